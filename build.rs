@@ -1,8 +1,9 @@
-//! Compiles the Java sides with the `javac` that it finds: the hook class, which the agent carries inside,
-//! and the harness, which the tests run. At run time the agent needs nothing but itself.
+//! Compiles the Java sides with the `javac` that it finds: the hook class, which the agent carries
+//! inside, and the harness, which the tests run. At run time the agent needs nothing but itself.
 //!
-//! Two things are generated: the hook class's methods that stop at the gate ([`with_gated_twins`]), and
-//! Rust constants from those of the Java sources ([`constants`]), which the agent compares with its own.
+//! Two things are generated: the hook class's methods that stop at the gate ([`with_gated_twins`]),
+//! and Rust constants from those of the Java sources ([`constants`]), which the agent compares with
+//! its own.
 
 use std::env;
 use std::ffi::OsStr;
@@ -47,7 +48,8 @@ fn main() {
     write(&out.join("hook_constants.rs"), &constants(&read(HOOK)));
     write(&out.join("trace_constants.rs"), &constants(&read(TRACE)));
 
-    // Beside the programs, so that people and scripts find them: `target/<profile>/harness` and `jtrail-api.jar`.
+    // Beside the programs, so that people and scripts find them: `target/<profile>/harness` and
+    // `jtrail-api.jar`.
     let profile = out
         .ancestors()
         .nth(3)
@@ -80,8 +82,8 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// The numbers among the `static final` fields of a Java source, as constants of Rust. Java and Rust
-/// spell such numbers alike.
+/// The numbers among the `static final` fields of a Java source, as constants of Rust. Java and
+/// Rust spell such numbers alike.
 fn constants(java: &str) -> String {
     let constant = |line: &str| {
         let field = line.trim().strip_prefix("private static final ")?;
@@ -97,9 +99,9 @@ fn constants(java: &str) -> String {
     java.lines().filter_map(constant).collect()
 }
 
-/// The hook class's source, with a twin of each method that is marked `@Gated`. The twin of `enter` is
-/// `burstEnter`: it does nothing while the gate is closed, and otherwise calls `enter`, or `tickEnter`
-/// where there is one and the coarse clock is in use.
+/// The hook class's source, with a twin of each method that is marked `@Gated`. The twin of `enter`
+/// is `burstEnter`: it does nothing while the gate is closed, and otherwise calls `enter`, or
+/// `tickEnter` where there is one and the coarse clock is in use.
 fn with_gated_twins(hook: &str) -> String {
     let (class, end) = hook.rsplit_once('}').expect("a class");
     let declarations = hook.split("@Gated\n").skip(1);

@@ -270,7 +270,8 @@ FIB_25_CALLS = 242_785
 HEAP_OBJECTS = 1_000_000
 DESCENTS = 20_000
 FRAMES = 16  # of each descent
-# Threads, ms between ticks, how much a batch does, and batches: with more threads, a tick takes longer.
+# Threads, ms between ticks, how much a batch does, and batches: with more threads, a tick takes
+# longer.
 SAMPLED = ((10, 1, 50_000_000, 20), (100, 1, 50_000_000, 20), (1_000, 20, 500_000_000, 5))
 
 

@@ -97,7 +97,8 @@ def calls_expected(run, work, made):
     """How many calls a run should have made; where runs differ a little, about so many."""
     if run.get("made"):
         return run["made"]
-    # A server makes many at its start, and those are in what an answer has, so that they say nothing about another run.
+    # A server makes many at its start, and those are in what an answer has, so that they say
+    # nothing about another run.
     if not made or work.is_server:
         return None
     return made[0] + made[1] * (len(run["batches"]) - 1)

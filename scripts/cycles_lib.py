@@ -3,23 +3,28 @@
 import re
 import sys
 
-# The ways in which the JVM runs the program, and what it takes for that. Interpreted, nothing but what comes and goes uses metaspace and code, and all of it is seen. Compiled, each method
-# that the JVM compiles takes some of both, which it goes on with for thousands of cycles; but compiled code may keep what it was made of.
+# The ways in which the JVM runs the program, and what it takes for that. Interpreted, nothing but
+# what comes and goes uses metaspace and code, and all of it is seen. Compiled, each method that the
+# JVM compiles takes some of both, which it goes on with for thousands of cycles; but compiled code
+# may keep what it was made of.
 MODES = {"interpreted": ["-Xint"], "compiled": []}
-# How much more there may be for each cycle, in bytes. The JVM comes to its level only after some hundred cycles: the second bound is for shorter runs, which
-# find classes, traces or buffers that stay behind, and nothing smaller.
+# How much more there may be for each cycle, in bytes. The JVM comes to its level only after some
+# hundred cycles: the second bound is for shorter runs, which find classes, traces or buffers that
+# stay behind, and nothing smaller.
 LONG_RUN = 1000
 GROWTH = {
     "interpreted": {"metaspace": (8, 3_000), "code": (8, 1_000), "heap": (100, 2_000)},
     "compiled": {"metaspace": (300, 3_000), "code": (1_000, 5_000), "heap": (100, 2_000)},
 }
-# Versions of the JVM that lose metaspace each time that a class is made anew, whoever has that done: 21 does, some 100 bytes for a class with invokedynamic.
-# There, a run without jtrail comes first, and what that loses is allowed on top.
+# Versions of the JVM that lose metaspace each time that a class is made anew, whoever has that
+# done: 21 does, some 100 bytes for a class with invokedynamic. There, a run without jtrail comes
+# first, and what that loses is allowed on top.
 LOSE = {21}
 # How much more there may be at all: numbers, and what comes in large pieces.
 MORE = {"threads": 0, "fds": 0, "maps": 8, "rss": 12_000_000}
 KEYS = [*GROWTH["compiled"], *MORE]
-# In the soak, the agent says what it has allocated; it knows of a thousand classes more or less, as their loaders are collected.
+# In the soak, the agent says what it has allocated; it knows of a thousand classes more or less, as
+# their loaders are collected.
 SOAK_MORE = {"agent": 500_000}
 
 

@@ -171,8 +171,8 @@ PROGRAMS = {
     "quarkus": Spec(lambda p, out: [], ["io.quarkus.*", "io.vertx.*", "org.jboss.*", "org.example.*"],
                     ["org.apache.maven:apache-maven:3.9.11:bin:zip"], 17, None, prepare=prepare_quarkus,
                     launch=launch_quarkus, environment=java_home, jvms=2, has_log=True),
-    # The client, the daemon, a worker for each of three test classes, and the client that stops the daemon; more where the launcher, as Debian's
-    # does, asks java for its version first.
+    # The client, the daemon, a worker for each of three test classes, and the client that stops the
+    # daemon; more where the launcher, as Debian's does, asks java for its version first.
     "gradle": Spec(lambda p, out: [], ["org.gradle.*", "Words*", "*Test"], ["junit:junit:4.13.2"], 11, None, newest=17, launch=launch_gradle,
                    environment=lambda p: java_home(p) | {"JUNIT_LIB": str(p.lib)}, jvms=6,
                    lacks=lambda jdk: None if shutil.which("gradle") else "there is no gradle"),

@@ -16,7 +16,8 @@ from pathlib import Path
 MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 
-# TPTP's messages, by the kinds of events that `jtrail verify --counts` tells. In one run calls are told one by one, or added up.
+# TPTP's messages, by the kinds of events that `jtrail verify --counts` tells. In one run calls are
+# told one by one, or added up.
 MESSAGES = {
     1001: "Node", 1002: "ProcessCreate", 1003: "AgentCreate", 1004: "AgentDestroy", 1005: "TraceStart", 1006: "TraceEnd",
     1007: "Filter", 1008: "Option", 1009: "ThreadStart", 1010: "ThreadEnd", 1011: "ClassDef", 1012: "MethodDef",
@@ -28,10 +29,11 @@ MESSAGES = {
 SPELLINGS = ("binary", "xml")
 
 
-# args: what follows the JVM's options and the class path. oldest, newest: releases of the JVM. flags: the JVM's own. The command
-# starts the JVM unless launch makes another one of it; environment: variables. How many JVMs run at least; more than one are passed their
-# options in JAVA_TOOL_OPTIONS, and write a trace each. What a program lacks on this machine is a reason to pass it over. has_log:
-# standard error is a server's log.
+# args: what follows the JVM's options and the class path. oldest, newest: releases of the JVM.
+# flags: the JVM's own. The command starts the JVM unless launch makes another one of it;
+# environment: variables. How many JVMs run at least; more than one are passed their options in
+# JAVA_TOOL_OPTIONS, and write a trace each. What a program lacks on this machine is a reason to
+# pass it over. has_log: standard error is a server's log.
 Spec = collections.namedtuple("Spec", "args include artifacts oldest sources newest flags launch environment prepare jvms lacks"
                                       " has_log",
                               defaults=(None, lambda p: [], lambda p, out, command: command, lambda p: {}, lambda p: None, 1,
@@ -213,7 +215,8 @@ class Run:
         """
         # Colours of a terminal, which threads that write at the same time set in any order.
         lines = re.sub(r"\x1b\[[0-9;]*m", "", self.stderr.decode(errors="replace")).splitlines()
-        # The agent's, of what the trace's format does not hold, and of a method that would grow too long to be compiled.
+        # The agent's, of what the trace's format does not hold, and of a method that would grow too
+        # long to be compiled.
         lines = (line for line in lines if not OWN.match(line))
         # The JVM's own, of where it found the agent.
         lines = (re.sub(r"Picked up JAVA_TOOL_OPTIONS: .*", "Picked up JAVA_TOOL_OPTIONS", line) for line in lines)
@@ -243,8 +246,9 @@ def run(command, work, out, timeout, environment=None):
 def scrub(name, data):
     """A file's content without what tells when it was written, and in what order where there is none."""
     if name.endswith(".si"):
-        # A segment of Lucene: the time in milliseconds, and at the end the checksum of all. What it lists is in an order that each JVM
-        # chooses anew, so that two runs agree on it by chance only.
+        # A segment of Lucene: the time in milliseconds, and at the end the checksum of all. What it
+        # lists is in an order that each JVM chooses anew, so that two runs agree on it by chance
+        # only.
         data = bytes(sorted(re.sub(rb"(timestamp.)\d+", rb"\1", data[:-8], flags=re.S)))
     return data
 
@@ -287,8 +291,8 @@ def differences(plain, other, noise):
         found.append(f"{len(changed)} files differ: {' '.join(changed[:5])}")
     x, y = plain.messages(), other.messages()
     if noise.log is not None:
-        # In each run, other lines of it are lost as the server starts and stops, also without the agent. No warning, error
-        # or line of a stack trace may be new.
+        # In each run, other lines of it are lost as the server starts and stops, also without the
+        # agent. No warning, error or line of a stack trace may be new.
         x, y = collections.Counter(), collections.Counter(line for line in y.keys() - noise.log if " INFO " not in line)
     for line in sorted(line for line in x | y if x[line] != y[line] and line not in noise.messages)[:3]:
         found.append(f"on standard error {y[line]} times instead of {x[line]}: {line[:120]!r}")

@@ -102,7 +102,8 @@ def wildfly(session, command):
     base = next(word.partition("=")[2] for word in command if word.startswith("-Djboss.server.base.dir="))
     deployments = Path(base) / "deployments"
     for round_ in range(3):
-        # Nobody asks for a page in between: what a server says of a request that meets it halfway depends on when that is.
+        # Nobody asks for a page in between: what a server says of a request that meets it halfway
+        # depends on when that is.
         marker = deployments / "web.war.deployed"
         session.wait_until(marker.exists, "the application is not deployed")
         session.wait_for("/web/count/x")

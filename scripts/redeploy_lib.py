@@ -1,9 +1,10 @@
 """What scripts/redeploy makes of the figures that it takes."""
 
 KEYS = ["metaspace", "classes", "heap", "rss", "agent"]
-# How much more may have come with the agent than without it, in bytes for each redeployment. An application that stays behind takes some
-# 100,000 of metaspace, and one class of it 5,000. The JVM comes to its level only after some hundred redeployments, at another pace with
-# the agent: so there may be some more in any run, and what is smaller only a long one finds.
+# How much more may have come with the agent than without it, in bytes for each redeployment. An
+# application that stays behind takes some 100,000 of metaspace, and one class of it 5,000. The JVM
+# comes to its level only after some hundred redeployments, at another pace with the agent: so there
+# may be some more in any run, and what is smaller only a long one finds.
 EACH = {"metaspace": 300, "heap": 200}
 SLACK = 500_000
 # And at all: numbers, and what comes in large pieces.

@@ -83,7 +83,8 @@ class Growth(unittest.TestCase):
         self.assert_grown(1000, ["metaspace"], metaspace=lambda number: number * 400 + number % 200 * 500)
 
     def test_a_saw_of_few_teeth_does_not_grow(self):
-        # Code and metaspace of compiled runs on 11 under one agent, which starts and stops 60 traces.
+        # Code and metaspace of compiled runs on 11 under one agent, which starts and stops 60
+        # traces.
         for code, metaspace in (
             ((2_529_280, 2_547_456, 2_534_272, 2_549_504, 2_509_824, 2_751_616, 2_719_104, 2_741_504),
              (6_597_944, 6_603_920, 6_566_816, 6_568_248, 6_522_096, 6_725_344, 6_714_128, 6_706_584)),

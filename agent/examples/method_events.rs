@@ -1,5 +1,6 @@
-//! The JVM's own events of calls by themselves: an agent that has it tell of each enter and leave, and does nothing when it does. What such an
-//! agent costs is the least that any tracer built on these events can. `scripts/bench --only work` sets it beside the hooks.
+//! The JVM's own events of calls by themselves: an agent that has it tell of each enter and leave,
+//! and does nothing when it does. What such an agent costs is the least that any tracer built on
+//! these events can. `scripts/bench --only work` sets it beside the hooks.
 
 use jni::sys::{JNIEnv, JavaVM, jint, jmethodID, jobject};
 use jtrail_jvm::jvmti::abi::{self as jvmti, Callbacks, Capabilities, Capability, Event, RawEnv};
@@ -49,7 +50,8 @@ pub unsafe extern "system" fn Agent_OnLoad(
     capabilities.add(Capability::GenerateMethodEntryEvents);
     capabilities.add(Capability::GenerateMethodExitEvents);
     const ENABLE: jint = 1;
-    // SAFETY: a live environment, and arguments of the types that the functions ask for; null means all threads.
+    // SAFETY: a live environment, and arguments of the types that the functions ask for; null means
+    // all threads.
     let results = unsafe {
         [
             jvmti::add_capabilities(env, &capabilities),

@@ -1,13 +1,15 @@
-//! The floor under an object's identity: what the JVM takes to tell of each object, to tag it or to keep a weak reference to it, and to let
-//! know of its end, with as little of ours around it as can be. `scripts/bench --only objects` sets the agent's own price beside it.
+//! The floor under an object's identity: what the JVM takes to tell of each object, to tag it or to
+//! keep a weak reference to it, and to let know of its end, with as little of ours around it as can
+//! be. `scripts/bench --only objects` sets the agent's own price beside it.
 //!
 //! An agent whose option is a list of words with `+`:
 //!
-//! - `hook`: Java code hands each new object over, to the native method `BenchEvents.made`; or `sampled`: the JVM tells of every object, as it
-//!   does for `alloc=jvm`;
-//! - `tag`: the object gets its number as a tag; or `weak`: a weak reference to it is kept; or neither: nothing is done;
-//! - `free`: the ends of objects are counted. Of those with tags the JVM tells; for those with references a thread looks at all of
-//!   them after each collection.
+//! - `hook`: Java code hands each new object over, to the native method `BenchEvents.made`; or
+//!   `sampled`: the JVM tells of every object, as it does for `alloc=jvm`;
+//! - `tag`: the object gets its number as a tag; or `weak`: a weak reference to it is kept; or
+//!   neither: nothing is done;
+//! - `free`: the ends of objects are counted. Of those with tags the JVM tells; for those with
+//!   references a thread looks at all of them after each collection.
 
 use jni::sys::{JNIEnv, JavaVM, jclass, jint, jlong, jobject};
 use jtrail_jvm::jvmti::abi::{self as jvmti, Callbacks, Capabilities, Capability, Event, RawEnv};
@@ -36,10 +38,12 @@ static SWEEPER: OnceLock<Thread> = OnceLock::new();
 unsafe fn name(env: *mut JNIEnv, object: jobject) {
     let number = || NEXT.fetch_add(1, Ordering::Relaxed);
     if TAGS.load(Ordering::Relaxed) {
-        // SAFETY: the environment lives as long as the JVM; `object` is an argument of the callback that runs.
+        // SAFETY: the environment lives as long as the JVM; `object` is an argument of the callback
+        // that runs.
         unsafe { jvmti::set_tag(JVMTI.load(Ordering::Relaxed), object, number()) };
     } else if IS_WEAK.load(Ordering::Relaxed) {
-        // SAFETY: `env` and `object` are arguments of the callback that runs; the function is there since version 1.2.
+        // SAFETY: `env` and `object` are arguments of the callback that runs; the function is there
+        // since version 1.2.
         let weak = unsafe { ((**env).v1_2.NewWeakGlobalRef)(env, object) };
         references().push((weak.expose_provenance(), number()));
     }
@@ -95,7 +99,8 @@ unsafe extern "system" fn begin(_jvmti: RawEnv, _env: *mut JNIEnv, _thread: jobj
             old.append(&mut take(&mut *references()));
             old.retain(|(weak, _)| {
                 let weak = ptr::with_exposed_provenance_mut(*weak);
-                // SAFETY: this thread's environment, and a reference that nobody else uses any more.
+                // SAFETY: this thread's environment, and a reference that nobody else uses any
+                // more.
                 unsafe {
                     let is_dead = ((**env).v1_1.IsSameObject)(env, weak, ptr::null_mut());
                     if is_dead {

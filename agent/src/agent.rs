@@ -1,7 +1,8 @@
 //! What lives from the agent's loading until it leaves. It only puts the layers together.
 //!
-//! There is one at a time. It goes when nobody can have found it any more ([`crate::startup`]): so references to it may be used
-//! inside of [`jtrail_guard::guard::run`], and on agent threads, which end before it goes.
+//! There is one at a time. It goes when nobody can have found it any more ([`crate::startup`]): so
+//! references to it may be used inside of [`jtrail_guard::guard::run`], and on agent threads, which
+//! end before it goes.
 
 use crate::callbacks;
 use crate::control::{self, Channel, ChannelSlot};
@@ -25,7 +26,8 @@ pub(crate) struct Agent {
 
 /// The agent; `None` if none was loaded.
 pub(crate) fn if_loaded() -> Option<&'static Agent> {
-    // SAFETY: null, or what `Agent::create` made, which stays while somebody may have found it ([`callbacks::show`]).
+    // SAFETY: null, or what `Agent::create` made, which stays while somebody may have found it
+    // ([`callbacks::show`]).
     unsafe { AGENT.load(Ordering::SeqCst).as_ref() }
 }
 

@@ -3,7 +3,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, which counts. What records calls allocates nothing, so the counter is in nobody's way.
+/// The system's allocator, which counts. What records calls allocates nothing, so the counter is in
+/// nobody's way.
 struct Counting;
 
 #[global_allocator]
@@ -26,24 +27,28 @@ fn count<T>(pointer: *mut T, bytes: usize) -> *mut T {
 // SAFETY: all of it is the system's allocator, which gets what was asked for.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: `layout` is what `GlobalAlloc` lets its callers pass, and the system's allocator asks for no more.
+        // SAFETY: `layout` is what `GlobalAlloc` lets its callers pass, and the system's allocator
+        // asks for no more.
         count(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: `layout` is what `GlobalAlloc` lets its callers pass, and the system's allocator asks for no more.
+        // SAFETY: `layout` is what `GlobalAlloc` lets its callers pass, and the system's allocator
+        // asks for no more.
         count(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: `pointer` came from the system's allocator with that layout, as all memory of this allocator does.
+        // SAFETY: `pointer` came from the system's allocator with that layout, as all memory of
+        // this allocator does.
         let moved = unsafe { System.realloc(pointer, layout, size) };
         // Where it shrinks, what is added wraps, and so does the sum.
         count(moved, size.wrapping_sub(layout.size()))
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: `pointer` came from the system's allocator with that layout, as all memory of this allocator does.
+        // SAFETY: `pointer` came from the system's allocator with that layout, as all memory of
+        // this allocator does.
         unsafe { System.dealloc(pointer, layout) };
         BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
     }

@@ -4,7 +4,8 @@ use jtrail_jvm::jvmti::Failure;
 use std::borrow::Cow;
 use std::io;
 
-/// Why the agent can't do something. Its text is for users, begins in small letters, and may be followed by what becomes of it.
+/// Why the agent can't do something. Its text is for users, begins in small letters, and may be
+/// followed by what becomes of it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("it is loaded twice into one JVM; give one -agentpath only")]

@@ -1,12 +1,15 @@
 //! The hook classes: what instrumented code calls.
 //!
-//! A class of the boot loader is there for ever, and so are calls to it in methods that are on a stack when the agent leaves. So each agent that comes to
-//! a JVM uses another hook class than the one before: what is left of an earlier one calls methods that do nothing. There
-//! are [`HOOKS`] such classes, all alike; then comes the first one again. How many agents there have been says a field of the first class,
-//! for the next one may be another library than ours. If it is another build, whose classes differ from ours, ours have other names than its own.
+//! A class of the boot loader is there for ever, and so are calls to it in methods that are on a
+//! stack when the agent leaves. So each agent that comes to a JVM uses another hook class than the
+//! one before: what is left of an earlier one calls methods that do nothing. There are [`HOOKS`]
+//! such classes, all alike; then comes the first one again. How many agents there have been says a
+//! field of the first class, for the next one may be another library than ours. If it is another
+//! build, whose classes differ from ours, ours have other names than its own.
 //!
-//! The methods of each class have functions of their own, which look whether it is the present one's ([`is_present`]), and stay bound
-//! to them: for methods that are bound anew the JVM compiles new entries, and later ones (20 and up) never let the old go.
+//! The methods of each class have functions of their own, which look whether it is the present
+//! one's ([`is_present`]), and stay bound to them: for methods that are bound anew the JVM compiles
+//! new entries, and later ones (20 and up) never let the old go.
 
 use crate::error::Error;
 use jni::jni_str;
@@ -21,7 +24,8 @@ const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
 /// Bytes of `jtrail.Binder`, likewise.
 const BINDER_CLASS: &[u8] = include_bytes!(env!("JTRAIL_BINDER_CLASS"));
 
-/// The name of the first hook class; those of others have a number behind it, and their build's if another build was there before.
+/// The name of the first hook class; those of others have a number behind it, and their build's if
+/// another build was there before.
 pub(crate) const HOOK_NAME: &str = "java/lang/JtrailHook";
 const BINDER_NAME: &str = "jtrail/Binder";
 /// How many there are at most.
@@ -48,8 +52,8 @@ pub(crate) fn is_present(number: u32) -> bool {
 }
 
 impl Hook {
-    /// The hook class of the next agent, which is defined into the boot loader where it is not there from an earlier time. Its methods are
-    /// not bound, or do nothing.
+    /// The hook class of the next agent, which is defined into the boot loader where it is not
+    /// there from an earlier time. Its methods are not bound, or do nothing.
     pub(crate) fn next(env: &Env<'_>) -> Result<Self, Error> {
         let first = Self::define(env, 0)?;
         let class = first.class.get();
@@ -84,8 +88,9 @@ impl Hook {
         })
     }
 
-    /// Makes `bind`, the native method of the binder, bind the methods. The JVM prints a warning when native code binds methods of java.base on its
-    /// own account, and none when a class of the same loader asks for it.
+    /// Makes `bind`, the native method of the binder, bind the methods. The JVM prints a warning
+    /// when native code binds methods of java.base on its own account, and none when a class of the
+    /// same loader asks for it.
     pub(crate) fn bind(&self, env: &Env<'_>, bind: Native) -> Result<(), Error> {
         let (_, binder) = own(env, BINDER_NAME, BINDER_NAME, BINDER_CLASS)?;
         env.register_natives(binder.get(), &[bind])?;
@@ -149,8 +154,8 @@ fn build() -> u64 {
     hasher.finish()
 }
 
-/// A class of this build, and its name: the one that is wanted, unless another build has a class of that name. In its bytes, its name is
-/// `written`.
+/// A class of this build, and its name: the one that is wanted, unless another build has a class of
+/// that name. In its bytes, its name is `written`.
 fn own(
     env: &Env<'_>,
     wanted: &str,
@@ -167,7 +172,8 @@ fn own(
     Err(Error::Request(problem))
 }
 
-/// Returns true if a class is of this build. A new one is from now on. Builds before there was such a field have other classes.
+/// Returns true if a class is of this build. A new one is from now on. Builds before there was such
+/// a field have other classes.
 fn is_ours(env: &Env<'_>, class: &GlobalRef<kind::Class>) -> bool {
     match env.static_long(class.get(), c"build") {
         None => false,

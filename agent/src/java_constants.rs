@@ -1,7 +1,7 @@
 //! The constants of the Java sources, compared with those of Rust when the agent is compiled.
 //!
-//! The build script turns every number among the `static final` fields into a constant of Rust. One that
-//! is neither used nor compared is reported as dead code, so none is forgotten.
+//! The build script turns every number among the `static final` fields into a constant of Rust. One
+//! that is neither used nor compared is reported as dead code, so none is forgotten.
 
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::buffer::{CHUNK_BYTES, Line};

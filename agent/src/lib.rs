@@ -77,7 +77,8 @@ pub unsafe extern "system" fn Agent_OnAttach(
 }
 
 /// # Safety
-/// The JVM passed `vm` and `options` to one of its entry points: `vm` is alive, and `options` null or a C string.
+/// The JVM passed `vm` and `options` to one of its entry points: `vm` is alive, and `options` null
+/// or a C string.
 unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: Moment) -> jint {
     // A panic is reported by the guard, in one line.
     std::panic::set_hook(Box::new(|_| {}));

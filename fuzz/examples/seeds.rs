@@ -4,10 +4,11 @@
 //! cargo run -p jtrail-fuzz --example seeds -- fuzz/seeds [TRACE…]
 //! ```
 //!
-//! One has every kind of event, and one, as a trail, calls that this has codes for. The others are excerpts of the traces that are given, with a few events
-//! of each kind, their definitions, and the ends of what they begin. Each is written in every spelling
-//! that its format has. Those in `fuzz/real`, of a trace with all kinds of events (`harness.Everything`), are for fuzzing only: the tests read each
-//! file of `fuzz/seeds` cut at every byte.
+//! One has every kind of event, and one, as a trail, calls that this has codes for. The others are
+//! excerpts of the traces that are given, with a few events of each kind, their definitions, and
+//! the ends of what they begin. Each is written in every spelling that its format has. Those in
+//! `fuzz/real`, of a trace with all kinds of events (`harness.Everything`), are for fuzzing only:
+//! the tests read each file of `fuzz/seeds` cut at every byte.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,12 @@
-//! What the fuzz targets demand of the readers, and of the command channel. `scripts/fuzz` runs them.
+//! What the fuzz targets demand of the readers, and of the command channel. `scripts/fuzz` runs
+//! them.
 //!
 //! Whatever the bytes, a reader neither panics nor hangs, and keeps its promises:
 //!
 //! - It decodes the same from one piece as from many ([`decoder`]).
 //! - Its memory, with that of the checker, is in proportion to the bytes ([`decoder`], [`reader`]).
-//! - What it handed out can be written in every format, and is then read without a fault. A trace that makes
-//!   sense no longer changes then ([`recode`]).
+//! - What it handed out can be written in every format, and is then read without a fault. A trace
+//!   that makes sense no longer changes then ([`recode`]).
 //! - What is recovered of a damaged trail is sound, and is recovered to itself ([`trail`]).
 
 #[path = "../../crates/formats/tests/common/decoding.rs"]
@@ -67,7 +68,8 @@ pub fn decoder(format: Format, data: &[u8]) {
     same_in_pieces(format, data, piece, &whole);
 }
 
-/// Decodes the bytes as a trail, as they are and with checksums that are right: nobody guesses these.
+/// Decodes the bytes as a trail, as they are and with checksums that are right: nobody guesses
+/// these.
 pub fn trail(data: &[u8]) {
     const HEADER: usize = 56;
     decoder(Format::Trail, data);
@@ -88,7 +90,8 @@ pub fn trail(data: &[u8]) {
     recovered(&mended);
 }
 
-/// Recovers what is sound in the bytes: that is a trail without a fault, and stays as it is when that is done again.
+/// Recovers what is sound in the bytes: that is a trail without a fault, and stays as it is when
+/// that is done again.
 fn recovered(data: &[u8]) {
     let mut once = Vec::new();
     if recover(Cursor::new(data), &mut once).is_err() {
@@ -134,8 +137,9 @@ pub fn recode(data: &[u8]) {
     }
 }
 
-/// Written as `to` and read back, the events are sound for the decoder. What makes sense, too, stays as it is
-/// when that is done again; it may take two rounds to get there, as sums that end up side by side become one.
+/// Written as `to` and read back, the events are sound for the decoder. What makes sense, too,
+/// stays as it is when that is done again; it may take two rounds to get there, as sums that end up
+/// side by side become one.
 fn settles(from: Format, data: &[u8], to: Spelling) {
     let once = written(from, data, to);
     let decoding = decode(to.format, &once);

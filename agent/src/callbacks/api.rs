@@ -61,7 +61,8 @@ unsafe extern "system" fn command(
     more: jstring,
     number: jlong,
 ) -> jstring {
-    // SAFETY: the native method's environment and arguments. The answer is a local reference of its frame.
+    // SAFETY: the native method's environment and arguments. The answer is a local reference of its
+    // frame.
     unsafe {
         let done = with("a call of the program", env, |tracer, env| {
             let text = Handle::from_raw(env, text).map(|text| env.text(text));
@@ -87,7 +88,8 @@ unsafe extern "system" fn command(
 /// # Safety
 /// `env` is the environment that the JVM passed to the native method that runs.
 unsafe fn answer(env: *mut JNIEnv, text: &str) -> jstring {
-    // SAFETY: the caller has the environment from the JVM; the reference lives until the native method returns it.
+    // SAFETY: the caller has the environment from the JVM; the reference lives until the native
+    // method returns it.
     let text = unsafe { Env::from_raw(env) }.and_then(|env| env.new_text(text));
     text.map_or(ptr::null_mut(), Handle::as_raw)
 }

@@ -1,7 +1,9 @@
-//! The callbacks of the JVM's events. All are set; which events come is decided by [`crate::sources`].
+//! The callbacks of the JVM's events. All are set; which events come is decided by
+//! [`crate::sources`].
 //!
-//! What makes each of them sound is the same: it has the type of its event ([`callback`] types, which the setters of [`Callbacks`]
-//! check); the JVM calls it with the running thread's environment, and with references that are valid until it returns.
+//! What makes each of them sound is the same: it has the type of its event ([`callback`] types,
+//! which the setters of [`Callbacks`] check); the JVM calls it with the running thread's
+//! environment, and with references that are valid until it returns.
 
 use super::{if_loaded, tracer, with, with_ref};
 use crate::sources::allocations::{self, New};
@@ -193,8 +195,9 @@ unsafe extern "system" fn class_file_load_hook(
     new_length: *mut jint,
     new_bytes: *mut *mut c_uchar,
 ) {
-    // SAFETY: the callback's environment and references; a string or null, and an array of `length` bytes, which are valid until it
-    // returns; and the places for the answer, of which the JVM takes over memory that its own `Allocate` gave.
+    // SAFETY: the callback's environment and references; a string or null, and an array of `length`
+    // bytes, which are valid until it returns; and the places for the answer, of which the JVM
+    // takes over memory that its own `Allocate` gave.
     unsafe {
         with("a class's load", env, |tracer, env| {
             if bytes.is_null() {
@@ -320,7 +323,8 @@ unsafe extern "system" fn data_dump_request(_jvmti: RawEnv) {
     guard::run("a request for data", || {
         if let Some(tracer) = tracer() {
             let vm = tracer.session.vm;
-            // SAFETY: the callback has been given no environment, and so has nobody further up before the JVM called it.
+            // SAFETY: the callback has been given no environment, and so has nobody further up
+            // before the JVM called it.
             unsafe { vm.with_env_mut(|env| requests::answer(tracer, env)) };
         }
     });
@@ -485,7 +489,8 @@ unsafe extern "system" fn vm_object_alloc(
     }
 }
 
-/// Comes on a thread of the JVM's own, which may be in the middle of a collection: no call into the JVM.
+/// Comes on a thread of the JVM's own, which may be in the middle of a collection: no call into the
+/// JVM.
 unsafe extern "system" fn object_free(_jvmti: RawEnv, tag: jlong) {
     guard::run("an object's end", || {
         if let Some(tracer) = if_loaded() {

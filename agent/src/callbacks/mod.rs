@@ -1,7 +1,9 @@
-//! What the JVM and instrumented code call: functions that find the tracer, make references safe, and delegate.
+//! What the JVM and instrumented code call: functions that find the tracer, make references safe,
+//! and delegate.
 //!
-//! Each callback passes a guard on its way ([`guard::run`]): it is counted while inside, and no panic crosses into the JVM. The
-//! functions of the hook class are the hot path: those that record calls and allocations do so without a look for the tracer.
+//! Each callback passes a guard on its way ([`guard::run`]): it is counted while inside, and no
+//! panic crosses into the JVM. The functions of the hook class are the hot path: those that record
+//! calls and allocations do so without a look for the tracer.
 
 pub(crate) mod api;
 mod events;
@@ -27,16 +29,17 @@ pub(crate) fn tracer() -> Option<&'static Tracer> {
 
 /// The tracer of this JVM, on or off.
 pub(crate) fn if_loaded() -> Option<&'static Tracer> {
-    // SAFETY: null, or what `show` was given, which lives while somebody may have found it. In the one order of all such accesses:
-    // whoever is not counted yet when the tracer is hidden does not find it.
+    // SAFETY: null, or what `show` was given, which lives while somebody may have found it. In the
+    // one order of all such accesses: whoever is not counted yet when the tracer is hidden does not
+    // find it.
     unsafe { TRACER.load(Ordering::SeqCst).as_ref() }
 }
 
 /// From now on, callbacks find the tracer.
 ///
 /// # Safety
-/// It lives until after [`hide`], and until everybody is out who may have found it before ([`guard::wait_until_empty`]); agent threads
-/// have ended by then, too.
+/// It lives until after [`hide`], and until everybody is out who may have found it before
+/// ([`guard::wait_until_empty`]); agent threads have ended by then, too.
 pub(crate) unsafe fn show(tracer: &'static Tracer) {
     TRACER.store(ptr::from_ref(tracer).cast_mut(), Ordering::SeqCst);
 }
@@ -46,11 +49,12 @@ pub(crate) fn hide() {
     TRACER.store(ptr::null_mut(), Ordering::SeqCst);
 }
 
-/// Runs `f` with the tracer and a callback's environment, inside of the guard. Returns the default if there is no tracer, or no
-/// environment. `place` names the callback in messages.
+/// Runs `f` with the tracer and a callback's environment, inside of the guard. Returns the default
+/// if there is no tracer, or no environment. `place` names the callback in messages.
 ///
 /// # Safety
-/// `env` is the environment that the JVM passed to the callback or native method that runs, or null.
+/// `env` is the environment that the JVM passed to the callback or native method that runs, or
+/// null.
 #[inline]
 unsafe fn with<T: Default>(
     place: &str,
@@ -70,7 +74,8 @@ unsafe fn with<T: Default>(
 /// As [`with`], for a callback that is about one object. Does nothing if the reference is null.
 ///
 /// # Safety
-/// As for [`with`]; the JVM passed `raw` to the same callback, as a reference to an object of the kind `K`, or null.
+/// As for [`with`]; the JVM passed `raw` to the same callback, as a reference to an object of the
+/// kind `K`, or null.
 #[inline]
 unsafe fn with_ref<K, T: Default>(
     place: &str,
@@ -105,7 +110,8 @@ pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
     Ok(())
 }
 
-/// Enables the events of virtual threads, where the JVM has them. It reports mounts by events beyond the specification.
+/// Enables the events of virtual threads, where the JVM has them. It reports mounts by events
+/// beyond the specification.
 fn watch_virtual_threads(jvmti: Jvmti) {
     const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
     const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
@@ -122,7 +128,8 @@ fn watch_virtual_threads(jvmti: Jvmti) {
             UNMOUNT => events::virtual_thread_unmount,
             _ => continue,
         };
-        // SAFETY: both events pass the JVMTI environment, the JNI environment and the virtual thread.
+        // SAFETY: both events pass the JVMTI environment, the JNI environment and the virtual
+        // thread.
         let set = unsafe { jvmti.set_extension_callback(&event, callback as *const c_void) };
         found += i32::from(set.is_ok());
     }

@@ -88,8 +88,8 @@ impl<'t, 'e> Commander<'t, 'e> {
             .changed(change)
             .map_err(invalid)?;
         if change.events.is_none() {
-            // What the format would like beyond what was asked for has to be asked for, but for what classes declare, which costs
-            // the program nothing.
+            // What the format would like beyond what was asked for has to be asked for, but for
+            // what classes declare, which costs the program nothing.
             let asked = self.tracer.session.options.events.union(Events::DETAILS);
             let more = options.events.without(asked);
             options.events = options.events.without(more);
@@ -182,7 +182,8 @@ impl<'t, 'e> Commander<'t, 'e> {
         }
     }
 
-    /// Begins a trace, or one that is for a burst alone; calls `began` when clients may see it, and nothing is in it yet.
+    /// Begins a trace, or one that is for a burst alone; calls `began` when clients may see it, and
+    /// nothing is in it yet.
     fn begin(
         &mut self,
         request: TraceRequest,

@@ -1,4 +1,5 @@
-//! The command channel's place in the agent: a thread that serves clients, and what it does for them.
+//! The command channel's place in the agent: a thread that serves clients, and what it does for
+//! them.
 //!
 //! `crates/control` has the protocol, `docs/control.md` its specification.
 
@@ -307,7 +308,8 @@ pub(crate) fn set_leaving(is_leaving: bool) {
     }
 }
 
-/// The trace has ended, and the program gets its own code back. An agent thread removes the agent when it does nothing else any more.
+/// The trace has ended, and the program gets its own code back. An agent thread removes the agent
+/// when it does nothing else any more.
 fn begin_leaving(tracer: &Tracer, env: &mut Env<'_>) {
     set_leaving(true);
     trace::give_back(tracer, env);

@@ -1,9 +1,11 @@
 //! What recording takes of the program's CPU time, estimated.
 //!
-//! Counted are the CPU time of the writer's thread, which is known, and for each event the time to read the clock and store a record,
-//! which is measured once; with `clock=tick`, the time to store a record. Not counted is what the JVM itself takes: to call the agent, to tell of an object or a monitor and to give
-//! it a number, to collect a stack, to compile larger methods; and what compilers can't make of code with calls in it. So it is a lower bound:
-//! near the truth for calls, far below it for allocations.
+//! Counted are the CPU time of the writer's thread, which is known, and for each event the time to
+//! read the clock and store a record, which is measured once; with `clock=tick`, the time to store
+//! a record. Not counted is what the JVM itself takes: to call the agent, to tell of an object or a
+//! monitor and to give it a number, to collect a stack, to compile larger methods; and what
+//! compilers can't make of code with calls in it. So it is a lower bound: near the truth for calls,
+//! far below it for allocations.
 
 use jtrail_model::Totals;
 use jtrail_recorder::clock;

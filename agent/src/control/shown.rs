@@ -69,8 +69,8 @@ impl Shown {
         }
     }
 
-    /// The program is about to end, and has more to say: from now on a client is not waited for as long as before, nor is one whose trace
-    /// is still to begin.
+    /// The program is about to end, and has more to say: from now on a client is not waited for as
+    /// long as before, nor is one whose trace is still to begin.
     pub(super) fn hurry(&mut self) {
         self.hurries = true;
         self.hurry_stream();
@@ -82,7 +82,8 @@ impl Shown {
         self.finish_stream();
     }
 
-    /// A trace is about to begin, to that stream, or none after all. What opens it may already be more than the client takes.
+    /// A trace is about to begin, to that stream, or none after all. What opens it may already be
+    /// more than the client takes.
     pub(super) fn open(&mut self, stream: Option<DataStream>) {
         self.stream = stream;
         self.hurry_stream();

@@ -1,4 +1,5 @@
-//! A program that waits before its `main` until a client has begun a trace, or says that it need not (`server=controlled`).
+//! A program that waits before its `main` until a client has begun a trace, or says that it need
+//! not (`server=controlled`).
 
 use parking_lot::{Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -30,7 +31,8 @@ impl Waiting {
         }
     }
 
-    /// Waits until somebody lets the program go on; `false` if nobody does for so long. It goes on in any case.
+    /// Waits until somebody lets the program go on; `false` if nobody does for so long. It goes on
+    /// in any case.
     pub(super) fn wait(&self, at_most: Duration) -> bool {
         let begin = Instant::now();
         let mut stage = self.stage.lock();

@@ -1,6 +1,7 @@
 //! The rewriting of classes, and what is known of their methods.
 //!
-//! When a class passes the load hook again (another agent retransforms it), its methods keep their numbers.
+//! When a class passes the load hook again (another agent retransforms it), its methods keep their
+//! numbers.
 
 use super::handlers::{FrameMethod, Handlers};
 use super::huge::Huge;
@@ -62,7 +63,8 @@ struct State {
 /// What is known of methods by the JVM's ids of them ([`jvmti::Method::address`]).
 #[derive(Default)]
 struct Methods {
-    /// For the JVM's own events of calls: what is to be known of each method seen; none if nothing of it is recorded.
+    /// For the JVM's own events of calls: what is to be known of each method seen; none if nothing
+    /// of it is recorded.
     called: RwLock<FxHashMap<usize, Option<CalledMethod>>>,
     /// For stacks.
     in_stacks: RwLock<FxHashMap<usize, Option<Arc<FrameMethod>>>>,
@@ -181,9 +183,8 @@ impl Instrument {
         }
     }
 
-    /// The class file with hooks in the methods that the filters include, and where objects are created; `None` to leave
-    /// it as it is.
-    /// `again`: the class exists, and gets new code.
+    /// The class file with hooks in the methods that the filters include, and where objects are
+    /// created; `None` to leave it as it is. `again`: the class exists, and gets new code.
     pub(crate) fn rewrite(
         &self,
         session: &Session,
@@ -223,7 +224,8 @@ impl Instrument {
         rewritten.or(apart.filter(|_| again))
     }
 
-    /// A class that exists gets its own code back, as the agent leaves; `None` to leave it as it is.
+    /// A class that exists gets its own code back, as the agent leaves; `None` to leave it as it
+    /// is.
     pub(crate) fn restore(
         &self,
         session: &Session,
@@ -238,10 +240,12 @@ impl Instrument {
         self.apart(session, &Class::parse(bytes).ok()?)
     }
 
-    /// The class file with its handlers of `Throwable` apart, where that is called for. From Java 17 to 21, HotSpot's pool of a class grows each time that
-    /// the class is made anew, whatever changes, if such a handler and a call name `Throwable` by one entry, as in each try-with-resources
-    /// (JDK-8308762); and as each pool is larger than the last, the memory of none is used again. The entry apart has to have one place in
-    /// the pool, with hooks and without, so it comes before the hooks', and stays when they go.
+    /// The class file with its handlers of `Throwable` apart, where that is called for. From Java
+    /// 17 to 21, HotSpot's pool of a class grows each time that the class is made anew, whatever
+    /// changes, if such a handler and a call name `Throwable` by one entry, as in each
+    /// try-with-resources (JDK-8308762); and as each pool is larger than the last, the memory of
+    /// none is used again. The entry apart has to have one place in the pool, with hooks and
+    /// without, so it comes before the hooks', and stays when they go.
     fn apart(&self, session: &Session, class: &Class<'_>) -> Option<Vec<u8>> {
         let version = || session.jvmti.java_version();
         let is_called_for = || version().is_some_and(|v| (17..22).contains(&v));
@@ -305,8 +309,8 @@ impl Instrument {
             name: &name,
             verdict,
         };
-        // Held to the end: when two threads define a class at once, its methods are announced before either
-        // copy can run.
+        // Held to the end: when two threads define a class at once, its methods are announced
+        // before either copy can run.
         let mut known = session.classes.known();
         let plan = planner.plan(&mut known);
         let result = instrument(class, &self.hooks(session), |at, _| plan.probes[at]);
@@ -419,8 +423,8 @@ impl Instrument {
             .class(&name.replace('/', "."), loader.is_jdk(name))
     }
 
-    /// A method whose call the JVM reports; `None` if nothing of it is recorded: the filters exclude it, and it is no initialiser that is
-    /// told of.
+    /// A method whose call the JVM reports; `None` if nothing of it is recorded: the filters
+    /// exclude it, and it is no initialiser that is told of.
     pub(crate) fn called_method(
         &self,
         session: &Session,
@@ -452,8 +456,8 @@ impl Instrument {
         found
     }
 
-    /// What stacks need to know of a method, whether the filters include it or not. `None` if the JVM does not
-    /// say, or there are no numbers left.
+    /// What stacks need to know of a method, whether the filters include it or not. `None` if the
+    /// JVM does not say, or there are no numbers left.
     pub(crate) fn frame_method(
         &self,
         session: &Session,
@@ -491,7 +495,8 @@ impl Instrument {
         self.methods.called.write().clear();
     }
 
-    /// The JVM's ids of methods may stand for others from now on, and lines may have moved: a class was redefined or unloaded.
+    /// The JVM's ids of methods may stand for others from now on, and lines may have moved: a class
+    /// was redefined or unloaded.
     pub(crate) fn forget_methods(&self) {
         self.methods.called.write().clear();
         self.methods.in_stacks.write().clear();

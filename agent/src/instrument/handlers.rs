@@ -1,7 +1,8 @@
-//! The exception handlers of methods: the JVM tells where an exception was caught, but shows no exception tables.
+//! The exception handlers of methods: the JVM tells where an exception was caught, but shows no
+//! exception tables.
 //!
-//! They are taken from the class files that pass the load hook, as they leave it. Code that an agent behind us changes is
-//! known by its length.
+//! They are taken from the class files that pass the load hook, as they leave it. Code that an
+//! agent behind us changes is known by its length.
 
 use super::classes::full_name;
 use crate::session::Loader;
@@ -22,7 +23,8 @@ pub(crate) struct FrameMethod {
 }
 
 impl FrameMethod {
-    /// Whether the place in its code is in a handler of ours, which catches and throws on what leaves the method.
+    /// Whether the place in its code is in a handler of ours, which catches and throws on what
+    /// leaves the method.
     pub(crate) fn is_ours(&self, location: i64) -> bool {
         self.added_handlers
             .is_some_and(|handlers| location >= handlers.into())
@@ -117,7 +119,8 @@ impl Handlers {
 mod tests {
     use super::*;
 
-    /// The class of that name with a method `m()V`, which has that many instructions and a handler at each of these places.
+    /// The class of that name with a method `m()V`, which has that many instructions and a handler
+    /// at each of these places.
     fn class(name: &str, length: u8, handlers: &[u8]) -> Vec<u8> {
         let mut bytes = b"\xca\xfe\xba\xbe\0\0\0\x31\0\x06\x01\0".to_vec();
         bytes.push(name.len() as u8);

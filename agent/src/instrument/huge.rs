@@ -1,9 +1,10 @@
 //! Methods that the JVM would no longer compile with hooks in them.
 //!
-//! HotSpot compiles no method with more than 8,000 bytes of code (`HugeMethodLimit`, a constant, while
-//! `-XX:+DontCompileHugeMethods` holds). A method that grows beyond that is interpreted for good, up to
-//! ten times slower, so it does not grow: its line and allocation probes are left out, or all of them,
-//! and the trace says so. docs/limits.md weighs this against what else could be done.
+//! HotSpot compiles no method with more than 8,000 bytes of code (`HugeMethodLimit`, a constant,
+//! while `-XX:+DontCompileHugeMethods` holds). A method that grows beyond that is interpreted for
+//! good, up to ten times slower, so it does not grow: its line and allocation probes are left out,
+//! or all of them, and the trace says so. docs/limits.md weighs this against what else could be
+//! done.
 
 use jtrail_classfile::Refusal;
 use jtrail_guard::log;
@@ -21,14 +22,16 @@ pub(super) struct Huge {
 }
 
 impl Huge {
-    /// Returns the most bytes of code that the JVM compiles; `None` if it has no such limit, or compiles nothing.
+    /// Returns the most bytes of code that the JVM compiles; `None` if it has no such limit, or
+    /// compiles nothing.
     pub(super) fn limit(&self) -> Option<usize> {
         *self
             .limit
             .get_or_init(|| perf::leaves_huge_methods_alone().then_some(LIMIT))
     }
 
-    /// Tells the user once that there are methods without all their probes, if that is why this one has not all.
+    /// Tells the user once that there are methods without all their probes, if that is why this one
+    /// has not all.
     pub(super) fn tell(&self, class: &str, method: &str, lack: &str, refusal: &Refusal) {
         if matches!(refusal, Refusal::NeverCompiled(_))
             && !self.is_told.swap(true, Ordering::Relaxed)

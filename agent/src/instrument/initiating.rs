@@ -1,20 +1,24 @@
 //! Class loaders that resolve the hook class.
 //!
-//! A rewritten class names the hook class, and the JVM resolves that name through the class's own loader: it calls the
-//! loader's `loadClass`, once, and records it as an *initiating loader* of what it finds. A loader may be anything: a sandbox
-//! gives out a list of classes and no others. Without the hook class, methods with hooks throw `NoClassDefFoundError`.
+//! A rewritten class names the hook class, and the JVM resolves that name through the class's own
+//! loader: it calls the loader's `loadClass`, once, and records it as an *initiating loader* of
+//! what it finds. A loader may be anything: a sandbox gives out a list of classes and no others.
+//! Without the hook class, methods with hooks throw `NoClassDefFoundError`.
 //!
-//! So each loader is asked before the first of its classes is rewritten. It is asked by the thread that defines the class,
-//! where the JVM itself calls the same loader for the superclass: a loader has to bear that. The first hook, which asks
-//! otherwise, runs anywhere, maybe with locks of the program that another thread waits for inside the loader. Once it has
-//! answered, the loader is not asked again, neither by us nor by the JVM.
+//! So each loader is asked before the first of its classes is rewritten. It is asked by the thread
+//! that defines the class, where the JVM itself calls the same loader for the superclass: a loader
+//! has to bear that. The first hook, which asks otherwise, runs anywhere, maybe with locks of the
+//! program that another thread waits for inside the loader. Once it has answered, the loader is not
+//! asked again, neither by us nor by the JVM.
 //!
-//! Before 18, the JVM also looks whether a class's protection domain may see what the loader has found, once for each domain,
-//! and takes the monitor of a loader that is not parallel-capable for that. So it is made to look when a class is prepared,
-//! or when it gets hooks later, rather than at its first hook ([`InitiatingLoaders::prepared`]).
+//! Before 18, the JVM also looks whether a class's protection domain may see what the loader has
+//! found, once for each domain, and takes the monitor of a loader that is not parallel-capable for
+//! that. So it is made to look when a class is prepared, or when it gets hooks later, rather than
+//! at its first hook ([`InitiatingLoaders::prepared`]).
 //!
-//! No lock of ours is held while a loader is asked. Threads that define the first classes of a loader at the same time each
-//! ask it. Nothing that a thread does while it asks is recorded: the program did not call the loader.
+//! No lock of ours is held while a loader is asked. Threads that define the first classes of a
+//! loader at the same time each ask it. Nothing that a thread does while it asks is recorded: the
+//! program did not call the loader.
 
 use crate::hook_class::Hook;
 use crate::session::{Loader, Session, class_name, internal_name, unrecorded};
@@ -57,7 +61,8 @@ struct State {
 type Verdict = Result<(), Arc<str>>;
 
 impl InitiatingLoaders {
-    /// Returns whether the loader resolves the hook class, for the class too. Asks it if it was not asked before.
+    /// Returns whether the loader resolves the hook class, for the class too. Asks it if it was not
+    /// asked before.
     pub(super) fn verdict(
         &self,
         session: &Session,
@@ -75,8 +80,9 @@ impl InitiatingLoaders {
         Ok(())
     }
 
-    /// Makes the JVM check whether the class, which exists, may see the hook class, if it has hooks and its loader was asked for that.
-    /// Other classes are left alone: for them, no lock of the program's is to be taken.
+    /// Makes the JVM check whether the class, which exists, may see the hook class, if it has hooks
+    /// and its loader was asked for that. Other classes are left alone: for them, no lock of the
+    /// program's is to be taken.
     pub(super) fn prepared(
         &self,
         session: &Session,
@@ -139,7 +145,8 @@ impl InitiatingLoaders {
         if let Some(state) = self.states.lock().get_mut(&origin.loader) {
             state.is_trusted = is_trusted;
             state.asking.retain(|asking| *asking != thread);
-            // Once it has found the hook class, the JVM does not ask it again, whatever it answers elsewhere.
+            // Once it has found the hook class, the JVM does not ask it again, whatever it answers
+            // elsewhere.
             if is_final && state.verdict != Some(Ok(())) {
                 state.verdict = Some(verdict.clone());
             }
@@ -155,7 +162,8 @@ impl InitiatingLoaders {
     }
 }
 
-/// Asks the loader. Returns its verdict, and whether that is final: with the stack or the memory exhausted, it is not.
+/// Asks the loader. Returns its verdict, and whether that is final: with the stack or the memory
+/// exhausted, it is not.
 fn ask(jvmti: Jvmti, env: &mut Env<'_>, hook: &Hook, object: LoaderRef<'_>) -> (Verdict, bool) {
     let name = hook.name.replace('/', ".");
     let answer = unrecorded(|| env.ask_loader(object, &name, hook.class.get()));
@@ -181,7 +189,8 @@ fn refused(loader: &str, hook: &str, why: &str) -> Verdict {
     Err(format!("its class loader ({loader}) does not give out {hook}: {why}").into())
 }
 
-/// Returns true if a loader of that class is the JDK's own for applications. It gives out all of the JDK, and is never asked.
+/// Returns true if a loader of that class is the JDK's own for applications. It gives out all of
+/// the JDK, and is never asked.
 fn is_application_loader(jvmti: Jvmti, env: &Env<'_>, class: ClassRef<'_>) -> bool {
     const NAME: &str = "Ljdk/internal/loader/ClassLoaders$AppClassLoader;";
     // Only the boot loader's is the JDK's.

@@ -3,7 +3,8 @@
 /// Why no method of a class is ever traced, empty if that needs no mention; `name` with slashes.
 pub(crate) fn class(name: &str) -> Option<&'static str> {
     match name {
-        // Every constructor of every class runs its constructor, and its empty finalizer must stay empty.
+        // Every constructor of every class runs its constructor, and its empty finalizer must stay
+        // empty.
         "java/lang/Object" => Some("java.lang.Object is what everything else is made of"),
         // Our own, which is no news.
         "jtrail/Binder" => Some(""),
@@ -12,9 +13,9 @@ pub(crate) fn class(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Methods of the JDK that must stay as they are, by class and by name with descriptor. JDK 21 has no annotation on these:
-/// they call the notifications that begin and end a virtual thread, so their own calls begin on one thread and
-/// end on another.
+/// Methods of the JDK that must stay as they are, by class and by name with descriptor. JDK 21 has
+/// no annotation on these: they call the notifications that begin and end a virtual thread, so
+/// their own calls begin on one thread and end on another.
 pub(crate) const METHODS: [(&str, &str); 2] = [
     ("java/lang/VirtualThread", "run(Ljava/lang/Runnable;)V"),
     ("java/lang/VirtualThread$VThreadContinuation$1", "run()V"),

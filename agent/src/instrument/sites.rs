@@ -1,8 +1,10 @@
-//! Places where code creates objects (`alloc=sites`): their numbers, and what the writer has to know of them.
+//! Places where code creates objects (`alloc=sites`): their numbers, and what the writer has to
+//! know of them.
 //!
-//! The rewriter puts a probe behind each of them, which hands over nothing but the place's number and an array's length. What class
-//! a place makes objects of is known by name only until one is made there: then the class is there for certain, and
-//! is looked up once ([`AllocSites::found`]). Most places are never reached.
+//! The rewriter puts a probe behind each of them, which hands over nothing but the place's number
+//! and an array's length. What class a place makes objects of is known by name only until one is
+//! made there: then the class is there for certain, and is looked up once ([`AllocSites::found`]).
+//! Most places are never reached.
 
 use crate::session::{Known, Loader, Session};
 use jtrail_classfile::{Allocation, AllocationSite};
@@ -20,8 +22,9 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 /// Room for so many places. Memory is only used up as places are.
 const MOST: u32 = 1 << 24;
 
-/// By number: the class of what a place makes, as a word, once the writer knows all of the place. Apart from the rest, because every probe looks at it. Null, or [`MOST`] of them, which
-/// stay until no probe can look at them any more (`hooks::leaving`).
+/// By number: the class of what a place makes, as a word, once the writer knows all of the place.
+/// Apart from the rest, because every probe looks at it. Null, or [`MOST`] of them, which stay
+/// until no probe can look at them any more (`hooks::leaving`).
 static FOUND: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether a record may be made of the place without further ado.
@@ -38,7 +41,8 @@ pub(crate) fn class_at(site: u32) -> Option<NewClass> {
     if all.is_null() || site >= MOST {
         return None;
     }
-    // SAFETY: `show_found` was given `MOST` of them, which stay until `forget_found` has been called and no probe is on its way.
+    // SAFETY: `show_found` was given `MOST` of them, which stay until `forget_found` has been
+    // called and no probe is on its way.
     NewClass::from_word(unsafe { &*all.add(site as usize) }.load(Ordering::Acquire))
 }
 
@@ -55,7 +59,8 @@ pub(crate) struct AllocSites {
 
 #[derive(Default)]
 struct Table {
-    /// By number: the class of what is made there, as `Class.forName` takes it; none once it is found.
+    /// By number: the class of what is made there, as `Class.forName` takes it; none once it is
+    /// found.
     classes: Vec<Option<Arc<str>>>,
     names: FxHashSet<Arc<str>>,
     /// Bytes of an object, by the number of its class.
@@ -136,8 +141,9 @@ fn class_made(kind: &Allocation<'_>) -> String {
     internal.replace('/', ".")
 }
 
-/// The number of the first of a known method's places, which are announced if they are new. They keep their numbers if
-/// the class passes the load hook again and they are the same. `None` when there are no numbers left.
+/// The number of the first of a known method's places, which are announced if they are new. They
+/// keep their numbers if the class passes the load hook again and they are the same. `None` when
+/// there are no numbers left.
 pub(super) fn number(
     session: &Session,
     all: &AllocSites,

@@ -1,7 +1,8 @@
 //! Classes of the JDK that are rewritten for what happens in them, whatever the filters say.
 //!
-//! Parking is seen in the methods of `LockSupport`: each call of one is told, whether it really parks or finds its permit there. Objects that were
-//! seen where code creates them are handed over in the constructor of `Object`, if their ends are told.
+//! Parking is seen in the methods of `LockSupport`: each call of one is told, whether it really
+//! parks or finds its permit there. Objects that were seen where code creates them are handed over
+//! in the constructor of `Object`, if their ends are told.
 
 use super::Instrument;
 use super::classes::{hooks_of, uncovered};

@@ -8,8 +8,8 @@ use jtrail_records::NumberSet;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 
-/// Weak references to classes, by number, found without a lock. They stay until the agent leaves: one is a few bytes, and so is a
-/// class's number.
+/// Weak references to classes, by number, found without a lock. They stay until the agent leaves:
+/// one is a few bytes, and so is a class's number.
 pub(super) struct ClassRefs {
     pages: Box<[OnceLock<Page>]>,
     /// Classes whose objects are threads or classes.

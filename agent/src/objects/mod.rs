@@ -1,7 +1,9 @@
-//! Objects: their numbers are tags, in an environment of their own, so that no other tag can be taken for one.
+//! Objects: their numbers are tags, in an environment of their own, so that no other tag can be
+//! taken for one.
 //!
-//! Where the only thing ever asked of a number is when its object dies, objects have weak references instead ([`WeakObjects`]), save
-//! those that are asked for all the same: threads and classes.
+//! Where the only thing ever asked of a number is when its object dies, objects have weak
+//! references instead ([`WeakObjects`]), save those that are asked for all the same: threads and
+//! classes.
 
 mod classes;
 mod tag;
@@ -27,7 +29,8 @@ use tag::{CLASS_SHIFT, OBJECT_MASK};
 use walks::Walks;
 pub(crate) use walks::{Still, Walking};
 
-/// The number of the next object. Apart from the rest, because probes count it up without a look for the agent.
+/// The number of the next object. Apart from the rest, because probes count it up without a look
+/// for the agent.
 static NEXT: Apart = Apart(AtomicU64::new(1));
 
 #[repr(align(128))]
@@ -50,19 +53,20 @@ pub(crate) struct Objects {
     /// What objects have instead of tags, where that is enough.
     pub(crate) weak: Option<WeakObjects>,
     pub(crate) elsewhere: PendingElsewhere,
-    /// Objects up to this number are older than the active trace, and those of them that it was told of.
+    /// Objects up to this number are older than the active trace, and those of them that it was
+    /// told of.
     older: AtomicU64,
     told: Mutex<NumberSet>,
     /// Held while an object that may be known to several threads gets its tag.
     naming: Mutex<()>,
     classes: ClassRefs,
-    /// Where the heap is walked over: shared by threads that give an object its number and report it, which the walk may not come
-    /// between.
+    /// Where the heap is walked over: shared by threads that give an object its number and report
+    /// it, which the walk may not come between.
     walks: Option<Walks>,
 }
 
-/// Returns true if nothing is ever asked of an object's number but when the object dies. With a channel, a client may ask for more
-/// later.
+/// Returns true if nothing is ever asked of an object's number but when the object dies. With a
+/// channel, a client may ask for more later.
 pub(crate) fn are_only_freed(options: &Options) -> bool {
     let named = Events::NAMING_OBJECTS
         .iter()
@@ -70,19 +74,21 @@ pub(crate) fn are_only_freed(options: &Options) -> bool {
     named.eq([&Events::FREE]) && options.server == Server::Standalone
 }
 
-/// Returns true if the JVM does not report what goes into the rest of an area after an object was put beside it. Such is HotSpot 11:
-/// `MemAllocator::allocate_inside_tlab_slow` takes the mark off the area, and sets it again only where the object fits.
+/// Returns true if the JVM does not report what goes into the rest of an area after an object was
+/// put beside it. Such is HotSpot 11: `MemAllocator::allocate_inside_tlab_slow` takes the mark off
+/// the area, and sets it again only where the object fits.
 fn forgets_areas(jvmti: Jvmti) -> bool {
     jvmti.java_version().is_some_and(|version| version < 17)
 }
 
-/// Returns true if a look at a weak reference leaves a dying object alone. HotSpot 11's G1, in the middle of its marking, takes it
-/// for a use.
+/// Returns true if a look at a weak reference leaves a dying object alone. HotSpot 11's G1, in the
+/// middle of its marking, takes it for a use.
 fn has_weak_looks(jvmti: Jvmti) -> bool {
     jvmti.java_version().is_some_and(|version| version >= 17)
 }
 
-/// The number of a class; the class is announced if it is new. Its object has the number, where objects have numbers.
+/// The number of a class; the class is announced if it is new. Its object has the number, where
+/// objects have numbers.
 pub(crate) fn class_number(
     session: &Session,
     objects: Option<&Objects>,
@@ -114,7 +120,8 @@ impl Objects {
         }
     }
 
-    /// Another trace begins: what it mentions of the objects that have numbers by now, it has to be told of.
+    /// Another trace begins: what it mentions of the objects that have numbers by now, it has to be
+    /// told of.
     pub(crate) fn begin_trace(&self) {
         let mut told = self.told.lock();
         self.older.store(self.count(), Ordering::Relaxed);
@@ -142,26 +149,29 @@ impl Objects {
         NEXT.0.load(Ordering::Relaxed) - 1
     }
 
-    /// Keeps walks over the heap away, from before an object gets its number until a record tells of it. Not to
-    /// be held twice by one thread. Nothing where no walk may come, or the running thread is the one that walks.
+    /// Keeps walks over the heap away, from before an object gets its number until a record tells
+    /// of it. Not to be held twice by one thread. Nothing where no walk may come, or the running
+    /// thread is the one that walks.
     pub(crate) fn keep_walks_away(&self) -> Option<impl Drop> {
         self.walks.as_ref()?.keep_away()
     }
 
-    /// Keeps other threads from giving objects numbers; `None` if one of them does not come to an end with it.
+    /// Keeps other threads from giving objects numbers; `None` if one of them does not come to an
+    /// end with it.
     pub(crate) fn keep_numbers(&self) -> Option<Still<'_>> {
         self.walks.as_ref()?.keep_numbers()
     }
 
-    /// The number of an object that has none, for a walk, which keeps the others away ([`Self::keep_numbers`]).
+    /// The number of an object that has none, for a walk, which keeps the others away
+    /// ([`Self::keep_numbers`]).
     pub(crate) fn number_in_walk(&self, tag: &mut i64) -> u64 {
         let number = next_number();
         *tag |= number as i64;
         number
     }
 
-    /// The number of a new object, that nobody else knows yet. `None` if a walk over the heap came by it before, and reported it.
-    /// The caller keeps walks away.
+    /// The number of a new object, that nobody else knows yet. `None` if a walk over the heap came
+    /// by it before, and reported it. The caller keeps walks away.
     pub(crate) fn number_new(
         &self,
         env: &Env<'_>,
@@ -208,7 +218,8 @@ impl Objects {
         Some(number)
     }
 
-    /// As [`Self::number_new`], as a tag in any case, so that the object is known by [`Self::has_number`].
+    /// As [`Self::number_new`], as a tag in any case, so that the object is known by
+    /// [`Self::has_number`].
     pub(crate) fn tag_new(&self, object: ObjectRef<'_>) -> Option<u64> {
         let number = next_number();
         self.jvmti.set_tag(object, number as i64).ok()?;
@@ -242,8 +253,9 @@ impl Objects {
         self.classes.is(env, class, known)
     }
 
-    /// As [`Self::class`], for a new object of that class with so many bytes: most often, the class is the one that the running thread
-    /// used last for an object of that size, and to make sure of that costs less than to look at the tag.
+    /// As [`Self::class`], for a new object of that class with so many bytes: most often, the class
+    /// is the one that the running thread used last for an object of that size, and to make sure of
+    /// that costs less than to look at the tag.
     pub(crate) fn class_of_new(
         &self,
         session: &Session,
@@ -270,7 +282,8 @@ impl Objects {
         })
     }
 
-    /// What there is to say of an object, and whether this is its first mention. `None` if objects are not named.
+    /// What there is to say of an object, and whether this is its first mention. `None` if objects
+    /// are not named.
     pub(crate) fn describe(
         &self,
         session: &Session,
@@ -301,7 +314,8 @@ impl Objects {
         Some((class, self.jvmti.object_size(object).ok()?))
     }
 
-    /// The number of an object, which gets one if it has none; whether it is new. The caller keeps walks away.
+    /// The number of an object, which gets one if it has none; whether it is new. The caller keeps
+    /// walks away.
     fn number(&self, object: ObjectRef<'_>) -> Option<(u64, bool)> {
         match number_in(self.jvmti.tag(object).ok()?) {
             0 => {}
@@ -318,8 +332,8 @@ impl Objects {
         Some((new, true))
     }
 
-    /// The number of an object, 0 for none and if objects are not named; its first mention is recorded in the running thread's
-    /// buffer.
+    /// The number of an object, 0 for none and if objects are not named; its first mention is
+    /// recorded in the running thread's buffer.
     pub(crate) fn mention(
         &self,
         session: &Session,
@@ -350,8 +364,8 @@ impl Objects {
     }
 }
 
-/// Sizes of new objects that a thread remembers classes for. It is little, for all of our thread-local memory is there from the start
-/// of each thread.
+/// Sizes of new objects that a thread remembers classes for. It is little, for all of our
+/// thread-local memory is there from the start of each thread.
 const RECENT: usize = 64;
 
 thread_local! {

@@ -7,8 +7,9 @@
 //! +---+--------------+---------------+
 //! ```
 //!
-//! The class number is that of `java.lang.Class` objects: the number of the class that they stand for, plus one. So the class of an
-//! allocation is found with one look. `m` is set for virtual threads that walks over the heap may go into.
+//! The class number is that of `java.lang.Class` objects: the number of the class that they stand
+//! for, plus one. So the class of an allocation is found with one look. `m` is set for virtual
+//! threads that walks over the heap may go into.
 
 pub(super) const CLASS_SHIFT: u32 = 40;
 pub(super) const OBJECT_MASK: i64 = (1 << CLASS_SHIFT) - 1;

@@ -1,10 +1,12 @@
-//! Objects get their numbers from the threads that tell of them, or from a walk over the heap, which tells of each object once.
+//! Objects get their numbers from the threads that tell of them, or from a walk over the heap,
+//! which tells of each object once.
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::Cell;
 use std::time::Duration;
 
-/// How long a walk over the heap waits for threads that give an object its number: a debugger may have stopped one.
+/// How long a walk over the heap waits for threads that give an object its number: a debugger may
+/// have stopped one.
 const WAIT_FOR_NUMBERS: Duration = Duration::from_secs(5);
 
 thread_local! {
@@ -12,9 +14,10 @@ thread_local! {
     static WALKS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The running thread walks over the heap, or is about to. Where its walk begins, HotSpot (from 17 on) makes the objects that compiled code did
-/// without, on that thread, and tells of them, while other threads are held wherever they are: in the middle of taking a carrier, for
-/// instance, or of giving an object a number. What waits for one of these never ends.
+/// The running thread walks over the heap, or is about to. Where its walk begins, HotSpot (from 17
+/// on) makes the objects that compiled code did without, on that thread, and tells of them, while
+/// other threads are held wherever they are: in the middle of taking a carrier, for instance, or of
+/// giving an object a number. What waits for one of these never ends.
 pub(crate) struct Walking(());
 
 impl Walking {
@@ -51,7 +54,8 @@ impl Walks {
         (!Walking::is_now()).then(|| self.0.read())
     }
 
-    /// Keeps other threads from giving objects numbers; `None` if one of them does not come to an end with it.
+    /// Keeps other threads from giving objects numbers; `None` if one of them does not come to an
+    /// end with it.
     pub(super) fn keep_numbers(&self) -> Option<Still<'_>> {
         let alone = self.0.try_write_for(WAIT_FOR_NUMBERS)?;
         Some(Still {

@@ -1,15 +1,16 @@
 //! Classes go, and change: what the rest has to forget then.
 //!
-//! The end of a class is told on a thread of the JVM's own, maybe in the middle of a collection, where nothing may wait for a
-//! lock. So it is only noted there, and dealt with at the next look for a class or method.
+//! The end of a class is told on a thread of the JVM's own, maybe in the middle of a collection,
+//! where nothing may wait for a lock. So it is only noted there, and dealt with at the next look
+//! for a class or method.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a redefinition may take from the last class that passes the load hook to the moment when all have
-/// their new code. The JVM does not tell of that moment.
+/// How long a redefinition may take from the last class that passes the load hook to the moment
+/// when all have their new code. The JVM does not tell of that moment.
 const REDEFINITION: Duration = Duration::from_secs(1);
 
 /// How many changes somebody has followed.

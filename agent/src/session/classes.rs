@@ -72,7 +72,8 @@ impl ClassTable {
         self.known.lock().is_look_due()
     }
 
-    /// Forgets the classes of loaders that were collected. Returns these loaders, and the numbers of the classes.
+    /// Forgets the classes of loaders that were collected. Returns these loaders, and the numbers
+    /// of the classes.
     pub(crate) fn forget_collected(&self, env: &Env<'_>) -> (FxHashSet<Loader>, Vec<u32>) {
         let loaders = self.watched.take_collected(env);
         let classes = self.known.lock().forget_loaders(&loaders);
@@ -86,7 +87,8 @@ impl ClassTable {
         entry.is_some_and(|entry| entry.loaded)
     }
 
-    /// The number of a class that can't be looked up, by its name as `Class.getName` prints it. `announce` is called if it is new.
+    /// The number of a class that can't be looked up, by its name as `Class.getName` prints it.
+    /// `announce` is called if it is new.
     pub(crate) fn number_of_name(&self, name: &str, announce: impl FnOnce(u32)) -> u32 {
         let name = name.replace('.', "/");
         let mut known = self.known.lock();
@@ -95,8 +97,8 @@ impl ClassTable {
 }
 
 impl Session {
-    /// The number of a class by its loader and name. The class is announced if it is new. `first`: its object would have a number
-    /// if it were known.
+    /// The number of a class by its loader and name. The class is announced if it is new. `first`:
+    /// its object would have a number if it were known.
     pub(crate) fn class_by_name(
         &self,
         env: &Env<'_>,
@@ -124,7 +126,8 @@ impl Session {
     }
 }
 
-/// A class's internal name (`a/b/C`), from its signature (`La/b/C;`). That of an array or a primitive type is its signature.
+/// A class's internal name (`a/b/C`), from its signature (`La/b/C;`). That of an array or a
+/// primitive type is its signature.
 pub(crate) fn internal_name(signature: &str) -> &str {
     let name = signature
         .strip_prefix('L')
@@ -132,7 +135,8 @@ pub(crate) fn internal_name(signature: &str) -> &str {
     name.unwrap_or(signature)
 }
 
-/// A class's name as `Class.getName` prints it; the suffix of a hidden class, after a dot here, follows a slash there.
+/// A class's name as `Class.getName` prints it; the suffix of a hidden class, after a dot here,
+/// follows a slash there.
 pub(crate) fn class_name(internal: &str) -> String {
     match internal.split_once('.') {
         Some((name, suffix)) => format!("{}/{suffix}", name.replace('/', ".")),

@@ -33,7 +33,8 @@ impl Kinds {
         self.on.store(kinds.bits(), Ordering::Relaxed);
     }
 
-    /// Those that can be switched on at once: the ones that the agent was loaded for, and those that were acquired since.
+    /// Those that can be switched on at once: the ones that the agent was loaded for, and those
+    /// that were acquired since.
     pub(crate) fn available(&self) -> Events {
         Events::from_bits(self.available.load(Ordering::Relaxed))
     }

@@ -79,8 +79,8 @@ impl Known {
         }
     }
 
-    /// Notes that a class passes the load hook, and announces it if it is the first time. Returns its number, and whether it is
-    /// the first time.
+    /// Notes that a class passes the load hook, and announces it if it is the first time. Returns
+    /// its number, and whether it is the first time.
     pub(crate) fn loaded(
         &mut self,
         session: &Session,
@@ -104,8 +104,9 @@ impl Known {
         (number, is_new)
     }
 
-    /// Gives up what is known of a class that no longer can be: another one has its name, and no number. (A
-    /// class that passed the load hook, and got its entry there, may wait for its number still.)
+    /// Gives up what is known of a class that no longer can be: another one has its name, and no
+    /// number. (A class that passed the load hook, and got its entry there, may wait for its number
+    /// still.)
     pub(crate) fn make_room(&mut self, loader: Loader, name: &str) {
         if let Entry::Occupied(entry) = self.classes.entry((loader, name.into()))
             && !entry.get().loaded
@@ -124,7 +125,8 @@ impl Known {
         }
     }
 
-    /// Whether there are so many that it is time to look whose loaders are gone: twice as many as the last look left.
+    /// Whether there are so many that it is time to look whose loaders are gone: twice as many as
+    /// the last look left.
     pub(crate) fn is_look_due(&self) -> bool {
         const FEWEST: usize = 512;
         self.classes.len() >= (2 * self.looked_at).max(FEWEST)
@@ -168,8 +170,8 @@ impl Known {
         Some((number, true))
     }
 
-    /// The first of `count` line counters of a known method, which are the ones that it had before if
-    /// there were as many. `None` when there are none left.
+    /// The first of `count` line counters of a known method, which are the ones that it had before
+    /// if there were as many. `None` when there are none left.
     pub(crate) fn lines(
         &mut self,
         counters: &LineCounters,

@@ -35,7 +35,8 @@ pub(crate) trait Upcalls: Sync {
     fn before_program(&self);
     /// Ends the trace, because the JVM ends.
     fn end(&self, env: &mut Env<'_>);
-    /// Removes the agent from the JVM. Called on an agent thread that ends, and holds nothing of the agent any more.
+    /// Removes the agent from the JVM. Called on an agent thread that ends, and holds nothing of
+    /// the agent any more.
     fn leave(&self, env: &mut Env<'_>);
 }
 
@@ -52,7 +53,8 @@ pub(crate) struct Life {
     pub(crate) upcalls: &'static dyn Upcalls,
     /// Set when the JVM runs the program and the trace has begun.
     live: OnceLock<()>,
-    /// The agent is being attached to a running program, and the attaching thread has not begun the trace yet: no other thread may.
+    /// The agent is being attached to a running program, and the attaching thread has not begun the
+    /// trace yet: no other thread may.
     is_attaching: AtomicBool,
 }
 
@@ -87,9 +89,10 @@ impl Session {
         self.life.live.get().is_some()
     }
 
-    /// Returns true if the JVM is ready. The first caller that finds it so begins the trace: code of another agent may run before
-    /// the JVM's VMInit event. Where the agent is attached, only the attaching thread begins the trace: the program's own threads
-    /// may be anywhere, for instance in the middle of being attached, without a `Thread`.
+    /// Returns true if the JVM is ready. The first caller that finds it so begins the trace: code
+    /// of another agent may run before the JVM's VMInit event. Where the agent is attached, only
+    /// the attaching thread begins the trace: the program's own threads may be anywhere, for
+    /// instance in the middle of being attached, without a `Thread`.
     pub(crate) fn ensure_live(&self, env: &mut Env<'_>) -> bool {
         if self.is_live() {
             return true;

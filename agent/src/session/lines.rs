@@ -1,6 +1,7 @@
 //! Counters of lines: 64 bits for each entry of a line table, in memory that never moves.
 //!
-//! The hook class adds to them, from compiled code without a call; the writer reads them when it tells what they say.
+//! The hook class adds to them, from compiled code without a call; the writer reads them when it
+//! tells what they say.
 
 use jtrail_recorder::memory::Zeros;
 use std::io;

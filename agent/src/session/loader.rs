@@ -19,8 +19,9 @@ impl Loader {
         self.0
     }
 
-    /// Whether a class of that name (`a/b/C`) is the JDK's own, not the application's. The tools
-    /// of the JDK (javac and others) come from the application's loader, so their packages count as well.
+    /// Whether a class of that name (`a/b/C`) is the JDK's own, not the application's. The tools of
+    /// the JDK (javac and others) come from the application's loader, so their packages count as
+    /// well.
     pub(crate) fn is_jdk(self, name: &str) -> bool {
         const PACKAGES: [&str; 5] = ["java/", "jdk/", "sun/", "com/sun/", "jtrail/"];
         self == Self::BOOT || self == Self::PLATFORM || PACKAGES.iter().any(|p| name.starts_with(p))
@@ -68,7 +69,8 @@ impl Loaders {
     }
 }
 
-/// Loaders whose classes passed the load hook. The JVM reports no end of a loader, so somebody has to look.
+/// Loaders whose classes passed the load hook. The JVM reports no end of a loader, so somebody has
+/// to look.
 #[derive(Default)]
 pub(super) struct Watched(Mutex<FxHashMap<Loader, WeakRef<kind::Loader>>>);
 

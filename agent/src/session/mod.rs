@@ -1,5 +1,5 @@
-//! What everything above records with: options, enabled kinds of events, clock, filter, definitions, the numbers of threads and
-//! classes, and the threads' buffers.
+//! What everything above records with: options, enabled kinds of events, clock, filter,
+//! definitions, the numbers of threads and classes, and the threads' buffers.
 //!
 //! A session knows nothing of the modules above it. What it needs of them comes as [`Upcalls`].
 
@@ -110,7 +110,8 @@ impl Session {
         }
     }
 
-    /// Returns true if events of that kind are recorded now: those of the active trace, and none between traces.
+    /// Returns true if events of that kind are recorded now: those of the active trace, and none
+    /// between traces.
     #[inline]
     pub(crate) fn is_on(&self, kind: Events) -> bool {
         self.kinds.on().contains(kind)
@@ -137,7 +138,8 @@ impl Session {
         (self.clock.now)()
     }
 
-    /// The time now, after which nothing is recorded with an earlier stamp, where no thread is in the middle of recording.
+    /// The time now, after which nothing is recorded with an earlier stamp, where no thread is in
+    /// the middle of recording.
     pub(crate) fn moment(&self) -> u64 {
         match &self.clock.ticks {
             Some(ticks) => ticks.advance(),
@@ -145,7 +147,8 @@ impl Session {
         }
     }
 
-    /// Sends a definition to the writer, which has it before any record that the running thread makes from now on.
+    /// Sends a definition to the writer, which has it before any record that the running thread
+    /// makes from now on.
     pub(crate) fn announce(&self, announcement: Announcement) {
         let Definitions { sender, journal } = &self.definitions;
         match journal {

@@ -1,8 +1,9 @@
 //! The numbers of threads, by the ids that Java gives them.
 //!
-//! What the JVM keeps for us with a thread (`GetThreadLocalStorage`) only that thread may ask for: HotSpot gives it up on the thread's
-//! way out, whoever looks at it at that moment, and falls over it (seen on 17 with the sampler, after minutes). So whoever wants to know
-//! of another thread asks here.
+//! What the JVM keeps for us with a thread (`GetThreadLocalStorage`) only that thread may ask for:
+//! HotSpot gives it up on the thread's way out, whoever looks at it at that moment, and falls over
+//! it (seen on 17 with the sampler, after minutes). So whoever wants to know of another thread asks
+//! here.
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::VecDeque;
@@ -14,7 +15,8 @@ const REMEMBERED: usize = 4096;
 /// Stands for the number of a thread that has ended, or is not to be told.
 pub(crate) const ENDED: u32 = u32::MAX;
 
-/// Numbers of the threads that have not ended. A thread whose `Thread` is not made yet has no id, which is 0, and is not in here.
+/// Numbers of the threads that have not ended. A thread whose `Thread` is not made yet has no id,
+/// which is 0, and is not in here.
 #[derive(Default)]
 pub(super) struct ThreadNumbers {
     by_id: FxHashMap<i64, Known>,

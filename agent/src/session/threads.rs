@@ -32,8 +32,8 @@ impl Threads {
         self.numbers.lock().find(id)
     }
 
-    /// The number of a thread. If it has none, it gets the next one, and `announce` is called with it under the lock: whoever finds
-    /// the number finds it announced.
+    /// The number of a thread. If it has none, it gets the next one, and `announce` is called with
+    /// it under the lock: whoever finds the number finds it announced.
     pub(crate) fn number(&self, id: i64, name: &str, announce: impl FnOnce(u32)) -> Option<u32> {
         let mut numbers = self.numbers.lock();
         let mut is_new = false;

@@ -1,7 +1,7 @@
 //! Allocations that the JVM reports (`alloc=jvm`).
 //!
-//! The JVM reports every allocation in Java's heap when its sampling interval is 0: `new`, arrays, clones, reflection,
-//! JNI, what the JVM creates itself.
+//! The JVM reports every allocation in Java's heap when its sampling interval is 0: `new`, arrays,
+//! clones, reflection, JNI, what the JVM creates itself.
 
 use super::{Environment, Need, Source, Tracer, stack};
 use crate::error::Error;
@@ -103,9 +103,11 @@ const MOST_WAKING: usize = 1 << 18;
 /// Bytes of most of them, less their headers.
 const WAKING_BYTES: i32 = 480;
 
-/// Makes the JVM report the running thread's allocations from now on. It does so once a thread takes a new area to allocate in; the
-/// thread that starts the program has had one since before anything could be reported. So we use that up, with objects that
-/// nobody sees. An object that the JVM puts beside an area is reported and leaves the area as it is; so the smallest one that there is decides.
+/// Makes the JVM report the running thread's allocations from now on. It does so once a thread
+/// takes a new area to allocate in; the thread that starts the program has had one since before
+/// anything could be reported. So we use that up, with objects that nobody sees. An object that the
+/// JVM puts beside an area is reported and leaves the area as it is; so the smallest one that there
+/// is decides.
 fn wake(env: &mut Env<'_>) {
     IS_WAKING.store(true, Ordering::Relaxed);
     let mut bytes = 0;
@@ -125,13 +127,13 @@ fn wake(env: &mut Env<'_>) {
     IS_WAKING.store(false, Ordering::Relaxed);
 }
 
-/// The smallest object that a JVM may put beside a thread's area: one that does not fit into the rest, where the rest is more than
-/// the part of an area that the JVM can afford to waste.
+/// The smallest object that a JVM may put beside a thread's area: one that does not fit into the
+/// rest, where the rest is more than the part of an area that the JVM can afford to waste.
 const MAY_BE_BESIDE: u64 = 64;
 
-/// Uses up the rest of the running thread's area, if the JVM put `new`, of that many bytes, beside it and so would not report the
-/// rest. What is created here is not reported, so addresses must show: of objects in one area, each begins where the one before it
-/// ends.
+/// Uses up the rest of the running thread's area, if the JVM put `new`, of that many bytes, beside
+/// it and so would not report the rest. What is created here is not reported, so addresses must
+/// show: of objects in one area, each begins where the one before it ends.
 fn use_up_if_beside(jvmti: Jvmti, env: &mut Env<'_>, new: ObjectRef<'_>, size: u64) {
     let mut make = |bytes| {
         env.with_garbage(bytes, |array| {
@@ -191,14 +193,16 @@ fn record(tracer: &Tracer, objects: &Objects, env: &mut Env<'_>, new: New<'_>) {
     let Some(class) = objects.class_of_new(session, env, new.class, new.size) else {
         return;
     };
-    // What a walk creates was created elsewhere; and from 21 on, a stack waits for virtual threads that change their carriers.
+    // What a walk creates was created elsewhere; and from 21 on, a stack waits for virtual threads
+    // that change their carriers.
     let has_site = session.options.alloc_sites && !Walking::is_now();
     let site = match has_site {
         true => stack::innermost(tracer, env),
         false => None,
     };
     let mut own = OwnBuffer::current();
-    // A thread's first object may be the thread itself, which is named with its buffer: then the object gets its number before.
+    // A thread's first object may be the thread itself, which is named with its buffer: then the
+    // object gets its number before.
     let is_thread = |env: &Env<'_>| {
         new.thread
             .is_some_and(|thread| env.is_same(thread.as_object(), new.object))

@@ -1,7 +1,8 @@
-//! Calls of methods: seen by rewritten code (`engine=bytecode`), or reported by the JVM (`engine=jvmti`), and with them class
-//! initialisations.
+//! Calls of methods: seen by rewritten code (`engine=bytecode`), or reported by the JVM
+//! (`engine=jvmti`), and with them class initialisations.
 //!
-//! What rewritten code calls is the hot path, in [`crate::callbacks`]. Here is what it comes to when it is not enough to store a record.
+//! What rewritten code calls is the hot path, in [`crate::callbacks`]. Here is what it comes to
+//! when it is not enough to store a record.
 
 use super::cpu::Measure;
 use super::{Need, Source, Tracer, initialisations};
@@ -46,8 +47,8 @@ pub(super) fn are_reported(options: &Options, kinds: Events) -> bool {
     options.engine == Engine::Jvmti && needs_calls
 }
 
-/// Records an enter or a leave for which the hot path had no buffer, no room in the chunk, or a new epoch. `low` is the lower part of
-/// the record.
+/// Records an enter or a leave for which the hot path had no buffer, no room in the chunk, or a new
+/// epoch. `low` is the lower part of the record.
 pub(crate) fn called(tracer: &Tracer, env: &mut Env<'_>, now: u64, cpu: Option<u64>, low: u64) {
     let is_first = OwnBuffer::current().is_none();
     let Some(buffer) = tracer.session.buffer(env) else {

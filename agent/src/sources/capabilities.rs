@@ -1,6 +1,8 @@
-//! What the agent asks the JVM to be able to do, by the options: a kind of events that is off asks for nothing.
+//! What the agent asks the JVM to be able to do, by the options: a kind of events that is off asks
+//! for nothing.
 //!
-//! Some capabilities cost as soon as they are held, used or not: exceptions and virtual threads get slower, the JVM keeps more.
+//! Some capabilities cost as soon as they are held, used or not: exceptions and virtual threads get
+//! slower, the JVM keeps more.
 
 use super::table::requested;
 use super::{Environment, Need, allocations};

@@ -20,8 +20,8 @@ thread_local! {
     static IS_OURS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Everything that is seen by rewritten classes: `events=methods` with `engine=bytecode`, `lines`, `parks`, `clinit`, `alloc=sites`, and
-/// calls that begin bursts.
+/// Everything that is seen by rewritten classes: `events=methods` with `engine=bytecode`, `lines`,
+/// `parks`, `clinit`, `alloc=sites`, and calls that begin bursts.
 pub(super) struct RewrittenClasses;
 
 impl Source for RewrittenClasses {
@@ -82,7 +82,8 @@ pub(super) fn rewriting(options: &Options, kinds: Events) -> Events {
     kinds.without(others)
 }
 
-/// Returns true if classes are rewritten for these kinds, or because calls of their methods begin bursts of the trace.
+/// Returns true if classes are rewritten for these kinds, or because calls of their methods begin
+/// bursts of the trace.
 pub(crate) fn rewrites(options: &Options, kinds: Events) -> bool {
     let has_triggers = options.has_call_triggers() && !kinds.is_empty();
     has_triggers || !rewriting(options, kinds).is_empty()
@@ -138,7 +139,8 @@ pub(crate) fn loaded(tracer: &Tracer, env: &mut Env<'_>, load: &Load<'_>) -> Opt
     rewritten
 }
 
-/// Forgets what is known of classes whose loaders were collected, here and in the writer, which has older records of theirs to read.
+/// Forgets what is known of classes whose loaders were collected, here and in the writer, which has
+/// older records of theirs to read.
 fn forget_collected(tracer: &Tracer, env: &mut Env<'_>) {
     let session = &tracer.session;
     let Some(buffer) = session.buffer(env) else {
@@ -181,7 +183,8 @@ fn retransform_early(tracer: &Tracer, env: &mut Env<'_>) {
     }
 }
 
-/// Lets `change` alter which classes are rewritten, and retransforms those that are, or once were. Returns how many that is.
+/// Lets `change` alter which classes are rewritten, and retransforms those that are, or once were.
+/// Returns how many that is.
 ///
 /// # Errors
 /// When the JVM does not list its classes; only classes that load from now on are altered then.
@@ -208,13 +211,14 @@ pub(super) fn retransform_changed(
     Ok(chosen.0.len() as u64)
 }
 
-/// Returns true if the class is `Object`, with a probe that [`watch_constructors`] has put there and takes away.
+/// Returns true if the class is `Object`, with a probe that [`watch_constructors`] has put there
+/// and takes away.
 fn is_watched(tracer: &Tracer, loader: Loader, name: &str) -> bool {
     name == OBJECT && tracer.instrument.has_hooks(loader, name)
 }
 
-/// Makes `Object`'s constructor hand objects over, or not, as the kinds of events want it now. The first is to be done before there are
-/// objects to hand over.
+/// Makes `Object`'s constructor hand objects over, or not, as the kinds of events want it now. The
+/// first is to be done before there are objects to hand over.
 pub(super) fn watch_constructors(tracer: &Tracer, env: &mut Env<'_>) {
     let is_wanted = tracer.instrument.identifies_now(&tracer.session);
     let is_there = || is_watched(tracer, Loader::BOOT, OBJECT);
@@ -232,7 +236,8 @@ pub(super) fn watch_constructors(tracer: &Tracer, env: &mut Env<'_>) {
     }
 }
 
-/// Gives classes that have hooks their own code back. Returns how many the JVM does not let be changed.
+/// Gives classes that have hooks their own code back. Returns how many the JVM does not let be
+/// changed.
 pub(crate) fn restore(tracer: &Tracer, env: &mut Env<'_>) -> usize {
     let instrument = &tracer.instrument;
     if !instrument.have_hooks() {
@@ -256,7 +261,8 @@ pub(crate) fn restore(tracer: &Tracer, env: &mut Env<'_>) -> usize {
     refused
 }
 
-/// Loaded classes to be retransformed, as global references: local ones would be counted in all callbacks meanwhile.
+/// Loaded classes to be retransformed, as global references: local ones would be counted in all
+/// callbacks meanwhile.
 struct Chosen(Vec<GlobalRef<kind::Class>>);
 
 impl Chosen {
@@ -307,7 +313,8 @@ fn is_wanted(tracer: &Tracer, class: ClassRef<'_>, loader: Loader, name: &str) -
             || session.is_on(Events::CLINIT) && is_to_be_initialised())
 }
 
-/// Returns true unless the JVM says that a class has no static initialiser. It says nothing before it has prepared the class.
+/// Returns true unless the JVM says that a class has no static initialiser. It says nothing before
+/// it has prepared the class.
 fn may_have_initialiser(jvmti: Jvmti, class: ClassRef<'_>) -> bool {
     let methods = jvmti.methods(class);
     methods.map_or(true, |methods| {
@@ -325,7 +332,8 @@ fn is_modifiable(tracer: &Tracer, class: ClassRef<'_>, name: &str) -> bool {
     modifiable
 }
 
-/// Retransforms all of them; where the JVM refuses, finds out which it is by halves. Returns how many that are.
+/// Retransforms all of them; where the JVM refuses, finds out which it is by halves. Returns how
+/// many that are.
 fn retransform(tracer: &Tracer, classes: &[ClassRef<'_>]) -> usize {
     if classes.is_empty() {
         return 0;

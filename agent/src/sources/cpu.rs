@@ -1,8 +1,9 @@
 //! CPU time of threads: user and system time, in nanoseconds, as the kernel counts it.
 //!
-//! The kernel counts for its own threads. A virtual thread's time is put together from its mounts: when it takes a carrier, the
-//! difference between what it has used so far and the carrier's clock is kept with the carrier, and added to each reading until it
-//! unmounts. So its time is its own, and never falls. A carrier's time is what the kernel says, its virtual threads' included, as
+//! The kernel counts for its own threads. A virtual thread's time is put together from its mounts:
+//! when it takes a carrier, the difference between what it has used so far and the carrier's clock
+//! is kept with the carrier, and added to each reading until it unmounts. So its time is its own,
+//! and never falls. A carrier's time is what the kernel says, its virtual threads' included, as
 //! everywhere else in Java.
 
 use super::{Need, Source, Tracer};

@@ -1,7 +1,7 @@
 //! Classes in full: what they declare, and that they are redefined.
 //!
-//! A class is reported when it is prepared: from then on the JVM returns its fields and methods. Those that were prepared before the
-//! trace are reported at its start.
+//! A class is reported when it is prepared: from then on the JVM returns its fields and methods.
+//! Those that were prepared before the trace are reported at its start.
 
 use super::state::details::{Found, Key};
 use super::{Need, Source, Tracer};
@@ -44,8 +44,8 @@ impl Source for ClassDetails {
     }
 }
 
-/// Reports the classes that exist: formats that list a class's members need them before all else. The events of classes that follow
-/// are enabled already, so that none is left out.
+/// Reports the classes that exist: formats that list a class's members need them before all else.
+/// The events of classes that follow are enabled already, so that none is left out.
 pub(crate) fn begin(tracer: &Tracer, env: &mut Env<'_>) {
     env.with_frame(|env| report_loaded(tracer, env));
 }
@@ -103,8 +103,9 @@ fn report(tracer: &Tracer, found: Found) {
     });
 }
 
-/// Adds a class after its superclass and interfaces, unless it is not prepared or was reported: the JVM calls a class prepared before
-/// it sends the event, and in another thread that may come later than the event of an implementer.
+/// Adds a class after its superclass and interfaces, unless it is not prepared or was reported: the
+/// JVM calls a class prepared before it sends the event, and in another thread that may come later
+/// than the event of an implementer.
 fn find(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>, found: &mut Found) {
     let jvmti = tracer.session.jvmti;
     if jvmti.is_prepared(class) != Ok(true) {

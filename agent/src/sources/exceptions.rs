@@ -1,7 +1,7 @@
 //! Exceptions are thrown, and caught.
 //!
-//! Each rewritten method has a handler of ours, which catches what leaves the method, records that, and throws it again. The JVM's
-//! events of these handlers are left out.
+//! Each rewritten method has a handler of ours, which catches what leaves the method, records that,
+//! and throws it again. The JVM's events of these handlers are left out.
 
 use super::{Need, Source, Tracer, stack, triggers};
 use jtrail_classfile::Handler;
@@ -53,7 +53,8 @@ struct Happening {
     handler: Option<Handler>,
 }
 
-/// Records an exception at a place, unless that is in a handler of ours. No record without a payload.
+/// Records an exception at a place, unless that is in a handler of ours. No record without a
+/// payload.
 fn record(
     tracer: &Tracer,
     env: &mut Env<'_>,

@@ -1,4 +1,5 @@
-//! The JVM is out of memory, for an object or a thread: where the newest events are kept, they are written.
+//! The JVM is out of memory, for an object or a thread: where the newest events are kept, they are
+//! written.
 
 use super::{Need, Source, Tracer};
 use jtrail_jvm::jvmti::abi::{Capability, Event};

@@ -1,20 +1,27 @@
 //! Ends of objects, and of classes; and the end of the JVM while it reports them.
 //!
-//! The JVM reports the end of objects that have tags, and so of classes, whose objects die with them. Objects that have weak references
-//! instead are looked for by an agent thread after each collection.
+//! The JVM reports the end of objects that have tags, and so of classes, whose objects die with
+//! them. Objects that have weak references instead are looked for by an agent thread after each
+//! collection.
 //!
 //! # The end of the JVM
 //!
-//! Since 17, HotSpot reports dead objects on a thread of its own, the service thread, some time after each collection; and once more on the thread that ends the
-//! JVM, before VMDeath. One waits for the other to come to the end of its list, and does so in a state in which no safepoint can begin
-//! (`JvmtiTagMap::flush_object_free_events`). The other one, at the end of its list, waits for a safepoint that somebody has asked for meanwhile, such as
-//! a collection: then the JVM stands still for ever. A program that makes garbage until its end comes by this within a few runs, on 17, 21 and 25.
+//! Since 17, HotSpot reports dead objects on a thread of its own, the service thread, some time
+//! after each collection; and once more on the thread that ends the JVM, before VMDeath. One waits
+//! for the other to come to the end of its list, and does so in a state in which no safepoint can
+//! begin (`JvmtiTagMap::flush_object_free_events`). The other one, at the end of its list, waits
+//! for a safepoint that somebody has asked for meanwhile, such as a collection: then the JVM stands
+//! still for ever. A program that makes garbage until its end comes by this within a few runs, on
+//! 17, 21 and 25.
 //!
-//! So the trace ends before that, when the JVM says that the ending thread ends; then all tags are taken away, and no collection finds a dead object with a
-//! tag any more. What is left is to wait for the service thread, and to switch the event off.
+//! So the trace ends before that, when the JVM says that the ending thread ends; then all tags are
+//! taken away, and no collection finds a dead object with a tag any more. What is left is to wait
+//! for the service thread, and to switch the event off.
 //!
-//! Tags are taken away in a walk over all objects. Where only few have one (events name them, and there is no `heap`, and no `alloc` or weak references in place of tags), that is saved: there is little to tell of,
-//! and a list is short. The same is left of ZGC and Shenandoah, whose walks don't come by objects that can't be reached any more.
+//! Tags are taken away in a walk over all objects. Where only few have one (events name them, and
+//! there is no `heap`, and no `alloc` or weak references in place of tags), that is saved: there is
+//! little to tell of, and a list is short. The same is left of ZGC and Shenandoah, whose walks
+//! don't come by objects that can't be reached any more.
 
 use super::{Environment, Need, Source, Tracer, gc, own_threads};
 use crate::objects::{Objects, Walking, class_in, number_in};
@@ -31,8 +38,9 @@ use std::time::{Duration, Instant};
 
 /// How long we wait for the service thread.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long, and before how many walks in a row, it must not have reported an object. It may be at the end of its list, and have no processor to come away
-/// from there; and other threads may be about to give an object a tag.
+/// How long, and before how many walks in a row, it must not have reported an object. It may be at
+/// the end of its list, and have no processor to come away from there; and other threads may be
+/// about to give an object a tag.
 const QUIET: Duration = Duration::from_millis(1);
 const QUIET_WALKS: u32 = 3;
 
@@ -121,8 +129,8 @@ pub(super) fn while_walking<T>(walk: impl FnOnce() -> T) -> (T, u64) {
     (result, WALK.take().unwrap_or(0))
 }
 
-/// The object with that tag has died. Returns the number of the class that it stood for. Called on a thread of the JVM's own, which may
-/// be in the middle of a collection: no call into the JVM.
+/// The object with that tag has died. Returns the number of the class that it stood for. Called on
+/// a thread of the JVM's own, which may be in the middle of a collection: no call into the JVM.
 pub(crate) fn freed(tracer: &Tracer, tag: i64) -> Option<u32> {
     let session = &tracer.session;
     let number = number_in(tag);
@@ -152,7 +160,8 @@ pub(crate) fn note_freed(tracer: &Tracer) {
     });
 }
 
-/// A thread has ended. If the JVM ends with it, so does the trace, and no dead objects are reported any more.
+/// A thread has ended. If the JVM ends with it, so does the trace, and no dead objects are reported
+/// any more.
 pub(super) fn thread_ended(
     tracer: &'static Tracer,
     env: &mut Env<'_>,

@@ -1,6 +1,6 @@
-//! Garbage collections. These callbacks run while the program is stopped, on a thread of the JVM's own; they may
-//! call neither JNI nor most of JVMTI. What is recorded beyond the time is read from the JVM's counters, and with it collections of
-//! which the JVM sends no event.
+//! Garbage collections. These callbacks run while the program is stopped, on a thread of the JVM's
+//! own; they may call neither JNI nor most of JVMTI. What is recorded beyond the time is read from
+//! the JVM's counters, and with it collections of which the JVM sends no event.
 
 use super::{Need, Source, Tracer, heap};
 use jtrail_jvm::jni::Env;
@@ -54,7 +54,8 @@ fn are_wanted(options: &Options, kinds: Events) -> bool {
     are_counted(kinds) || heap::wanted(options, kinds, HeapMoments::GC)
 }
 
-/// Returns true if their starts are recorded: also without [`Events::GC`], as an object's age is counted in collections.
+/// Returns true if their starts are recorded: also without [`Events::GC`], as an object's age is
+/// counted in collections.
 fn are_counted(kinds: Events) -> bool {
     kinds.contains(Events::GC) || kinds.contains(Events::FREE)
 }
@@ -77,8 +78,8 @@ fn begin(tracer: &Tracer) {
     }
 }
 
-/// Records the collections of which the JVM sent no event. Their times are not known: they stand where they are noticed, without a
-/// length.
+/// Records the collections of which the JVM sent no event. Their times are not known: they stand
+/// where they are noticed, without a length.
 pub(super) fn record_silent(tracer: &Tracer) {
     let state = &tracer.collections;
     // Asked for each object that is freed.

@@ -1,7 +1,8 @@
 //! Class initialisations: a thread runs the static initialiser of a class, its `<clinit>`.
 //!
-//! The JVM has no event for it. With `engine=bytecode` the initialisers call us when they begin and end ([`crate::instrument`]); with
-//! `engine=jvmti`, the JVM's events of calls tell it ([`super::calls`]).
+//! The JVM has no event for it. With `engine=bytecode` the initialisers call us when they begin and
+//! end ([`crate::instrument`]); with `engine=jvmti`, the JVM's events of calls tell it
+//! ([`super::calls`]).
 
 use super::{Tracer, triggers};
 use jtrail_jvm::jni::Env;
@@ -10,8 +11,8 @@ use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::bursts::is_gate_open;
 
-/// The running thread enters an initialiser; `is_called`: its calls are traced. Returns true if this call is to be recorded, behind
-/// what is recorded here.
+/// The running thread enters an initialiser; `is_called`: its calls are traced. Returns true if
+/// this call is to be recorded, behind what is recorded here.
 pub(crate) fn entered(tracer: &Tracer, env: &mut Env<'_>, method: u32, is_called: bool) -> bool {
     // A burst begins before the call that begins it.
     let is_recorded = is_call_recorded(tracer, env, method, is_called, triggers::called);
@@ -21,7 +22,8 @@ pub(crate) fn entered(tracer: &Tracer, env: &mut Env<'_>, method: u32, is_called
     is_recorded
 }
 
-/// The running thread is about to leave an initialiser. Returns true if the end of the call is to be recorded; [`left`] comes behind it.
+/// The running thread is about to leave an initialiser. Returns true if the end of the call is to
+/// be recorded; [`left`] comes behind it.
 pub(crate) fn leaves(tracer: &Tracer, env: &mut Env<'_>, method: u32, is_called: bool) -> bool {
     is_call_recorded(tracer, env, method, is_called, triggers::left)
 }
@@ -55,8 +57,8 @@ pub(super) fn begin(tracer: &Tracer, buffer: OwnBuffer, method: u32) {
     }
 }
 
-/// Records that it is initialised, or that this failed; also if the kind is off by now, for it may have been on at the begin. The writer
-/// leaves out ends without a begin.
+/// Records that it is initialised, or that this failed; also if the kind is off by now, for it may
+/// have been on at the begin. The writer leaves out ends without a begin.
 pub(super) fn end(tracer: &Tracer, buffer: OwnBuffer, method: u32, failed: bool) {
     let payload = [method.into(), failed.into()];
     tracer.session.record(buffer, Code::ClassInitEnd, &payload);

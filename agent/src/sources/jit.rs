@@ -1,7 +1,8 @@
 //! Methods are compiled, and their code is discarded.
 //!
-//! The JVM reports it on a service thread of its own, some time after. What it says of the code is, at best, the stack of inlined
-//! methods at each instruction where the compiler kept one, else one frame for each.
+//! The JVM reports it on a service thread of its own, some time after. What it says of the code is,
+//! at best, the stack of inlined methods at each instruction where the compiler kept one, else one
+//! frame for each.
 
 use super::{Need, Source, Tracer};
 use crate::instrument::FrameMethod;
@@ -82,7 +83,8 @@ pub(crate) fn compiled(tracer: &Tracer, env: &Env<'_>, code: &CompiledCode<'_>) 
     tracer.session.announce(Announcement::Compilation(made));
 }
 
-/// The code of a method was discarded. The method may have been unloaded: the JVM is not asked about it.
+/// The code of a method was discarded. The method may have been unloaded: the JVM is not asked
+/// about it.
 pub(crate) fn discarded(tracer: &Tracer, method: Method, address: u64) {
     let key = (address, method.address());
     let known = tracer.compiled.0.lock().remove(&key);
@@ -140,7 +142,8 @@ fn ranges_of_map(method: &FrameMethod, map: impl Iterator<Item = (i64, i64)>) ->
 }
 
 fn frame(method: &FrameMethod, location: i64) -> u64 {
-    // What comes before a method's first instruction has the location -1 here, not that of a native method.
+    // What comes before a method's first instruction has the location -1 here, not that of a native
+    // method.
     record::frame(method.number, method.lines.at(location.max(0)))
 }
 

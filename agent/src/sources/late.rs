@@ -1,7 +1,7 @@
 //! Kinds of events that the agent was not loaded for, and that a trace asks for later.
 //!
-//! The JVM gives most of what they need also while the program runs. What it has to know from its start, or what our own tables would have
-//! to have seen, is not available.
+//! The JVM gives most of what they need also while the program runs. What it has to know from its
+//! start, or what our own tables would have to have seen, is not available.
 
 use super::{Tracer, allocations, calls, classes, details, jit, trace};
 use crate::error::Error;

@@ -1,8 +1,10 @@
-//! Sources of events: one file for each, with its state, what it needs of the JVM, and how it records.
+//! Sources of events: one file for each, with its state, what it needs of the JVM, and how it
+//! records.
 //!
-//! [`table`] has them all, in the order in which they begin and end. What the JVM has to be able to do, which of its events are
-//! enabled, what happens when the trace begins and ends, and what is forgotten with a class: all of it comes from there. The
-//! functions that the JVM calls are in [`crate::callbacks`].
+//! [`table`] has them all, in the order in which they begin and end. What the JVM has to be able to
+//! do, which of its events are enabled, what happens when the trace begins and ends, and what is
+//! forgotten with a class: all of it comes from there. The functions that the JVM calls are in
+//! [`crate::callbacks`].
 
 pub(crate) mod allocations;
 pub(crate) mod calls;

@@ -1,5 +1,5 @@
-//! Monitors: which thread wants one that another thread holds, and which waits on one. Parking needs no monitor: see
-//! [`super::parks`].
+//! Monitors: which thread wants one that another thread holds, and which waits on one. Parking
+//! needs no monitor: see [`super::parks`].
 
 use super::{Need, Source, Tracer, stack, threads};
 use jtrail_jvm::jni::{Env, ObjectRef};

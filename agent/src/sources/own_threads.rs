@@ -1,5 +1,5 @@
-//! Agent threads: threads that the JVM creates for the agent, as daemons that Java code does not see. They are not recorded: their
-//! number is that of an ended thread.
+//! Agent threads: threads that the JVM creates for the agent, as daemons that Java code does not
+//! see. They are not recorded: their number is that of an ended thread.
 
 use super::Tracer;
 use super::state::follower::{self, Follower};
@@ -41,7 +41,8 @@ pub(crate) fn start(
     let upcalls = tracer.session.life.upcalls;
     let round = guard::round();
     let run = move |env: &mut Env<'_>| {
-        // A thread that comes too late must not touch an agent that has left, even if another one has come.
+        // A thread that comes too late must not touch an agent that has left, even if another one
+        // has come.
         let is_late = guard::is_off() || guard::round() != round;
         let leaves = guard::run_thread(place, || match is_late {
             false => body(tracer, env),
@@ -54,7 +55,8 @@ pub(crate) fn start(
     Ok(jvmti.run_agent_thread(thread.get(), Box::new(run))?)
 }
 
-/// Starts an agent thread that runs `act` after collections, until [`Follower::end`] or the end of the process.
+/// Starts an agent thread that runs `act` after collections, until [`Follower::end`] or the end of
+/// the process.
 ///
 /// # Errors
 /// When the JVM does not create a thread.

@@ -1,5 +1,5 @@
-//! Parking: `LockSupport.park` and its like. The JVM has no event for it; these methods call us when they begin and end
-//! ([`crate::instrument::special`]).
+//! Parking: `LockSupport.park` and its like. The JVM has no event for it; these methods call us
+//! when they begin and end ([`crate::instrument::special`]).
 
 use super::{Tracer, stack};
 use jtrail_jvm::jni::Env;
@@ -8,7 +8,8 @@ use jtrail_recorder::buffer::record::Code;
 /// Our own hook's frame, which is innermost.
 const HOOK_FRAMES: i32 = 1;
 
-/// The running thread is about to park. `has_blocker`: the object that it waits for is the method's argument.
+/// The running thread is about to park. `has_blocker`: the object that it waits for is the method's
+/// argument.
 pub(crate) fn park(tracer: &Tracer, env: &mut Env<'_>, has_blocker: bool) {
     let session = &tracer.session;
     let Some(buffer) = session.buffer(env) else {

@@ -1,4 +1,5 @@
-//! Objects that were created, and whose constructor has not called that of `Object` yet (`alloc=sites` with `free`).
+//! Objects that were created, and whose constructor has not called that of `Object` yet
+//! (`alloc=sites` with `free`).
 
 use super::Tracer;
 use crate::objects::Objects;
@@ -21,7 +22,8 @@ pub(super) fn wait(tracer: &Tracer, buffer: OwnBuffer, object: Waiting) {
     pending.push(object);
 }
 
-/// Returns true if objects of that class wait, so that one which was created by a call could be taken for one of them.
+/// Returns true if objects of that class wait, so that one which was created by a call could be
+/// taken for one of them.
 pub(super) fn may_be_confused(buffer: OwnBuffer, class: NewClass) -> bool {
     let pending = buffer.pending();
     pending.is_open() && pending.has(class.number())
@@ -37,8 +39,8 @@ pub(super) fn created_by_call(buffer: OwnBuffer, class: NewClass, number: u64) {
     });
 }
 
-/// Takes the innermost object of that class which waits; those above it wait in vain. `None` if no probe has seen the object, or it
-/// has its number.
+/// Takes the innermost object of that class which waits; those above it wait in vain. `None` if no
+/// probe has seen the object, or it has its number.
 pub(super) fn take(
     tracer: &Tracer,
     objects: &Objects,

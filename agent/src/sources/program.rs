@@ -1,9 +1,10 @@
-//! What the program itself writes into its trace, and commands: the natives of `jtrail.Trace`, a class in a jar that programs may have
-//! with them (`java-api`).
+//! What the program itself writes into its trace, and commands: the natives of `jtrail.Trace`, a
+//! class in a jar that programs may have with them (`java-api`).
 //!
-//! They are bound when such a class is prepared, or when the agent comes; there may be one for each class loader. A native method
-//! that is bound so, for a class of the application, has the JVM print no warning. The class itself knows whether it is bound, so that without
-//! the agent its methods do nothing: before it comes, and when it has left.
+//! They are bound when such a class is prepared, or when the agent comes; there may be one for each
+//! class loader. A native method that is bound so, for a class of the application, has the JVM
+//! print no warning. The class itself knows whether it is bound, so that without the agent its
+//! methods do nothing: before it comes, and when it has left.
 
 use super::{Source, Tracer};
 use crate::error::Error;
@@ -44,7 +45,8 @@ pub(super) fn prepared(tracer: &Tracer, env: &mut Env<'_>, class: ClassRef<'_>) 
     }
 }
 
-/// Calls `act` with each class `jtrail.Trace` that is loaded and prepared. One that is not prepared is reported when it is.
+/// Calls `act` with each class `jtrail.Trace` that is loaded and prepared. One that is not prepared
+/// is reported when it is.
 pub(crate) fn for_loaded(
     tracer: &Tracer,
     env: &mut Env<'_>,

@@ -1,6 +1,7 @@
 //! Somebody asks the JVM for its data: `jcmd PID JVMTI.data_dump`, or a signal to quit.
 //!
-//! The answer is a snapshot of the heap, where those are recorded, and for a format of totals its document as it is now.
+//! The answer is a snapshot of the heap, where those are recorded, and for a format of totals its
+//! document as it is now.
 
 use super::{Source, Tracer, heap, threads};
 use jtrail_jvm::jni::Env;

@@ -11,8 +11,8 @@ pub(crate) trait Source: Sync {
     /// Returns true if events of these options come from this source, or need it.
     fn requested(&self, options: &Options) -> bool;
 
-    /// What the JVM has to be able to do, if the source is requested. Some capabilities cost the program something as soon as the
-    /// agent has them, used or not.
+    /// What the JVM has to be able to do, if the source is requested. Some capabilities cost the
+    /// program something as soon as the agent has them, used or not.
     fn capabilities(&self, options: &Options) -> Vec<Need> {
         let _ = options;
         Vec::new()
@@ -23,7 +23,8 @@ pub(crate) trait Source: Sync {
         Environment::General
     }
 
-    /// The JVM's events that are enabled from loading until the agent leaves, if the source is requested.
+    /// The JVM's events that are enabled from loading until the agent leaves, if the source is
+    /// requested.
     fn lasting_events(&self) -> &'static [Event] {
         &[]
     }
@@ -34,7 +35,8 @@ pub(crate) trait Source: Sync {
         &[]
     }
 
-    /// The JVM is ready, and the writer does not run yet: reports what has to be known before all else.
+    /// The JVM is ready, and the writer does not run yet: reports what has to be known before all
+    /// else.
     fn prepare(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
         let (_, _) = (tracer, env);
     }
@@ -54,12 +56,14 @@ pub(crate) trait Source: Sync {
         let (_, _) = (tracer, env);
     }
 
-    /// The trace ends with the JVM: records what there is still to say, in the running thread's buffer if there is one.
+    /// The trace ends with the JVM: records what there is still to say, in the running thread's
+    /// buffer if there is one.
     fn end(&self, tracer: &'static Tracer, env: &mut Env<'_>, buffer: Option<OwnBuffer>) {
         let (_, _, _) = (tracer, env, buffer);
     }
 
-    /// The class with that number was unloaded. Called on any thread, in the middle of a collection: no lock, no call into the JVM.
+    /// The class with that number was unloaded. Called on any thread, in the middle of a
+    /// collection: no lock, no call into the JVM.
     fn class_unloaded(&self, tracer: &Tracer, class: u32) {
         let (_, _) = (tracer, class);
     }
@@ -77,7 +81,8 @@ pub(crate) enum Environment {
 /// A capability that a source needs.
 pub(crate) struct Need {
     pub(super) capability: Capability,
-    /// What the JVM can't do without it, to follow "this JVM can't"; none if the source does without.
+    /// What the JVM can't do without it, to follow "this JVM can't"; none if the source does
+    /// without.
     pub(super) what: Option<&'static str>,
 }
 

@@ -1,8 +1,10 @@
 //! Which of the JVM's events are enabled: those of the active trace, and few between traces.
 //!
-//! What costs the program something is off while nobody wants it: hooks in classes, allocations, monitors, exceptions, collections, calls
-//! that the JVM reports. What gives things their numbers stays on, or they would be wrong later: threads, classes as they load and are
-//! unloaded, dead objects that have numbers, compiled code. It comes rarely, and the writer leaves out what its trace does not want.
+//! What costs the program something is off while nobody wants it: hooks in classes, allocations,
+//! monitors, exceptions, collections, calls that the JVM reports. What gives things their numbers
+//! stays on, or they would be wrong later: threads, classes as they load and are unloaded, dead
+//! objects that have numbers, compiled code. It comes rarely, and the writer leaves out what its
+//! trace does not want.
 
 use super::table::{TABLE, requested};
 use super::{Environment, Tracer, allocations, calls, classes};
@@ -32,7 +34,8 @@ fn wanted(tracer: &Tracer, kinds: Events) -> Vec<(Jvmti, Event)> {
     wanted
 }
 
-/// Enables the events that stay on, and those of kinds that are on now. Some more are enabled when the JVM is ready.
+/// Enables the events that stay on, and those of kinds that are on now. Some more are enabled when
+/// the JVM is ready.
 ///
 /// # Errors
 /// When the JVM refuses.
@@ -41,7 +44,8 @@ pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
     if let Some(objects) = tracer.objects.get() {
         allocations::install(objects, &session.options)?;
     }
-    // A JVM that starts from a cache refuses it if it sees this one enabled; the trace's beginning enables it.
+    // A JVM that starts from a cache refuses it if it sees this one enabled; the trace's beginning
+    // enables it.
     let is_late = !session.life.is_attaching() && starts_from_cache();
     for event in [Event::VmInit, Event::VmDeath] {
         session.jvmti.enable(event)?;
@@ -81,8 +85,8 @@ pub(super) fn enable_late(tracer: &Tracer) {
     }
 }
 
-/// Switches these kinds on, and all others off; `filters` says that others are in force since the last time. Returns how many classes
-/// were rewritten for it.
+/// Switches these kinds on, and all others off; `filters` says that others are in force since the
+/// last time. Returns how many classes were rewritten for it.
 ///
 /// # Errors
 /// When the JVM refuses.

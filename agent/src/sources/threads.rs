@@ -17,8 +17,9 @@ use rustc_hash::FxHashMap;
 pub(super) struct Threads;
 
 impl Source for Threads {
-    /// Threads are needed where records belong to one, and where the trace has to end with that of the thread that ends the JVM
-    /// ([`frees`]). A buffer that a thread has got without is given up by the system's own end of it.
+    /// Threads are needed where records belong to one, and where the trace has to end with that of
+    /// the thread that ends the JVM ([`frees`]). A buffer that a thread has got without is given up
+    /// by the system's own end of it.
     fn requested(&self, options: &Options) -> bool {
         virtual_threads::are_requested(options) || allocations::name_objects(options.events)
     }
@@ -34,7 +35,8 @@ impl Source for Threads {
     }
 }
 
-/// Names the threads that were there before the trace: before the writer starts, so that it knows their names. Returns their numbers.
+/// Names the threads that were there before the trace: before the writer starts, so that it knows
+/// their names. Returns their numbers.
 pub(super) fn name_first(tracer: &Tracer, env: &mut Env<'_>) -> Vec<u32> {
     env.with_frame(|env| {
         let threads = tracer.session.jvmti.all_threads(env).unwrap_or_default();
@@ -78,8 +80,9 @@ pub(crate) fn started(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>)
     session.record(buffer, Code::ThreadStart, &[u64::from(number)]);
 }
 
-/// A platform thread ends. Called on it, after the last of its Java code. The JVM sends the event also for the thread that
-/// stops it (`System.exit`), whose calls are still open: that one does not end before the trace.
+/// A platform thread ends. Called on it, after the last of its Java code. The JVM sends the event
+/// also for the thread that stops it (`System.exit`), whose calls are still open: that one does not
+/// end before the trace.
 pub(crate) fn ended(tracer: &'static Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) {
     let session = &tracer.session;
     if !session.ensure_live(env) {
@@ -133,7 +136,8 @@ fn name_thread(tracer: &Tracer, env: &mut Env<'_>, thread: Option<ThreadRef<'_>>
     Some(number)
 }
 
-/// The number of any thread, which gets one if it has none; `None` for one that has ended, or whose `Thread` is being created.
+/// The number of any thread, which gets one if it has none; `None` for one that has ended, or whose
+/// `Thread` is being created.
 pub(super) fn number_of(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) -> Option<u32> {
     match env.thread_id(Some(thread)) {
         0 => None,

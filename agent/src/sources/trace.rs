@@ -36,7 +36,8 @@ fn sees_class_files(options: &Options) -> bool {
 pub(crate) fn go_live(tracer: &'static Tracer, env: &mut Env<'_>) {
     let session = &tracer.session;
     let started = session.now();
-    // A JVM that starts from an ahead-of-time cache has refused none of it so far (`perf::starts_from_cache`).
+    // A JVM that starts from an ahead-of-time cache has refused none of it so far
+    // (`perf::starts_from_cache`).
     if sees_class_files(&session.options)
         && let Err(error) = session.jvmti.enable(Event::ClassFileLoadHook)
     {
@@ -144,7 +145,8 @@ pub(crate) fn stop_writer(tracer: &Tracer) {
     }
 }
 
-/// Ends what the agent records by itself: samples, and snapshots of the heap. What is in progress is waited for.
+/// Ends what the agent records by itself: samples, and snapshots of the heap. What is in progress
+/// is waited for.
 pub(crate) fn end_own_work(tracer: &'static Tracer, env: &mut Env<'_>) {
     Samples.end(tracer, env, None);
     HeapSnapshots.end(tracer, env, None);
@@ -172,7 +174,8 @@ pub(crate) fn take_heap_snapshot(tracer: &Tracer, env: &mut Env<'_>) -> bool {
     records_heap
 }
 
-/// Collects garbage, on an agent thread: between two snapshots of the heap, where the options ask for them.
+/// Collects garbage, on an agent thread: between two snapshots of the heap, where the options ask
+/// for them.
 ///
 /// # Errors
 /// When the JVM does not.
@@ -193,7 +196,8 @@ pub(crate) fn force_gc(tracer: &Tracer, env: &mut Env<'_>) -> Result<(), Error> 
     Ok(())
 }
 
-/// Records what there is still to say at the end of a trace, also of threads that are alive, on an agent thread.
+/// Records what there is still to say at the end of a trace, also of threads that are alive, on an
+/// agent thread.
 pub(crate) fn last_words(tracer: &Tracer, env: &mut Env<'_>) {
     gc::record_silent(tracer);
     if let Some(buffer) = tracer.session.native_buffer() {

@@ -10,8 +10,8 @@ use jtrail_recorder::bursts::{Bursts, RECORDED};
 use jtrail_writer::{Action, SaveReason};
 use std::sync::Arc;
 
-/// A burst's trigger has fired: the gate opens, and the writer will meet the record. A flight recorder saves its events instead; the
-/// thread goes on at once.
+/// A burst's trigger has fired: the gate opens, and the writer will meet the record. A flight
+/// recorder saves its events instead; the thread goes on at once.
 fn begin(tracer: &Tracer, bursts: &Arc<Bursts>, buffer: OwnBuffer, trigger: usize) {
     let session = &tracer.session;
     if bursts.saves() {
@@ -27,8 +27,8 @@ fn begin(tracer: &Tracer, bursts: &Arc<Bursts>, buffer: OwnBuffer, trigger: usiz
     }
 }
 
-/// Calls `look` with the bits of a method that has triggers, and the running thread's number. Returns true if calls of the method are
-/// recorded, too.
+/// Calls `look` with the bits of a method that has triggers, and the running thread's number.
+/// Returns true if calls of the method are recorded, too.
 fn with_method(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -48,8 +48,8 @@ fn with_method(
     bits & RECORDED != 0
 }
 
-/// A method that has triggers is called: the burst begins before the call does, which is its first event. Returns true if the call
-/// is recorded where the gate is open.
+/// A method that has triggers is called: the burst begins before the call does, which is its first
+/// event. Returns true if the call is recorded where the gate is open.
 pub(crate) fn called(tracer: &Tracer, env: &mut Env<'_>, method: u32) -> bool {
     with_method(tracer, env, method, |bursts, buffer, bits, thread| {
         bursts.called(bits, thread, method, |trigger| {
@@ -58,7 +58,8 @@ pub(crate) fn called(tracer: &Tracer, env: &mut Env<'_>, method: u32) -> bool {
     })
 }
 
-/// A call of a method that has triggers ends. Returns true if that is recorded where the gate is open.
+/// A call of a method that has triggers ends. Returns true if that is recorded where the gate is
+/// open.
 pub(crate) fn left(tracer: &Tracer, env: &mut Env<'_>, method: u32) -> bool {
     with_method(tracer, env, method, |bursts, buffer, bits, thread| {
         bursts.left(bits, thread, method, |trigger| {

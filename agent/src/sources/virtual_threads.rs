@@ -1,8 +1,8 @@
 //! Virtual threads: they begin, end, and move between carriers.
 //!
-//! Chunks belong to the carrier, the operating system's thread. When a virtual thread mounts, a record
-//! says that what follows is its own; when it unmounts, that the carrier is itself again. The JVM tells of both
-//! by events of its own, beyond the specification.
+//! Chunks belong to the carrier, the operating system's thread. When a virtual thread mounts, a
+//! record says that what follows is its own; when it unmounts, that the carrier is itself again.
+//! The JVM tells of both by events of its own, beyond the specification.
 
 use super::{Need, Source, Tracer, cpu, pending, threads};
 use jtrail_jvm::jni::{Env, ThreadRef};
@@ -39,9 +39,10 @@ impl Source for VirtualThreads {
     }
 }
 
-/// Returns true if these options need to know of virtual threads, which the JVM makes slower as soon as somebody wants to know. With
-/// a channel, a client may ask for any kind later, and then a virtual thread may run on a carrier that has a buffer as its own: so
-/// all is known from the start.
+/// Returns true if these options need to know of virtual threads, which the JVM makes slower as
+/// soon as somebody wants to know. With a channel, a client may ask for any kind later, and then a
+/// virtual thread may run on a carrier that has a buffer as its own: so all is known from the
+/// start.
 pub(crate) fn are_requested(options: &Options) -> bool {
     let has_triggers = options.has_call_triggers() || options.has_exception_triggers();
     let mut kinds = OF_THREADS.iter();
@@ -75,8 +76,8 @@ pub(crate) fn unmounted(tracer: &Tracer, env: &mut Env<'_>) {
     switch(tracer, env, None);
 }
 
-/// From now on, what the carrier records belongs to `thread`, or to itself. Returns its buffer, and whose that is now;
-/// `None` for a thread that has ended, and if nothing can be recorded.
+/// From now on, what the carrier records belongs to `thread`, or to itself. Returns its buffer, and
+/// whose that is now; `None` for a thread that has ended, and if nothing can be recorded.
 fn switch(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -87,8 +88,9 @@ fn switch(
         return None;
     }
     let number = match thread {
-        // By its id: to keep a number with a thread the JVM makes an entry for it, under a lock that all threads share, and with many threads these
-        // then wait for each other for longer than they run.
+        // By its id: to keep a number with a thread the JVM makes an entry for it, under a lock
+        // that all threads share, and with many threads these then wait for each other for longer
+        // than they run.
         Some(thread) => Some(threads::number_of(tracer, env, thread)?),
         None => None,
     };
@@ -101,7 +103,8 @@ fn switch(
     Some((buffer, move_to(tracer, buffer, number)))
 }
 
-/// Creates the running thread's buffer, where one can be used; see [`crate::session::Upcalls::first_buffer`].
+/// Creates the running thread's buffer, where one can be used; see
+/// [`crate::session::Upcalls::first_buffer`].
 pub(crate) fn first_buffer(tracer: &Tracer, env: &mut Env<'_>) -> Option<OwnBuffer> {
     if !tracer.session.may_record(env) {
         return None;
@@ -110,7 +113,8 @@ pub(crate) fn first_buffer(tracer: &Tracer, env: &mut Env<'_>) -> Option<OwnBuff
     Some(new_buffer(tracer, env, number))
 }
 
-/// A buffer for the running thread, whose number is known: that of its carrier, if it is a virtual one that began before the trace.
+/// A buffer for the running thread, whose number is known: that of its carrier, if it is a virtual
+/// one that began before the trace.
 pub(super) fn new_buffer(tracer: &Tracer, env: &mut Env<'_>, number: u32) -> OwnBuffer {
     let Some(carrier) = carrier(tracer, env) else {
         return tracer.session.buffer_of(number);
@@ -132,7 +136,8 @@ fn carrier(tracer: &Tracer, env: &mut Env<'_>) -> Option<u32> {
     threads::number_of(tracer, env, carrier)
 }
 
-/// The carrier runs that virtual thread from now on, or none but itself. Returns the number of the one that it runs.
+/// The carrier runs that virtual thread from now on, or none but itself. Returns the number of the
+/// one that it runs.
 fn move_to(tracer: &Tracer, buffer: OwnBuffer, thread: Option<u32>) -> u32 {
     let session = &tracer.session;
     let times = &tracer.virtual_threads.times;
@@ -162,7 +167,8 @@ fn move_to(tracer: &Tracer, buffer: OwnBuffer, thread: Option<u32>) -> u32 {
     next
 }
 
-/// From now on, records belong to that thread, or to the carrier itself, and so do objects whose constructor is to come.
+/// From now on, records belong to that thread, or to the carrier itself, and so do objects whose
+/// constructor is to come.
 fn switch_to(tracer: &Tracer, buffer: OwnBuffer, thread: Option<u32>) {
     let (before, carrier) = buffer.owners();
     if let Some(objects) = tracer.objects.get() {
@@ -173,7 +179,8 @@ fn switch_to(tracer: &Tracer, buffer: OwnBuffer, thread: Option<u32>) {
     buffer.switch_to(tracer.session.now(), thread);
 }
 
-/// The virtual thread that runs here is at its end: its last name, its CPU time, and that it leaves its carrier.
+/// The virtual thread that runs here is at its end: its last name, its CPU time, and that it leaves
+/// its carrier.
 fn finish(
     tracer: &Tracer,
     env: &mut Env<'_>,

@@ -32,8 +32,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-/// Sets the agent up, and lets it all begin. What fails leaves nothing behind, or an agent that is to be taken away
-/// ([`super::clean_up`]).
+/// Sets the agent up, and lets it all begin. What fails leaves nothing behind, or an agent that is
+/// to be taken away ([`super::clean_up`]).
 ///
 /// # Errors
 /// What it is that the JVM or the system does not give.
@@ -193,7 +193,8 @@ impl Drop for Undo {
 /// Where the first trace goes.
 struct FirstTrace {
     first: Target,
-    /// The file that can have a spool: that of the first trace, or the one that the newest events will be saved to.
+    /// The file that can have a spool: that of the first trace, or the one that the newest events
+    /// will be saved to.
     spooled: Option<PathBuf>,
 }
 
@@ -322,7 +323,8 @@ fn begin(agent: &'static Agent, vm: Vm, moment: Moment) -> Result<(), Error> {
     match moment {
         Moment::Start => Ok(()),
         Moment::Attach => {
-            // SAFETY: the JVM has just called the agent's entry point, which uses no other environment.
+            // SAFETY: the JVM has just called the agent's entry point, which uses no other
+            // environment.
             let attached = unsafe { vm.with_env_mut(|env| attach(agent, env)) };
             attached.unwrap_or(Err(Error::Jvm(jtrail_jvm::Error::NoEnvironment)))
         }

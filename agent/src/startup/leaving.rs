@@ -1,17 +1,21 @@
 //! The agent leaves the JVM, and all is as it was.
 //!
-//! The trace has ended, and recording is off. What is left is to take everything away that the agent has: its place as the one agent, the
-//! environments, the memory. Threads of the program may be in the middle of anything:
+//! The trace has ended, and recording is off. What is left is to take everything away that the
+//! agent has: its place as the one agent, the environments, the memory. Threads of the program may
+//! be in the middle of anything:
 //!
-//! - **in a callback**, or in a hook that does more than to store a record. They are counted ([`guard::run`]). Once the agent can't be found any more, we
-//!   wait until everybody is out who came before;
-//! - **in a hook that stores a record.** That is a few instructions, uncounted, with the address of the thread's buffer in a register. So that
-//!   address is taken away from all threads, and then we look at their stacks: whoever is not in a hook then has no such address, and
-//!   gets none. The look is a safepoint: it orders what we stored before with all that the threads do after;
-//! - **in a method with hooks**, for as long as they like. These hooks are of this agent's own hook class, and do nothing from now
-//!   on; the next agent has another one.
+//! - **in a callback**, or in a hook that does more than to store a record. They are counted
+//!   ([`guard::run`]). Once the agent can't be found any more, we wait until everybody is out who
+//!   came before;
+//! - **in a hook that stores a record.** That is a few instructions, uncounted, with the address of
+//!   the thread's buffer in a register. So that address is taken away from all threads, and then we
+//!   look at their stacks: whoever is not in a hook then has no such address, and gets none. The
+//!   look is a safepoint: it orders what we stored before with all that the threads do after;
+//! - **in a method with hooks**, for as long as they like. These hooks are of this agent's own hook
+//!   class, and do nothing from now on; the next agent has another one.
 //!
-//! A thread may be stopped where it is, by a debugger for instance. Then the agent leaves all the same, and leaves its memory behind.
+//! A thread may be stopped where it is, by a debugger for instance. Then the agent leaves all the
+//! same, and leaves its memory behind.
 
 use crate::agent::{self, Agent};
 use crate::callbacks::api;
@@ -50,8 +54,8 @@ pub(crate) fn wait_until_gone() -> bool {
     true
 }
 
-/// Takes the agent away. The caller is not counted as inside, and holds nothing of it; there is no environment where the JVM has none
-/// yet.
+/// Takes the agent away. The caller is not counted as inside, and holds nothing of it; there is no
+/// environment where the JVM has none yet.
 pub(crate) fn leave(env: Option<&mut Env<'_>>) {
     if let Some(agent) = agent::if_loaded() {
         control::set_leaving(true); // of one that could not be set up
@@ -81,8 +85,9 @@ fn go(agent: &'static Agent, mut env: Option<&mut Env<'_>>) {
     if let Some(env) = env {
         is_empty &= take_back(tracer, env);
     }
-    // SAFETY: whoever found the environments has come out, unless a thread is stopped in the middle of the agent; what it asks of them then is refused
-    // by the JVM, which keeps disposed environments for that.
+    // SAFETY: whoever found the environments has come out, unless a thread is stopped in the middle
+    // of the agent; what it asks of them then is refused by the JVM, which keeps disposed
+    // environments for that.
     unsafe {
         tracer.session.jvmti.dispose();
         if let Some(objects) = tracer.objects.get() {
@@ -93,16 +98,16 @@ fn go(agent: &'static Agent, mut env: Option<&mut Env<'_>>) {
         log::say("a thread is stopped in the middle of the agent, whose memory stays for that");
         return;
     }
-    // SAFETY: no thread is in the middle of a record, nobody found the agent since it was hidden, and who had before is out. The agent's
-    // own threads have ended, the writer among them.
+    // SAFETY: no thread is in the middle of a record, nobody found the agent since it was hidden,
+    // and who had before is out. The agent's own threads have ended, the writer among them.
     unsafe {
         buffers.free();
         drop(Box::from_raw(hidden));
     }
 }
 
-/// Gives classes their own code back, and silences the hook class. Returns false if a thread may still be in a hook that stores a
-/// record.
+/// Gives classes their own code back, and silences the hook class. Returns false if a thread may
+/// still be in a hook that stores a record.
 fn take_back(tracer: &Tracer, env: &mut Env<'_>) -> bool {
     program::for_loaded(tracer, env, |env, class| api::unbind(env, class));
     // Classes that were on their way before.
@@ -137,7 +142,8 @@ fn end_objects(tracer: &Tracer, env: &mut Env<'_>) {
     }
 }
 
-/// Waits until no thread is in a hook that may have found its buffer before. Returns false if that takes too long.
+/// Waits until no thread is in a hook that may have found its buffer before. Returns false if that
+/// takes too long.
 fn are_hooks_empty(tracer: &Tracer, env: &mut Env<'_>, hook: &Hook) -> Result<bool> {
     let methods = tracer.session.jvmti.method_ids(hook.class.get())?;
     let methods: FxHashSet<Method> = methods.into_iter().collect();

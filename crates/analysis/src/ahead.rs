@@ -14,10 +14,12 @@ pub const BATCH: usize = 1024;
 pub const HELD: usize = 256 << 10;
 /// Batches that may wait.
 pub const WAITING: usize = 4;
-/// Where a batch holds more, which one large event brings about, nothing is read behind it until it is done with.
+/// Where a batch holds more, which one large event brings about, nothing is read behind it until it
+/// is done with.
 const LARGE: usize = 16 << 20;
 
-/// Nearly all items are calls, and an item takes as much room as the largest event: so calls are apart, and those in a row take least.
+/// Nearly all items are calls, and an item takes as much room as the largest event: so calls are
+/// apart, and those in a row take least.
 #[derive(Default)]
 struct Batch {
     calls: Vec<Call>,
@@ -151,8 +153,9 @@ fn hand_out<B>(
     ControlFlow::Continue(())
 }
 
-/// As [`Reader::for_each_in_bulk`], for a source that does not wait for anybody: items are handed out some time after they were read, and where `visit` breaks off, the
-/// source may have been read further.
+/// As [`Reader::for_each_in_bulk`], for a source that does not wait for anybody: items are handed
+/// out some time after they were read, and where `visit` breaks off, the source may have been read
+/// further.
 ///
 /// # Errors
 /// As [`Reader::for_each`].
@@ -162,7 +165,8 @@ pub fn for_each<B>(
 ) -> Result<Option<B>, ReadError> {
     let (full, batches) = sync_channel::<Batch>(WAITING);
     let (done, empty) = channel();
-    // What `visit` leaves behind where it breaks off or panics must not wait for it: so all of this belongs to the scope.
+    // What `visit` leaves behind where it breaks off or panics must not wait for it: so all of this
+    // belongs to the scope.
     thread::scope(move |scope| {
         let reading = thread::Builder::new().name("reader".to_owned());
         let reading = reading.spawn_scoped(scope, move || {
@@ -295,7 +299,8 @@ mod tests {
         }
     }
 
-    /// Large events only: with what a frame takes beside its text, each has more than [`LARGE`], of which texts have less than a record may.
+    /// Large events only: with what a frame takes beside its text, each has more than [`LARGE`], of
+    /// which texts have less than a record may.
     fn large() -> Vec<u8> {
         let mut encoder = Format::Trail.encoder();
         let mut out = Vec::new();

@@ -1,18 +1,20 @@
 //! Calls by method and by path.
 //!
-//! Each thread has a stack of open calls. A leave gives its call's duration to the method and to the
-//! node of the call tree, and to the caller as time that is not its own. **Self time** is a call's
-//! duration without its recorded callees. **Total time** of a method counts only calls that no
-//! other call of the same method on the stack encloses, so recursion is not counted twice. In the
-//! tree, each depth of a recursion is a node of its own and needs no such care. The tree has as many
-//! levels as are asked for, because that is what takes memory; methods are summed beside it, at any depth.
+//! Each thread has a stack of open calls. A leave gives its call's duration to the method and to
+//! the node of the call tree, and to the caller as time that is not its own. **Self time** is a
+//! call's duration without its recorded callees. **Total time** of a method counts only calls that
+//! no other call of the same method on the stack encloses, so recursion is not counted twice. In
+//! the tree, each depth of a recursion is a node of its own and needs no such care. The tree has as
+//! many levels as are asked for, because that is what takes memory; methods are summed beside it,
+//! at any depth.
 //!
-//! **CPU time** is summed the same way, from the thread's CPU time at enter and at leave. A call that
-//! lacks one of them, which then is 0, counts none. Aggregated calls tell their own CPU time, and the
-//! shortest and longest own time of one call.
+//! **CPU time** is summed the same way, from the thread's CPU time at enter and at leave. A call
+//! that lacks one of them, which then is 0, counts none. Aggregated calls tell their own CPU time,
+//! and the shortest and longest own time of one call.
 //!
 //! Damaged traces and traces with losses: a leave whose enter is open further down ends the calls
-//! above it too; one without any open enter is counted and passed over. Time that falls counts as 0.
+//! above it too; one without any open enter is counted and passed over. Time that falls counts
+//! as 0.
 
 mod methods;
 mod parts;
@@ -35,7 +37,8 @@ use rustc_hash::FxHashMap;
 #[derive(Debug)]
 pub struct Calls {
     tables: Tables,
-    /// Of the segment that is read: by the place of a method there its number, from 1, or 0 if it was not called so far.
+    /// Of the segment that is read: by the place of a method there its number, from 1, or 0 if it
+    /// was not called so far.
     places: Vec<u32>,
     threads: Vec<ThreadCalls>,
     thread_index: FxHashMap<ThreadId, u32>,
@@ -162,7 +165,8 @@ struct OpenAggregate {
     total: i64,
     cpu_own: i64,
     cpu_total: i64,
-    /// By how much `total` and `cpu_total` are too short for the tree, where a caller's part is what its sums have together.
+    /// By how much `total` and `cpu_total` are too short for the tree, where a caller's part is
+    /// what its sums have together.
     taken_off: (i64, i64),
     below: Below,
 }
@@ -211,7 +215,8 @@ impl Calls {
         }
     }
 
-    /// Takes off what recording took. A call's time has that of one record, its enter's or its leave's, and of both of each call below it.
+    /// Takes off what recording took. A call's time has that of one record, its enter's or its
+    /// leave's, and of both of each call below it.
     pub fn without(&mut self, cost: Cost) {
         self.tables.tree.sums.without(cost);
         self.tables.methods.sums.without(cost);
@@ -294,8 +299,9 @@ impl Calls {
         self.places.clear();
     }
 
-    /// As [`Self::event`], of each of these calls of the segment. Each ends the innermost call of its thread, whichever that is: so all that were open as the segment began have to
-    /// be known. Where the thread is in more or fewer calls than the row says, none of them is taken.
+    /// As [`Self::event`], of each of these calls of the segment. Each ends the innermost call of
+    /// its thread, whichever that is: so all that were open as the segment began have to be known.
+    /// Where the thread is in more or fewer calls than the row says, none of them is taken.
     pub fn row(&mut self, row: &Row<'_>) {
         let Some(thread) = self.thread(row.thread, |_| true) else {
             return;
@@ -329,7 +335,8 @@ impl Calls {
         }
     }
 
-    /// Aggregated calls of a thread that come next are so many calls further out than its innermost one.
+    /// Aggregated calls of a thread that come next are so many calls further out than its innermost
+    /// one.
     pub fn sums_above(&mut self, id: ThreadId, calls: u64, wanted: impl FnOnce(ThreadId) -> bool) {
         if let Some(thread) = self.thread(id, wanted) {
             self.set_sums_above(thread, usize::try_from(calls).unwrap_or(usize::MAX));
@@ -595,7 +602,8 @@ impl Calls {
 }
 
 impl Tables {
-    /// Where the calls of a method belong that so many others enclose, the innermost of them at `caller`.
+    /// Where the calls of a method belong that so many others enclose, the innermost of them at
+    /// `caller`.
     #[inline(always)]
     fn place(&mut self, thread: u32, caller: Option<u32>, method: u32, level: usize) -> Place {
         let caller = caller.unwrap_or(Tree::ROOT);

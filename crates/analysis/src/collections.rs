@@ -74,8 +74,8 @@ pub struct Bucket {
     pub spans: Spans,
 }
 
-/// Bounds of the buckets: 1, 2 and 5 times a power of ten. Bucket n is from bound n up to bound n + 1;
-/// everything under 1 µs is bucket 0.
+/// Bounds of the buckets: 1, 2 and 5 times a power of ten. Bucket n is from bound n up to bound n +
+/// 1; everything under 1 µs is bucket 0.
 fn bound(n: u32) -> i64 {
     if n == 0 {
         return 0;

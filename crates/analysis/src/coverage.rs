@@ -1,8 +1,8 @@
 //! Which lines were reached.
 //!
-//! A class's line may belong to several methods: constructors share the lines of field initializers, a
-//! lambda's body is a method that stands within another. It counts once for the class, and is covered
-//! when any of them reached it.
+//! A class's line may belong to several methods: constructors share the lines of field
+//! initializers, a lambda's body is a method that stands within another. It counts once for the
+//! class, and is covered when any of them reached it.
 
 use super::Names;
 use jtrail_model::{ClassId, Event, LineCount, MethodId};
@@ -75,7 +75,8 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Takes line counts; other events are passed over. Later ones of a method replace earlier ones.
+    /// Takes line counts; other events are passed over. Later ones of a method replace earlier
+    /// ones.
     pub fn event(&mut self, event: &Event<'_>) {
         if let Event::LineCounts(e) = event {
             let lines = MethodLines {

@@ -1,9 +1,10 @@
 //! Exceptions by class and place, and those that nothing caught.
 //!
-//! A catch belongs to the latest exception on its thread that is under way: the one of its object, or
-//! of its class where objects have no ids. One that is thrown again while it is under way is still the
-//! same. What is under way when its thread or the trace ends was **never caught** by Java code: native
-//! code or the JVM took it, it ended its thread, or another one took its place in a `finally`.
+//! A catch belongs to the latest exception on its thread that is under way: the one of its object,
+//! or of its class where objects have no ids. One that is thrown again while it is under way is
+//! still the same. What is under way when its thread or the trace ends was **never caught** by Java
+//! code: native code or the JVM took it, it ended its thread, or another one took its place in a
+//! `finally`.
 
 use super::KEPT;
 use super::frames::{Frames, Site};
@@ -55,12 +56,13 @@ pub struct Exceptions {
     flying: FxHashMap<ThreadId, Vec<Throw>>,
 }
 
-/// Exceptions under way that are kept for a thread. Each but the last one is within a `finally` of the
-/// one before, or was taken by native code.
+/// Exceptions under way that are kept for a thread. Each but the last one is within a `finally` of
+/// the one before, or was taken by native code.
 const MOST_FLYING: usize = 64;
 
 impl Exceptions {
-    /// Takes throws, catches with their handlers, and ends of threads; other events are passed over.
+    /// Takes throws, catches with their handlers, and ends of threads; other events are passed
+    /// over.
     pub fn event(&mut self, event: &Event<'_>, frames: &mut Frames) {
         match event {
             Event::ExceptionThrow(e) => self.throw(e, frames),

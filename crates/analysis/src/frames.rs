@@ -1,7 +1,7 @@
 //! Frames of stacks, by number.
 //!
-//! A trace names the method of a frame by text, the same few thousand texts again and again. They are
-//! kept once, and everything that counts by place counts by [`Site`].
+//! A trace names the method of a frame by text, the same few thousand texts again and again. They
+//! are kept once, and everything that counts by place counts by [`Site`].
 
 use super::readable_signature;
 use jtrail_model::Frame;

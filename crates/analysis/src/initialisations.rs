@@ -239,7 +239,8 @@ mod tests {
         assert_eq!(rows(&events, 1000), expected);
     }
 
-    /// What is open where events are missing may have ended: nothing is said to run in it, and it is not open to the end.
+    /// What is open where events are missing may have ended: nothing is said to run in it, and it
+    /// is not open to the end.
     #[test]
     fn what_may_have_ended_unseen_is_around_nothing() {
         let mut all = Initialisations::default();

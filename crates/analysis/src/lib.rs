@@ -23,8 +23,9 @@
 //! | [`ahead`], [`parallel`] | readers on several threads |
 //! | `spans`, `table` | the longest of many; tables by id |
 //!
-//! Memory grows with threads, open calls, definitions, distinct places, and the call paths of the levels that are asked for, never
-//! with the number of calls. What grows with more is made only when it is asked for ([`Subjects`]).
+//! Memory grows with threads, open calls, definitions, distinct places, and the call paths of the
+//! levels that are asked for, never with the number of calls. What grows with more is made only
+//! when it is asked for ([`Subjects`]).
 
 #![forbid(unsafe_code)]
 
@@ -166,8 +167,8 @@ pub struct Analysis {
     pub cost: Cost,
     /// By how much times of calls may be early.
     pub clock: Option<ClockNote>,
-    /// The first time that the trace names, and the latest. Definitions may be older than the first,
-    /// and a time of 0 is none.
+    /// The first time that the trace names, and the latest. Definitions may be older than the
+    /// first, and a time of 0 is none.
     pub span: Option<(Timestamp, Timestamp)>,
     /// The trace says itself that collection ended.
     pub ended: bool,
@@ -318,8 +319,9 @@ impl Analysis {
         self.calls.calls(calls, |thread| wanted(names, thread));
     }
 
-    /// Adds the calls of all parts of the trace, which were taken beside the other events, and what is open at its end. `first` is the first time that the trace names, and `last`
-    /// the latest of a call.
+    /// Adds the calls of all parts of the trace, which were taken beside the other events, and what
+    /// is open at its end. `first` is the first time that the trace names, and `last` the latest of
+    /// a call.
     pub fn add_parts(
         &mut self,
         parts: Vec<Calls>,

@@ -1,5 +1,5 @@
-//! Live objects that a trace counts itself, instead of telling of each ([`super::Objects`] counts those): by class and
-//! allocating thread, or all of them by class.
+//! Live objects that a trace counts itself, instead of telling of each ([`super::Objects`] counts
+//! those): by class and allocating thread, or all of them by class.
 
 use super::objects::Amount;
 use jtrail_model::{ClassId, Event, ThreadId, Timestamp};

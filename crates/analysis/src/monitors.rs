@@ -1,8 +1,9 @@
 //! Waiting for others: contended monitors, `Object.wait`, parks.
 //!
-//! A thread waits for one thing at a time, so each thread has at most one open wait of each kind. One
-//! that is open when its thread or the trace ends counts up to there: in a deadlock these are what one
-//! looks for. An end without its begin, and a begin that another one follows, are passed over.
+//! A thread waits for one thing at a time, so each thread has at most one open wait of each kind.
+//! One that is open when its thread or the trace ends counts up to there: in a deadlock these are
+//! what one looks for. An end without its begin, and a begin that another one follows, are passed
+//! over.
 
 use super::frames::{Frames, Site};
 use super::objects::Objects;

@@ -160,8 +160,8 @@ pub fn readable_signature(signature: &str) -> String {
     parameters(signature).unwrap_or_else(|| signature.to_owned())
 }
 
-/// The type of a descriptor: `int[][]` for `[[I`, `a.B` for `La/B;`. A text that is no descriptor stays
-/// as it is.
+/// The type of a descriptor: `int[][]` for `[[I`, `a.B` for `La/B;`. A text that is no descriptor
+/// stays as it is.
 pub fn readable_type(descriptor: &str) -> String {
     let element = descriptor.trim_start_matches('[');
     let dimensions = descriptor.len() - element.len();

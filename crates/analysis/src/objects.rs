@@ -1,7 +1,7 @@
 //! Objects: the class of each, and which are alive.
 //!
-//! An object takes twelve bytes of a [`Table`]: number of its class, number of its allocating thread
-//! with its state, size. A hundred million objects are 1.2 GB.
+//! An object takes twelve bytes of a [`Table`]: number of its class, number of its allocating
+//! thread with its state, size. A hundred million objects are 1.2 GB.
 
 use super::live::LiveCount;
 use super::table::{Index, Table};
@@ -70,8 +70,8 @@ const LIVE: u32 = 1;
 const DEAD: u32 = 2;
 
 impl Objects {
-    /// Takes definitions and frees; other events are passed over. `wanted`: the object's thread is one
-    /// of those that live objects are counted for.
+    /// Takes definitions and frees; other events are passed over. `wanted`: the object's thread is
+    /// one of those that live objects are counted for.
     pub fn event(&mut self, event: &Event<'_>, wanted: bool) {
         match event {
             Event::ObjectAlloc(e) => self.define(e.object, e.class, e.thread, e.size, wanted),
@@ -156,8 +156,8 @@ impl Objects {
         amounts(self.threads.keys(), &self.live_by_thread)
     }
 
-    /// Live objects of each class and allocating thread that has had any, in no particular order; those older than the
-    /// trace have no thread.
+    /// Live objects of each class and allocating thread that has had any, in no particular order;
+    /// those older than the trace have no thread.
     pub fn live_counts(&self) -> impl Iterator<Item = ((ClassId, ThreadId), LiveCount)> {
         self.counts.iter().map(|((class, thread), count)| {
             (

@@ -1,11 +1,14 @@
 //! Sums a whole trail up on all processors.
 //!
-//! Nearly all of a trace are calls, whose sums can be added, and each segment can be read by itself: it tells which calls are open at its begin. So workers take the
-//! segments in turn, and sum calls up as they read them. What is no call goes to the thread that asked for all this, in the order of the trace, and a little at a time; and with
-//! it where each thread of the trace is as the segment begins and ends, for there it has to be in the next one.
+//! Nearly all of a trace are calls, whose sums can be added, and each segment can be read by
+//! itself: it tells which calls are open at its begin. So workers take the segments in turn, and
+//! sum calls up as they read them. What is no call goes to the thread that asked for all this, in
+//! the order of the trace, and a little at a time; and with it where each thread of the trace is as
+//! the segment begins and ends, for there it has to be in the next one.
 //!
-//! That is for traces in which all is as it should be. Where it is not, where calls come as sums or with CPU times, or where a trail is of a version that does not tell of open
-//! calls, nothing is answered, and the trace is to be read from the front, by one that tells what is wrong.
+//! That is for traces in which all is as it should be. Where it is not, where calls come as sums or
+//! with CPU times, or where a trail is of a version that does not tell of open calls, nothing is
+//! answered, and the trace is to be read from the front, by one that tells what is wrong.
 
 use crate::ahead::{BATCH, HELD, WAITING};
 use crate::{Analysis, Calls, OpenCall, Subjects};
@@ -24,8 +27,9 @@ use std::thread;
 /// With more of them, the thread that takes what is no call may be what all wait for.
 const MOST_WORKERS: usize = 16;
 
-/// All that a trail says, summed up, but for the calls that are open at its end, and how many events it has. `None` where it is to be read from the front.
-/// `progress` is told every now and then how many bytes are done, and of how many.
+/// All that a trail says, summed up, but for the calls that are open at its end, and how many
+/// events it has. `None` where it is to be read from the front. `progress` is told every now and
+/// then how many bytes are done, and of how many.
 ///
 /// # Errors
 /// When the file can't be read.
@@ -119,8 +123,8 @@ fn summed(
     Some(analysis)
 }
 
-/// Takes what is no call, in the order of the trace. Answers which calls are open at its end, by thread; `None` where segments do not fit together, or one of them could not
-/// be read.
+/// Takes what is no call, in the order of the trace. Answers which calls are open at its end, by
+/// thread; `None` where segments do not fit together, or one of them could not be read.
 fn take_others(
     segments: &Segments,
     others: &[Receiver<Told>],
@@ -227,7 +231,8 @@ struct Worker<'s> {
 }
 
 impl Worker<'_> {
-    /// Reads one segment in `all`. `None` if something is not as it should be, or nobody takes what is told.
+    /// Reads one segment in `all`. `None` if something is not as it should be, or nobody takes what
+    /// is told.
     fn run(mut self, first: usize, all: usize) -> Option<Done> {
         let mut first_time = None;
         for number in (first..self.segments.count()).step_by(all) {

@@ -25,7 +25,8 @@ pub struct SampleStat {
 pub struct ThreadSamples {
     /// All of them.
     pub all: u64,
-    /// By state, in the order of [`STATES`]. Sums of samples tell only those of a thread that could run.
+    /// By state, in the order of [`STATES`]. Sums of samples tell only those of a thread that could
+    /// run.
     pub states: [u64; STATES.len()],
 }
 

@@ -25,7 +25,8 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Takes CPU times, numbers, mounts, unmounts, and ends of threads; other events are passed over.
+    /// Takes CPU times, numbers, mounts, unmounts, and ends of threads; other events are passed
+    /// over.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::ThreadCpu(e) => {

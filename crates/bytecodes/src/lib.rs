@@ -1,7 +1,9 @@
-//! What the JVM runs: the bytecode of methods, as JVMTI's GetBytecodes shows it. The tests compare it before and after our agent was there.
+//! What the JVM runs: the bytecode of methods, as JVMTI's GetBytecodes shows it. The tests compare
+//! it before and after our agent was there.
 //!
-//! An agent that is loaded into a running JVM, writes a file and does nothing else. Its options are a list of pairs, of which `file=PATH` counts: a line for
-//! each method of a class whose signature begins with one of [`PREFIXES`].
+//! An agent that is loaded into a running JVM, writes a file and does nothing else. Its options are
+//! a list of pairs, of which `file=PATH` counts: a line for each method of a class whose signature
+//! begins with one of [`PREFIXES`].
 
 use jni::sys::{JavaVM, jclass, jint, jmethodID};
 use jtrail_jvm::jvmti::abi::{self as jvmti, Capabilities, RawEnv};
@@ -37,13 +39,14 @@ unsafe fn text(string: *const c_char) -> String {
 /// Appends a line for each method of the class that has code.
 ///
 /// # Safety
-/// `env` is an environment that has `can_get_bytecodes` and is not disposed of; `class` is a live reference of the
-/// running thread.
+/// `env` is an environment that has `can_get_bytecodes` and is not disposed of; `class` is a live
+/// reference of the running thread.
 unsafe fn class_lines(env: RawEnv, class: jclass, out: &mut Vec<String>) {
     let mut signature = ptr::null_mut();
-    // SAFETY: `env` and `class` are good, as the caller says. Where a function answers 0, the JVM has set the
-    // count, and the pointer to an array of that length or to a C string; nobody deallocates these. The slot of
-    // GetBytecodes has a function of that type (JVMTI specification, "Function Table").
+    // SAFETY: `env` and `class` are good, as the caller says. Where a function answers 0, the JVM
+    // has set the count, and the pointer to an array of that length or to a C string; nobody
+    // deallocates these. The slot of GetBytecodes has a function of that type (JVMTI specification,
+    // "Function Table").
     unsafe {
         if jvmti::get_class_signature(env, class, &mut signature, ptr::null_mut()).0 != 0 {
             return;
@@ -99,9 +102,9 @@ pub unsafe extern "system" fn Agent_OnAttach(
     }
     let env: RawEnv = env.cast();
     let mut lines = Vec::new();
-    // SAFETY: GetEnv has just made the environment, which only this function uses, and which it disposes of last.
-    // The capabilities are a table of 16 bytes. Where GetLoadedClasses answers 0, `classes` has `count` local
-    // references of this thread.
+    // SAFETY: GetEnv has just made the environment, which only this function uses, and which it
+    // disposes of last. The capabilities are a table of 16 bytes. Where GetLoadedClasses answers 0,
+    // `classes` has `count` local references of this thread.
     unsafe {
         // The crate's table of capabilities has only those that the agent itself asks for.
         let capabilities: Capabilities = std::mem::transmute([1_u32 << GET_BYTECODES, 0, 0, 0]);

@@ -1,5 +1,6 @@
-//! How fast classes are parsed and rewritten: `rewrite_speed DIR` reads all class files below a folder (for instance of
-//! `jimage extract`), works on them in memory on one thread, and prints MB/s of class files read, the best of some rounds.
+//! How fast classes are parsed and rewritten: `rewrite_speed DIR` reads all class files below a
+//! folder (for instance of `jimage extract`), works on them in memory on one thread, and prints
+//! MB/s of class files read, the best of some rounds.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -1,7 +1,8 @@
-//! The places where a method creates objects: instructions that do, and calls of methods of the JDK which are known to.
+//! The places where a method creates objects: instructions that do, and calls of methods of the JDK
+//! which are known to.
 //!
-//! Such a method is native, or compiled code has code of its own in its place: whatever it creates is seen at its call,
-//! and its own code has no sites.
+//! Such a method is native, or compiled code has code of its own in its place: whatever it creates
+//! is seen at its call, and its own code has no sites.
 
 use std::borrow::Cow;
 
@@ -48,7 +49,8 @@ pub enum Allocation<'a> {
     },
 }
 
-/// A method of the JDK which answers a new object: class, name, descriptor, and whether that may be an array with new arrays in it.
+/// A method of the JDK which answers a new object: class, name, descriptor, and whether that may be
+/// an array with new arrays in it.
 struct Maker(&'static [u8], &'static [u8], &'static [u8], bool);
 
 const MAKERS: [Maker; 9] = [
@@ -112,8 +114,9 @@ impl Maker {
 }
 
 impl<'a> Class<'a> {
-    /// The allocation sites of one of this class's methods, in the order of its code: site `k` of these is the one that
-    /// [`Probes::allocations`](crate::Probes::allocations) gives the number `first + k`.
+    /// The allocation sites of one of this class's methods, in the order of its code: site `k` of
+    /// these is the one that [`Probes::allocations`](crate::Probes::allocations) gives the number
+    /// `first + k`.
     pub fn allocation_sites(&self, method: &Method<'a>) -> Vec<AllocationSite<'a>> {
         let Some(code) = &method.code else {
             return Vec::new();
@@ -179,7 +182,8 @@ impl<'a> Class<'a> {
         pcs
     }
 
-    /// Whether an instruction is a call that creates an object, and whether that may be arrays in an array.
+    /// Whether an instruction is a call that creates an object, and whether that may be arrays in
+    /// an array.
     pub(crate) fn call(&self, instruction: &[u8]) -> Option<bool> {
         if !is_plain_call(instruction[0]) {
             return None;

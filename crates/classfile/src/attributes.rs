@@ -1,8 +1,8 @@
-//! The attributes of a `Code` attribute that hold pcs, moved with the code. They keep their size, so each is
-//! copied and patched in place; frames, which do not, are in `frames`.
+//! The attributes of a `Code` attribute that hold pcs, moved with the code. They keep their size,
+//! so each is copied and patched in place; frames, which do not, are in `frames`.
 //!
-//! Attributes that are not known are copied: HotSpot does not read them, and no tool looks for them in the class that
-//! the JVM runs. Should one hold pcs, these are those of the class file on disk.
+//! Attributes that are not known are copied: HotSpot does not read them, and no tool looks for them
+//! in the class that the JVM runs. Should one hold pcs, these are those of the class file on disk.
 
 use crate::class::skip_element_pairs;
 use crate::reader::{Reader, put_u2, u2_at};
@@ -60,7 +60,8 @@ fn range(bytes: &mut [u8], at: usize, layout: &Layout) {
 }
 
 fn type_annotations(body: &mut [u8], layout: &Layout) -> Result<(), Refusal> {
-    // The places to patch first, as the cursor borrows the bytes: ranges of local variables, and instructions.
+    // The places to patch first, as the cursor borrows the bytes: ranges of local variables, and
+    // instructions.
     let (mut ranges, mut offsets) = (Vec::new(), Vec::new());
     let copy = &*body;
     let mut r = Reader::new(copy, 0);
@@ -73,7 +74,8 @@ fn type_annotations(body: &mut [u8], layout: &Layout) -> Result<(), Refusal> {
                     r.take(6)?;
                 }
             }
-            // A catch target is an index into the exception table; our entries come behind all others.
+            // A catch target is an index into the exception table; our entries come behind all
+            // others.
             0x42 | 0x10 | 0x17 => _ = r.u2()?,
             0x43..=0x46 => {
                 offsets.push(r.offset());

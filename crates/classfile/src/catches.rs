@@ -11,7 +11,8 @@ pub struct Handler {
     pub pc: u16,
     /// The first entry of the exception table, from 0, that leads there.
     pub entry: u16,
-    /// Whether no entry that leads there names a class to catch: so compilers make `finally` and `synchronized`.
+    /// Whether no entry that leads there names a class to catch: so compilers make `finally` and
+    /// `synchronized`.
     pub takes_all: bool,
 }
 
@@ -38,8 +39,8 @@ impl Method<'_> {
 }
 
 impl Class<'_> {
-    /// The class file in which handlers of `Throwable` name it by an entry of the pool that nothing else refers to; `None` if that is so already,
-    /// or the pool is full. The class means the same.
+    /// The class file in which handlers of `Throwable` name it by an entry of the pool that nothing
+    /// else refers to; `None` if that is so already, or the pool is full. The class means the same.
     pub fn with_throwable_apart(&self) -> Option<Vec<u8>> {
         let shared: Vec<u16> = (1..self.pool.count())
             .filter(|&index| self.pool.class_name(index) == Some(THROWABLE))

@@ -54,16 +54,16 @@ pub(crate) struct Code<'a> {
 }
 
 impl Code<'_> {
-    /// Where the exception table's first entry stands in the file: behind the attribute's name, its length, two sizes, the code with its length, and
-    /// the count.
+    /// Where the exception table's first entry stands in the file: behind the attribute's name, its
+    /// length, two sizes, the code with its length, and the count.
     pub(crate) fn exceptions_at(&self) -> usize {
         self.span.start + 2 + 4 + 2 + 2 + 4 + self.bytes.len() + 2
     }
 }
 
 impl<'a> Class<'a> {
-    /// Parses a class file: the pool, fields, methods and the length of every attribute are checked; instructions
-    /// are not looked at.
+    /// Parses a class file: the pool, fields, methods and the length of every attribute are
+    /// checked; instructions are not looked at.
     ///
     /// # Errors
     /// What is not a class file, is cut off, or has bytes behind its end.
@@ -193,7 +193,8 @@ impl<'a> Method<'a> {
                 }
                 b"Code" => method.code = Some(Code::parse(pool, start, body)?),
                 b"RuntimeVisibleAnnotations" | b"RuntimeInvisibleAnnotations" => {
-                    // The JVM does not mind a broken annotation until somebody asks for it: nor do we.
+                    // The JVM does not mind a broken annotation until somebody asks for it: nor do
+                    // we.
                     let _ = annotation_types(pool, body, &mut method.annotations);
                 }
                 _ => {}
@@ -238,7 +239,8 @@ impl<'a> Method<'a> {
     }
 
     /// Whether the method carries an annotation of this type, given as a descriptor such as
-    /// `Ljdk/internal/vm/annotation/IntrinsicCandidate;`, kept for run time or for the class file only.
+    /// `Ljdk/internal/vm/annotation/IntrinsicCandidate;`, kept for run time or for the class file
+    /// only.
     pub fn has_annotation(&self, descriptor: &str) -> bool {
         !self.annotations.is_empty() && self.annotations.contains(&&*mutf8::encode(descriptor))
     }
@@ -293,7 +295,8 @@ impl<'a> Code<'a> {
     }
 }
 
-/// Reads an attribute count and that many attributes; gives each one's name, the offset of its header and its body.
+/// Reads an attribute count and that many attributes; gives each one's name, the offset of its
+/// header and its body.
 pub(crate) fn for_each_attribute<'a>(
     pool: &Pool<'a>,
     r: &mut Reader<'a>,

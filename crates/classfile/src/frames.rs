@@ -1,9 +1,10 @@
 //! The `StackMapTable`: every frame moves with its instruction, and a few are added.
 //!
-//! A frame is written relative to the one before it: its offset always, its locals unless it is a `full_frame`.
-//! Moved frames keep their kind, only the offset is derived afresh. The added ones are full frames; those of the handlers
-//! and of islands at the end come last and disturb nothing. Islands in front come first, so the frame behind
-//! them, at the method's old beginning, restores the locals that the method starts with.
+//! A frame is written relative to the one before it: its offset always, its locals unless it is a
+//! `full_frame`. Moved frames keep their kind, only the offset is derived afresh. The added ones
+//! are full frames; those of the handlers and of islands at the end come last and disturb nothing.
+//! Islands in front come first, so the frame behind them, at the method's old beginning, restores
+//! the locals that the method starts with.
 
 use std::collections::HashMap;
 
@@ -193,7 +194,8 @@ fn next_pc(old: &mut i32, tag: u8, r: &mut Reader<'_>, layout: &Layout) -> Resul
     }
 }
 
-/// Fills in the frames at the old pcs in `wanted`, in full and moved; `initial` holds the locals at the method's start.
+/// Fills in the frames at the old pcs in `wanted`, in full and moved; `initial` holds the locals at
+/// the method's start.
 pub(crate) fn expand(
     table: Option<Reader<'_>>,
     initial: &[Type],

@@ -1,4 +1,5 @@
-//! Where a probe in reach of the method's own handlers does no harm, and what the added handlers cover.
+//! Where a probe in reach of the method's own handlers does no harm, and what the added handlers
+//! cover.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,8 +17,8 @@ pub(crate) type Ranges = Vec<(u16, u16)>;
 pub(crate) fn ranges(layout: &Layout, end: usize) -> Ranges {
     let (mut ranges, mut from) = (Vec::new(), 0);
     let mut add = |from: usize, to: usize, new_end: u16| {
-        // The mark of a caught exception is a call, too, and so is a line probe; they may stand directly in front of the
-        // return.
+        // The mark of a caught exception is a call, too, and so is a line probe; they may stand
+        // directly in front of the return.
         let throws = |mark: &u8| mark & (THROWS | CAUGHT | LINE) != 0;
         if layout.marks[from..to].iter().any(throws) || layout.marks[to] & (CAUGHT | LINE) != 0 {
             ranges.push((layout.target(from), new_end));
@@ -37,7 +38,8 @@ pub(crate) fn ranges(layout: &Layout, end: usize) -> Ranges {
     ranges
 }
 
-/// The same for a constructor, and only for what is reached in one `phase`: before or behind the call.
+/// The same for a constructor, and only for what is reached in one `phase`: before or behind the
+/// call.
 pub(crate) fn ranges_in(layout: &Layout, prologue: &Prologue, phase: u8) -> Ranges {
     let mut ranges = Vec::new();
     // The start of the range at hand, and whether something in it can throw.
@@ -92,11 +94,12 @@ pub(crate) fn caught(code: &[u8], exceptions: Exceptions<'_>) -> Vec<usize> {
 
 /// Tells where a failing probe could run in circles.
 ///
-/// A hook fails on a stack overflow only, and the exception then goes to a handler that covers the probe. Were that
-/// the same one, or one that leads back to it, the two would go on for ever. Such a circle has at least one step
-/// upwards or in place, so no probe is put where a handler at the same or a lower pc covers it. A handler that catches
-/// everything and jumps back is no such circle: it begins with a probe of its own, for its line at least, which
-/// fails as well and is not covered by it.
+/// A hook fails on a stack overflow only, and the exception then goes to a handler that covers the
+/// probe. Were that the same one, or one that leads back to it, the two would go on for ever. Such
+/// a circle has at least one step upwards or in place, so no probe is put where a handler at the
+/// same or a lower pc covers it. A handler that catches everything and jumps back is no such
+/// circle: it begins with a probe of its own, for its line at least, which fails as well and is not
+/// covered by it.
 pub(crate) struct Circles {
     /// By start.
     entries: Peekable<IntoIter<Entry>>,
@@ -132,8 +135,9 @@ impl Circles {
     }
 }
 
-/// Whether a handler leaves a monitor before anything in it can throw. A compiler may have left such a handler
-/// uncovered; besides, the JIT compilers give up on a call there that can end in our handler with the monitor locked.
+/// Whether a handler leaves a monitor before anything in it can throw. A compiler may have left
+/// such a handler uncovered; besides, the JIT compilers give up on a call there that can end in our
+/// handler with the monitor locked.
 pub(crate) fn leaves_monitor(code: &[u8], handler: usize) -> bool {
     let mut pc = handler;
     while PROPERTIES[usize::from(code[pc])] & (MAY_THROW | SPECIAL) == 0 {

@@ -1,7 +1,8 @@
 //! Lossless, append-only rewriting of class files.
 //!
-//! [`Class::parse`] gives a view of a class file, [`instrument`] puts calls of static hook methods into chosen methods. There are
-//! three kinds, of which each method gets those that [`Probes`] asks for:
+//! [`Class::parse`] gives a view of a class file, [`instrument`] puts calls of static hook methods
+//! into chosen methods. There are three kinds, of which each method gets those that [`Probes`] asks
+//! for:
 //!
 //! | kind | where | hook |
 //! | --- | --- | --- |
@@ -17,35 +18,42 @@
 //! | | right behind `multianewarray` and calls that make such arrays | `multi_allocated` |
 //! | | right behind calls of some methods of the JDK that make objects (`clone` and others) | `call_allocated` |
 //!
-//! The constant pool is copied and added to, never renumbered; untouched methods, fields and attributes are copied
-//! byte for byte; no local variable is added. A method that cannot be rewritten stays exactly as it was, and the
-//! caller is told why.
+//! The constant pool is copied and added to, never renumbered; untouched methods, fields and
+//! attributes are copied byte for byte; no local variable is added. A method that cannot be
+//! rewritten stays exactly as it was, and the caller is told why.
 //!
 //! Hooks are called under these rules:
-//! - An exception that a hook throws (a stack overflow) is not reported twice: the probes of `enter` and `leave` lie
-//!   outside of the range of the handler that calls `leave_by_exception`, and so does the return itself.
-//! - The `enter` probe lies in no range of the method's own handlers. All other probes belong to the instruction that follows
-//!   them; `super_returned` and the probes of allocations belong to the one in front.
-//! - At one instruction the order is `enter`, `super_returned`, `caught`, `line`, `super_call`, `leave`.
-//! - A jump to the first instruction goes behind the `enter` probe. Jumps to a line, a return or a handler run the probe
-//!   there: a line's hits tell how often the instruction was run at which it begins.
-//! - `caught` is left out where a failing hook could run in circles or leave a monitor locked: at handlers that
-//!   are covered by themselves or by one that stands further up, and at those that begin by leaving a monitor. It is also
-//!   left out at handlers in front of `this()` or `super()`.
-//! - `line` is left out for the same two reasons, and [`Inserted::lines`] tells where: in a range whose handler is
-//!   not further down (one at the very start of a handler lies outside of this handler's own range, and stays), and
-//!   where a monitor is held that no handler leaves. In the JDK this concerns one entry in a thousand, mostly the end of a
-//!   `synchronized` block when an exception leaves it.
-//! - An allocation that fails runs no probe. The object behind `new` has not been initialized when its probe runs; a later
-//!   exception out of its constructor changes nothing.
-//! - The JVM takes no handler over the `this()` or `super()` call of a constructor. An exception that leaves a
-//!   constructor out of that call is reported by no hook; `super_call` and `super_returned` let a reader see it.
+//! - An exception that a hook throws (a stack overflow) is not reported twice: the probes of
+//!   `enter` and `leave` lie outside of the range of the handler that calls `leave_by_exception`,
+//!   and so does the return itself.
+//! - The `enter` probe lies in no range of the method's own handlers. All other probes belong to
+//!   the instruction that follows them; `super_returned` and the probes of allocations belong to
+//!   the one in front.
+//! - At one instruction the order is `enter`, `super_returned`, `caught`, `line`, `super_call`,
+//!   `leave`.
+//! - A jump to the first instruction goes behind the `enter` probe. Jumps to a line, a return or a
+//!   handler run the probe there: a line's hits tell how often the instruction was run at which it
+//!   begins.
+//! - `caught` is left out where a failing hook could run in circles or leave a monitor locked: at
+//!   handlers that are covered by themselves or by one that stands further up, and at those that
+//!   begin by leaving a monitor. It is also left out at handlers in front of `this()` or `super()`.
+//! - `line` is left out for the same two reasons, and [`Inserted::lines`] tells where: in a range
+//!   whose handler is not further down (one at the very start of a handler lies outside of this
+//!   handler's own range, and stays), and where a monitor is held that no handler leaves. In the
+//!   JDK this concerns one entry in a thousand, mostly the end of a `synchronized` block when an
+//!   exception leaves it.
+//! - An allocation that fails runs no probe. The object behind `new` has not been initialized when
+//!   its probe runs; a later exception out of its constructor changes nothing.
+//! - The JVM takes no handler over the `this()` or `super()` call of a constructor. An exception
+//!   that leaves a constructor out of that call is reported by no hook; `super_call` and
+//!   `super_returned` let a reader see it.
 //! - A part of the body, between two returns, in which nothing can throw gets no handler.
 //!
-//! Layout of the crate: `reader`, `pool` and `class` read; `opcodes` knows the instruction set; `relocate`
-//! moves code, `frames` and `attributes` what refers to it; `prologue` understands constructors; `lines` and `allocations`
-//! find the places of these probes; `handlers` and `locks` say where a probe does no harm, and what the added handlers
-//! cover; `rewrite` writes a method's code, `tables` what follows it; `probes` holds what the caller asks for and gets.
+//! Layout of the crate: `reader`, `pool` and `class` read; `opcodes` knows the instruction set;
+//! `relocate` moves code, `frames` and `attributes` what refers to it; `prologue` understands
+//! constructors; `lines` and `allocations` find the places of these probes; `handlers` and `locks`
+//! say where a probe does no harm, and what the added handlers cover; `rewrite` writes a method's
+//! code, `tables` what follows it; `probes` holds what the caller asks for and gets.
 
 #![forbid(unsafe_code)]
 
@@ -120,13 +128,15 @@ pub enum Refusal {
     /// An abstract or native method.
     #[error("the method has no bytecode")]
     NoCode,
-    /// A `finalize()V` that only returns. With code in it, the JVM would register every object of the class.
+    /// A `finalize()V` that only returns. With code in it, the JVM would register every object of
+    /// the class.
     #[error("an empty finalize() must stay empty")]
     EmptyFinalizer,
     /// The JVM takes no method over 65,535 bytes.
     #[error("the method would grow over 64 KiB")]
     CodeTooLarge,
-    /// The method would grow beyond [`Hooks::compiled_up_to`], over which the JVM compiles no method.
+    /// The method would grow beyond [`Hooks::compiled_up_to`], over which the JVM compiles no
+    /// method.
     #[error("with hooks it would be over {0} bytes, and the JVM compiles no such method")]
     NeverCompiled(usize),
     /// Over 65,535 exception table entries, attributes or stack slots.

@@ -18,7 +18,8 @@ pub struct LineEntry {
     pub line: u16,
 }
 
-/// The entries of all line number tables of a method, as they are in the file: first those of one table, then those of others.
+/// The entries of all line number tables of a method, as they are in the file: first those of one
+/// table, then those of others.
 #[derive(Default)]
 pub(crate) struct LineTables<'a> {
     first: &'a [u8],
@@ -52,8 +53,9 @@ impl<'a> LineTables<'a> {
         (self.first.len() + others) / 4
     }
 
-    /// The line of each of some pcs, which ascend; as the JVM has it: of the nearest entry that begins at or before the pc, and
-    /// of the last of several unless they begin at the pc itself. 0 if there is none.
+    /// The line of each of some pcs, which ascend; as the JVM has it: of the nearest entry that
+    /// begins at or before the pc, and of the last of several unless they begin at the pc itself. 0
+    /// if there is none.
     pub(crate) fn lines_at(&self, pcs: impl Iterator<Item = usize>) -> Vec<u16> {
         let mut entries: Vec<LineEntry> = self.iter().collect();
         entries.sort_by_key(|entry| entry.pc);
@@ -76,9 +78,9 @@ impl<'a> LineTables<'a> {
 }
 
 impl Method<'_> {
-    /// The entries of the method's line number tables, in the order of the class file: entry `k` of these is the one that
-    /// [`Probes::lines`](crate::Probes::lines) gives the number `first + k`. There may be several for one line
-    /// and, rarely, for one pc.
+    /// The entries of the method's line number tables, in the order of the class file: entry `k` of
+    /// these is the one that [`Probes::lines`](crate::Probes::lines) gives the number `first + k`.
+    /// There may be several for one line and, rarely, for one pc.
     pub fn line_entries(&self) -> impl ExactSizeIterator<Item = LineEntry> {
         let tables = self.code.as_ref().map(|code| &code.lines);
         Counted {
@@ -124,9 +126,9 @@ pub(crate) struct Lines {
 impl Lines {
     /// Marks in `layout` where the probes go.
     ///
-    /// A probe may fail like any hook, by a stack overflow. It is left out where nothing could fail before and where
-    /// that would do harm: in a range whose handler stands at the same or a lower pc (see [`Circles`]), and where a
-    /// monitor would stay locked (see [`Locks`]).
+    /// A probe may fail like any hook, by a stack overflow. It is left out where nothing could fail
+    /// before and where that would do harm: in a range whose handler stands at the same or a lower
+    /// pc (see [`Circles`]), and where a monitor would stay locked (see [`Locks`]).
     pub(crate) fn place(
         tables: &LineTables<'_>,
         first: u32,
@@ -135,7 +137,8 @@ impl Lines {
         layout: &mut Layout,
     ) -> Result<Self, Refusal> {
         let mut order: Vec<(LineEntry, u32)> = tables.iter().zip(0..).collect();
-        // Tables are in order nearly always; a stable sort keeps the first of several entries at a pc first.
+        // Tables are in order nearly always; a stable sort keeps the first of several entries at a
+        // pc first.
         order.sort_by_key(|(entry, _)| entry.pc);
         let locks = match code.contains(&MONITORENTER) {
             true if order.len() * exceptions.len() > MOST => return Err(Refusal::TooComplex),

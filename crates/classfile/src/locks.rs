@@ -1,10 +1,11 @@
 //! Where a probe could leave a monitor locked.
 //!
-//! A compiler covers everything in a `synchronized` block that may throw by a handler which leaves the monitor. It need not
-//! cover what cannot throw: the way from `monitorenter` into the block, or to the `monitorexit`. A probe
-//! there can fail all the same, and then the monitor stays locked; besides, the JIT compilers give up on a method in
-//! which an exception can get out with it. So the paths of the method are followed, to know how many monitors are held
-//! at each instruction. A probe at an instruction is harmless if no more are held there than its handlers expect, which is
+//! A compiler covers everything in a `synchronized` block that may throw by a handler which leaves
+//! the monitor. It need not cover what cannot throw: the way from `monitorenter` into the block, or
+//! to the `monitorexit`. A probe there can fail all the same, and then the monitor stays locked;
+//! besides, the JIT compilers give up on a method in which an exception can get out with it. So the
+//! paths of the method are followed, to know how many monitors are held at each instruction. A
+//! probe at an instruction is harmless if no more are held there than its handlers expect, which is
 //! what they are reached with from instructions that may throw.
 
 use crate::Refusal;
@@ -46,7 +47,8 @@ impl<'e> Locks<'e> {
                 if PROPERTIES[usize::from(op)] & MAY_THROW != 0 {
                     work += exceptions.len();
                     for entry in handlers_of(exceptions, |entry| entry.covers(pc)) {
-                        // A `monitorexit` that fails has left the monitor, unless the handler is there to try again.
+                        // A `monitorexit` that fails has left the monitor, unless the handler is
+                        // there to try again.
                         let left = op == MONITOREXIT && !leaves_monitor(code, entry.handler);
                         let held = if left { (held - 1).max(1) } else { held };
                         locks.reach(entry.handler, held, &mut paths);
@@ -99,7 +101,8 @@ impl<'e> Locks<'e> {
     }
 }
 
-/// The handlers that an exception may go to: of those that cover it, all up to the first that catches everything.
+/// The handlers that an exception may go to: of those that cover it, all up to the first that
+/// catches everything.
 fn handlers_of(
     exceptions: Exceptions<'_>,
     covers: impl Fn(&Entry) -> bool,

@@ -53,7 +53,8 @@ pub(crate) const IFNONNULL: u8 = 199;
 pub(crate) const GOTO_W: u8 = 200;
 pub(crate) const JSR_W: u8 = 201;
 
-/// Low bits of [`PROPERTIES`]: the instruction's length; 0 when it varies (`wide`, switches) or the opcode is not one.
+/// Low bits of [`PROPERTIES`]: the instruction's length; 0 when it varies (`wide`, switches) or the
+/// opcode is not one.
 pub(crate) const LENGTH: u8 = 0x07;
 /// The instruction may throw, or the thread may be asked to stop there (jumps).
 pub(crate) const MAY_THROW: u8 = 0x08;
@@ -153,7 +154,8 @@ pub(crate) fn switch_operands(pc: usize) -> usize {
     (pc + 4) & !3
 }
 
-/// The positions of the 32-bit jump offsets of the switch at `pc`, which has been checked by [`length`].
+/// The positions of the 32-bit jump offsets of the switch at `pc`, which has been checked by
+/// [`length`].
 pub(crate) fn switch_offsets(code: &[u8], pc: usize) -> impl Iterator<Item = usize> {
     let head = switch_operands(pc);
     let (first, count, step) = if code[pc] == LOOKUPSWITCH {
@@ -201,13 +203,14 @@ pub(crate) fn is_plain_call(op: u8) -> bool {
     matches!(op, INVOKEVIRTUAL..=INVOKESTATIC)
 }
 
-/// Whether execution never goes on to the next instruction (after a `jsr` it does so by `ret` only).
+/// Whether execution never goes on to the next instruction (after a `jsr` it does so by `ret`
+/// only).
 pub(crate) fn ends_block(op: u8) -> bool {
     matches!(op, GOTO | JSR..=RETURN | ATHROW | GOTO_W | JSR_W)
 }
 
-/// How many stack slots an instruction takes and gives, where the opcode alone decides it and no reference that it
-/// takes can come out again.
+/// How many stack slots an instruction takes and gives, where the opcode alone decides it and no
+/// reference that it takes can come out again.
 pub(crate) fn stack_effect(op: u8) -> Option<(u8, u8)> {
     Some(match op {
         0 | IINC | GOTO | RET | RETURN | GOTO_W => (0, 0),

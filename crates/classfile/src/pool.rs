@@ -1,7 +1,8 @@
 //! The constant pool: read in place, and only ever appended to.
 //!
-//! [`Pool`] is a table of offsets into the class file. [`PoolEditor`] collects the entries that a rewrite adds: the
-//! old pool is copied byte for byte and the new entries follow it, so no index in the rest of the class changes.
+//! [`Pool`] is a table of offsets into the class file. [`PoolEditor`] collects the entries that a
+//! rewrite adds: the old pool is copied byte for byte and the new entries follow it, so no index in
+//! the rest of the class changes.
 
 use std::collections::HashMap;
 
@@ -20,7 +21,8 @@ const NAME_AND_TYPE: u8 = 12;
 
 pub(crate) const THROWABLE: &[u8] = b"java/lang/Throwable";
 
-/// The offset in the file of each entry's tag; 0 for entry 0 and for the second half of a long or double.
+/// The offset in the file of each entry's tag; 0 for entry 0 and for the second half of a long or
+/// double.
 pub(crate) struct Pool<'a> {
     bytes: &'a [u8],
     offsets: Vec<u32>,
@@ -139,8 +141,9 @@ impl<'a> Pool<'a> {
 
     /// The index of an entry that consists of exactly these bytes, tag included.
     fn find(&self, entry: &[u8]) -> Option<u16> {
-        // The tag and two bytes more (a text's length, a class's name) already tell nearly all entries apart. They are
-        // compared as a number, because the compiler makes one call of `memcmp` out of two comparisons of slices.
+        // The tag and two bytes more (a text's length, a class's name) already tell nearly all
+        // entries apart. They are compared as a number, because the compiler makes one call of
+        // `memcmp` out of two comparisons of slices.
         let head = u32::from_be_bytes([0, *entry.first()?, *entry.get(1)?, *entry.get(2)?]);
         let holds = |&offset: &u32| {
             let here = self.bytes.get(offset as usize..).unwrap_or_default();
@@ -306,7 +309,8 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
         index < self.pool.count()
     }
 
-    /// Finds or adds an entry. What refers to an added entry cannot be in the old pool: `maybe_old` is false then.
+    /// Finds or adds an entry. What refers to an added entry cannot be in the old pool: `maybe_old`
+    /// is false then.
     fn intern(&mut self, entry: &[u8], maybe_old: bool) -> Result<u16, Refusal> {
         if maybe_old && let Some(index) = self.pool.find(entry) {
             return Ok(index);

@@ -2,8 +2,8 @@
 
 use crate::Refusal;
 
-/// The hook methods: static methods of one class, without a result. Unless it is said otherwise they take an `int`, which
-/// is the method's id.
+/// The hook methods: static methods of one class, without a result. Unless it is said otherwise
+/// they take an `int`, which is the method's id.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks<'a> {
     /// The class in internal form. It must be visible from every class that is instrumented.
@@ -22,18 +22,23 @@ pub struct Hooks<'a> {
     pub super_returned: &'a str,
     /// `(I)V`: called where a line begins, with the number of the line table's entry.
     pub line: &'a str,
-    /// `(I)V`: called behind a `new`, with the number of the site; the object cannot be handed over yet.
+    /// `(I)V`: called behind a `new`, with the number of the site; the object cannot be handed over
+    /// yet.
     pub allocated: &'a str,
-    /// `(II)V`: called behind the creation of an array of one dimension, with its length and the number of the site.
+    /// `(II)V`: called behind the creation of an array of one dimension, with its length and the
+    /// number of the site.
     pub array_allocated: &'a str,
-    /// Whether [`Self::array_allocated`] gets the array as well, in front of the rest: `(Ljava/lang/Object;II)V`.
+    /// Whether [`Self::array_allocated`] gets the array as well, in front of the rest:
+    /// `(Ljava/lang/Object;II)V`.
     pub hands_over_arrays: bool,
-    /// `(Ljava/lang/Object;I)V`: called behind the creation of an array of arrays, with the array, which
-    /// holds the others, and the number of the site.
+    /// `(Ljava/lang/Object;I)V`: called behind the creation of an array of arrays, with the array,
+    /// which holds the others, and the number of the site.
     pub multi_allocated: &'a str,
-    /// `(Ljava/lang/Object;I)V`: called behind the call of a method which made the object, with it and the number of the site.
+    /// `(Ljava/lang/Object;I)V`: called behind the call of a method which made the object, with it
+    /// and the number of the site.
     pub call_allocated: &'a str,
-    /// `(Ljava/lang/Object;)V`: called where a method begins that has [`Probes::constructed`], with `this`.
+    /// `(Ljava/lang/Object;)V`: called where a method begins that has [`Probes::constructed`], with
+    /// `this`.
     pub constructed: &'a str,
     /// In place of `enter`, in methods that tell [`CallsTo::Triggers`].
     pub trigger_enter: &'a str,
@@ -55,8 +60,9 @@ pub struct Hooks<'a> {
     pub called_initialiser_leave_by_exception: &'a str,
     /// How probes push numbers beyond 16 bits.
     pub large_numbers: LargeNumbers,
-    /// The most bytes of code that the JVM compiles, if there is such a limit. A method that is not above it
-    /// does not grow beyond it, but for a `<clinit>` without loops: that runs once, and never long.
+    /// The most bytes of code that the JVM compiles, if there is such a limit. A method that is not
+    /// above it does not grow beyond it, but for a `<clinit>` without loops: that runs once, and
+    /// never long.
     pub compiled_up_to: Option<usize>,
 }
 
@@ -65,8 +71,9 @@ pub struct Hooks<'a> {
 pub enum LargeNumbers {
     /// As a constant of the pool: short.
     Constant,
-    /// By computing it, so that the pool is the same whatever the numbers are. The JVM never takes a constant out of a class's pool: a class
-    /// that is redefined again and again with other constants grows until there is no room for more.
+    /// By computing it, so that the pool is the same whatever the numbers are. The JVM never takes
+    /// a constant out of a class's pool: a class that is redefined again and again with other
+    /// constants grows until there is no room for more.
     Computed,
 }
 
@@ -192,7 +199,8 @@ impl<'a> Hooks<'a> {
     }
 }
 
-/// The hooks that a method calls at its entry, before its returns, and where an exception leaves it.
+/// The hooks that a method calls at its entry, before its returns, and where an exception leaves
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CallsTo {
     /// Those for calls.
@@ -213,14 +221,14 @@ pub struct Probes {
     pub calls: Option<u32>,
     /// Which hooks these are.
     pub calls_to: CallsTo,
-    /// A probe where each entry of [`Method::line_entries`](crate::Method::line_entries) begins: entry `k` has
-    /// this number plus `k` (modulo 2^32).
+    /// A probe where each entry of [`Method::line_entries`](crate::Method::line_entries) begins:
+    /// entry `k` has this number plus `k` (modulo 2^32).
     pub lines: Option<u32>,
-    /// A probe behind each of [`Class::allocation_sites`](crate::Class::allocation_sites): site `k` has this number plus
-    /// `k` (modulo 2^32).
+    /// A probe behind each of [`Class::allocation_sites`](crate::Class::allocation_sites): site `k`
+    /// has this number plus `k` (modulo 2^32).
     pub allocations: Option<u32>,
-    /// A probe at the entry which hands over `this`, in place of those around calls. It is for the constructor of `java.lang.Object`, where
-    /// `this` is no longer uninitialized.
+    /// A probe at the entry which hands over `this`, in place of those around calls. It is for the
+    /// constructor of `java.lang.Object`, where `this` is no longer uninitialized.
     pub constructed: bool,
 }
 
@@ -248,8 +256,8 @@ impl Probes {
 pub struct Rewritten {
     /// The new class file; equal to the old one if no method was rewritten.
     pub bytes: Vec<u8>,
-    /// For each method that was to get probes: its index in [`Class::methods`](crate::Class::methods), and what it
-    /// got, or why it stayed as it was.
+    /// For each method that was to get probes: its index in
+    /// [`Class::methods`](crate::Class::methods), and what it got, or why it stayed as it was.
     pub outcomes: Vec<(usize, Result<Inserted, Refusal>)>,
 }
 
@@ -261,11 +269,11 @@ pub struct Inserted {
     /// For each entry of the line table, in its order, where its hits are counted; empty if no line
     /// probes were asked for.
     pub lines: Vec<LineProbe>,
-    /// Where in the new code the handlers begin that call [`Hooks::leave_by_exception`] and throw on; nothing else follows them.
-    /// `None` if there are none.
+    /// Where in the new code the handlers begin that call [`Hooks::leave_by_exception`] and throw
+    /// on; nothing else follows them. `None` if there are none.
     pub added_handlers: Option<u16>,
-    /// Why the method has the probes around calls only, though it was to have others. It has all that were asked for
-    /// if there is nothing here.
+    /// Why the method has the probes around calls only, though it was to have others. It has all
+    /// that were asked for if there is nothing here.
     pub reduced: Option<Refusal>,
 }
 
@@ -286,8 +294,9 @@ pub enum SuperMarks {
 pub enum LineProbe {
     /// The entry has a probe of its own, with this number.
     Own(u32),
-    /// It begins at the same instruction as an earlier entry, which has the probe, with this number. What counts hits
-    /// per source line must take a number once, should both entries be of one line.
+    /// It begins at the same instruction as an earlier entry, which has the probe, with this
+    /// number. What counts hits per source line must take a number once, should both entries be of
+    /// one line.
     Shared(u32),
     /// It has none.
     LeftOut(LeftOut),

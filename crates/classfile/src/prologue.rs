@@ -1,9 +1,11 @@
-//! Which part of a constructor runs before its `this(...)` or `super(...)` call, which behind it, and where the call is.
+//! Which part of a constructor runs before its `this(...)` or `super(...)` call, which behind it,
+//! and where the call is.
 //!
-//! The call cannot be found by counting: the prologue may create other objects, branch, call on several paths, loop
-//! and (since Java 22) catch exceptions. So the paths from the entry are followed with a small abstract state: how deep the
-//! stack is, and which stack slots and locals hold `this`, not yet initialized. `invokespecial <init>` on such a
-//! slot is the call. What lies behind it only needs to be reached, not understood.
+//! The call cannot be found by counting: the prologue may create other objects, branch, call on
+//! several paths, loop and (since Java 22) catch exceptions. So the paths from the entry are
+//! followed with a small abstract state: how deep the stack is, and which stack slots and locals
+//! hold `this`, not yet initialized. `invokespecial <init>` on such a slot is the call. What lies
+//! behind it only needs to be reached, not understood.
 
 use std::collections::HashMap;
 
@@ -296,7 +298,8 @@ impl Walk<'_> {
             ALOAD => state.push(state.this.contains(&local(1))),
             ALOAD_0..=ALOAD_3 => state.push(state.this.contains(&u32::from(op - ALOAD_0))),
             store @ 54..=ASTORE_3 => {
-                // Five kinds: int, long, float, double, reference; first the general forms, then four of each.
+                // Five kinds: int, long, float, double, reference; first the general forms, then
+                // four of each.
                 let (kind, local) = if store <= ASTORE {
                     (store - 54, local(1))
                 } else {

@@ -1,8 +1,10 @@
-//! A bounds-checked big-endian cursor. Every read that could run off the end returns an error with the offset.
+//! A bounds-checked big-endian cursor. Every read that could run off the end returns an error with
+//! the offset.
 
 use crate::ParseError;
 
-/// A cursor over a part of the class file; `base` makes offsets in errors relative to the whole file.
+/// A cursor over a part of the class file; `base` makes offsets in errors relative to the whole
+/// file.
 #[derive(Clone)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],

@@ -1,7 +1,7 @@
 //! Where each instruction of a method goes.
 //!
-//! Code is only ever inserted, so old and new pcs are related by one monotone map. At an instruction at `pc`, up to two
-//! pieces are inserted, and so a pc has three new values:
+//! Code is only ever inserted, so old and new pcs are related by one monotone map. At an
+//! instruction at `pc`, up to two pieces are inserted, and so a pc has three new values:
 //!
 //! ```text
 //!   … previous instruction, with its allocation probe
@@ -10,14 +10,15 @@
 //!   instruction(pc) ─▶ the instruction itself
 //! ```
 //!
-//! Jumps, handlers, frames, range starts and line numbers move to `target`; the ends of ranges to `before`, so that
-//! a range keeps covering exactly what belongs to its instructions; a `new` that a frame or type annotation names to
-//! `instruction`.
+//! Jumps, handlers, frames, range starts and line numbers move to `target`; the ends of ranges to
+//! `before`, so that a range keeps covering exactly what belongs to its instructions; a `new` that
+//! a frame or type annotation names to `instruction`.
 //!
-//! A jump that no longer fits in 16 bits: `goto` and `jsr` become `goto_w` and `jsr_w`. A conditional jump goes to an
-//! *island*, a `goto_w` in the first or the last bytes of the method, whichever half the jump is in; one of them is
-//! always within reach. The usual inversion over a `goto_w` would need a new frame behind it, and so the types of all
-//! locals and stack slots there; an island needs only a copy of its target's frame.
+//! A jump that no longer fits in 16 bits: `goto` and `jsr` become `goto_w` and `jsr_w`. A
+//! conditional jump goes to an *island*, a `goto_w` in the first or the last bytes of the method,
+//! whichever half the jump is in; one of them is always within reach. The usual inversion over a
+//! `goto_w` would need a new frame behind it, and so the types of all locals and stack slots there;
+//! an island needs only a copy of its target's frame.
 
 use crate::Refusal;
 use crate::opcodes::*;
@@ -39,7 +40,8 @@ pub(crate) const SUPER_CALL: u8 = 0x20;
 pub(crate) const SUPER_RETURNED: u8 = 0x40;
 /// A jump that needs 32 bits.
 pub(crate) const FAR: u8 = 0x80;
-/// An allocation, or a call that makes an object, with a probe behind. No jump is one, so the two share a bit.
+/// An allocation, or a call that makes an object, with a probe behind. No jump is one, so the two
+/// share a bit.
 pub(crate) const ALLOCATION: u8 = FAR;
 /// All marks that stand for a probe in front of the instruction.
 pub(crate) const PROBES: u8 = LEAVE | LINE | CAUGHT | SUPER_CALL | SUPER_RETURNED;
@@ -74,8 +76,8 @@ impl Entry {
         (self.start..self.end).contains(&pc)
     }
 
-    /// Whether the range of this handler begins with the handler itself. javac does so, for the `astore` there,
-    /// which cannot throw.
+    /// Whether the range of this handler begins with the handler itself. javac does so, for the
+    /// `astore` there, which cannot throw.
     pub(crate) fn covers_own_start(&self) -> bool {
         self.start == self.handler
     }
@@ -181,12 +183,14 @@ impl Layout {
         }
     }
 
-    /// Bytes, and slots of the stack with the number, that the probe behind the creation of an array has for the array and its length.
+    /// Bytes, and slots of the stack with the number, that the probe behind the creation of an
+    /// array has for the array and its length.
     pub(crate) fn array_copies(&self) -> usize {
         2 + usize::from(self.hands_over_arrays)
     }
 
-    /// Finds the instructions, and among them jumps and switches, and what is to get probes: returns, allocations.
+    /// Finds the instructions, and among them jumps and switches, and what is to get probes:
+    /// returns, allocations.
     pub(crate) fn scan(
         &mut self,
         code: &[u8],
@@ -248,8 +252,8 @@ impl Layout {
         self.numbered == COMPUTED_PROBE
     }
 
-    /// The length of the probe behind an allocation; arrays and what calls answer are copied for it, and arrays may be asked for
-    /// their length.
+    /// The length of the probe behind an allocation; arrays and what calls answer are copied for
+    /// it, and arrays may be asked for their length.
     fn allocation_probe(&self, op: u8) -> usize {
         match op {
             NEW => self.numbered,
@@ -258,7 +262,8 @@ impl Layout {
         }
     }
 
-    /// Gives every instruction its place, with probes of `probe` bytes around calls; `computed`: the others' numbers are computed.
+    /// Gives every instruction its place, with probes of `probe` bytes around calls; `computed`:
+    /// the others' numbers are computed.
     pub(crate) fn place(
         &mut self,
         code: &[u8],
@@ -274,8 +279,8 @@ impl Layout {
         if self.body_end() <= i16::MAX as usize {
             return Ok(());
         }
-        // Each round makes far what does not fit, which may push others apart. Should that go on and on, the
-        // limit comes down until nothing is left to change.
+        // Each round makes far what does not fit, which may push others apart. Should that go on
+        // and on, the limit comes down until nothing is left to change.
         let mut limit = i64::from(i16::MAX);
         while self.widen(code, limit)? {
             limit = (limit - 1024).max(0);
@@ -286,7 +291,8 @@ impl Layout {
 
     fn assign(&mut self, code: &[u8]) -> Result<(), Refusal> {
         self.map.resize(code.len() + 1, 0);
-        // New pc minus old pc. Switch padding may shrink, but never by more than was inserted in front of it.
+        // New pc minus old pc. Switch padding may shrink, but never by more than was inserted in
+        // front of it.
         let mut shift = self.prefix() + self.entry();
         let mut from = 0;
         for &pc in &self.sites {
@@ -364,8 +370,9 @@ impl Layout {
         }
     }
 
-    /// The length of what stands behind the prefix, in front of the first instruction: the enter probe. Without it, a
-    /// `nop` keeps the frame behind a prefix apart from a frame of the first instruction.
+    /// The length of what stands behind the prefix, in front of the first instruction: the enter
+    /// probe. Without it, a `nop` keeps the frame behind a prefix apart from a frame of the first
+    /// instruction.
     pub(crate) fn entry(&self) -> usize {
         match self.probe {
             0 => usize::from(self.prefix() > 0),
@@ -408,11 +415,12 @@ impl Layout {
         self.map[pc]
     }
 
-    /// Where the range of an exception table's entry begins. A line probe at the start of a handler lies in no range of
-    /// that handler: were it to fail, the two would run in a circle.
+    /// Where the range of an exception table's entry begins. A line probe at the start of a handler
+    /// lies in no range of that handler: were it to fail, the two would run in a circle.
     pub(crate) fn range_start(&self, entry: &Entry) -> u16 {
         let start = self.target(entry.start);
-        // A handler that covers itself has no mark of a caught exception in front of the line probe.
+        // A handler that covers itself has no mark of a caught exception in front of the line
+        // probe.
         match self.marks[entry.start] & LINE {
             LINE if entry.covers_own_start() => start + self.numbered as u16,
             _ => start,
@@ -445,8 +453,8 @@ impl Layout {
         self.instruction(pc) - self.probe as u16
     }
 
-    /// The new start of a table row that begins at `pc`. What begins with the method still does; what lies
-    /// behind the end, which the JVM refuses, still does too.
+    /// The new start of a table row that begins at `pc`. What begins with the method still does;
+    /// what lies behind the end, which the JVM refuses, still does too.
     pub(crate) fn row_start(&self, pc: usize) -> u16 {
         match pc {
             0 => 0,
@@ -472,7 +480,8 @@ fn fill(map: &mut [u16], first: usize) {
     }
 }
 
-/// Writes the jump or switch at `pc` for its new place. `out` holds the new code, which begins at `code_start`.
+/// Writes the jump or switch at `pc` for its new place. `out` holds the new code, which begins at
+/// `code_start`.
 pub(crate) fn write_jump(
     layout: &Layout,
     code: &[u8],

@@ -1,7 +1,8 @@
 //! Puts probes into methods: the code itself.
 //!
-//! A class is written in one pass: the untouched bytes between rewritten `Code` attributes are copied, the pool's
-//! new entries are collected on the way and put between the old pool and the rest at the end.
+//! A class is written in one pass: the untouched bytes between rewritten `Code` attributes are
+//! copied, the pool's new entries are collected on the way and put between the old pool and the
+//! rest at the end.
 
 use crate::Refusal;
 use crate::class::{Class, Code, Method};
@@ -17,12 +18,12 @@ use crate::relocate::*;
 
 /// Puts probes into methods, for each those that `probes_of` asks for.
 ///
-/// A method that has no room for all its probes (or is too complex for them, or would no longer be compiled) gets the ones
-/// around calls, if it was to have these; [`Inserted::reduced`] tells so.
+/// A method that has no room for all its probes (or is too complex for them, or would no longer be
+/// compiled) gets the ones around calls, if it was to have these; [`Inserted::reduced`] tells so.
 ///
 /// # Errors
-/// Only if a hook's name is too long for a class file. Methods that cannot be rewritten are listed in
-/// [`Rewritten::outcomes`] and stay as they were.
+/// Only if a hook's name is too long for a class file. Methods that cannot be rewritten are listed
+/// in [`Rewritten::outcomes`] and stay as they were.
 pub fn instrument(
     class: &Class<'_>,
     hooks: &Hooks<'_>,
@@ -313,8 +314,8 @@ impl Rewriter<'_, '_> {
         self.copied = code.span.end;
         let length_at = self.out.len();
         self.out.extend_from_slice(&[0; 4]);
-        // A probe pushes one slot, behind an allocation two, or three with an array; in a handler there are the exception and the id. To
-        // compute takes one more.
+        // A probe pushes one slot, behind an allocation two, or three with an array; in a handler
+        // there are the exception and the id. To compute takes one more.
         let more = u16::from(computes);
         let at_allocations = match probes.allocations {
             Some(_) => self.layout.array_copies() as u16 - 1,
@@ -409,7 +410,8 @@ impl Rewriter<'_, '_> {
         })
     }
 
-    /// Pushes a number in three bytes, whatever it is, or in ten: so all probes of a method with a number of their own have one length.
+    /// Pushes a number in three bytes, whatever it is, or in ten: so all probes of a method with a
+    /// number of their own have one length.
     fn wide_push(&mut self, number: u32) -> Result<Push, Refusal> {
         let value = number as i32;
         if self.layout.computes() {

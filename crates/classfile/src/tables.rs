@@ -1,4 +1,5 @@
-//! What follows the code in a `Code` attribute: the exception table, the moved attributes, and all frames.
+//! What follows the code in a `Code` attribute: the exception table, the moved attributes, and all
+//! frames.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,8 @@ use crate::relocate::{Exceptions, Island};
 use crate::rewrite::Rewriter;
 use crate::{Refusal, attributes};
 
-/// An added handler: its new pc, the ranges that it covers, and what local 0 holds in it, if anything.
+/// An added handler: its new pc, the ranges that it covers, and what local 0 holds in it, if
+/// anything.
 pub(crate) type Handler = (u16, Ranges, Option<Type>);
 
 impl Rewriter<'_, '_> {
@@ -110,7 +112,8 @@ impl Rewriter<'_, '_> {
         handlers: &[Handler],
     ) -> Result<Option<Vec<u8>>, Refusal> {
         let mut writer = FrameWriter::new();
-        // A method of version 50 may do without frames: then the old verifier takes over, which reads none.
+        // A method of version 50 may do without frames: then the old verifier takes over, which
+        // reads none.
         let with_islands = !islands.is_empty() && (table.is_some() || self.class.major > 50);
         let mut at_targets = HashMap::new();
         if with_islands {

@@ -5,11 +5,13 @@ use crate::opcodes::*;
 use crate::reader::i4_at;
 
 const ACC_SYNCHRONIZED: u16 = 0x0020;
-/// Bytes of code that still count as short: HotSpot compiles a method of that size into its callers, however rarely it is called (`MaxInlineSize`).
+/// Bytes of code that still count as short: HotSpot compiles a method of that size into its
+/// callers, however rarely it is called (`MaxInlineSize`).
 const SHORT: usize = 35;
 
 impl Method<'_> {
-    /// Whether the method is short, and has no call, no loop and no monitor: what it takes is a few instructions, each time.
+    /// Whether the method is short, and has no call, no loop and no monitor: what it takes is a few
+    /// instructions, each time.
     pub fn is_trivial(&self) -> bool {
         let Some(code) = &self.code else { return false };
         if code.bytes.len() > SHORT || self.access_flags() & ACC_SYNCHRONIZED != 0 {
@@ -25,7 +27,8 @@ impl Method<'_> {
         pc == code.bytes.len()
     }
 
-    /// Returns true if the method is a static initializer without loops: each of its instructions runs once at most.
+    /// Returns true if the method is a static initializer without loops: each of its instructions
+    /// runs once at most.
     pub(crate) fn runs_once(&self) -> bool {
         let Some(code) = &self.code else { return false };
         if self.name != b"<clinit>" {

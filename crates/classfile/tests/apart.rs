@@ -7,7 +7,8 @@ use std::fs;
 
 const THROWABLE: &str = "java/lang/Throwable";
 
-/// `test` is 10 / 2 + 10 / 0, where a handler of `caught` (empty for all) calls `getMessage` of `called`, and gives -1.
+/// `test` is 10 / 2 + 10 / 0, where a handler of `caught` (empty for all) calls `getMessage` of
+/// `called`, and gives -1.
 fn divides(name: &str, caught: &str, called: &str, fill: bool) -> Vec<u8> {
     let mut class = ClassAsm::new(51, name, "java/lang/Object");
     let message = class.method_ref(called, "getMessage", "()Ljava/lang/String;");
@@ -39,7 +40,8 @@ fn divides(name: &str, caught: &str, called: &str, fill: bool) -> Vec<u8> {
     class.finish()
 }
 
-/// What `javap` says of it, which names entries of the pool by their numbers in code, and classes to catch by their names.
+/// What `javap` says of it, which names entries of the pool by their numbers in code, and classes
+/// to catch by their names.
 fn javap(jdk: &Jdk, bytes: &[u8]) -> String {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("Shown.class");

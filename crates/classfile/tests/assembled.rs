@@ -1,4 +1,5 @@
-//! Classes that no compiler makes, put together by hand, rewritten, verified and run in each installed JDK.
+//! Classes that no compiler makes, put together by hand, rewritten, verified and run in each
+//! installed JDK.
 
 use crate::support::asm::{ClassAsm, CodeAsm, Label, PUBLIC, STATIC, Vt, op};
 use crate::support::{Jdk, Kinds, Program, RECORDER};
@@ -120,8 +121,8 @@ fn far_forward_conditional_jump() {
     check(&cases);
 }
 
-/// A loop to the very beginning, and a far conditional jump forward: the island in front, the enter probe and the frame of the
-/// first instruction must not get into each other's way.
+/// A loop to the very beginning, and a far conditional jump forward: the island in front, the enter
+/// probe and the frame of the first instruction must not get into each other's way.
 #[test]
 fn island_in_front_of_a_loop() {
     let cases = VERSIONS.map(|major| {
@@ -145,8 +146,8 @@ fn island_in_front_of_a_loop() {
     check(&cases);
 }
 
-/// A loop over the whole method, to its very beginning: no frame but at pc 0, and a conditional jump back that no
-/// longer reaches.
+/// A loop over the whole method, to its very beginning: no frame but at pc 0, and a conditional
+/// jump back that no longer reaches.
 #[test]
 fn far_backward_jumps_to_the_beginning() {
     let mut cases = Vec::new();
@@ -176,8 +177,8 @@ fn far_backward_jumps_to_the_beginning() {
     check(&cases);
 }
 
-/// Far jumps out of both halves of a method of nearly 64 KiB, so that islands are at its beginning and end, with a
-/// value on the stack.
+/// Far jumps out of both halves of a method of nearly 64 KiB, so that islands are at its beginning
+/// and end, with a value on the stack.
 #[test]
 fn islands_on_both_ends() {
     let mut cases = Vec::new();
@@ -272,7 +273,8 @@ fn subroutines() {
     check(&cases);
 }
 
-/// Switches at every alignment, with probes of four, five and six bytes in front, and garbage in the padding.
+/// Switches at every alignment, with probes of four, five and six bytes in front, and garbage in
+/// the padding.
 #[test]
 fn switches_at_every_alignment() {
     let mut cases = Vec::new();
@@ -327,7 +329,8 @@ fn wide_locals_and_255_arguments() {
     check(&[Case::new(class.finish(), "Wide", "510 | >test >f <f <test")]);
 }
 
-/// Two `super(...)` calls on different paths, behind them a jump into the middle, and a return on one path only.
+/// Two `super(...)` calls on different paths, behind them a jump into the middle, and a return on
+/// one path only.
 #[test]
 fn super_calls_on_two_paths() {
     let mut cases = Vec::new();
@@ -381,8 +384,8 @@ fn super_calls_on_two_paths() {
     check(&cases);
 }
 
-/// A prologue with a loop, `this` in two locals and twice on the stack, a nested object of the same class, and a
-/// handler of its own.
+/// A prologue with a loop, `this` in two locals and twice on the stack, a nested object of the same
+/// class, and a handler of its own.
 #[test]
 fn prologue_with_everything() {
     let mut cases = Vec::new();
@@ -561,7 +564,8 @@ fn method_of_nearly_64_kib() {
     }
 }
 
-/// A pool with room for fewer and fewer entries: methods are rewritten as far as it goes, and every result links.
+/// A pool with room for fewer and fewer entries: methods are rewritten as far as it goes, and every
+/// result links.
 #[test]
 fn pool_of_nearly_65535_entries() {
     let jdk = Jdk::newest();
@@ -599,8 +603,8 @@ fn pool_of_nearly_65535_entries() {
         refused.push(outcomes.iter().flatten().count());
         names.push(format!("{name}.c"));
     }
-    // Enter and leave need a class, two names, a descriptor and two methods: nine entries in all. The handler's frame
-    // and its hook need some more.
+    // Enter and leave need a class, two names, a descriptor and two methods: nine entries in all.
+    // The handler's frame and its hook need some more.
     assert_eq!(refused[..9], [3; 9]);
     assert_eq!(*refused.last().unwrap(), 0);
     assert!(refused.is_sorted_by(|a, b| a >= b), "{refused:?}");
@@ -623,7 +627,8 @@ fn all(first: u32) -> Probes {
     }
 }
 
-/// A method does not grow beyond what the JVM compiles; one that is beyond, and one that runs once, do.
+/// A method does not grow beyond what the JVM compiles; one that is beyond, and one that runs once,
+/// do.
 #[test]
 fn compiled_up_to() {
     // Calls take 13 bytes: two probes of 4, and a handler that ends with a throw.
@@ -688,7 +693,8 @@ fn compiled_up_to() {
     assert_eq!((len, inserted), (old + 4, Err(refusal)), "has a loop");
 }
 
-/// A method that has no room for all its probes is made as if only those around calls had been asked for.
+/// A method that has no room for all its probes is made as if only those around calls had been
+/// asked for.
 #[test]
 fn reduced_to_calls() {
     let table = [&3u16.to_be_bytes()[..], &[0; 12]].concat();
@@ -772,7 +778,8 @@ fn reduced_to_calls() {
     assert!(rewritten.bytes == bytes);
 }
 
-/// Two line number tables, not in order: numbers follow the file, and lines are found as the JVM finds them.
+/// Two line number tables, not in order: numbers follow the file, and lines are found as the JVM
+/// finds them.
 #[test]
 fn several_line_tables() {
     let mut class = ClassAsm::new(61, "Tables", "java/lang/Object");

@@ -1,13 +1,14 @@
-//! What the hooks see: programs with known calls, run in each installed JDK. The `.expected` files beside the Java
-//! sources hold result and events of each program, as worked out from the source:
-//! `>` enter, `<` leave, `!` leave by exception, `^` caught, `(` right before `super()`, `)` right behind it.
+//! What the hooks see: programs with known calls, run in each installed JDK. The `.expected` files
+//! beside the Java sources hold result and events of each program, as worked out from the source:
+//! `>` enter, `<` leave, `!` leave by exception, `^` caught, `(` right before `super()`, `)` right
+//! behind it.
 
 use std::fs;
 
 use crate::support::{Jdk, Kinds, Program, java_sources};
 
-/// Runs what the file `name`.expected lists and compares. A line may begin with the JDK versions that it is for:
-/// `-24 ` up to 24, `25- ` from 25.
+/// Runs what the file `name`.expected lists and compares. A line may begin with the JDK versions
+/// that it is for: `-24 ` up to 24, `25- ` from 25.
 fn check(jdk: &Jdk, program: &Program, name: &str) {
     assert_eq!(program.refused, Vec::<String>::new());
     let expected =
@@ -87,8 +88,8 @@ fn statements_before_super() {
     }
 }
 
-/// Classes before version 50 are verified without frames; their frames, which a compiler of that time would not have
-/// written, are ignored by the JVM and dropped by the rewriter.
+/// Classes before version 50 are verified without frames; their frames, which a compiler of that
+/// time would not have written, are ignored by the JVM and dropped by the rewriter.
 #[test]
 fn old_versions() {
     for jdk in Jdk::few() {

@@ -1,5 +1,6 @@
-//! What line and allocation probes count: `Counted.java` says in its comments how often each line begins to run and what it
-//! allocates; the program is run with all probes, and with these two kinds alone.
+//! What line and allocation probes count: `Counted.java` says in its comments how often each line
+//! begins to run and what it allocates; the program is run with all probes, and with these two
+//! kinds alone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,7 +41,8 @@ fn expected(source: &str) -> Counts {
     counts
 }
 
-/// Rewrites the program with lines and allocations numbered from `first`, runs it, and reads its counts.
+/// Rewrites the program with lines and allocations numbered from `first`, runs it, and reads its
+/// counts.
 fn counted(jdk: &Jdk, first: u32, calls: bool, large_numbers: LargeNumbers) -> Counts {
     let hooks = Hooks {
         large_numbers,
@@ -153,7 +155,8 @@ fn lines_and_allocations() {
     }
 }
 
-/// The JVM keeps what a class's pool ever had, so it may not depend on the numbers that one agent or another gives.
+/// The JVM keeps what a class's pool ever had, so it may not depend on the numbers that one agent
+/// or another gives.
 #[test]
 fn computed_numbers_leave_no_trace_in_the_pool() {
     let jdk = Jdk::newest();

@@ -1,5 +1,5 @@
-//! Hooks for lines and allocations that fail, as on a stack overflow: wherever that happens, no monitor stays locked, and
-//! nothing runs in circles.
+//! Hooks for lines and allocations that fail, as on a stack overflow: wherever that happens, no
+//! monitor stays locked, and nothing runs in circles.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,8 @@ const FAILING: Hooks<'static> = Hooks {
     ..Hooks::JTRAIL
 };
 
-/// Rewrites a class, with lines and allocations numbered from `next` on, and writes it; what became of its lines, by method.
+/// Rewrites a class, with lines and allocations numbered from `next` on, and writes it; what became
+/// of its lines, by method.
 fn add(dir: &Path, bytes: &[u8], calls: bool, next: &mut u32) -> Vec<Vec<LineProbe>> {
     let class = Class::parse(bytes).unwrap();
     let rewritten = instrument(&class, &FAILING, |index, method| {
@@ -38,7 +39,8 @@ fn add(dir: &Path, bytes: &[u8], calls: bool, next: &mut u32) -> Vec<Vec<LinePro
     rewritten.outcomes.into_iter().map(lines).collect()
 }
 
-/// Runs all methods of the classes with every choice of failing hooks; gives how often a hook failed.
+/// Runs all methods of the classes with every choice of failing hooks; gives how often a hook
+/// failed.
 fn fail(jdk: &Jdk, dir: &Path, last: u32, classes: &[&str]) -> u32 {
     jdk.compile(&java_sources().join("Failing.java"), dir, &[]);
     let mut failed = Vec::new();
@@ -201,8 +203,8 @@ fn synchronized_blocks_of_other_compilers() {
     }
 }
 
-/// Handlers that cover themselves: from their own start on, the probe is put in front of the range; from somewhere in front,
-/// it is left out.
+/// Handlers that cover themselves: from their own start on, the probe is put in front of the range;
+/// from somewhere in front, it is left out.
 #[test]
 fn handlers_that_cover_themselves() {
     let mut class = ClassAsm::new(49, "Circles", "java/lang/Object");

@@ -1,5 +1,6 @@
-//! Every table that holds pcs, checked against the JDK's own disassembler: `javap` lists a class before and after, the
-//! two listings are matched instruction by instruction, and each row must have moved with its instruction.
+//! Every table that holds pcs, checked against the JDK's own disassembler: `javap` lists a class
+//! before and after, the two listings are matched instruction by instruction, and each row must
+//! have moved with its instruction.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +32,8 @@ impl Instruction {
     }
 }
 
-/// Calls of the JDK's methods that make objects, as javap's comments name them, in other classes and in their own.
+/// Calls of the JDK's methods that make objects, as javap's comments name them, in other classes
+/// and in their own.
 const MAKERS: [(&str, &str, &str); 4] = [
     (
         "java/util/Arrays.",

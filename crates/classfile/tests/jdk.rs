@@ -78,7 +78,8 @@ impl Corpus {
         self.names += "\n";
     }
 
-    /// Rewrites all of a class that may be rewritten; checks on the way that nothing chosen means nothing changed.
+    /// Rewrites all of a class that may be rewritten; checks on the way that nothing chosen means
+    /// nothing changed.
     fn rewrite(&mut self, old: &[u8], path: &str) -> Vec<u8> {
         let class = Class::parse(old).unwrap_or_else(|e| panic!("{path}: {e}"));
         let apart = class.with_throwable_apart();

@@ -9,8 +9,8 @@ use crate::support::{Jdk, RECORDER, class_files, java_sources};
 use jtrail_classfile::{Class, Method, Probes, Refusal, instrument};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Far more than any of these takes, and far less than a hang. In CPU time of the thread: what else a machine has to
-/// do counts for nothing.
+/// Far more than any of these takes, and far less than a hang. In CPU time of the thread: what else
+/// a machine has to do counts for nothing.
 const MOMENT: Duration = Duration::from_secs(20);
 
 fn cpu_time() -> Duration {

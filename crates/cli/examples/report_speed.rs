@@ -1,5 +1,5 @@
-//! How long the two costly parts of a report take, and how much memory: a heap dump with dominators,
-//! and the table of objects.
+//! How long the two costly parts of a report take, and how much memory: a heap dump with
+//! dominators, and the table of objects.
 //!
 //! `cargo run --release -p jtrail-cli --example report_speed [million objects of each]`
 
@@ -28,8 +28,9 @@ fn main() {
     objects(millions * 1_000_000);
 }
 
-/// Each object has a reference from an object a little older, and one to any of the `near` next ones:
-/// with a small number as in the heap of a program, with a large one the worst for the caches.
+/// Each object has a reference from an object a little older, and one to any of the `near` next
+/// ones: with a small number as in the heap of a program, with a large one the worst for the
+/// caches.
 fn heap(n: u64, near: u64) {
     let objects = Objects::default();
     let mut heap = Heap::new(true);

@@ -1,11 +1,14 @@
 //! Loads the agent into a JVM that runs, or asks for what it has, the way the JVM's own tools do.
 //!
-//! HotSpot listens on a socket `.java_pidPID` in the temporary folder once somebody has asked for it: with a file `.attach_pidPID` in the
-//! process's current folder or in the temporary one, and the signal QUIT. (Without the file, QUIT prints a thread dump; so the file
-//! is made first, and nothing is signalled that does not look like a JVM.) Then a connection takes one command, strings that each end with 0:
-//! the protocol's version, the command, and three arguments; and answers with a line that has a number, 0 if all went well, and text.
+//! HotSpot listens on a socket `.java_pidPID` in the temporary folder once somebody has asked for
+//! it: with a file `.attach_pidPID` in the process's current folder or in the temporary one, and
+//! the signal QUIT. (Without the file, QUIT prints a thread dump; so the file is made first, and
+//! nothing is signalled that does not look like a JVM.) Then a connection takes one command,
+//! strings that each end with 0: the protocol's version, the command, and three arguments; and
+//! answers with a line that has a number, 0 if all went well, and text.
 //!
-//! The process may see other folders and have another number than ours (containers): `/proc/PID/root` and `NSpid` tell.
+//! The process may see other folders and have another number than ours (containers):
+//! `/proc/PID/root` and `NSpid` tell.
 
 use crate::process::Process;
 use anyhow::{Context, bail};
@@ -56,8 +59,8 @@ impl Jvm {
             .join(format!(".java_pid{}", self.process.own_pid))
     }
 
-    /// Has the JVM load a library and call its `Agent_OnAttach`; what the agent that has come says of itself. Whatever the JVM answers, the agent
-    /// itself must be seen in it.
+    /// Has the JVM load a library and call its `Agent_OnAttach`; what the agent that has come says
+    /// of itself. Whatever the JVM answers, the agent itself must be seen in it.
     ///
     /// # Errors
     /// When the JVM can't be reached, or the library or its function fails.
@@ -117,8 +120,8 @@ impl Jvm {
         }
     }
 
-    /// A connection to the JVM itself; none if nobody listens there, or another JVM: in a folder that containers share, several may have
-    /// one number.
+    /// A connection to the JVM itself; none if nobody listens there, or another JVM: in a folder
+    /// that containers share, several may have one number.
     fn connect_to(&self, socket: &Path) -> anyhow::Result<Option<UnixStream>> {
         if !is_socket(socket) {
             return Ok(None);
@@ -244,7 +247,8 @@ fn is_socket(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.file_type().is_socket())
 }
 
-/// True if the process has HotSpot's library in it, also one that an upgrade has replaced meanwhile.
+/// True if the process has HotSpot's library in it, also one that an upgrade has replaced
+/// meanwhile.
 fn has_jvm(maps: &str) -> bool {
     let is_library = |line: &str| {
         let line = line.strip_suffix(" (deleted)").unwrap_or(line);
@@ -253,8 +257,9 @@ fn has_jvm(maps: &str) -> bool {
     maps.lines().any(is_library)
 }
 
-/// What the JVM answers: a line with 0 if it understood the command, then `return code: N`, 0 if the agent was loaded. Where the library itself
-/// could not be loaded, JVMs from 21 on say 0, that it `was not loaded`, and why; earlier ones say why or nothing.
+/// What the JVM answers: a line with 0 if it understood the command, then `return code: N`, 0 if
+/// the agent was loaded. Where the library itself could not be loaded, JVMs from 21 on say 0, that
+/// it `was not loaded`, and why; earlier ones say why or nothing.
 fn check_answer(answer: &str) -> anyhow::Result<()> {
     let (first, rest) = answer.split_once('\n').unwrap_or((answer, ""));
     let rest = rest.trim();

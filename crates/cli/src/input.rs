@@ -54,7 +54,8 @@ impl Ending {
         }
     }
 
-    /// Nothing behind a place could be read. Where nothing came before it either, that is a failure.
+    /// Nothing behind a place could be read. Where nothing came before it either, that is a
+    /// failure.
     fn with_error(mut self, error: ReadError, named: &str) -> anyhow::Result<Self> {
         if self.events == 0 || matches!(error, ReadError::Io(_)) {
             return Err(error).context(named.to_owned());
@@ -194,8 +195,9 @@ impl Input {
         })
     }
 
-    /// As [`Self::events`], of a trace of which not all may be wanted. `visit` answers of a part whether to read it. Where the trace has no parts that can be
-    /// passed over, or is wanted as a whole, all its events are handed out.
+    /// As [`Self::events`], of a trace of which not all may be wanted. `visit` answers of a part
+    /// whether to read it. Where the trace has no parts that can be passed over, or is wanted as a
+    /// whole, all its events are handed out.
     ///
     /// # Errors
     /// As [`Self::events`].
@@ -250,8 +252,8 @@ impl Input {
         Ok(ending)
     }
 
-    /// As [`Self::events`], as they are read: calls in a row at once, with the byte of the trace where each begins, or where the white space and headers before it
-    /// do.
+    /// As [`Self::events`], as they are read: calls in a row at once, with the byte of the trace
+    /// where each begins, or where the white space and headers before it do.
     ///
     /// # Errors
     /// As [`Self::events`].
@@ -308,7 +310,8 @@ fn unbroken(flow: ControlFlow<anyhow::Error>) -> anyhow::Result<()> {
     }
 }
 
-/// A file to seek in, which shows on a terminal how far it was read, once that takes longer than a second.
+/// A file to seek in, which shows on a terminal how far it was read, once that takes longer than a
+/// second.
 ///
 /// # Errors
 /// When it can't be opened, or is none to seek in.
@@ -328,7 +331,8 @@ pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     matches!((real(a), real(b)), (Some(a), Some(b)) if a == b)
 }
 
-/// Shows on a terminal how far something is done, once that takes longer than a second. It goes with its end.
+/// Shows on a terminal how far something is done, once that takes longer than a second. It goes
+/// with its end.
 pub(crate) struct Bar {
     size: Option<u64>,
     begin: Instant,

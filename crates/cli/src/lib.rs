@@ -11,8 +11,9 @@
 //! | `output` | figures as table, TSV or JSON; files that are whole or not there |
 //! | `select` | which threads and classes are meant |
 //!
-//! Exit codes: 0 done and sound; 1 the trace has faults, or traces differ; 2 the command line is wrong or something
-//! failed; 3 the trace breaks off or something of it is lost for good, and what is there is sound. `run` has the program's own code.
+//! Exit codes: 0 done and sound; 1 the trace has faults, or traces differ; 2 the command line is
+//! wrong or something failed; 3 the trace breaks off or something of it is lost for good, and what
+//! is there is sound. `run` has the program's own code.
 //!
 //! Standard output carries results, standard error everything said about them. When the reader of
 //! standard output goes away, that is no error.

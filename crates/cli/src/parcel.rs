@@ -1,5 +1,6 @@
-//! Files that a JVM with a file system of its own can't share with this program: what it is to read is brought to its `/tmp`, and what
-//! it has written there is fetched. Folders there are the JVM's user's alone (0700).
+//! Files that a JVM with a file system of its own can't share with this program: what it is to read
+//! is brought to its `/tmp`, and what it has written there is fetched. Folders there are the JVM's
+//! user's alone (0700).
 
 use crate::process::Process;
 use anyhow::{Context, bail};
@@ -60,8 +61,8 @@ fn own(path: &Path, user: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A copy of the agent's library, for a JVM that does not see the library itself. It goes with this value: a library that is loaded
-/// needs no file.
+/// A copy of the agent's library, for a JVM that does not see the library itself. It goes with this
+/// value: a library that is loaded needs no file.
 pub(crate) struct LibraryCopy {
     temp: Temp,
     folder: String,
@@ -69,9 +70,10 @@ pub(crate) struct LibraryCopy {
 }
 
 impl LibraryCopy {
-    /// Copies the library. For one JVM, the copy of a library always has the same path: the JVM then takes it for the one that it has loaded
-    /// before, also if that copy is gone, and does not load it a second time. Another JVM has another one: clients of two JVMs that share
-    /// a `/tmp` don't take away each other's.
+    /// Copies the library. For one JVM, the copy of a library always has the same path: the JVM
+    /// then takes it for the one that it has loaded before, also if that copy is gone, and does not
+    /// load it a second time. Another JVM has another one: clients of two JVMs that share a `/tmp`
+    /// don't take away each other's.
     ///
     /// # Errors
     /// It can't be read, or not be written.
@@ -128,8 +130,9 @@ impl Drop for LibraryCopy {
     }
 }
 
-/// A folder that a JVM writes a trace into, and whose files are fetched. It belongs to the JVM's user, so what is found there may be
-/// anything: only what a trace consists of is taken, and no link is followed.
+/// A folder that a JVM writes a trace into, and whose files are fetched. It belongs to the JVM's
+/// user, so what is found there may be anything: only what a trace consists of is taken, and no
+/// link is followed.
 pub(crate) struct Parcel {
     temp: Temp,
     name: String,
@@ -140,7 +143,8 @@ pub(crate) struct Parcel {
 }
 
 impl Parcel {
-    /// Makes the folder for a trace whose file has that name; its files are to come to the folder `to`.
+    /// Makes the folder for a trace whose file has that name; its files are to come to the folder
+    /// `to`.
     ///
     /// # Errors
     /// One of the folders is not there, or can't be written.
@@ -181,7 +185,8 @@ impl Parcel {
     /// Fetches the trace's files.
     ///
     /// # Errors
-    /// One can't be read, or not be written; or there is something else. What was not fetched is still there.
+    /// One can't be read, or not be written; or there is something else. What was not fetched is
+    /// still there.
     pub(crate) fn fetch(&self) -> anyhow::Result<()> {
         self.fetch_all().with_context(|| {
             format!(
@@ -227,8 +232,8 @@ impl Parcel {
     }
 }
 
-/// True if a trace whose first file is `first` may have a file `name`: that one, or one with numbers behind its stem, as in
-/// `app-4711-2.trail`.
+/// True if a trace whose first file is `first` may have a file `name`: that one, or one with
+/// numbers behind its stem, as in `app-4711-2.trail`.
 fn is_file_of(first: &str, name: &str) -> bool {
     let (first, name) = (Path::new(first), Path::new(name));
     let stem = |path: &Path| path.file_stem()?.to_str().map(str::to_owned);

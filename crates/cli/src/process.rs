@@ -1,4 +1,5 @@
-//! A process that may have a file system and a number of its own: a JVM in a container, or a service with a private `/tmp`.
+//! A process that may have a file system and a number of its own: a JVM in a container, or a
+//! service with a private `/tmp`.
 
 use anyhow::{Context, bail};
 use jtrail_control::within;
@@ -44,7 +45,8 @@ impl Process {
         within(self.pid, path.as_ref())
     }
 
-    /// True if the path names the same for the process as for this program. Also where that can't be found out.
+    /// True if the path names the same for the process as for this program. Also where that can't
+    /// be found out.
     pub(crate) fn sees_same(&self, path: &Path) -> bool {
         if fs::metadata(self.within("/")).is_err() {
             return true;
@@ -52,8 +54,9 @@ impl Process {
         identity(fs::metadata(path)) == identity(fs::metadata(self.within(path)))
     }
 
-    /// The name that the process has for a file that this program names (a pattern, absolute). None if the process sees another folder
-    /// there. A path below `/proc/PID/root` is one of the process's own.
+    /// The name that the process has for a file that this program names (a pattern, absolute). None
+    /// if the process sees another folder there. A path below `/proc/PID/root` is one of the
+    /// process's own.
     pub(crate) fn name_of(&self, pattern: &str) -> Option<String> {
         if pattern == "-" {
             return Some(pattern.to_owned());

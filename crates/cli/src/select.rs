@@ -49,7 +49,8 @@ pub(crate) fn selected(selectors: &[ThreadSelector], names: &Names, thread: Thre
 /// A part of a trace's time. What comes without a time is not in it.
 #[derive(clap::Args, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Span {
-    /// Only from this moment on: since the trace's first (1.5s, 20ms, 7 for seconds), or in UTC (2026-01-31T12:00:00.5Z)
+    /// Only from this moment on: since the trace's first (1.5s, 20ms, 7 for seconds), or in UTC
+    /// (2026-01-31T12:00:00.5Z)
     #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
     pub(crate) from: Option<Moment>,
     /// Only up to this moment, told in the same way
@@ -114,7 +115,8 @@ fn date(text: &str) -> Option<i64> {
         "[year]-[month]-[day]T[hour]:[minute]:[second][optional [.[subsecond]]]Z"
     );
     const LONGEST: usize = "2026-01-31T12:00:00.123456789Z".len();
-    // The format alone would also take a sign before the year, and more decimals, which it cuts off.
+    // The format alone would also take a sign before the year, and more decimals, which it cuts
+    // off.
     if text.len() > LONGEST || !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }

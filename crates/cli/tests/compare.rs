@@ -85,8 +85,8 @@ fn collection(ns: i64, dead: &[u64]) -> Vec<Event<'static>> {
     events
 }
 
-/// Two threads of one name and `main`: recursion, a constructor, overloads, a call that an exception
-/// ends, one that stays open; objects, two collections, and each kind of wait.
+/// Two threads of one name and `main`: recursion, a constructor, overloads, a call that an
+/// exception ends, one that stays open; objects, two collections, and each kind of wait.
 fn trace() -> Vec<Event<'static>> {
     let frame = || Frame {
         method: "app.Main.work(IJ)I".into(),
@@ -178,7 +178,8 @@ fn trace() -> Vec<Event<'static>> {
     events
 }
 
-/// Compares the files; exit code, and the result of each quantity for each file in the order of the rows.
+/// Compares the files; exit code, and the result of each quantity for each file in the order of the
+/// rows.
 fn compare(files: &[String], args: &[&str]) -> (u8, Vec<(String, String)>) {
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let args = [&["compare", "--format", "json"], args, &files[..]].concat();
@@ -218,8 +219,8 @@ fn a_trace_is_the_same_in_all_formats() {
                 let orders = [from, to] == [Format::TraceLog, Format::ProfilerJ]
                     || [to, from] == [Format::TraceLog, Format::ProfilerJ];
                 let expected = match says {
-                    // One has no names of threads, the other one no order of them; one counts at the
-                    // end, the other one behind collections.
+                    // One has no names of threads, the other one no order of them; one counts at
+                    // the end, the other one behind collections.
                     [true, true]
                         if orders && matches!(quantity, Quantity::ThreadCalls | Quantity::Live) =>
                     {

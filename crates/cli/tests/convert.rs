@@ -180,7 +180,8 @@ fn special_files_are_written_to_directly() {
     assert!(!std::path::Path::new("/dev/null.part").exists());
 }
 
-/// Formats with sizes get none for plain objects from JinsightLive, which has those of arrays only; the user is told.
+/// Formats with sizes get none for plain objects from JinsightLive, which has those of arrays only;
+/// the user is told.
 #[test]
 fn sizes_that_a_trace_does_not_have_are_told() {
     let folder = Folder::new();
@@ -236,7 +237,8 @@ fn sizes_that_a_trace_does_not_have_are_told() {
     assert!(!verified.err.contains("sizes"), "{}", verified.err);
 }
 
-/// How far it is read is shown on a terminal, once that takes longer than a second, and nowhere else.
+/// How far it is read is shown on a terminal, once that takes longer than a second, and nowhere
+/// else.
 #[cfg(unix)]
 #[test]
 fn progress_is_for_terminals() {

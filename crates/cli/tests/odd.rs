@@ -1,11 +1,13 @@
-//! What `report`, `dump` and `compare` do with events that lack their definitions, their ends, or any sense.
+//! What `report`, `dump` and `compare` do with events that lack their definitions, their ends, or
+//! any sense.
 
 use crate::common::rich::rich;
 use crate::common::{Folder, LOSSLESS, encode, enter, file, jtrail, leave, rows, time};
 use jtrail_formats::Format;
 use jtrail_model::*;
 
-/// Every table of every such trace: empty ones, ones that break off, ones whose ids were never defined.
+/// Every table of every such trace: empty ones, ones that break off, ones whose ids were never
+/// defined.
 #[test]
 fn odd_traces_are_reported() {
     let folder = Folder::new();

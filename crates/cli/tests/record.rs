@@ -1,4 +1,5 @@
-//! `jtrail record` with an agent that is there, which needs no JVM. Attaching is tested in real ones.
+//! `jtrail record` with an agent that is there, which needs no JVM. Attaching is tested in real
+//! ones.
 
 #![cfg(unix)]
 

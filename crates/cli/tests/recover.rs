@@ -6,7 +6,8 @@ use jtrail_model::Event;
 use serde_json::Value;
 use std::fs;
 
-/// The sample with many calls, in three segments of events and more of other kinds; and the places of those of events.
+/// The sample with many calls, in three segments of events and more of other kinds; and the places
+/// of those of events.
 fn trail() -> (Vec<u8>, Vec<(usize, usize)>) {
     let mut events = sample();
     let closing = events.split_off(events.len() - 4);

@@ -1,4 +1,5 @@
-//! `scripts/trail_dump.py` reads trails by their specification alone, and says what `jtrail dump` says.
+//! `scripts/trail_dump.py` reads trails by their specification alone, and says what `jtrail dump`
+//! says.
 
 use crate::common::{Folder, in_time, jtrail, sample};
 use jtrail_formats::Format;

@@ -9,8 +9,9 @@ use jtrail_options::{BurstLimit, TraceChange};
 /// What a trace shall be.
 #[derive(Debug)]
 pub struct TraceRequest {
-    /// What is different from the agent's options; [`Options::changed`](jtrail_options::Options::changed) makes new ones of
-    /// it, or says what is wrong. For a stream it has a format and no file.
+    /// What is different from the agent's options;
+    /// [`Options::changed`](jtrail_options::Options::changed) makes new ones of it, or says what is
+    /// wrong. For a stream it has a format and no file.
     pub change: TraceChange,
     /// The client that it goes to; none for a file.
     pub stream: Option<DataStream>,
@@ -18,17 +19,18 @@ pub struct TraceRequest {
 
 /// The agent, as the [`Server`](crate::Server) commands it.
 ///
-/// The server calls it from one thread, and only in states where the command makes sense; a state may change meanwhile, so
-/// each method may refuse. What takes long holds up all clients, but neither the program nor the data of a trace.
+/// The server calls it from one thread, and only in states where the command makes sense; a state
+/// may change meanwhile, so each method may refuse. What takes long holds up all clients, but
+/// neither the program nor the data of a trace.
 ///
-/// What a command does, the server tells to all clients. What happens by itself (a burst is over, the disk is
-/// full, the JVM ends), the agent tells with a [`Notifier`](crate::Notifier).
+/// What a command does, the server tells to all clients. What happens by itself (a burst is over,
+/// the disk is full, the JVM ends), the agent tells with a [`Notifier`](crate::Notifier).
 pub trait Agent {
     /// What it is doing.
     fn state(&self) -> State;
 
-    /// Does what is left to do for a trace that has ended by itself. Called before each command, and soon after
-    /// [`Stopper::wake`](crate::Stopper::wake).
+    /// Does what is left to do for a trace that has ended by itself. Called before each command,
+    /// and soon after [`Stopper::wake`](crate::Stopper::wake).
     fn settle(&mut self) {}
 
     /// The trace under way, recording or paused.
@@ -59,9 +61,10 @@ pub trait Agent {
     /// It can't.
     fn resume(&mut self) -> Result<(), Failure>;
 
-    /// Records for a while. Called when paused, and it is paused again behind it; or when idle, then `begin` says what
-    /// trace the burst shall be, and that ends with it. The agent calls `began` with the trace when it records, and before the
-    /// burst can be over, for the server to tell it; how it ends the agent tells.
+    /// Records for a while. Called when paused, and it is paused again behind it; or when idle,
+    /// then `begin` says what trace the burst shall be, and that ends with it. The agent calls
+    /// `began` with the trace when it records, and before the burst can be over, for the server to
+    /// tell it; how it ends the agent tells.
     ///
     /// # Errors
     /// As for [`Self::start`].
@@ -81,21 +84,24 @@ pub trait Agent {
         Err(Failure::new(ErrorCode::State, message))
     }
 
-    /// Ends the trace and begins one like it: in another file, of that name or one that the agent finds; or
-    /// in the same stream. Called when there is a trace, and without a file when it goes to a stream.
+    /// Ends the trace and begins one like it: in another file, of that name or one that the agent
+    /// finds; or in the same stream. Called when there is a trace, and without a file when it goes
+    /// to a stream.
     ///
-    /// The agent calls `ended` when all of the old trace is written and nothing of the new one: clients that read a
-    /// stream part the two there.
+    /// The agent calls `ended` when all of the old trace is written and nothing of the new one:
+    /// clients that read a stream part the two there.
     ///
     /// # Errors
-    /// The file can't be created; the trace then goes on in the old one. If `ended` was called, there is none any more.
+    /// The file can't be created; the trace then goes on in the old one. If `ended` was called,
+    /// there is none any more.
     fn rotate(
         &mut self,
         file: Option<&str>,
         ended: &mut dyn FnMut(Ended),
     ) -> Result<Trace, Failure>;
 
-    /// Writes the newest events, which become a trace: into a file of that name, or of one that the agent finds. Called when there is a trace.
+    /// Writes the newest events, which become a trace: into a file of that name, or of one that the
+    /// agent finds. Called when there is a trace.
     ///
     /// # Errors
     /// The agent does not keep them ([`ErrorCode::Unavailable`]), or they can't be written.
@@ -104,7 +110,8 @@ pub trait Agent {
         Err(unavailable(NOT_KEPT))
     }
 
-    /// Writes what is known now, and answers where to; none if it is in the trace. Called when there is a trace.
+    /// Writes what is known now, and answers where to; none if it is in the trace. Called when
+    /// there is a trace.
     ///
     /// # Errors
     /// What a snapshot needs is not recorded ([`ErrorCode::Unavailable`]), or it can't be written.
@@ -120,8 +127,9 @@ pub trait Agent {
     /// It can't.
     fn force_gc(&mut self) -> Result<(), Failure>;
 
-    /// Puts other filters in force, and answers how many classes were retransformed for it. `patterns` are
-    /// `include` (true) and `exclude` values that the options take; none means the usual.
+    /// Puts other filters in force, and answers how many classes were retransformed for it.
+    /// `patterns` are `include` (true) and `exclude` values that the options take; none means the
+    /// usual.
     ///
     /// # Errors
     /// It can't.
@@ -136,11 +144,13 @@ pub trait Agent {
     /// How it is going. The server fills in clients and stream.
     fn status(&self) -> Status;
 
-    /// The client that had the data stream is gone, or was cut off. Ends the trace that went to it, if that is still
-    /// under way, and answers it; also if it ended before because a write failed, of which the agent tells nothing itself.
+    /// The client that had the data stream is gone, or was cut off. Ends the trace that went to it,
+    /// if that is still under way, and answers it; also if it ended before because a write failed,
+    /// of which the agent tells nothing itself.
     fn stream_lost(&mut self) -> Option<Ended>;
 
-    /// Ends the trace, undoes all that was done to the program, and leaves it. Answers the trace that ended.
+    /// Ends the trace, undoes all that was done to the program, and leaves it. Answers the trace
+    /// that ended.
     ///
     /// # Errors
     /// It can't; everything goes on.

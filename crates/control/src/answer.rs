@@ -1,7 +1,8 @@
 //! What the agent answers, and what it tells unasked.
 //!
-//! A client passes over attributes and elements that it does not know: a later agent may say more. Texts that come from
-//! elsewhere are cut when they are written, so that every document fits into a frame.
+//! A client passes over attributes and elements that it does not know: a later agent may say more.
+//! Texts that come from elsewhere are cut when they are written, so that every document fits into a
+//! frame.
 
 use crate::command::{Destination, SnapshotKind};
 use crate::part::{ErrorCode, Failure, Part, Size, Value, parse, words};
@@ -103,9 +104,11 @@ pub struct Status {
     pub buffer: u64,
     /// Bytes of buffers that hold events which are not written yet.
     pub buffered: u64,
-    /// Bytes that the agent has allocated for itself beside its buffers. None where the agent does not say.
+    /// Bytes that the agent has allocated for itself beside its buffers. None where the agent does
+    /// not say.
     pub memory: Option<u64>,
-    /// Estimated part of the program's CPU time that recording takes, in millionths. None where it is not known.
+    /// Estimated part of the program's CPU time that recording takes, in millionths. None where it
+    /// is not known.
     pub overhead: Option<u32>,
     /// Clients that are connected. The server fills it in.
     pub clients: u32,
@@ -405,8 +408,8 @@ impl Reply {
         element.to_bytes()
     }
 
-    /// Reads a document. The answer to `setOutputFormat` is also read as old specifications print it: with a second
-    /// begin of `enabledOutputFormat` in place of its end.
+    /// Reads a document. The answer to `setOutputFormat` is also read as old specifications print
+    /// it: with a second begin of `enabledOutputFormat` in place of its end.
     ///
     /// # Errors
     /// What is wrong with it.

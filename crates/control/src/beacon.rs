@@ -1,8 +1,9 @@
 //! How clients find the agent of a process: a file in memory that the process holds open.
 //!
-//! `/proc/PID/fd` shows it to the process's user and to root, and to nobody else, wherever they look from: it depends neither on
-//! the environment of either side nor on their PID, mount or network namespaces, and the JVM does nothing for it. The file's name is
-//! [`NAME`]; its first line is `jtrail VERSION`, and the rest the path of the socket as the process sees it, or nothing.
+//! `/proc/PID/fd` shows it to the process's user and to root, and to nobody else, wherever they
+//! look from: it depends neither on the environment of either side nor on their PID, mount or
+//! network namespaces, and the JVM does nothing for it. The file's name is [`NAME`]; its first line
+//! is `jtrail VERSION`, and the rest the path of the socket as the process sees it, or nothing.
 
 use crate::folder::{about, above};
 use rustix::fs::{self, MemfdFlags, Mode, OFlags};
@@ -29,12 +30,14 @@ const LONGEST: u64 = 16 << 10;
 pub struct Beacon(#[expect(dead_code, reason = "held open, for /proc/PID/fd to show")] OwnedFd);
 
 impl Beacon {
-    /// Lets clients find the agent of that version. Without a socket, they learn that there is an agent.
+    /// Lets clients find the agent of that version. Without a socket, they learn that there is an
+    /// agent.
     ///
     /// # Errors
     /// The system makes no files in memory, or the socket's folder is gone.
     pub fn light(version: &str, socket: Option<&Path>) -> io::Result<Self> {
-        // A system may refuse files in memory that could be executed (`vm.memfd_noexec`); before Linux 6.3, none knows the flag.
+        // A system may refuse files in memory that could be executed (`vm.memfd_noexec`); before
+        // Linux 6.3, none knows the flag.
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL;
         let file = fs::memfd_create(NAME, flags).or_else(|error| match error {
             Errno::INVAL => fs::memfd_create(NAME, MemfdFlags::CLOEXEC),

@@ -67,7 +67,8 @@ impl Client {
         Self::new(connect_to_process(pid, timeout)?, timeout)
     }
 
-    /// Connects to the agent whose socket is at a path. A call fails when nothing comes for `timeout`.
+    /// Connects to the agent whose socket is at a path. A call fails when nothing comes for
+    /// `timeout`.
     ///
     /// # Errors
     /// Nobody listens there, or another user does.
@@ -113,8 +114,8 @@ impl Client {
         }
     }
 
-    /// Asks for a format of the data, and answers the one that they will have: XML where the agent does not know the command
-    /// or gives another answer.
+    /// Asks for a format of the data, and answers the one that they will have: XML where the agent
+    /// does not know the command or gives another answer.
     ///
     /// # Errors
     /// There is no answer at all.
@@ -146,7 +147,8 @@ impl Client {
         }
         let mut frame = Vec::new();
         encode(FrameKind::Command, &document, &mut frame);
-        // The agent may have said why it closed the connection, which says more than that it is closed.
+        // The agent may have said why it closed the connection, which says more than that it is
+        // closed.
         match self.socket.write_all(&frame) {
             Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e.into()),
             _ => Ok(id),

@@ -1,8 +1,8 @@
 //! What a client asks for.
 //!
-//! Each command is an element. All take an attribute `id`, a text of at most [`LONGEST_ID`] bytes that the answer repeats.
-//! What a command does not know, be it an attribute, an element or text, is an error: a misspelt wish must not be
-//! taken for none.
+//! Each command is an element. All take an attribute `id`, a text of at most [`LONGEST_ID`] bytes
+//! that the answer repeats. What a command does not know, be it an attribute, an element or text,
+//! is an error: a misspelt wish must not be taken for none.
 
 use crate::part::{ErrorCode, Failure, Part, Value, parse, words};
 use jtrail_options::{BurstLimit, Events, Filter, OutputFormat};
@@ -33,7 +33,8 @@ pub enum Command {
     Pause,
     /// `resume`: record again.
     Resume,
-    /// `burst`: record for a while only. What was paused is paused again, what was idle is idle again.
+    /// `burst`: record for a while only. What was paused is paused again, what was idle is idle
+    /// again.
     Burst(BurstLimit),
     /// `go`: the program that waits for a client goes on, without a trace.
     Go,
@@ -58,7 +59,8 @@ pub enum Command {
     ForceGc,
     /// `setFilters`: trace other classes and methods from now on.
     SetFilters {
-        /// `include` (true) and `exclude` values as the options have them. They are in place of all that were there.
+        /// `include` (true) and `exclude` values as the options have them. They are in place of all
+        /// that were there.
         patterns: Vec<(bool, String)>,
     },
     /// `mark`: a text into the trace.
@@ -82,9 +84,11 @@ pub enum Command {
 pub struct Start {
     /// Where to; without it, to the stream if this client has it, else to a file.
     pub to: Option<Destination>,
-    /// Name of the file, with the letters of the option `file`. Only with [`Destination::File`] or without `to`.
+    /// Name of the file, with the letters of the option `file`. Only with [`Destination::File`] or
+    /// without `to`.
     pub file: Option<String>,
-    /// Its format; without it, that of the connection for the stream, that of the agent's options for a file.
+    /// Its format; without it, that of the connection for the stream, that of the agent's options
+    /// for a file.
     pub format: Option<OutputFormat>,
     /// Events in the spelling of the option `events`; without it, those of the agent's options.
     pub events: Option<String>,
@@ -99,7 +103,8 @@ words! {
         File = "file",
         /// To the client that has the data stream.
         Stream = "stream",
-        /// Nowhere yet: the newest events are kept, and become a trace when they are saved. No trace can be asked to go there.
+        /// Nowhere yet: the newest events are kept, and become a trace when they are saved. No
+        /// trace can be asked to go there.
         Ring = "ring",
     }
 }

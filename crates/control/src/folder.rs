@@ -1,9 +1,10 @@
 //! Where the socket is: a folder that is the user's alone.
 //!
-//! By default it is `PID.sock` in a folder `jtrail` of the user's runtime directory: `$XDG_RUNTIME_DIR`, else
-//! `/run/user/UID`, each only if it is a folder of ours that nobody else can write to; else in `jtrail-UID` of the
-//! directory for temporary files. The folder must be a real folder of ours with mode 0700: then nobody else can put
-//! anything there, so no path in it can change under our hands.
+//! By default it is `PID.sock` in a folder `jtrail` of the user's runtime directory:
+//! `$XDG_RUNTIME_DIR`, else `/run/user/UID`, each only if it is a folder of ours that nobody else
+//! can write to; else in `jtrail-UID` of the directory for temporary files. The folder must be a
+//! real folder of ours with mode 0700: then nobody else can put anything there, so no path in it
+//! can change under our hands.
 
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -52,11 +53,13 @@ fn is_safe(stat: &Stat, uid: u32) -> bool {
     kind(stat) == FileType::Directory && is_trusted(stat, uid) && closed
 }
 
-/// Checks that no other user can put another folder in this one's place, or change what is in it: so it is with all folders
-/// on the way to it, also those that links lead through. What is found once stays, since who could change it is trusted.
+/// Checks that no other user can put another folder in this one's place, or change what is in it:
+/// so it is with all folders on the way to it, also those that links lead through. What is found
+/// once stays, since who could change it is trusted.
 ///
 /// # Errors
-/// [`io::ErrorKind::PermissionDenied`] if another user can; one of them is not there, or can't be looked at.
+/// [`io::ErrorKind::PermissionDenied`] if another user can; one of them is not there, or can't be
+/// looked at.
 pub(crate) fn check_way(folder: &Path, uid: u32) -> io::Result<()> {
     /// As many as the system follows.
     const MOST_LINKS: u32 = 40;
@@ -96,8 +99,8 @@ pub(crate) fn check_way(folder: &Path, uid: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Folders that a user's agents may have their sockets in, the preferred one first. `runtime` and `temporary` are
-/// what the environment says.
+/// Folders that a user's agents may have their sockets in, the preferred one first. `runtime` and
+/// `temporary` are what the environment says.
 fn folders(uid: u32, runtime: Option<&Path>, temporary: &Path) -> Vec<PathBuf> {
     let ours = |folder: &Path| {
         let found = stat(folder);
@@ -124,8 +127,8 @@ pub(crate) fn environment_folders(uid: u32) -> Vec<PathBuf> {
     folders(uid, runtime.as_deref(), &std::env::temp_dir())
 }
 
-/// Where an agent of this process looks for a folder that is ours alone: where the environment says, and last in the place that every
-/// process has.
+/// Where an agent of this process looks for a folder that is ours alone: where the environment
+/// says, and last in the place that every process has.
 pub(crate) fn own_folders() -> Vec<PathBuf> {
     let uid = geteuid().as_raw();
     let mut folders = environment_folders(uid);
@@ -151,8 +154,8 @@ pub(crate) fn above(path: &Path) -> &Path {
 /// Makes a folder for sockets, or checks the one that is there.
 ///
 /// # Errors
-/// It can't be made; it is a link or no folder; it is someone else's, or others may use it; or others can put another
-/// one in its place.
+/// It can't be made; it is a link or no folder; it is someone else's, or others may use it; or
+/// others can put another one in its place.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     let uid = geteuid().as_raw();
     check_way(above(folder), uid)?;

@@ -4,8 +4,9 @@
 //! frame = 'J' 'T' kind:u8 0:u8 length:u32 payload
 //! ```
 //!
-//! `length` is little-endian and counts the payload. Commands, answers and notices are XML documents, data are bytes
-//! of a trace. A header is judged as soon as it is there, so what is refused is never stored.
+//! `length` is little-endian and counts the payload. Commands, answers and notices are XML
+//! documents, data are bytes of a trace. A header is judged as soon as it is there, so what is
+//! refused is never stored.
 
 use std::fmt;
 
@@ -128,8 +129,8 @@ impl fmt::Display for FrameFault {
 
 /// Bytes to frames, whatever pieces the bytes come in.
 ///
-/// It stores no more than what was fed since the last frame was taken: take frames until there is none before
-/// the next bytes are fed, and feed pieces of bounded size.
+/// It stores no more than what was fed since the last frame was taken: take frames until there is
+/// none before the next bytes are fed, and feed pieces of bounded size.
 #[derive(Debug)]
 pub struct Decoder {
     expected: &'static [FrameKind],

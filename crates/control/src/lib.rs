@@ -1,7 +1,8 @@
 //! The command channel between a client and the running agent.
 //!
-//! A client connects to the agent's socket, sends commands and gets answers: it agrees on a format, starts and stops
-//! traces, and takes the data live. `docs/control.md` specifies all that goes over the wire.
+//! A client connects to the agent's socket, sends commands and gets answers: it agrees on a format,
+//! starts and stops traces, and takes the data live. `docs/control.md` specifies all that goes over
+//! the wire.
 //!
 //! | Module | Holds |
 //! |---|---|

@@ -1,8 +1,9 @@
 //! What waits to be sent to one client.
 //!
-//! Two threads send to the client that has the data stream: the channel's own (answers, notices) and the trace's
-//! writer (data). Each puts whole frames behind what waits, and sends as much as the socket takes, whoever put it
-//! there. So a writer gets its data out without the channel's thread, which may be waiting for the writer just then.
+//! Two threads send to the client that has the data stream: the channel's own (answers, notices)
+//! and the trace's writer (data). Each puts whole frames behind what waits, and sends as much as
+//! the socket takes, whoever put it there. So a writer gets its data out without the channel's
+//! thread, which may be waiting for the writer just then.
 
 use crate::frame::{self, FrameKind};
 use std::io;
@@ -72,7 +73,8 @@ impl Outbox {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a document there, and sends what can be sent. A client that lets too much wait is cut off.
+    /// Puts a document there, and sends what can be sent. A client that lets too much wait is cut
+    /// off.
     pub(crate) fn put(&self, kind: FrameKind, document: &[u8]) {
         let mut waiting = self.lock();
         if waiting.closed.is_some() || waiting.ending {
@@ -206,10 +208,12 @@ impl Outbox {
 /// Bytes of the trace in a frame, at most. One that is larger would only make the client wait.
 const DATA: usize = 64 << 10;
 
-/// Where a trace for a client is written: each write becomes a frame of data, so writes should be large.
+/// Where a trace for a client is written: each write becomes a frame of data, so writes should be
+/// large.
 ///
-/// A write waits for a client that is slow, up to [`Settings::patience`](crate::Settings::patience) for each 64 KiB. Then
-/// the client is cut off, and the write fails, as it does when the client has gone away.
+/// A write waits for a client that is slow, up to [`Settings::patience`](crate::Settings::patience)
+/// for each 64 KiB. Then the client is cut off, and the write fails, as it does when the client has
+/// gone away.
 #[derive(Clone)]
 pub struct DataStream {
     outbox: Arc<Outbox>,
@@ -221,15 +225,16 @@ impl DataStream {
         Self { outbox, patience }
     }
 
-    /// From now on, no write of any copy waits longer than `patience`, also one that waits already. For a program that is
-    /// about to end, and has more to write first. Who is hurried already is not given more time.
+    /// From now on, no write of any copy waits longer than `patience`, also one that waits already.
+    /// For a program that is about to end, and has more to write first. Who is hurried already is
+    /// not given more time.
     pub fn hurry(&self, patience: Duration) {
         let now = Instant::now();
         self.outbox.lock().hurried.get_or_insert((now, patience));
     }
 
-    /// From now on, all writes of all copies together wait no longer than `time`, also one that waits already. For a
-    /// program that wants to end.
+    /// From now on, all writes of all copies together wait no longer than `time`, also one that
+    /// waits already. For a program that wants to end.
     pub fn finish_within(&self, time: Duration) {
         self.outbox.lock().last = Instant::now().checked_add(time);
     }

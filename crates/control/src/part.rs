@@ -66,7 +66,8 @@ impl fmt::Display for ErrorCode {
 pub struct Failure {
     /// What kind of thing went wrong.
     pub code: ErrorCode,
-    /// Where in the document: `byte 17`, `start`, `start/@format`, `setFilters/include[2]/@pattern`; else empty.
+    /// Where in the document: `byte 17`, `start`, `start/@format`,
+    /// `setFilters/include[2]/@pattern`; else empty.
     pub place: String,
     /// A sentence.
     pub message: String,
@@ -116,7 +117,8 @@ impl<'e> Part<'e> {
         Self { element, place }
     }
 
-    /// The element, if it has no attributes and children but these, and no text unless that is allowed.
+    /// The element, if it has no attributes and children but these, and no text unless that is
+    /// allowed.
     pub(crate) fn new(
         element: &'e Element,
         place: String,

@@ -113,8 +113,8 @@ impl Linger {
 }
 
 impl<A: Agent> Service<A> {
-    /// A service that is ready to [`Self::run`]; without a listener no clients come. `log` is told what users should know, each kind
-    /// of thing once.
+    /// A service that is ready to [`Self::run`]; without a listener no clients come. `log` is told
+    /// what users should know, each kind of thing once.
     ///
     /// # Errors
     /// The system has no more descriptors.
@@ -146,7 +146,8 @@ impl<A: Agent> Service<A> {
         self
     }
 
-    /// Has the agent leave as by [`Command::Detach`] when no client has been connected for so long, once it is set up.
+    /// Has the agent leave as by [`Command::Detach`] when no client has been connected for so long,
+    /// once it is set up.
     #[must_use]
     pub fn lingering(mut self, time: Duration, is_set_up: Arc<AtomicBool>) -> Self {
         self.linger = Some(Linger {
@@ -157,8 +158,8 @@ impl<A: Agent> Service<A> {
         self
     }
 
-    /// Serves clients until a client sends the agent away or [`Stopper::stop`] is called. All connections are closed
-    /// then, and the socket is gone. Answers the agent.
+    /// Serves clients until a client sends the agent away or [`Stopper::stop`] is called. All
+    /// connections are closed then, and the socket is gone. Answers the agent.
     ///
     /// # Errors
     /// Waiting for clients fails.
@@ -229,7 +230,8 @@ impl<A: Agent> Service<A> {
         }
     }
 
-    /// Waits for something to do: whether a [`Stopper`] says something, whether a client waits, which clients have sent something.
+    /// Waits for something to do: whether a [`Stopper`] says something, whether a client waits,
+    /// which clients have sent something.
     fn wait(&self) -> io::Result<(bool, bool, Vec<usize>)> {
         // Where there is no listener, and no bell, the first one stands in for it.
         let listener = self.listener.as_ref().map(Listener::socket);

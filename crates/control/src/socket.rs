@@ -2,8 +2,9 @@
 //!
 //! It has mode 0600, and who connects must be of the same user, or root, whatever the modes say.
 //!
-//! Agents that look for a socket at the same time do so one after the other: each holds a lock of the folder from its look at what
-//! is there until it listens. So what is there and not listened to is stale, and stays what was looked at.
+//! Agents that look for a socket at the same time do so one after the other: each holds a lock of
+//! the folder from its look at what is there until it listens. So what is there and not listened to
+//! is stale, and stays what was looked at.
 
 use crate::beacon::{open_folder, sight, within};
 use crate::folder::{
@@ -30,10 +31,12 @@ const BACKLOG: i32 = 128;
 /// How long a socket that is there already may take to show that it is alive.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long the folder's lock is waited for. In a folder for all, another user may hold it for ever.
+/// How long the folder's lock is waited for. In a folder for all, another user may hold it for
+/// ever.
 const LOCK: Duration = Duration::from_secs(5);
 
-/// How many processes of one number may have their sockets in one folder, each in a PID namespace of its own.
+/// How many processes of one number may have their sockets in one folder, each in a PID namespace
+/// of its own.
 const SAME_NUMBER: u32 = 100;
 
 /// A socket that clients connect to. Its path is removed when it is dropped.
@@ -46,14 +49,14 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Makes the socket. One at that path which nobody listens to any more is replaced. Its folder must be there, and only we
-    /// or root may write to it and to those above, unless they are sticky. Of several who want the same path at the same
-    /// time, one gets it.
+    /// Makes the socket. One at that path which nobody listens to any more is replaced. Its folder
+    /// must be there, and only we or root may write to it and to those above, unless they are
+    /// sticky. Of several who want the same path at the same time, one gets it.
     ///
     /// # Errors
-    /// Somebody listens there ([`io::ErrorKind::AddrInUse`]); something else is there, or a folder can be changed by
-    /// other users ([`io::ErrorKind::PermissionDenied`]); the folder stays locked for 5 s ([`io::ErrorKind::TimedOut`]);
-    /// the path is too long, or can't be made.
+    /// Somebody listens there ([`io::ErrorKind::AddrInUse`]); something else is there, or a folder
+    /// can be changed by other users ([`io::ErrorKind::PermissionDenied`]); the folder stays locked
+    /// for 5 s ([`io::ErrorKind::TimedOut`]); the path is too long, or can't be made.
     pub fn bind(path: &Path) -> io::Result<Self> {
         let uid = geteuid().as_raw();
         let folder = above(path);
@@ -68,14 +71,16 @@ impl Listener {
             SocketFlags::CLOEXEC,
             None,
         )?;
-        // Before it has a path, so that there is no moment in which others may connect. The path gets this mode, but for what the
-        // umask takes away; to set it by the path would be to follow a link that is put there meanwhile.
+        // Before it has a path, so that there is no moment in which others may connect. The path
+        // gets this mode, but for what the umask takes away; to set it by the path would be to
+        // follow a link that is put there meanwhile.
         fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
         net::bind(&socket, &address).map_err(about(path))?;
         Self::listen(socket, path)
     }
 
-    /// Makes the socket of this process in the first folder where that works: see the table in `docs/control.md`.
+    /// Makes the socket of this process in the first folder where that works: see the table in
+    /// `docs/control.md`.
     ///
     /// # Errors
     /// As [`Self::bind`], of all the folders.
@@ -129,7 +134,8 @@ impl Listener {
     /// The next client that waits and may come in; none when nobody waits.
     ///
     /// # Errors
-    /// [`io::ErrorKind::PermissionDenied`] for one of another user, which is sent away; everything else is the system's.
+    /// [`io::ErrorKind::PermissionDenied`] for one of another user, which is sent away; everything
+    /// else is the system's.
     pub fn accept(&self) -> io::Result<Option<UnixStream>> {
         let client = match self.socket.accept() {
             Ok((client, _)) => client,
@@ -163,12 +169,13 @@ fn may_come_in(uid: u32) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct Peer {
     pub(crate) uid: u32,
-    /// The process that connected, or that listens. None if it is in a PID namespace that can't be seen from here: for an agent in a
-    /// container, a client outside of it.
+    /// The process that connected, or that listens. None if it is in a PID namespace that can't be
+    /// seen from here: for an agent in a container, a client outside of it.
     pub(crate) pid: Option<u32>,
 }
 
-/// The process at the other end of a connection; none if it is in a PID namespace that can't be seen from here.
+/// The process at the other end of a connection; none if it is in a PID namespace that can't be
+/// seen from here.
 ///
 /// # Errors
 /// The system does not say.
@@ -176,7 +183,8 @@ pub fn peer_pid(stream: &UnixStream) -> io::Result<Option<u32>> {
     Ok(peer(stream)?.pid)
 }
 
-/// Asks with `nix`: `rustix` has no room for a process that can't be seen, and takes it for an error.
+/// Asks with `nix`: `rustix` has no room for a process that can't be seen, and takes it for an
+/// error.
 #[cfg(target_os = "linux")]
 pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {
     let found = getsockopt(stream, PeerCredentials)?;
@@ -217,7 +225,8 @@ fn identity(found: &Stat) -> (u64, u64) {
     (found.st_dev, found.st_ino)
 }
 
-/// Waits until no one else has the folder locked. The lock ends with what is returned, and with the process.
+/// Waits until no one else has the folder locked. The lock ends with what is returned, and with the
+/// process.
 fn lock(folder: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
     let open = fs::open(folder, flags, Mode::empty()).map_err(about(folder))?;
@@ -268,7 +277,8 @@ fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
     }
 }
 
-/// Connects to the agent of a process: where the process says that it listens, or else where one listens by default.
+/// Connects to the agent of a process: where the process says that it listens, or else where one
+/// listens by default.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] if no agent listens; what listens is not of the process.
@@ -321,7 +331,8 @@ impl Server {
             );
             io::Error::new(e.kind(), message)
         };
-        // Through the open folder, since a path with `/proc/PID/root` may be too long for a socket's address.
+        // Through the open folder, since a path with `/proc/PID/root` may be too long for a
+        // socket's address.
         let folder = open_folder(above(&seen))?;
         let name = path.file_name().unwrap_or_default();
         let short = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
@@ -340,8 +351,8 @@ impl Server {
         for folder in environment_folders(uid) {
             let path = folder.join(socket_name(pid));
             match connect(&path, timeout) {
-                // The folder for temporary files is everybody's, so anybody could have made this one; and in another PID
-                // namespace, another process has this number.
+                // The folder for temporary files is everybody's, so anybody could have made this
+                // one; and in another PID namespace, another process has this number.
                 Ok(stream) => return self.check(stream, &path),
                 Err(e)
                     if matches!(
@@ -402,8 +413,8 @@ mod tests {
     /// What a child finds the path in that it is to bind.
     const PATH: &str = "JTRAIL_TEST_SOCKET";
 
-    /// A socket that nobody listens to. A child that another test starts meanwhile holds the listener
-    /// until it becomes another program, so it is waited for.
+    /// A socket that nobody listens to. A child that another test starts meanwhile holds the
+    /// listener until it becomes another program, so it is waited for.
     fn make_stale(path: &Path) {
         drop(UnixListener::bind(path).expect("std leaves the path behind"));
         let latest = Instant::now() + Duration::from_secs(60);
@@ -534,7 +545,8 @@ mod tests {
         let _ = io::stdin().read_line(&mut String::new()); // until it may end
     }
 
-    /// Of two processes, one gets the path. Its mode is ours, also where files are everybody's unless they say otherwise.
+    /// Of two processes, one gets the path. Its mode is ours, also where files are everybody's
+    /// unless they say otherwise.
     #[test]
     fn one_of_two_processes_gets_the_path() {
         let base = folder();
@@ -570,7 +582,8 @@ mod tests {
         Listener::bind(&path).expect("bound");
     }
 
-    /// Whatever is put in the socket's place while it is made: nothing is changed, made or removed through a link.
+    /// Whatever is put in the socket's place while it is made: nothing is changed, made or removed
+    /// through a link.
     #[test]
     fn links_are_not_followed() {
         use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
-//! Commands from within the process: another thread has the service carry them out, and waits for the answer.
+//! Commands from within the process: another thread has the service carry them out, and waits for
+//! the answer.
 
 use crate::agent::Agent;
 use crate::answer::Answer;

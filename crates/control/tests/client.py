@@ -91,7 +91,8 @@ class Client:
         document = ET.tostring(element)
         self.socket.sendall(struct.pack("<2sBBI", b"JT", COMMAND, 0, len(document)) + document)
         while True:
-            # Answers come in the order of the commands, and this is the only one that waits for one.
+            # Answers come in the order of the commands, and this is the only one that waits for
+            # one.
             answer = self.step()
             if answer is not None:
                 return answer

@@ -255,7 +255,8 @@ fn half_a_command_is_not_waited_for() {
     assert_eq!(&answer[..4], b"JT\x02\0");
 }
 
-/// A client that takes a second for each byte: how long a frame may take counts, and not how its bytes come.
+/// A client that takes a second for each byte: how long a frame may take counts, and not how its
+/// bytes come.
 #[test]
 fn one_byte_a_second() {
     #[derive(Clone, Default)]

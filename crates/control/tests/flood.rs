@@ -25,7 +25,8 @@ fn peak() -> u64 {
     kib.parse::<u64>().expect("a number") << 10
 }
 
-/// Sends one batch of frames after the other, [`FLOOD`] bytes in all, and counts the answers, which `is_right`.
+/// Sends one batch of frames after the other, [`FLOOD`] bytes in all, and counts the answers, which
+/// `is_right`.
 fn flood(served: &Served, batch: &[u8], is_right: fn(&Answer) -> bool) -> usize {
     let mut socket = UnixStream::connect(&served.socket).expect("connected");
     let mut answers = socket.try_clone().expect("a descriptor");
@@ -59,7 +60,8 @@ fn flood(served: &Served, batch: &[u8], is_right: fn(&Answer) -> bool) -> usize 
     })
 }
 
-/// Large and small commands that are right are all carried out, and documents that are none all answered.
+/// Large and small commands that are right are all carried out, and documents that are none all
+/// answered.
 #[test]
 fn a_gibibyte_of_frames() {
     let served = Served::new(Settings::default());

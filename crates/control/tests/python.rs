@@ -1,4 +1,5 @@
-//! A client in Python, written from the specification alone, against the server. `tests/control/python_client.rs` has it talk to agents in JVMs.
+//! A client in Python, written from the specification alone, against the server.
+//! `tests/control/python_client.rs` has it talk to agents in JVMs.
 
 mod common;
 
@@ -104,7 +105,8 @@ fn errors_are_answered() {
     client.end();
 }
 
-/// Agents of all times answer the wish for a format, well or badly. What is not well understood means XML.
+/// Agents of all times answer the wish for a format, well or badly. What is not well understood
+/// means XML.
 #[test]
 fn answers_to_the_wish_for_a_format() {
     const BINARY: &str = "<enabledOutputFormat><format>binary</format></enabledOutputFormat>";
@@ -163,7 +165,8 @@ fn answers_to_the_wish_for_a_format() {
     }
 }
 
-/// Streams, and the trace must be sound and have this format. `wish` is what the client asks for; an old one asks for nothing.
+/// Streams, and the trace must be sound and have this format. `wish` is what the client asks for;
+/// an old one asks for nothing.
 fn streams(settings: Settings, wish: Option<&str>, expected: OutputFormat) {
     let served = Served::new(settings);
     let Some(mut client) = client(&served.socket) else {

@@ -1,10 +1,12 @@
-//! How many events a second each codec writes and reads on one core, and whether that is what it should do.
+//! How many events a second each codec writes and reads on one core, and whether that is what it
+//! should do.
 //!
 //! ```text
 //! cargo run --release -p jtrail-formats --example codec_speed [FORMAT] [encode|decode]
 //! ```
 //!
-//! Processor time of this thread where the system tells it, or else time that went by. Rounds are interleaved.
+//! Processor time of this thread where the system tells it, or else time that went by. Rounds are
+//! interleaved.
 
 mod workload;
 

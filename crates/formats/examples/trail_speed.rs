@@ -1,11 +1,13 @@
-//! How long a trail takes to decode and to encode, an event: of a real trace, on one core, and encoded by several.
+//! How long a trail takes to decode and to encode, an event: of a real trace, on one core, and
+//! encoded by several.
 //!
 //! ```text
 //! cargo run --release -p jtrail-formats --example trail_speed FILE
 //! ```
 //!
-//! Decoding hands out all events. Encoding takes the trace's first events as the agent's translator would tell of them, in runs; it is measured without
-//! helpers and with one and more, by the time that goes by.
+//! Decoding hands out all events. Encoding takes the trace's first events as the agent's translator
+//! would tell of them, in runs; it is measured without helpers and with one and more, by the time
+//! that goes by.
 
 use jtrail_formats::trail::{Encoder, Found, SegmentReader, Segments};
 use jtrail_formats::{Encode, Helpers, Job};

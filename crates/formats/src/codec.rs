@@ -15,20 +15,23 @@ pub trait Encode: Send {
     /// Appends one event. One that the format can't hold is counted in [`Self::losses`].
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>);
 
-    /// Appends calls of one thread: the same bytes as [`Self::event`] makes of each, in less time where the format is made for that.
+    /// Appends calls of one thread: the same bytes as [`Self::event`] makes of each, in less time
+    /// where the format is made for that.
     fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
         for event in calls.events() {
             self.event(&event, out);
         }
     }
 
-    /// As [`Self::calls`], of calls whose methods are told by number. An encoder is told of one program's, so that a number stands for one method.
+    /// As [`Self::calls`], of calls whose methods are told by number. An encoder is told of one
+    /// program's, so that a number stands for one method.
     fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
         self.calls(&run.calls(&mut Vec::new()), out);
     }
 
-    /// Appends a call that is under way where the trace begins, or goes on behind a pause, and that no event told of; of each thread, the
-    /// outermost one first. Its leave is an event as any other. Only JinsightLive has a place for such calls; others must be told neither.
+    /// Appends a call that is under way where the trace begins, or goes on behind a pause, and that
+    /// no event told of; of each thread, the outermost one first. Its leave is an event as any
+    /// other. Only JinsightLive has a place for such calls; others must be told neither.
     fn under_way(&mut self, _call: &MethodEnter, _out: &mut Vec<u8>) {}
 
     /// Appends what stands behind the last event.
@@ -40,19 +43,22 @@ pub trait Encode: Send {
         false
     }
 
-    /// Whether events wait to be written by [`Self::end`], which is then asked for also where a trace breaks off.
+    /// Whether events wait to be written by [`Self::end`], which is then asked for also where a
+    /// trace breaks off.
     fn holds_back(&self) -> bool {
         false
     }
 
-    /// Says that the trace breaks off. What [`Self::end`] appends then is no end that tells of a whole trace, where the format
-    /// has such a thing.
+    /// Says that the trace breaks off. What [`Self::end`] appends then is no end that tells of a
+    /// whole trace, where the format has such a thing.
     fn break_off(&mut self) {}
 
-    /// Appends what waits only for more of its kind. A program that pauses should not leave its trace behind.
+    /// Appends what waits only for more of its kind. A program that pauses should not leave its
+    /// trace behind.
     fn flush(&mut self, _out: &mut Vec<u8>) {}
 
-    /// Appends what waits only until it is known what becomes of it, where it is the end that will not tell.
+    /// Appends what waits only until it is known what becomes of it, where it is the end that will
+    /// not tell.
     fn settle(&mut self, _out: &mut Vec<u8>) {}
 
     /// How many bytes [`Self::flush`] would append, or some more.
@@ -60,7 +66,8 @@ pub trait Encode: Send {
         0
     }
 
-    /// A copy, where all is written by [`Self::end`]: ended, it writes what the trace would be if it ended now.
+    /// A copy, where all is written by [`Self::end`]: ended, it writes what the trace would be if
+    /// it ended now.
     fn copy(&self) -> Option<Box<dyn Encode>> {
         None
     }
@@ -77,7 +84,8 @@ pub trait Encode: Send {
             .fold(0, |sum: u64, loss| sum.saturating_add(loss.count))
     }
 
-    /// Bytes to be written over earlier ones, once all is written and if the output can seek. Asked for after [`Self::end`].
+    /// Bytes to be written over earlier ones, once all is written and if the output can seek. Asked
+    /// for after [`Self::end`].
     fn patches(&self) -> Vec<Patch> {
         Vec::new()
     }
@@ -94,7 +102,8 @@ pub trait Helpers: Send + Sync {
     /// One of them does it, some time.
     fn give(&self, job: Job);
 
-    /// Does a piece of work that none of them has begun, on this thread. `false` where there is none.
+    /// Does a piece of work that none of them has begun, on this thread. `false` where there is
+    /// none.
     fn help(&self) -> bool;
 }
 
@@ -126,7 +135,8 @@ pub struct Patch {
 /// Turns the bytes of one format into events.
 pub trait Decode: Send {
     /// Looks at `input`, which starts right behind the bytes that the last call used, and answers
-    /// with one step. `last` says that nothing follows `input`. A step that uses no bytes hands out an event of those used before.
+    /// with one step. `last` says that nothing follows `input`. A step that uses no bytes hands out
+    /// an event of those used before.
     ///
     /// Never panics, whatever the bytes; allocates no more than in proportion to `input`. After an
     /// error, [`Step::End`] or [`Step::NeedMore`] with `last`, the decoder is done.
@@ -135,8 +145,9 @@ pub trait Decode: Send {
     /// When nothing behind this place can be understood.
     fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError>;
 
-    /// Hands out events of bytes used before, where that takes less time than by steps; until `visit` breaks off. Others, and what is left, come by
-    /// steps. Asked for behind [`Step::Nothing`].
+    /// Hands out events of bytes used before, where that takes less time than by steps; until
+    /// `visit` breaks off. Others, and what is left, come by steps. Asked for behind
+    /// [`Step::Nothing`].
     fn hand_out(&mut self, _visit: &mut dyn FnMut(Handed<'_>) -> ControlFlow<()>) {}
 }
 

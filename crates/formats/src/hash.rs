@@ -1,16 +1,16 @@
 //! Hashing for tables whose keys may come from a trace file.
 //!
 //! Readers of text and trees of calls look something up for each event, and the standard library's
-//! hasher would take most of their time. A seed drawn at random for each table keeps the author of a
-//! file from choosing keys that collide. No hash is written anywhere.
+//! hasher would take most of their time. A seed drawn at random for each table keeps the author of
+//! a file from choosing keys that collide. No hash is written anywhere.
 
 use std::hash::{BuildHasher, RandomState};
 
 /// Hashes short texts and numbers, with a seed of its own for each table.
 pub(crate) type Seed = foldhash::fast::RandomState;
 
-/// Stands for a text where only equality matters: no two texts with the same digest will ever be found,
-/// and it takes less room than a text.
+/// Stands for a text where only equality matters: no two texts with the same digest will ever be
+/// found, and it takes less room than a text.
 pub(crate) type Digest = [u64; 2];
 
 /// Makes the digests of one table.

@@ -1,7 +1,8 @@
 //! Calls of a trail in the order of time.
 //!
-//! A trail has all events in the order of time, but that calls may stand before what other threads did earlier ([`trail::CALLS_AHEAD`]). Who
-//! adds up what each thread did need not care; who shows events, or writes them in a format that has one order, hands them through here.
+//! A trail has all events in the order of time, but that calls may stand before what other threads
+//! did earlier ([`trail::CALLS_AHEAD`]). Who adds up what each thread did need not care; who shows
+//! events, or writes them in a format that has one order, hands them through here.
 //!
 //! [`trail::CALLS_AHEAD`]: crate::trail::CALLS_AHEAD
 
@@ -15,7 +16,8 @@ use std::ops::ControlFlow;
 
 /// Most calls that wait: what no jtrail has written may have more of them at one time.
 const MOST: usize = 1 << 17;
-/// With more threads that have not ended, their places are given up, and all that waits is handed out.
+/// With more threads that have not ended, their places are given up, and all that waits is handed
+/// out.
 const MOST_THREADS: usize = 1 << 12;
 
 /// Holds calls back until nothing earlier can come. See the module.
@@ -72,7 +74,8 @@ impl Row {
         }
     }
 
-    /// Hands out the first call, and those behind it up to that time; how many, and whether to go on.
+    /// Hands out the first call, and those behind it up to that time; how many, and whether to go
+    /// on.
     fn hand_out<B>(
         &mut self,
         until: Timestamp,
@@ -106,7 +109,8 @@ impl Row {
 }
 
 impl InOrder {
-    /// Takes what comes next, and hands to `visit` what now can have nothing before it, until that breaks off.
+    /// Takes what comes next, and hands to `visit` what now can have nothing before it, until that
+    /// breaks off.
     pub fn take<B>(
         &mut self,
         bulk: Bulk<'_>,

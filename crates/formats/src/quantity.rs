@@ -9,7 +9,8 @@ use crate::Format;
 pub enum Quantity {
     /// Threads by name.
     Threads,
-    /// Calls by method. Those still open at the end count; those that ran when the trace began do not.
+    /// Calls by method. Those still open at the end count; those that ran when the trace began do
+    /// not.
     Calls,
     /// Calls by thread and method.
     ThreadCalls,
@@ -196,7 +197,8 @@ impl Format {
         }
     }
 
-    /// The option of the trace that says whether the quantity was recorded, and its value when it was.
+    /// The option of the trace that says whether the quantity was recorded, and its value when it
+    /// was.
     pub const fn switch(self, quantity: Quantity) -> Option<(&'static str, &'static str)> {
         use Quantity as Q;
         match self {

@@ -23,7 +23,8 @@ pub struct Reader<R> {
 pub enum Item<'a> {
     /// An event.
     Event {
-        /// Where it starts, in bytes from the start of the trace; white space and headers before it count in.
+        /// Where it starts, in bytes from the start of the trace; white space and headers before it
+        /// count in.
         offset: u64,
         /// What it says.
         event: Event<'a>,
@@ -118,8 +119,8 @@ impl<R: Read> Reader<R> {
         Ok(reader)
     }
 
-    /// From now on, hands out the calls of a trail in the order of time, too, where it would hand out those of each thread
-    /// in a row. See [`InOrder`].
+    /// From now on, hands out the calls of a trail in the order of time, too, where it would hand
+    /// out those of each thread in a row. See [`InOrder`].
     #[must_use]
     pub fn in_order(mut self) -> Self {
         self.order = (self.format == Format::Trail).then(InOrder::default);
@@ -136,7 +137,8 @@ impl<R: Read> Reader<R> {
         self.offset
     }
 
-    /// Hands every event and remark to `visit`, in order, until the trace ends or `visit` breaks off.
+    /// Hands every event and remark to `visit`, in order, until the trace ends or `visit` breaks
+    /// off.
     ///
     /// # Errors
     /// When the stream fails, or nothing behind a place can be read.
@@ -147,8 +149,9 @@ impl<R: Read> Reader<R> {
         self.run::<_, false>(|bulk| bulk.items(&mut visit))
     }
 
-    /// As [`Self::for_each`]: quicker for trails, whose decoder hands out many events at once, and slower for other formats. Where `visit` breaks off in the
-    /// middle of calls, those behind are passed over.
+    /// As [`Self::for_each`]: quicker for trails, whose decoder hands out many events at once, and
+    /// slower for other formats. Where `visit` breaks off in the middle of calls, those behind are
+    /// passed over.
     ///
     /// # Errors
     /// As [`Self::for_each`].

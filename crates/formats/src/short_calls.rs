@@ -1,15 +1,22 @@
-//! Bounds for the calls of a trace: those that are short, or of methods that are called very often, become sums.
+//! Bounds for the calls of a trace: those that are short, or of methods that are called very often,
+//! become sums.
 //!
-//! [`ShortCalls`] stands before an encoder. A call waits until it is known whether it is to be written by itself: it is when it lasts
-//! as long as [`Bounds::min`], unless its method is called more often than [`Bounds::rate`]; and when anything that is written happens
-//! within it, so callers of a written call are written, and whatever else a thread tells of stands among its calls as without bounds. All
-//! other calls are added up by the method that they are of and the one that called them. So each call is in the trace once, by itself or in a sum.
-//! (By whole paths, sums of a program such as a compiler take as much room as its calls: within a moment, few paths repeat themselves.)
+//! [`ShortCalls`] stands before an encoder. A call waits until it is known whether it is to be
+//! written by itself: it is when it lasts as long as [`Bounds::min`], unless its method is called
+//! more often than [`Bounds::rate`]; and when anything that is written happens within it, so
+//! callers of a written call are written, and whatever else a thread tells of stands among its
+//! calls as without bounds. All other calls are added up by the method that they are of and the one
+//! that called them. So each call is in the trace once, by itself or in a sum. (By whole paths,
+//! sums of a program such as a compiler take as much room as its calls: within a moment, few paths
+//! repeat themselves.)
 //!
-//! Sums are told as aggregated calls when there are many, when somebody asks for all that there is ([`Encode::flush`]), and at the end. They stand outside
-//! of the thread's open calls; a note before them says so. A caller's part is an aggregated call that stands for no call. Its time is less than nothing, by
-//! that of the calls below it, which have the time of their callees as well: so each method's own time is what it was, and its time with callees too. Where a method
-//! is called within itself, there is a part of it around the sum, so that nobody counts that time twice.
+//! Sums are told as aggregated calls when there are many, when somebody asks for all that there is
+//! ([`Encode::flush`]), and at the end. They stand outside of the thread's open calls; a note
+//! before them says so. A caller's part is an aggregated call that stands for no call. Its time is
+//! less than nothing, by that of the calls below it, which have the time of their callees as well:
+//! so each method's own time is what it was, and its time with callees too. Where a method is
+//! called within itself, there is a part of it around the sum, so that nobody counts that time
+//! twice.
 //!
 //! What waits is written by a flush, however short it may become.
 
@@ -27,7 +34,8 @@ use std::collections::HashMap;
 pub struct Bounds {
     /// Calls that take less; 0 for none.
     pub min: Duration,
-    /// Calls of methods that are called more often than so many times a second, in all threads together, from then on.
+    /// Calls of methods that are called more often than so many times a second, in all threads
+    /// together, from then on.
     pub rate: Option<u64>,
 }
 
@@ -87,7 +95,8 @@ struct Thread {
     sums: HashMap<Edge, Sums, Seed>,
 }
 
-/// Calls of a method by another one: the places of both among the methods that were called, in one word.
+/// Calls of a method by another one: the places of both among the methods that were called, in one
+/// word.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Edge(u64);
 
@@ -284,7 +293,8 @@ impl Bounded<'_> {
         }
         let mut sums: Vec<(Edge, Sums)> = thread.sums.drain().collect();
         let method = |place: u32| thread.called[place as usize].0;
-        // Around each there is a part of its method, if that was open already, and one of its caller.
+        // Around each there is a part of its method, if that was open already, and one of its
+        // caller.
         let around = |edge: &Edge| {
             let (of, caller) = (edge.method(), edge.caller());
             let is_within = edge.is_nested() && caller != Some(of);

@@ -1,6 +1,7 @@
 //! What readers pass over, because no event has a place for it.
 
-/// Something that a reader finds in foreign files and passes over. It counts how often, and tells it once at the end.
+/// Something that a reader finds in foreign files and passes over. It counts how often, and tells
+/// it once at the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unkept {
     /// The records that have it, in the words of the format's specification.
@@ -9,8 +10,8 @@ pub struct Unkept {
     pub what: &'static str,
 }
 
-/// Makes an enumeration of all that the reader of a format passes over. So the list is whole: a reader can count
-/// nothing else.
+/// Makes an enumeration of all that the reader of a format passes over. So the list is whole: a
+/// reader can count nothing else.
 macro_rules! unkept {
     ($($name:ident = $records:literal $what:literal)*) => {
         /// Something that the reader passes over.

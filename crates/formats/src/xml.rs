@@ -133,7 +133,8 @@ impl Document {
         }
     }
 
-    /// Takes an end tag. `open` is the innermost element inside of the root; without one, the root ends.
+    /// Takes an end tag. `open` is the innermost element inside of the root; without one, the root
+    /// ends.
     pub(crate) fn end(&mut self, name: &str, open: Option<&str>) -> Result<(), Cow<'static, str>> {
         let expected = open.unwrap_or(self.root);
         if name != expected {
@@ -145,7 +146,8 @@ impl Document {
         Ok(())
     }
 
-    /// There is no more input: ends, and answers where the document breaks off if it does, in what starts behind `space`.
+    /// There is no more input: ends, and answers where the document breaks off if it does, in what
+    /// starts behind `space`.
     pub(crate) fn end_of_input(&mut self, input: &[u8], space: usize) -> Option<u64> {
         let whole = space == input.len() && matches!(self.state, State::After);
         self.state = State::Ending(Ok(()));

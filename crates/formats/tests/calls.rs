@@ -267,7 +267,8 @@ fn rows_of_calls_are_the_same_bytes_in_every_format() {
         assert!(events > 10_000, "{events}");
         for told in [Told::Calls, Told::Run, Told::KeptRun] {
             let (in_rows, _) = encoded(format, 50, 300, told);
-            // What stands still in a run is told otherwise, and segments of a trail end behind runs.
+            // What stands still in a run is told otherwise, and segments of a trail end behind
+            // runs.
             let is_same = match (format, told) {
                 (Format::Trail, Told::Run | Told::KeptRun) => {
                     all_events(&in_rows) == all_events(&one_by_one)

@@ -134,7 +134,8 @@ fn frees_stand_behind_the_finish_of_their_collection() {
         free(9),
         gc_finish(),
     ];
-    // This is so in every format, also in those that don't say what was recorded. Other agents promise nothing.
+    // This is so in every format, also in those that don't say what was recorded. Other agents
+    // promise nothing.
     for options in [&all[..], &[]] {
         assert_eq!(found_in("jtrail", options, &early), inside);
         assert_eq!(found_in("other", options, &early), "");

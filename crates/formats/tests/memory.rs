@@ -1,5 +1,5 @@
-//! The memory that readers take is in proportion to what they read, whatever that is. The one test goes
-//! through all of it, since memory is measured for the whole process.
+//! The memory that readers take is in proportion to what they read, whatever that is. The one test
+//! goes through all of it, since memory is measured for the whole process.
 
 #[path = "common/corpus.rs"]
 #[allow(
@@ -88,8 +88,8 @@ fn convert(format: Format, bytes: &[u8], into: Format, input: usize) {
     });
 }
 
-/// Input that allows as much memory as the largest event takes, of whatever trace, until it is written. Less than what the texts would take
-/// together.
+/// Input that allows as much memory as the largest event takes, of whatever trace, until it is
+/// written. Less than what the texts would take together.
 const AN_EVENT: usize = 450_000;
 
 /// Bytes of a trace that says each long name wherever it stands.

@@ -355,8 +355,8 @@ fn a_flush_changes_no_event() {
     }
 }
 
-/// Compilations are told by threads of the JVM, and may come before events that were earlier. Collections keep
-/// their times all the same.
+/// Compilations are told by threads of the JVM, and may come before events that were earlier.
+/// Collections keep their times all the same.
 #[test]
 fn pauses_beside_compilations_are_exact() {
     let t = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
@@ -503,7 +503,8 @@ fn handlers_without_their_catches_are_lost() {
     }
 }
 
-/// The end of no thread leaves what has no thread where it is: a heap dump stays whole beside threads that come later.
+/// The end of no thread leaves what has no thread where it is: a heap dump stays whole beside
+/// threads that come later.
 #[test]
 fn no_thread_never_ends() {
     let at = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
@@ -552,7 +553,8 @@ fn no_thread_never_ends() {
     }
 }
 
-/// What the trace uses and does not define is written such that it is read back as it was, and stays so.
+/// What the trace uses and does not define is written such that it is read back as it was, and
+/// stays so.
 #[test]
 fn what_nobody_defined_comes_back_at_once() {
     let frame = |method: &'static str| Frame {

@@ -437,7 +437,8 @@ fn what_no_event_has_a_place_for_is_counted() {
             &[b"\x0a\x00\x00", b"\x0a\x00\x02"],
             &["synchronization points (2 times"],
         ),
-        // Generation, offsets of two references, addresses of two roots; and once more, all of them 0.
+        // Generation, offsets of two references, addresses of two roots; and once more, all of
+        // them 0.
         (
             &[
                 CLASS_17,
@@ -491,7 +492,8 @@ fn a_size_of_no_code_is_that_of_the_bytecode() {
     assert_eq!(behind.skip(1).collect::<Vec<_>>(), [detail]);
 }
 
-/// Their numbers say what they are, zeros too; those of ours may stand for a handler of which nothing was told.
+/// Their numbers say what they are, zeros too; those of ours may stand for a handler of which
+/// nothing was told.
 #[test]
 fn clauses_are_handlers_right_before_their_catches() {
     let clauses: [&[u8]; 4] = [

@@ -112,7 +112,8 @@ fn expected(events: &[Event<'_>]) -> Figures {
     f
 }
 
-/// How many records of each kind the report `stats` should find, less those of definitions and of objects in dumps, which an event may have several of.
+/// How many records of each kind the report `stats` should find, less those of definitions and of
+/// objects in dumps, which an event may have several of.
 fn expected_records(version: DataVersion, events: &[Event<'_>]) -> Figures {
     let last = version == DataVersion::V17;
     let mut f = Figures::new();
@@ -179,7 +180,8 @@ fn shown_method(class: &str, e: &MethodDef<'_>) -> String {
     format!("{class}:{} ({types})", e.name)
 }
 
-/// Whether a figure is among those that [`expected`] finds. Whole reports are compared on real traces.
+/// Whether a figure is among those that [`expected`] finds. Whole reports are compared on real
+/// traces.
 fn is_expected(what: &str) -> bool {
     let (of_trace, of_shot) = match what.strip_prefix("shot ") {
         None => (what, ""),

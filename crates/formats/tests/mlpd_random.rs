@@ -121,7 +121,8 @@ proptest! {
         }
     }
 
-    /// A pause in the middle of calls: the format has none, and what happens in it is missing, leaves too.
+    /// A pause in the middle of calls: the format has none, and what happens in it is missing,
+    /// leaves too.
     #[test]
     fn calls_of_a_pause_stay_as_they_are_written(steps in steps(200), pauses in prop::collection::vec(0_usize..60, 0..12)) {
         for version in VERSIONS {

@@ -372,8 +372,8 @@ fn leaves_may_be_missing_or_too_many() {
     assert_eq!(encoder.losses(), losses);
 }
 
-/// A pause ends what is open, on all threads; what such calls call behind it stands at the top. Their leaves are no
-/// losses, wherever they come.
+/// A pause ends what is open, on all threads; what such calls call behind it stands at the top.
+/// Their leaves are no losses, wherever they come.
 #[test]
 fn a_pause_ends_open_calls_for_good() {
     let on = |thread, mut event: Event<'static>| {
@@ -782,7 +782,8 @@ fn threads_of_the_same_name_keep_their_places() {
     assert_eq!(again(&document), document);
 }
 
-/// What a copy writes is the document of what came before it; the first encoder goes on as if there were none.
+/// What a copy writes is the document of what came before it; the first encoder goes on as if there
+/// were none.
 #[test]
 fn a_copy_writes_the_state_so_far() {
     let steps: Vec<_> = (0..600_u32)

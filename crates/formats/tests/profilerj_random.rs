@@ -251,7 +251,8 @@ struct Expected {
     calls: BTreeMap<(u64, Vec<u64>), Calls>,
     /// CPU time of threads with calls, and whether they are alive.
     threads: BTreeMap<u64, (u64, bool)>,
-    /// Samples that end there while the thread was runnable, and all, by thread and frames, outermost first.
+    /// Samples that end there while the thread was runnable, and all, by thread and frames,
+    /// outermost first.
     samples: BTreeMap<(u64, Vec<String>), (u64, u64)>,
     objects: BTreeMap<(u64, u64), (u64, u64)>,
     /// Calls, and hits by line.
@@ -539,7 +540,8 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
     (events, expected)
 }
 
-/// Does something with each nested element, and the elements that it stands in, outermost first, itself included.
+/// Does something with each nested element, and the elements that it stands in, outermost first,
+/// itself included.
 fn walk<'e>(parent: &'e Element, path: &mut Vec<&'e Element>, f: &mut impl FnMut(&[&Element])) {
     for child in &parent.children {
         path.push(child);
@@ -780,7 +782,8 @@ fn folded_calls_are_told() {
         }
         open = path.to_vec();
     }
-    // Each path has one call. Of the nodes two stand for no path: the first one, and the root of the thread.
+    // Each path has one call. Of the nodes two stand for no path: the first one, and the root of
+    // the thread.
     let folded = calls - (profilerj::MOST_CALL_NODES as u64 - 2);
     assert!(folded > 100, "{folded}");
     let what = "callers of calls, beyond the bounds of the tree";
@@ -792,7 +795,8 @@ fn folded_calls_are_told() {
     assert_eq!(counts.sum::<u64>(), calls);
 }
 
-/// The same for samples, each of which counts with its ticks, whether they come one by one or added up.
+/// The same for samples, each of which counts with its ticks, whether they come one by one or added
+/// up.
 #[test]
 fn folded_samples_are_told() {
     const MOST_SAMPLE_NODES: u64 = 1 << 18;
@@ -810,7 +814,8 @@ fn folded_samples_are_told() {
         };
         encoder.event(&Event::Sample(sample), &mut Vec::new());
     }
-    // A path of one frame is at the top, and never folded; each outer frame has 64 below it, and 64 below each of these.
+    // A path of one frame is at the top, and never folded; each outer frame has 64 below it, and 64
+    // below each of these.
     let whole = (MOST_SAMPLE_NODES - 2) / (1 + 64 + 64 * 64);
     let rest = (MOST_SAMPLE_NODES - 2) % (1 + 64 + 64 * 64);
     assert_eq!((whole, rest), (62, 4160));

@@ -26,8 +26,8 @@ fn a_trace_in_any_format_stays_as_it_is() {
 /// What fuzzing found, mended since.
 #[test]
 fn what_fuzzing_found_stays_as_it_is() {
-    // These take one round more: leaves at a pause are told behind it, where the calls are shown once more; and functions
-    // of one name become one.
+    // These take one round more: leaves at a pause are told behind it, where the calls are shown
+    // once more; and functions of one name become one.
     const LATER: [(&str, Format); 3] = [
         ("tracelog/thread-ends-in-pause", Format::Jinsight),
         ("tracelog/ids-by-place", Format::TraceLog),

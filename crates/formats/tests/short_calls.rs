@@ -1,4 +1,5 @@
-//! Calls that become sums: each call is in the trace once, with its caller and its time, and those that should be written are.
+//! Calls that become sums: each call is in the trace once, with its caller and its time, and those
+//! that should be written are.
 
 use jtrail_formats::{Bounds, Encode, ShortCalls};
 use jtrail_model::*;
@@ -103,7 +104,8 @@ fn program(seed: u64, shape: Shape) -> Vec<Event<'static>> {
     events
 }
 
-/// Hands events over, calls of a thread in a row at once now and then; with a flush after one in so many.
+/// Hands events over, calls of a thread in a row at once now and then; with a flush after one in so
+/// many.
 fn bounded(
     events: &[Event<'static>],
     bounds: Bounds,
@@ -163,7 +165,8 @@ fn bounded(
     kept.clone()
 }
 
-/// Of a method in a thread: calls, their time without callees, calls ended by an exception, and the time of those that were not within another one of it.
+/// Of a method in a thread: calls, their time without callees, calls ended by an exception, and the
+/// time of those that were not within another one of it.
 type Methods = BTreeMap<(ThreadId, MethodId), (u64, i64, u64, i64)>;
 
 #[derive(Default)]
@@ -195,7 +198,8 @@ struct Thread {
 }
 
 impl Thread {
-    /// Ends what is open innermost; its method, its time without callees, and the time if it is in no other call of its method.
+    /// Ends what is open innermost; its method, its time without callees, and the time if it is in
+    /// no other call of its method.
     fn end(&mut self, length: i64) -> (MethodId, i64, i64) {
         let ended = self.open.pop().expect("an open call");
         if let Some(caller) = self.open.last_mut() {

@@ -346,7 +346,8 @@ fn calls_give_changes_of_the_stack() {
     assert_eq!(calls(&decoding.events), calls(&shown(&events)));
 }
 
-/// A leave that skips calls leaves them; one without a call is lost, and so is a call without a method.
+/// A leave that skips calls leaves them; one without a call is lost, and so is a call without a
+/// method.
 #[test]
 fn calls_that_do_not_fit_are_counted() {
     let mut events = [opening(), definitions()].concat();
@@ -1143,9 +1144,9 @@ fn strict_readers_refuse_and_lenient_ones_tell() {
 
 #[test]
 fn foreign_spellings_are_read() {
-    // Blanks, carriage returns, hex digits of any case and width, blank lines, two fields at the end of
-    // a thread, code behind the name, instruction pointers, quotes in names, functions without
-    // definition, kinds of lines that no event tells.
+    // Blanks, carriage returns, hex digits of any case and width, blank lines, two fields at the
+    // end of a thread, code behind the name, instruction pointers, quotes in names, functions
+    // without definition, kinds of lines that no event tells.
     let log = "\u{feff}prf stm 2026-01-02 03:04:05.678 +00:00\r\n\r\n\
         prf  cfg CollectionMethod Sampling\r\n\
         prf cfg LineTraceEnabled T\n\

@@ -195,7 +195,8 @@ struct Machine {
     sites: HashMap<String, (u64, u64)>,
     collections: usize,
     paused: bool,
-    /// Lines of CPU time, the last one of each thread, and what was told at moments when the log has no line.
+    /// Lines of CPU time, the last one of each thread, and what was told at moments when the log
+    /// has no line.
     cpu_lines: Vec<Cpu>,
     cpu_told: HashMap<ThreadId, (i64, i64)>,
     /// Method, millisecond, address and size.

@@ -38,7 +38,8 @@ proptest! {
     }
 }
 
-/// A text costs few bytes each time it is said again. What an event may have of such texts is bounded, for writers and for readers.
+/// A text costs few bytes each time it is said again. What an event may have of such texts is
+/// bounded, for writers and for readers.
 #[test]
 fn an_event_that_says_too_much_again_is_left_out_and_told() {
     let stack = |depth| {
@@ -153,7 +154,8 @@ fn an_index_is_in_time_whether_or_not_the_segment_before_it_has_definitions() {
         let mut encoder = Format::Trail.encoder();
         encoder.begin(&mut out);
         for n in 0..600 {
-            // In pairs, but for the first one: so the last ones before an index do not fit in evenly.
+            // In pairs, but for the first one: so the last ones before an index do not fit in
+            // evenly.
             if n >= alone {
                 let def = MethodDef {
                     method: MethodId(n),
@@ -315,7 +317,8 @@ fn old_versions_are_read() {
     }
 }
 
-/// Checksums do not tell what a writer got wrong. Decoders stay sane, by steps and in rows, and so do readers of segments.
+/// Checksums do not tell what a writer got wrong. Decoders stay sane, by steps and in rows, and so
+/// do readers of segments.
 #[test]
 fn a_change_under_right_checksums_does_no_harm() {
     const HEADER: usize = 56;

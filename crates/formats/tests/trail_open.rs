@@ -1,4 +1,5 @@
-//! Which calls are open where a segment of a trail begins: what it tells, against what was told to the encoder.
+//! Which calls are open where a segment of a trail begins: what it tells, against what was told to
+//! the encoder.
 
 use crate::common::trail::Random;
 use crate::common::{decode, shown};
@@ -99,7 +100,8 @@ fn encoded(parts: &[Vec<Event<'static>>]) -> Vec<u8> {
     out
 }
 
-/// Compares what each segment tells of the calls that are open at its begin with what the events before it leave open.
+/// Compares what each segment tells of the calls that are open at its begin with what the events
+/// before it leave open.
 fn assert_told(trace: &[u8], most: usize) {
     let segments = Segments::open(Cursor::new(trace));
     let segments = segments.expect("read").expect("whole");
@@ -200,7 +202,8 @@ fn a_deep_thread_takes_no_more_than_what_changes() {
     assert!(trace.len() < 6 * events, "{} of {events}", trace.len());
 }
 
-/// Of calls deeper than 65,536, lists lack the innermost ones, and their ends are records; the events are the same.
+/// Of calls deeper than 65,536, lists lack the innermost ones, and their ends are records; the
+/// events are the same.
 #[test]
 fn recursion_beyond_what_is_kept_comes_back() {
     let (mut program, mut random) = (Program::new(), Random(7));

@@ -39,7 +39,8 @@ impl Sample {
             .count() as u64
     }
 
-    /// Events that are gone when what `is_bad` says is damaged: those of segments of events, but for definitions with a sound copy.
+    /// Events that are gone when what `is_bad` says is damaged: those of segments of events, but
+    /// for definitions with a sound copy.
     fn lost(&self, is_bad: impl Fn(&Segment) -> bool) -> u64 {
         let mut lost = 0;
         for (n, segment) in self.segments.iter().enumerate() {
@@ -54,8 +55,8 @@ impl Sample {
     }
 }
 
-/// Recovers, and tests what is promised of whatever there is: nothing is made up, losses are in the new trace, that is sound, and is
-/// recovered to itself.
+/// Recovers, and tests what is promised of whatever there is: nothing is made up, losses are in the
+/// new trace, that is sound, and is recovered to itself.
 fn recovered(bytes: &[u8], events: &[Event<'static>]) -> Recovered {
     Prover::new(events).recovered(bytes)
 }

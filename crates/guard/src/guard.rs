@@ -1,7 +1,8 @@
-//! No panic crosses into the JVM: one switches the agent off, says so once, and the program runs on.
+//! No panic crosses into the JVM: one switches the agent off, says so once, and the program runs
+//! on.
 //!
-//! Whoever comes from the JVM into the agent comes through here, and is counted while inside, so that the agent can leave when nobody
-//! is. There are many counters ([`Spread`]).
+//! Whoever comes from the JVM into the agent comes through here, and is counted while inside, so
+//! that the agent can leave when nobody is. There are many counters ([`Spread`]).
 
 use crate::log;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +13,8 @@ static OFF: AtomicBool = AtomicBool::new(false);
 /// An internal error was told.
 static SAID: AtomicBool = AtomicBool::new(false);
 
-/// As many of one thing, far apart, so that threads rarely meet at one; which it is says the thread's stack.
+/// As many of one thing, far apart, so that threads rarely meet at one; which it is says the
+/// thread's stack.
 pub struct Spread<T>([Apart<T>; SPREAD]);
 
 #[repr(align(128))]
@@ -25,7 +27,8 @@ impl<T> Spread<T> {
     #[inline]
     pub fn own(&self) -> &T {
         let here = 0_u8;
-        // Stacks are some megabytes each: what is above that tells threads apart. Spread by Fibonacci's hash.
+        // Stacks are some megabytes each: what is above that tells threads apart. Spread by
+        // Fibonacci's hash.
         let stack = (&raw const here).addr() as u64 >> 20;
         let at = stack.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - SPREAD.ilog2());
         &self.0[at as usize].0
@@ -53,7 +56,8 @@ impl Inside {
     #[inline]
     fn enter() -> Self {
         let counter = INSIDE.own();
-        // Before the look for the agent, in the one order of all such accesses: see `wait_until_empty`.
+        // Before the look for the agent, in the one order of all such accesses: see
+        // `wait_until_empty`.
         counter.fetch_add(1, Ordering::SeqCst);
         Self(counter)
     }
@@ -66,8 +70,8 @@ impl Drop for Inside {
     }
 }
 
-/// Waits until everybody is out who came in before the call: they may have found an agent that is hidden by now. `false` if that
-/// takes longer.
+/// Waits until everybody is out who came in before the call: they may have found an agent that is
+/// hidden by now. `false` if that takes longer.
 pub fn wait_until_empty(at_most: Duration) -> bool {
     let until = Instant::now() + at_most;
     INSIDE.iter().all(|counter| {
@@ -113,7 +117,8 @@ pub fn run<T: Default>(place: &str, f: impl FnOnce() -> T) -> T {
     run_thread(place, f)
 }
 
-/// As [`run`], for a thread of the agent's own, which is not counted: the agent waits for its end by other means.
+/// As [`run`], for a thread of the agent's own, which is not counted: the agent waits for its end
+/// by other means.
 pub fn run_thread<T: Default>(place: &str, f: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
         switch_off();

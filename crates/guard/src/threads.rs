@@ -23,9 +23,11 @@ pub fn os_thread_id() -> u64 {
     unsafe { libc::gettid() as u64 }
 }
 
-/// The running thread, and those that it starts from now on, come behind others where processors are short.
+/// The running thread, and those that it starts from now on, come behind others where processors
+/// are short.
 pub fn lower_priority() {
     const NICE: libc::c_int = 10;
-    // SAFETY: the call takes numbers. Linux takes a thread's id for a process's, and lowers that thread alone.
+    // SAFETY: the call takes numbers. Linux takes a thread's id for a process's, and lowers that
+    // thread alone.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, os_thread_id() as libc::id_t, NICE) };
 }

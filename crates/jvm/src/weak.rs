@@ -1,12 +1,14 @@
 //! Objects that are known by weak references of ours.
 //!
-//! Where nothing asks for the number of an object that is there, and all that is wanted is to hear of its end, a weak reference does what
-//! a tag does, at a third of the price: the JVM has no table to look it up in. It clears references and drops tags at the same moment, for the same reason.
-//! But it does not say so. So a thread of ours looks at all of them after each collection ([`crate::hooks`], `sweep`), and gives those up that
-//! are cleared.
+//! Where nothing asks for the number of an object that is there, and all that is wanted is to hear
+//! of its end, a weak reference does what a tag does, at a third of the price: the JVM has no table
+//! to look it up in. It clears references and drops tags at the same moment, for the same reason.
+//! But it does not say so. So a thread of ours looks at all of them after each collection
+//! ([`crate::hooks`], `sweep`), and gives those up that are cleared.
 //!
-//! New references go into blocks of whoever makes objects on the same stack: there are many shards, so that threads rarely meet at one. A sweep takes the
-//! blocks away from there, and keeps what is alive in as few as it fits into.
+//! New references go into blocks of whoever makes objects on the same stack: there are many shards,
+//! so that threads rarely meet at one. A sweep takes the blocks away from there, and keeps what is
+//! alive in as few as it fits into.
 
 use crate::jni::refs::RawWeak;
 use crate::jni::{Env, ObjectRef, Vm};

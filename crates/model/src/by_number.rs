@@ -3,7 +3,8 @@
 /// Numbers of a page.
 const PAGE: usize = 256;
 
-/// Entries by number. They come in pages, so that numbers that nobody has any more take no room: a program may load classes and let them go for as long as it runs.
+/// Entries by number. They come in pages, so that numbers that nobody has any more take no room: a
+/// program may load classes and let them go for as long as it runs.
 #[derive(Clone, Debug)]
 pub struct ByNumber<T>(Vec<Option<Box<[T; PAGE]>>>);
 

@@ -2,9 +2,11 @@
 
 use std::ops::{Deref, DerefMut};
 
-/// Calls of a thread that are open, the innermost one last: a slice that calls are pushed to and popped from.
+/// Calls of a thread that are open, the innermost one last: a slice that calls are pushed to and
+/// popped from.
 ///
-/// Beyond the slice there is room, where a loop may write calls that begin: see [`Self::with_room`].
+/// Beyond the slice there is room, where a loop may write calls that begin: see
+/// [`Self::with_room`].
 #[derive(Clone, Debug, Default)]
 pub struct CallStack<T> {
     /// Those that are open, and room for more.
@@ -45,7 +47,8 @@ impl<T: Copy + Default> CallStack<T> {
         self.depth = 0;
     }
 
-    /// The calls with room for so many more, and how many are open. Whoever changes that says so by [`Self::set_depth`].
+    /// The calls with room for so many more, and how many are open. Whoever changes that says so by
+    /// [`Self::set_depth`].
     #[inline]
     pub fn with_room(&mut self, more: usize) -> (&mut [T], usize) {
         let needed = self.depth + more;

@@ -2,13 +2,15 @@
 
 use crate::TraceOption;
 
-/// What recording takes, as the agent has measured it, in picoseconds; 0 if unknown. It stands in traces as two options, in nanoseconds: a log profile's header has
-/// a place for the first one, JinsightLive's for the second.
+/// What recording takes, as the agent has measured it, in picoseconds; 0 if unknown. It stands in
+/// traces as two options, in nanoseconds: a log profile's header has a place for the first one,
+/// JinsightLive's for the second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
     /// A look at the clock.
     pub clock: u64,
-    /// An enter or a leave, with the look at the clock if there is one for each. Between two times of one thread that follow each other lies one of them.
+    /// An enter or a leave, with the look at the clock if there is one for each. Between two times
+    /// of one thread that follow each other lies one of them.
     pub record: u64,
 }
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 type Table = ByNumber<(MethodId, ClassId)>;
 
-/// The ids of methods and their classes, by number. One thread gives them, and any that has a copy may look them up meanwhile.
+/// The ids of methods and their classes, by number. One thread gives them, and any that has a copy
+/// may look them up meanwhile.
 #[derive(Clone, Debug, Default)]
 pub struct MethodIds(Arc<RwLock<Table>>);
 

@@ -24,7 +24,8 @@ pub enum Note<'a> {
     Lost(Lost<'a>),
     /// A class or method that the filters include and that is not traced (`uncovered`).
     Uncovered(Uncovered<'a>),
-    /// Something that the agent was to write, and that the trace's format has no place for (`left-out`).
+    /// Something that the agent was to write, and that the trace's format has no place for
+    /// (`left-out`).
     LeftOut(LeftOut<'a>),
     /// A burst has begun by itself (`burst`).
     Burst(BurstNote<'a>),
@@ -32,11 +33,13 @@ pub enum Note<'a> {
     ShortCalls(ShortCallsNote),
     /// Calls of a method are sums from now on, because there are so many of them (`demoted`).
     Demoted(Demoted),
-    /// The aggregated calls of a thread that come next are within a call further out than its innermost one (`sums-above`).
+    /// The aggregated calls of a thread that come next are within a call further out than its
+    /// innermost one (`sums-above`).
     SumsAbove(SumsAbove),
     /// Calls have times that may be early, and by how much (`clock`).
     Clock(ClockNote),
-    /// The process ended before its trace did; so many of the events before this had not been written by then (`recovered`).
+    /// The process ended before its trace did; so many of the events before this had not been
+    /// written by then (`recovered`).
     Recovered(u64),
     /// What the agent counted itself; the last note of a trace that ended well (`totals`).
     Totals(Totals),
@@ -93,7 +96,8 @@ pub struct BurstNote<'a> {
 pub struct ShortCallsNote {
     /// Those that took less; 0 if length does not matter.
     pub min: Duration,
-    /// Those of methods that are called more often than so many times a second; 0 if that does not matter.
+    /// Those of methods that are called more often than so many times a second; 0 if that does not
+    /// matter.
     pub rate: u64,
 }
 
@@ -117,8 +121,9 @@ pub struct SumsAbove {
     pub calls: u64,
 }
 
-/// See [`Note::Clock`]. A call whose time differs from that of the event of its thread before it has exactly its time; the others have that of the
-/// last such event, which was less than a tick ago.
+/// See [`Note::Clock`]. A call whose time differs from that of the event of its thread before it
+/// has exactly its time; the others have that of the last such event, which was less than a tick
+/// ago.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClockNote {
     /// How often the clock is to tick.
@@ -165,8 +170,9 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// How many events of the program these are, as a burst counts them: calls' begins and ends, objects and their ends, what happens at
-    /// monitors, parks, throws, catches, samples, class initialisations.
+    /// How many events of the program these are, as a burst counts them: calls' begins and ends,
+    /// objects and their ends, what happens at monitors, parks, throws, catches, samples, class
+    /// initialisations.
     pub fn events(&self) -> u64 {
         let counts = [
             self.enters,

@@ -10,8 +10,8 @@
 //! limit   = time | number                     for that time, or for so many events; 10s without it
 //! ```
 //!
-//! `method` is a pattern as in `include`, `class` one without a method part: such an exception's class or one of its superclasses
-//! fits it. The key may be repeated.
+//! `method` is a pattern as in `include`, `class` one without a method part: such an exception's
+//! class or one of its superclasses fits it. The key may be repeated.
 
 use crate::error::quoted;
 use crate::filter::{Rule, push_rules};

@@ -16,8 +16,8 @@ pub struct TraceChange {
     pub format: Option<OutputFormat>,
     /// Name of its file.
     pub file: Option<String>,
-    /// Value of `events`. With another format and without this, what was asked for is recorded as far as the format has
-    /// a place for it.
+    /// Value of `events`. With another format and without this, what was asked for is recorded as
+    /// far as the format has a place for it.
     pub events: Option<String>,
     /// Values of `include` (true) and `exclude`, in place of all filters.
     pub patterns: Vec<(bool, String)>,

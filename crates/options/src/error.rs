@@ -22,8 +22,8 @@ impl OptionError {
         self.continue_wanted
     }
 
-    /// The option that is wrong, where the fault is one option's. With [`Self::problem`] for callers
-    /// whose user never saw the text that the bytes count in.
+    /// The option that is wrong, where the fault is one option's. With [`Self::problem`] for
+    /// callers whose user never saw the text that the bytes count in.
     pub fn key(&self) -> Option<&str> {
         match &self.place {
             Place::Option { key, .. } => Some(key),
@@ -108,7 +108,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// Text of the user as it may stand in a one-line message: control characters escaped, cut when long.
+/// Text of the user as it may stand in a one-line message: control characters escaped, cut when
+/// long.
 pub(crate) fn shown(text: &str) -> String {
     const LIMIT: usize = 60;
     let mut out: String = text

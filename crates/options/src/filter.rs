@@ -3,8 +3,8 @@
 //! A list of rules; the first that fits a class and method decides. A value of `include` or
 //! `exclude` without a method part speaks of a class and the classes nested in it: `com.acme.Foo`
 //! becomes the two rules `com.acme.Foo` and `com.acme.Foo$*`, because who traces a class wants its
-//! lambdas and anonymous classes too. `exclude=com.acme.Foo$*,include=com.acme.Foo` leaves them out.
-//! With a method part only the class itself is meant.
+//! lambdas and anonymous classes too. `exclude=com.acme.Foo$*,include=com.acme.Foo` leaves them
+//! out. With a method part only the class itself is meant.
 
 use crate::pattern::{Pattern, split_class_method};
 
@@ -45,7 +45,8 @@ impl Filter {
         &self.rules
     }
 
-    /// What holds for a class. `class` is its name with dots; `jdk` says whether it is the JDK's own.
+    /// What holds for a class. `class` is its name with dots; `jdk` says whether it is the JDK's
+    /// own.
     pub fn class(&self, class: &str, jdk: bool) -> ClassVerdict {
         // Whether some method is in, or out, by a rule for single methods.
         let (mut some_in, mut some_out) = (false, false);
@@ -78,7 +79,8 @@ impl Filter {
         self.jdk_too || !jdk
     }
 
-    /// The rules of `include` (true) and `exclude` values, in the order given, as the options have them.
+    /// The rules of `include` (true) and `exclude` values, in the order given, as the options have
+    /// them.
     ///
     /// # Errors
     /// Which value is wrong, and a sentence that says why.

@@ -18,7 +18,8 @@ impl OutputFormat {
         }
     }
 
-    /// What is recorded when nothing else is asked for: what the format has a place for, and costs little.
+    /// What is recorded when nothing else is asked for: what the format has a place for, and costs
+    /// little.
     pub fn default_events(self) -> Events {
         self.place(Events::default()).0
     }
@@ -59,12 +60,14 @@ impl OutputFormat {
         }
     }
 
-    /// Whether a burst begins with the calls that are under way, so that stacks are kept up while collection pauses.
+    /// Whether a burst begins with the calls that are under way, so that stacks are kept up while
+    /// collection pauses.
     pub const fn keeps_stacks(self) -> bool {
         matches!(self, Self::Jinsight)
     }
 
-    /// Whether samples are told from their outermost frame on, so that a stack that is too deep loses its innermost frames.
+    /// Whether samples are told from their outermost frame on, so that a stack that is too deep
+    /// loses its innermost frames.
     pub const fn keeps_roots(self) -> bool {
         matches!(self, Self::TraceLog | Self::ProfilerJ)
     }
@@ -74,8 +77,8 @@ impl OutputFormat {
         !matches!(self, Self::Jinsight | Self::Mlpd | Self::TraceLog)
     }
 
-    /// Parts what is asked for into that which is recorded, and that which the format has no place for. What has to
-    /// come with something recorded is added.
+    /// Parts what is asked for into that which is recorded, and that which the format has no place
+    /// for. What has to come with something recorded is added.
     pub(crate) fn place(self, asked: Events) -> (Events, Events) {
         let mut placed = asked.without(asked.without(self.places()));
         if placed.is_empty() {
@@ -85,7 +88,8 @@ impl OutputFormat {
         let (with, without) = match self {
             // A class lists its methods, and stands before all that happens in it.
             Self::Jinsight => (Events::DETAILS, Events::NONE),
-            // It has one place for calls and samples; its tables of live objects stand behind collections.
+            // It has one place for calls and samples; its tables of live objects stand behind
+            // collections.
             Self::TraceLog => (
                 if has(Events::FREE) {
                     Events::GC

@@ -1,8 +1,8 @@
 //! The agent's options: keys, values, filters.
 //!
 //! Pure parsing: text in, [`Options`] or one [`OptionError`] out. Files that the options name are
-//! read through a function that the caller hands in, usually [`read_file`]. The agent and the command line both use this
-//! crate, so both take the same options and answer the same errors.
+//! read through a function that the caller hands in, usually [`read_file`]. The agent and the
+//! command line both use this crate, so both take the same options and answer the same errors.
 //!
 //! # Grammar
 //!

@@ -27,45 +27,51 @@ pub struct Options {
     pub file: FilePattern,
     /// Which methods are traced.
     pub filter: Filter,
-    /// What becomes of calls of short methods without calls, loops and monitors. [`Trivial::Skip`] does not come with [`Engine::Jvmti`].
+    /// What becomes of calls of short methods without calls, loops and monitors. [`Trivial::Skip`]
+    /// does not come with [`Engine::Jvmti`].
     pub trivial: Trivial,
     /// How calls are seen.
     pub engine: Engine,
-    /// How calls get their time. [`Clock::Tick`] comes neither with [`Engine::Jvmti`] nor with [`Events::CPU`].
+    /// How calls get their time. [`Clock::Tick`] comes neither with [`Engine::Jvmti`] nor with
+    /// [`Events::CPU`].
     pub clock: Clock,
     /// How often the clock ticks, if it is [`Clock::Tick`]: 10 µs to 10 ms.
     pub tick: Duration,
     /// What happens when all buffers are full.
     pub overflow: Overflow,
-    /// When the newest events are written, with [`Overflow::Ring`], which comes only with [`Server::Standalone`], without bursts, [`Self::max_size`],
-    /// sums, and events that name objects or count lines.
+    /// When the newest events are written, with [`Overflow::Ring`], which comes only with
+    /// [`Server::Standalone`], without bursts, [`Self::max_size`], sums, and events that name
+    /// objects or count lines.
     pub save: SaveMoments,
     /// Size of all buffers together, in bytes.
     pub buffer_bytes: u64,
     /// Whether these are in a file beside the trace, if [`Self::has_spool`].
     pub spool: bool,
-    /// Threads that help the writer, from 0 to 8, with [`OutputFormat::Trail`]; none where it follows from the number of processors.
+    /// Threads that help the writer, from 0 to 8, with [`OutputFormat::Trail`]; none where it
+    /// follows from the number of processors.
     pub writers: Option<usize>,
     /// How these, and the one that they help, share processors with the program.
     pub priority: Priority,
-    /// With [`AtMaxSize::Rotate`], most bytes of a file, 1 MB or more; with [`AtMaxSize::Ring`], of all files together, 8 MB or more. None where
-    /// calls are added up, nor on the standard output.
+    /// With [`AtMaxSize::Rotate`], most bytes of a file, 1 MB or more; with [`AtMaxSize::Ring`], of
+    /// all files together, 8 MB or more. None where calls are added up, nor on the standard output.
     pub max_size: Option<u64>,
     /// What becomes of a trace that has grown to that.
     pub at_max_size: AtMaxSize,
-    /// Calls that take less are added up: 1 ns to 1 h. Of no use where all calls are; none where the format has no place for sums.
+    /// Calls that take less are added up: 1 ns to 1 h. Of no use where all calls are; none where
+    /// the format has no place for sums.
     pub min: Option<Duration>,
-    /// Calls of methods that are called more often than so many times a second are added up, likewise: 10 to 10¹².
+    /// Calls of methods that are called more often than so many times a second are added up,
+    /// likewise: 10 to 10¹².
     pub max_rate: Option<u64>,
     /// What is recorded: all that was asked for and that the format has a place for.
     pub events: Events,
     /// What was asked for by name, and is not recorded because the format has no place for it.
     pub no_place: Events,
-    /// Most frames of a stack that is taken with an event or a sample: 0 (no stacks) to 1024. Without it, they are those of
-    /// [`Options::event_frames`] and [`Options::sample_frames`].
+    /// Most frames of a stack that is taken with an event or a sample: 0 (no stacks) to 1024.
+    /// Without it, they are those of [`Options::event_frames`] and [`Options::sample_frames`].
     pub stack_depth: Option<u16>,
-    /// How allocations are seen, if [`Events::ALLOC`] is recorded. [`AllocMode::Sites`] comes neither with [`Engine::Jvmti`] nor
-    /// with events that name objects, but for [`Events::FREE`].
+    /// How allocations are seen, if [`Events::ALLOC`] is recorded. [`AllocMode::Sites`] comes
+    /// neither with [`Engine::Jvmti`] nor with events that name objects, but for [`Events::FREE`].
     pub alloc: AllocMode,
     /// Whether an allocation tells the method and the line that made the object.
     pub alloc_sites: bool,
@@ -75,23 +81,29 @@ pub struct Options {
     pub heap: HeapMoments,
     /// Each call is written. Otherwise calls are added up by thread and call path.
     pub exec_details: bool,
-    /// What the names of heap snapshots begin with (TPTP message 1038). Only an options file changes it.
+    /// What the names of heap snapshots begin with (TPTP message 1038). Only an options file
+    /// changes it.
     pub heap_name: String,
     /// Data version of a log profile ([`OutputFormat::Mlpd`]).
     pub mlpd: MlpdVersion,
-    /// Each sample is a line of its own; otherwise neighbours of one stack share one ([`OutputFormat::TraceLog`]).
+    /// Each sample is a line of its own; otherwise neighbours of one stack share one
+    /// ([`OutputFormat::TraceLog`]).
     pub every_sample: bool,
-    /// Lines of the JVM's own threads are written as the Visual Studio tools read them ([`OutputFormat::TraceLog`]).
+    /// Lines of the JVM's own threads are written as the Visual Studio tools read them
+    /// ([`OutputFormat::TraceLog`]).
     pub visual_studio: bool,
-    /// The least time between two lines of CPU time, 1 ms to 1 h, in whole milliseconds ([`OutputFormat::TraceLog`]).
+    /// The least time between two lines of CPU time, 1 ms to 1 h, in whole milliseconds
+    /// ([`OutputFormat::TraceLog`]).
     pub cpu_interval: Duration,
     /// Who begins and ends the trace.
     pub server: Server,
-    /// The socket of the command channel. Never [`Control::Path`] with [`Server::Standalone`], which has none.
+    /// The socket of the command channel. Never [`Control::Path`] with [`Server::Standalone`],
+    /// which has none.
     pub control: Control,
     /// How long the program waits for a client ([`Server::Controlled`]).
     pub wait: Duration,
-    /// How long the agent stays while no client is connected; then it leaves. `None` means for ever. Only where clients may come.
+    /// How long the agent stays while no client is connected; then it leaves. `None` means for
+    /// ever. Only where clients may come.
     pub linger: Option<Duration>,
     /// As which version it answers clients.
     pub compat: Compat,
@@ -218,7 +230,8 @@ impl Options {
         self.clock == Clock::Tick
     }
 
-    /// Whether what is not written yet is kept where it outlives the process, if the trace goes into a file.
+    /// Whether what is not written yet is kept where it outlives the process, if the trace goes
+    /// into a file.
     pub fn has_spool(&self) -> bool {
         self.spool && self.exec_details && self.format == OutputFormat::Trail
     }
@@ -242,7 +255,8 @@ impl Options {
         }
     }
 
-    /// Whether only bursts are recorded. With [`Overflow::Ring`], all is, and what would begin bursts has it saved.
+    /// Whether only bursts are recorded. With [`Overflow::Ring`], all is, and what would begin
+    /// bursts has it saved.
     pub fn has_bursts(&self) -> bool {
         !self.bursts.is_empty() && self.overflow != Overflow::Ring
     }
@@ -559,7 +573,8 @@ fn can_be_a_ring(options: &Options) -> Result<(), String> {
     if options.overflow != Overflow::Ring {
         return Ok(());
     }
-    // Lines are told of by counters, from the begin on, and what is in the heap was told of at any time.
+    // Lines are told of by counters, from the begin on, and what is in the heap was told of at any
+    // time.
     let events: Vec<String> = [Events::HEAP, Events::LINES]
         .iter()
         .filter(|event| options.events.contains(**event))

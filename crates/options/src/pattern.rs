@@ -121,8 +121,8 @@ impl fmt::Display for Pattern {
 /// Splits an `include` or `exclude` value into class pattern and, if it has one, method pattern.
 ///
 /// `#` always parts class and method. Without it, what follows the last dot is a method when its
-/// first letter is lower case and the first letter before it, back to the dot before, is upper case,
-/// as Java's naming rules have it. `*` may stand for either of the two, but not for both.
+/// first letter is lower case and the first letter before it, back to the dot before, is upper
+/// case, as Java's naming rules have it. `*` may stand for either of the two, but not for both.
 ///
 /// | Value | Class | Method |
 /// |---|---|---|

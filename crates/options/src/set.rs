@@ -96,7 +96,8 @@ set! {
         FREE = 5, "free";
         /// Contended monitors, and waits on monitors.
         MONITORS = 6, "monitors";
-        /// Parks of `java.util.concurrent.locks.LockSupport`. Not with [`Engine::Jvmti`](crate::Engine::Jvmti).
+        /// Parks of `java.util.concurrent.locks.LockSupport`. Not with
+        /// [`Engine::Jvmti`](crate::Engine::Jvmti).
         PARKS = 7, "parks";
         /// Exceptions thrown and caught.
         EXCEPTIONS = 8, "exceptions";
@@ -112,7 +113,8 @@ set! {
         LINES = 13, "lines";
         /// Virtual threads that take a carrier thread and leave it.
         MOUNTS = 14, "mounts";
-        /// Classes in full: fields, methods, flags, superclasses, interfaces, loader, size, unloading, redefinition.
+        /// Classes in full: fields, methods, flags, superclasses, interfaces, loader, size,
+        /// unloading, redefinition.
         DETAILS = 15, "details";
         /// Initialisations of classes that have code for it.
         CLINIT = 16, "clinit";
@@ -138,7 +140,8 @@ impl Events {
         naming.any(|kind| self.contains(*kind))
     }
 
-    /// Reads `a+b` (these), `+a+b` (these and the default ones), `all`. Who wants frees gets allocations.
+    /// Reads `a+b` (these), `+a+b` (these and the default ones), `all`. Who wants frees gets
+    /// allocations.
     ///
     /// # Errors
     /// A sentence that says which words there are.
@@ -223,14 +226,16 @@ impl SaveMoments {
     }
 }
 
-/// Not [`Self::OUT_OF_MEMORY`]: HotSpot has a line on the program's standard output for each such moment, where an agent wants to know of it.
+/// Not [`Self::OUT_OF_MEMORY`]: HotSpot has a line on the program's standard output for each such
+/// moment, where an agent wants to know of it.
 impl Default for SaveMoments {
     fn default() -> Self {
         Self::EXIT.union(Self::REQUEST)
     }
 }
 
-/// Where in `known` the words of `text` are; each at most once. `what` names a word in the singular.
+/// Where in `known` the words of `text` are; each at most once. `what` names a word in the
+/// singular.
 fn places(text: &str, known: &[&str], what: &str) -> Result<Vec<usize>, String> {
     let mut places = Vec::new();
     for word in text.split('+') {

@@ -18,15 +18,16 @@
 //! | `HeapProf` | alloc, free, gc | `allocsites=true\|false` |
 //! | `ThreadProf` | monitors | |
 //!
-//! **Filter file**: one rule a line, class pattern, method pattern, `INCLUDE` or `EXCLUDE`, apart by
-//! blanks; quotation marks around a pattern are dropped; empty lines are skipped. A pattern is
-//! exact, or has one `*` at its begin or its end, or is `*` alone. The first rule that fits decides;
-//! none fits: traced.
+//! **Filter file**: one rule a line, class pattern, method pattern, `INCLUDE` or `EXCLUDE`, apart
+//! by blanks; quotation marks around a pattern are dropped; empty lines are skipped. A pattern is
+//! exact, or has one `*` at its begin or its end, or is `*` alone. The first rule that fits
+//! decides; none fits: traced.
 //!
-//! **Options file**: `KEY = value` a line; a line that begins with `*` is a comment. Some keys change
-//! what is recorded: `CPU_TIME` adds cpu, `MONITOR_MODE=none` takes the monitors from `ThreadProf`, and
-//! `TRACK_GC_EVENT_TYPES=none` the frees from `HeapProf`. In our own spelling there are no profilers,
-//! so these keys only add to `events` (`frees` and `deletes` only where objects are recorded).
+//! **Options file**: `KEY = value` a line; a line that begins with `*` is a comment. Some keys
+//! change what is recorded: `CPU_TIME` adds cpu, `MONITOR_MODE=none` takes the monitors from
+//! `ThreadProf`, and `TRACK_GC_EVENT_TYPES=none` the frees from `HeapProf`. In our own spelling
+//! there are no profilers, so these keys only add to `events` (`frees` and `deletes` only where
+//! objects are recorded).
 
 use crate::error::{OptionError, allowed, did_you_mean, quoted, shown};
 use crate::file::FilePattern;

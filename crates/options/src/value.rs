@@ -27,7 +27,8 @@ macro_rules! words {
             /// The case with this word.
             ///
             /// # Errors
-            /// A sentence that says which words there are, or that a later version will know this one.
+            /// A sentence that says which words there are, or that a later version will know this
+            /// one.
             pub fn parse(word: &str) -> Result<Self, String> {
                 const LATER: &[&str] = $later;
                 match word {
@@ -97,13 +98,15 @@ words! {
         /// The JVM tells of every object.
         #[default]
         Jvm = "jvm",
-        /// By hooks in rewritten classes, where their code creates objects: cheap. With [`Events::FREE`](crate::Events::FREE), objects have identity.
+        /// By hooks in rewritten classes, where their code creates objects: cheap. With
+        /// [`Events::FREE`](crate::Events::FREE), objects have identity.
         Sites = "sites",
     } later &[]
 }
 
 words! {
-    /// What becomes of methods that are over as soon as they have begun: short ones without calls, loops and monitors.
+    /// What becomes of methods that are over as soon as they have begun: short ones without calls,
+    /// loops and monitors.
     Trivial {
         /// Their calls are recorded as all others are.
         #[default]
@@ -119,7 +122,8 @@ words! {
         /// A time stamp for each event.
         #[default]
         Exact = "exact",
-        /// A time stamp for each call where the clock has ticked since the thread's last event, and else the same again: at most a tick old.
+        /// A time stamp for each call where the clock has ticked since the thread's last event, and
+        /// else the same again: at most a tick old.
         Tick = "tick",
     } later &[]
 }
@@ -132,7 +136,8 @@ words! {
         Block = "block",
         /// Events are dropped and counted.
         Drop = "drop",
-        /// The newest events stay in the buffers, and are written at [`Options::save`](crate::Options::save).
+        /// The newest events stay in the buffers, and are written at
+        /// [`Options::save`](crate::Options::save).
         Ring = "ring",
     } later &[]
 }
@@ -221,7 +226,8 @@ pub(crate) fn parse_boolean(word: &str) -> Result<bool, String> {
 
 /// Largest `stackdepth`, in frames.
 pub(crate) const DEEPEST_STACK: u16 = 1024;
-/// `stackdepth` where it is not given, but for formats that add samples up from their outermost frames.
+/// `stackdepth` where it is not given, but for formats that add samples up from their outermost
+/// frames.
 pub(crate) const USUAL_STACK: u16 = 16;
 
 pub(crate) fn parse_stack_depth(text: &str) -> Result<u16, String> {
@@ -322,7 +328,8 @@ pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {
         })
 }
 
-/// Reads a time such as `250us`, `10ms`, `2s`, `1m`, `1h`: a whole number of `ns`, `us`, `ms`, `s`, `m` or `h`.
+/// Reads a time such as `250us`, `10ms`, `2s`, `1m`, `1h`: a whole number of `ns`, `us`, `ms`, `s`,
+/// `m` or `h`.
 ///
 /// # Errors
 /// A sentence that says what is wrong: no such number or unit, or more than 64 bits of ns.
@@ -366,8 +373,8 @@ pub(crate) fn interval_text(time: Duration) -> String {
     time_text(time, INTERVAL_UNITS)
 }
 
-/// A time with the largest unit that divides it: `1500us`. [`parse_duration`] reads it back, if it has
-/// no more than 64 bits of ns (584 years); a longer one is cut to that.
+/// A time with the largest unit that divides it: `1500us`. [`parse_duration`] reads it back, if it
+/// has no more than 64 bits of ns (584 years); a longer one is cut to that.
 pub fn duration_text(time: Duration) -> String {
     time_text(time, UNITS)
 }

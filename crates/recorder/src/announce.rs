@@ -1,4 +1,5 @@
-//! What the rest of the agent tells the writer besides records: buffers, and all else that [`Announcement`] has.
+//! What the rest of the agent tells the writer besides records: buffers, and all else that
+//! [`Announcement`] has.
 
 pub use crate::buffer::BufferHandle;
 use jtrail_records::Announcement;

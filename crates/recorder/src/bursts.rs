@@ -1,8 +1,10 @@
-//! Bursts that begin by themselves (`burst=`): what begins them, and the gate that is open while one lasts.
+//! Bursts that begin by themselves (`burst=`): what begins them, and the gate that is open while
+//! one lasts.
 //!
-//! Outside of bursts, the probes of calls stop at the gate, a word of memory that they look at (`JtrailHook.java`). Methods whose calls may
-//! begin a burst have probes of their own, which come here. What begins a burst opens the gate at once, and leaves a record; the writer
-//! resumes where it meets that, counts, and lets the burst end.
+//! Outside of bursts, the probes of calls stop at the gate, a word of memory that they look at
+//! (`JtrailHook.java`). Methods whose calls may begin a burst have probes of their own, which come
+//! here. What begins a burst opens the gate at once, and leaves a record; the writer resumes where
+//! it meets that, counts, and lets the burst end.
 
 use crate::buffer::record::METHOD_LIMIT;
 use crate::clock::{Clock, System};
@@ -182,7 +184,8 @@ impl Bursts {
         method.map_or(0, |bits| bits.load(Ordering::Relaxed))
     }
 
-    /// A method with these triggers is called on a thread. `begin` is called for those whose burst begins here.
+    /// A method with these triggers is called on a thread. `begin` is called for those whose burst
+    /// begins here.
     pub fn called(&self, bits: u32, thread: u32, method: u32, mut begin: impl FnMut(usize)) {
         let mut is_timed = false;
         for (number, seen) in self.of_bits(bits) {
@@ -230,7 +233,8 @@ impl Bursts {
         self.open_calls.forget(thread);
     }
 
-    /// The calls under way that have become too slow by now; and when the next one will be, in nanoseconds from now.
+    /// The calls under way that have become too slow by now; and when the next one will be, in
+    /// nanoseconds from now.
     pub fn watch(&self, mut begin: impl FnMut(usize)) -> Option<u64> {
         let now = System::now();
         let mut next: Option<u64> = None;
@@ -275,7 +279,8 @@ impl Bursts {
         self.armed.load(Ordering::Acquire) && !seen.lasts.load(Ordering::Relaxed)
     }
 
-    /// A trigger's burst begins now: the gate is open behind this. `false` if there is no trace for it, or it lasts already.
+    /// A trigger's burst begins now: the gate is open behind this. `false` if there is no trace for
+    /// it, or it lasts already.
     #[must_use]
     pub fn begin(&self, number: usize) -> bool {
         let Some(seen) = self.triggers.get(number) else {
@@ -404,7 +409,8 @@ struct OpenCall {
     told: u32,
 }
 
-/// The calls under way, by thread. Virtual threads change their carriers, so it can't be kept with these.
+/// The calls under way, by thread. Virtual threads change their carriers, so it can't be kept with
+/// these.
 #[derive(Default)]
 struct OpenCalls([Mutex<FxHashMap<u32, Vec<OpenCall>>>; 16]);
 

@@ -1,7 +1,8 @@
 //! Chunks: blocks of records, each written by one thread and read by the writer thread.
 //!
-//! A chunk starts with a header of 64 bytes and is otherwise words of [`jtrail_records::record`]. While a thread
-//! fills it, the header belongs to that thread; handing it over through a channel passes it on.
+//! A chunk starts with a header of 64 bytes and is otherwise words of [`jtrail_records::record`].
+//! While a thread fills it, the header belongs to that thread; handing it over through a channel
+//! passes it on.
 
 use jtrail_records::spool::layout;
 use std::mem::offset_of;
@@ -29,7 +30,8 @@ pub struct Header {
     pub is_reserve: bool,
     /// Number of the buffer that it was filled for last.
     pub buffer: u64,
-    /// Number of its use, over all buffers; 0 while it is empty, and written last. For whoever finds it in a spool.
+    /// Number of its use, over all buffers; 0 while it is empty, and written last. For whoever
+    /// finds it in a spool.
     pub sequence: AtomicU64,
 }
 
@@ -55,8 +57,8 @@ static SEQUENCE: AtomicU64 = AtomicU64::new(1);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunk(NonNull<Header>);
 
-// SAFETY: an address. Whoever touches the memory behind it has received the chunk, through a channel or from the
-// pool, and says so where it does.
+// SAFETY: an address. Whoever touches the memory behind it has received the chunk, through a
+// channel or from the pool, and says so where it does.
 unsafe impl Send for Chunk {}
 // SAFETY: as above; a reference to an address gives no more than the address.
 unsafe impl Sync for Chunk {}
@@ -65,11 +67,13 @@ impl Chunk {
     /// A chunk on `bytes` bytes of memory at `at`.
     ///
     /// # Safety
-    /// The memory is writable, zeroed, aligned to 64, used by nobody else, and stays as long as the chunk is used.
+    /// The memory is writable, zeroed, aligned to 64, used by nobody else, and stays as long as the
+    /// chunk is used.
     pub unsafe fn new(at: NonNull<u8>, bytes: usize, is_reserve: bool) -> Self {
         let header = at.cast::<Header>();
         let bytes = u32::try_from(bytes).expect("chunks are small");
-        // SAFETY: the memory is writable, aligned and used by nobody else, as the caller says, and longer than a header.
+        // SAFETY: the memory is writable, aligned and used by nobody else, as the caller says, and
+        // longer than a header.
         unsafe {
             header.write(Header {
                 bytes,
@@ -102,8 +106,8 @@ impl Chunk {
     /// # Safety
     /// The caller owns the chunk, or reads fields that its owner does not change.
     pub unsafe fn header<'a>(self) -> &'a Header {
-        // SAFETY: the memory of a chunk stays as long as it is used. The caller owns the chunk, or reads fields that do
-        // not change meanwhile.
+        // SAFETY: the memory of a chunk stays as long as it is used. The caller owns the chunk, or
+        // reads fields that do not change meanwhile.
         unsafe { self.0.as_ref() }
     }
 
@@ -114,8 +118,8 @@ impl Chunk {
     pub unsafe fn begin(self, buffer: u64, start: u64, running: u32) {
         let header = self.as_ptr();
         let sequence = SEQUENCE.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the memory of a chunk stays as long as it is used. The caller owns this one; whoever sees it
-        // meanwhile reads `bytes` and `is_reserve` alone, which stay as they are.
+        // SAFETY: the memory of a chunk stays as long as it is used. The caller owns this one;
+        // whoever sees it meanwhile reads `bytes` and `is_reserve` alone, which stay as they are.
         unsafe {
             (*header).sequence.store(0, Ordering::Release);
             (*header).used = 0;
@@ -137,7 +141,8 @@ impl Chunk {
 
     /// Whether it is a thread's reserve.
     pub fn is_reserve(self) -> bool {
-        // SAFETY: the memory of a chunk stays as long as it is used, and the field is written once, in `new`.
+        // SAFETY: the memory of a chunk stays as long as it is used, and the field is written once,
+        // in `new`.
         unsafe { (*self.as_ptr()).is_reserve }
     }
 
@@ -148,7 +153,8 @@ impl Chunk {
 
     /// Address behind the last word that fits.
     pub fn end(self) -> usize {
-        // SAFETY: the memory of a chunk stays as long as it is used, and the field is written once, in `new`.
+        // SAFETY: the memory of a chunk stays as long as it is used, and the field is written once,
+        // in `new`.
         let bytes = unsafe { (*self.as_ptr()).bytes };
         self.as_ptr() as usize + bytes as usize
     }
@@ -161,12 +167,13 @@ impl Chunk {
     /// The first `count` words.
     ///
     /// # Safety
-    /// They were written, and published to this thread (by the cursor, or by handing the chunk over),
-    /// and the chunk is not used anew while the answer lives.
+    /// They were written, and published to this thread (by the cursor, or by handing the chunk
+    /// over), and the chunk is not used anew while the answer lives.
     pub unsafe fn words<'a>(self, count: usize) -> &'a [u64] {
         debug_assert!(count * 8 <= self.end() - self.first());
-        // SAFETY: the words lie behind the header, inside the chunk, and are aligned to 8. They were published to this
-        // thread, as the caller says, and words before the cursor do not change until the chunk is used anew.
+        // SAFETY: the words lie behind the header, inside the chunk, and are aligned to 8. They
+        // were published to this thread, as the caller says, and words before the cursor do not
+        // change until the chunk is used anew.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(1).cast::<u64>(), count) }
     }
 }

@@ -1,6 +1,7 @@
 //! Time stamps: the processor's counter where it can be trusted, the system's clock elsewhere.
 //!
-//! Records hold *ticks*. The writer turns them into nanoseconds since 1970 with a [`Timeline`] through two readings of both clocks.
+//! Records hold *ticks*. The writer turns them into nanoseconds since 1970 with a [`Timeline`]
+//! through two readings of both clocks.
 
 use jtrail_records::Timeline;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -72,8 +73,8 @@ fn cpu(clock: libc::clockid_t) -> u64 {
     used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64
 }
 
-/// From now on, the running thread is woken when its sleeps are over, and not some 50 µs later, as the system likes to put off what is
-/// due at about the same time.
+/// From now on, the running thread is woken when its sleeps are over, and not some 50 µs later, as
+/// the system likes to put off what is due at about the same time.
 pub fn timer_is_exact() {
     #[cfg(target_os = "linux")]
     // SAFETY: sets a property of the running thread; it takes no address.
@@ -113,7 +114,8 @@ impl Reading {
         Self::least_interrupted(now, System::now, since_1970)
     }
 
-    /// All three clocks are read between two looks at the ticks, so that an interruption at any place makes the try a long one.
+    /// All three clocks are read between two looks at the ticks, so that an interruption at any
+    /// place makes the try a long one.
     fn least_interrupted(
         mut now: impl FnMut() -> u64,
         mut monotonic: impl FnMut() -> u64,
@@ -180,8 +182,8 @@ mod tests {
         assert!((back - 1_000_000_000).abs() < 10, "{back}");
     }
 
-    /// Each clock is one step further at each look, and the thread is interrupted for 1,000 steps in all tries but one, each time at
-    /// another place.
+    /// Each clock is one step further at each look, and the thread is interrupted for 1,000 steps
+    /// in all tries but one, each time at another place.
     #[test]
     fn a_reading_that_was_interrupted_anywhere_is_passed_over() {
         for good in 0..8 {

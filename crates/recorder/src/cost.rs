@@ -1,7 +1,8 @@
 //! What recording takes, measured when the agent comes.
 //!
-//! A hook is a look at the clock and a store; what the JVM takes to call it is little beside that (`scripts/bench --only hook`), and so is what the loop here
-//! takes. With `clock=tick` it is the store alone: compiled code takes some more to find where to.
+//! A hook is a look at the clock and a store; what the JVM takes to call it is little beside that
+//! (`scripts/bench --only hook`), and so is what the loop here takes. With `clock=tick` it is the
+//! store alone: compiled code takes some more to find where to.
 
 use jtrail_model::Cost;
 use std::hint::black_box;

@@ -1,8 +1,10 @@
-//! The recorder: where application threads leave what happened, without a lock, for the writer to read.
+//! The recorder: where application threads leave what happened, without a lock, for the writer to
+//! read.
 //!
-//! A thread has a [`buffer::ThreadBuffer`], which it finds without a call ([`buffer::tls`]). It fills one chunk of the
-//! pool after another with records ([`jtrail_records::record`]) and hands each over when it is full; the writer also
-//! reads what is published of the chunk that is being filled. Nothing here knows the JVM.
+//! A thread has a [`buffer::ThreadBuffer`], which it finds without a call ([`buffer::tls`]). It
+//! fills one chunk of the pool after another with records ([`jtrail_records::record`]) and hands
+//! each over when it is full; the writer also reads what is published of the chunk that is being
+//! filled. Nothing here knows the JVM.
 //!
 //! | Module | Holds |
 //! |---|---|

@@ -1,7 +1,10 @@
-//! A buffer's line of the processor's cache: how far it is filled, and what compiled hooks need (`clock=tick`).
+//! A buffer's line of the processor's cache: how far it is filled, and what compiled hooks need
+//! (`clock=tick`).
 //!
-//! Such a hook is Java code that records for the thread that runs it. It reads all of the line and changes the cursor alone. While the word of the
-//! clock is not the one here, it calls the agent. It finds the line by its thread's id in [`crate::ticks`]; a buffer without a place there has a line of its own.
+//! Such a hook is Java code that records for the thread that runs it. It reads all of the line and
+//! changes the cursor alone. While the word of the clock is not the one here, it calls the agent.
+//! It finds the line by its thread's id in [`crate::ticks`]; a buffer without a place there has a
+//! line of its own.
 
 use crate::published::Published;
 use jtrail_records::record;
@@ -14,7 +17,8 @@ pub struct Line {
     pub(crate) for_hooks: ForHooks,
     /// Whether a buffer has it, where lines are in a table.
     is_taken: AtomicU64,
-    /// For whoever finds it in a spool: the number of the buffer, and its events that are lost and that no record tells of yet.
+    /// For whoever finds it in a spool: the number of the buffer, and its events that are lost and
+    /// that no record tells of yet.
     pub(crate) buffer: AtomicU64,
     pub(crate) unwritten: AtomicU64,
 }
@@ -39,8 +43,8 @@ const _: () = assert!(
         && std::mem::offset_of!(Line, unwritten) == 56
 );
 
-// SAFETY: zeros are a line that nobody has, with no chunk in view, and it needs no drop. With the feature `loom`, whose
-// atomics are no plain words, no test makes one.
+// SAFETY: zeros are a line that nobody has, with no chunk in view, and it needs no drop. With the
+// feature `loom`, whose atomics are no plain words, no test makes one.
 unsafe impl crate::memory::Zeroed for Line {}
 
 impl Line {

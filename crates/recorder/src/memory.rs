@@ -16,7 +16,8 @@ pub struct Mapping {
     skipped: usize,
 }
 
-// SAFETY: a mapping gives out its address alone; whoever dereferences that says which part is its own.
+// SAFETY: a mapping gives out its address alone; whoever dereferences that says which part is its
+// own.
 unsafe impl Send for Mapping {}
 // SAFETY: no method touches the memory, or changes the mapping, through a shared reference.
 unsafe impl Sync for Mapping {}
@@ -38,7 +39,8 @@ impl Mapping {
         })
     }
 
-    /// Maps the first bytes of a file, at an address that is a multiple of `alignment`. What is written there is in the file, too.
+    /// Maps the first bytes of a file, at an address that is a multiple of `alignment`. What is
+    /// written there is in the file, too.
     ///
     /// # Errors
     /// When the system has no such range of addresses, or can't map such files.
@@ -57,13 +59,15 @@ impl Mapping {
         let at = mapping.start().as_ptr().cast();
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let shared = libc::MAP_SHARED | libc::MAP_FIXED;
-        // SAFETY: `at` and the `bytes` behind it are inside of what was just mapped, which nobody uses yet.
+        // SAFETY: `at` and the `bytes` behind it are inside of what was just mapped, which nobody
+        // uses yet.
         unsafe { map(at, bytes, access, shared, file.as_raw_fd(), 0) }?;
         Ok(mapping)
     }
 
-    /// Of the first so many bytes, only what is touched is read: of a new file, the system would else fill megabytes with zeros at the first touch. It is a matter of speed
-    /// alone, and memory that is written from its begin to its end is faster without.
+    /// Of the first so many bytes, only what is touched is read: of a new file, the system would
+    /// else fill megabytes with zeros at the first touch. It is a matter of speed alone, and memory
+    /// that is written from its begin to its end is faster without.
     pub fn read_nothing_ahead(&self, bytes: usize) {
         let bytes = bytes.min(self.bytes - self.skipped);
         // SAFETY: these addresses are mapped, and the advice leaves alone what they hold.
@@ -103,7 +107,8 @@ unsafe fn map(
     file: libc::c_int,
     from: libc::off_t,
 ) -> io::Result<NonNull<u8>> {
-    // SAFETY: `mmap` replaces what is mapped with `MAP_FIXED` only, and then nobody uses that, as the caller says.
+    // SAFETY: `mmap` replaces what is mapped with `MAP_FIXED` only, and then nobody uses that, as
+    // the caller says.
     let start = unsafe { libc::mmap(at, bytes, access, flags, file, from) };
     if start == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
@@ -113,14 +118,14 @@ unsafe fn map(
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: `map` mapped these bytes. Safe users (`Zeros`, `Growing`) keep the mapping as long as they look into
-        // it; who uses the address itself drops the mapping last.
+        // SAFETY: `map` mapped these bytes. Safe users (`Zeros`, `Growing`) keep the mapping as
+        // long as they look into it; who uses the address itself drops the mapping last.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
 
-/// A file that grows at its end, written to without a call of the system for each piece: what is written is in the file, whatever becomes of the process. Behind
-/// that, the file has zeros.
+/// A file that grows at its end, written to without a call of the system for each piece: what is
+/// written is in the file, whatever becomes of the process. Behind that, the file has zeros.
 #[derive(Debug)]
 pub struct Growing {
     file: File,
@@ -148,7 +153,8 @@ impl Growing {
     /// Writes behind what is there.
     ///
     /// # Errors
-    /// When the file system has no room for it, or the file can't be mapped. A part of the bytes may be there.
+    /// When the file system has no room for it, or the file can't be mapped. A part of the bytes
+    /// may be there.
     pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let part = match &self.part {
@@ -163,8 +169,8 @@ impl Growing {
                 }
             };
             let (now, then) = bytes.split_at(bytes.len().min(Self::PART - self.used));
-            // SAFETY: the part has `PART` bytes, of which `used` are written and `now.len()` more are left. `make_room` has
-            // made the file as long, and nobody else has the mapping.
+            // SAFETY: the part has `PART` bytes, of which `used` are written and `now.len()` more
+            // are left. `make_room` has made the file as long, and nobody else has the mapping.
             unsafe {
                 let to = part.start().add(self.used);
                 ptr::copy_nonoverlapping(now.as_ptr(), to.as_ptr(), now.len());
@@ -176,7 +182,8 @@ impl Growing {
     }
 }
 
-/// Has the file system keep room for a part of a file: a mapped place that the disk has no room for would be the program's end.
+/// Has the file system keep room for a part of a file: a mapped place that the disk has no room for
+/// would be the program's end.
 ///
 /// # Errors
 /// When there is none.
@@ -232,8 +239,8 @@ impl<T: Zeroed> Zeros<T> {
     /// Those at a place of other memory.
     ///
     /// # Safety
-    /// From byte `at` of the mapping on there are zeros for `count` values, aligned for their type, which nobody else
-    /// uses.
+    /// From byte `at` of the mapping on there are zeros for `count` values, aligned for their type,
+    /// which nobody else uses.
     pub unsafe fn within(mapping: &Arc<Mapping>, at: usize, count: usize) -> Self {
         Self {
             mapping: Arc::clone(mapping),
@@ -245,8 +252,8 @@ impl<T: Zeroed> Zeros<T> {
 
     /// All of them.
     pub fn all(&self) -> &[T] {
-        // SAFETY: `new` or `within` has `count` values of the type there, which are valid since zeros are, and the mapping
-        // stays as long as `self`.
+        // SAFETY: `new` or `within` has `count` values of the type there, which are valid since
+        // zeros are, and the mapping stays as long as `self`.
         unsafe {
             let first = self.mapping.start().add(self.at);
             NonNull::slice_from_raw_parts(first.cast(), self.count).as_ref()
@@ -255,7 +262,8 @@ impl<T: Zeroed> Zeros<T> {
 }
 
 impl Zeros<u8> {
-    /// The same memory as one value of another type; none if it has another size, or is not aligned for it.
+    /// The same memory as one value of another type; none if it has another size, or is not aligned
+    /// for it.
     pub(crate) fn into_one<T: Zeroed>(self) -> Option<Zeros<T>> {
         let first = self.all().as_ptr();
         let fits = self.count == size_of::<T>() && first.cast::<T>().is_aligned();

@@ -1,33 +1,42 @@
-//! Objects that have a number, and whose constructor has not come to that of `Object` yet (`alloc=sites` with `free`).
+//! Objects that have a number, and whose constructor has not come to that of `Object` yet
+//! (`alloc=sites` with `free`).
 //!
-//! The probe behind `new` can't hand the object over, and the one in `Object`'s constructor does not know where it was made. So the first leaves the
-//! object's number here, on a stack of the running thread, and the second takes it: of the innermost object that waits and has the same class. Those
-//! above it wait in vain: what came between `new` and their constructor has thrown, and nobody can have them.
+//! The probe behind `new` can't hand the object over, and the one in `Object`'s constructor does
+//! not know where it was made. So the first leaves the object's number here, on a stack of the
+//! running thread, and the second takes it: of the innermost object that waits and has the same
+//! class. Those above it wait in vain: what came between `new` and their constructor has thrown,
+//! and nobody can have them.
 //!
-//! Such an object may be left here with nothing below it that ever comes to its end. It is found by where the machine's stack was: a frame of the program
-//! that has objects waiting is a caller of the one that runs, or that itself, so an object from further up than the running frame is one of a frame that
-//! is gone. What a loop leaves in one and the same frame has one place in the code and one on the stack; of these, the newest are kept.
+//! Such an object may be left here with nothing below it that ever comes to its end. It is found by
+//! where the machine's stack was: a frame of the program that has objects waiting is a caller of
+//! the one that runs, or that itself, so an object from further up than the running frame is one of
+//! a frame that is gone. What a loop leaves in one and the same frame has one place in the code and
+//! one on the stack; of these, the newest are kept.
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// How far apart the stack may be in two hooks that one frame of the program calls: their own frames differ, and the JVM's for them.
+/// How far apart the stack may be in two hooks that one frame of the program calls: their own
+/// frames differ, and the JVM's for them.
 const SLACK: usize = 2048;
 /// Where the stack was is not known: the frames have moved to another one.
 const MOVED: usize = usize::MAX;
 /// Objects that may wait without a look for those that wait in vain.
 const FEW: usize = 64;
-/// Objects of one place in the code that may wait in one place of the stack: as often may a method be compiled into itself.
+/// Objects of one place in the code that may wait in one place of the stack: as often may a method
+/// be compiled into itself.
 const MOST_ALIKE: usize = 16;
 /// The same, where the place on the stack is not known.
 const MOST_MOVED: usize = 1024;
 
-/// Which numbers can be taken: those that were left since this changed. 0 while `Object`'s constructor has no probe.
+/// Which numbers can be taken: those that were left since this changed. 0 while `Object`'s
+/// constructor has no probe.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 static LAST_EPOCH: AtomicU32 = AtomicU32::new(0);
 
-/// `Object`'s constructor has a probe, and nothing that was left before counts: some constructors were not seen.
+/// `Object`'s constructor has a probe, and nothing that was left before counts: some constructors
+/// were not seen.
 pub fn begin_epoch() {
     let next = LAST_EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
     EPOCH.store(next.max(1), Ordering::Release);
@@ -45,8 +54,8 @@ pub fn end_epoch() {
     EPOCH.store(0, Ordering::Release);
 }
 
-/// The class of a new object: its number, and in the uppermost bit whether objects of it are asked for their numbers, whatever the kinds of
-/// events.
+/// The class of a new object: its number, and in the uppermost bit whether objects of it are asked
+/// for their numbers, whatever the kinds of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewClass(u32);
 
@@ -170,7 +179,8 @@ impl Pending {
             .pop_if(|last| last.stack < stack.saturating_sub(SLACK))
     }
 
-    /// Makes room for one more: the numbers of those that must be waiting in vain, if there are many.
+    /// Makes room for one more: the numbers of those that must be waiting in vain, if there are
+    /// many.
     pub fn make_room(&mut self) -> Vec<u64> {
         let mut gone = Vec::new();
         if self.waiting.len() < self.room {
@@ -218,7 +228,8 @@ impl Pending {
     }
 }
 
-/// The objects of virtual threads that wait while their thread is on no carrier, and those of carriers meanwhile, by thread.
+/// The objects of virtual threads that wait while their thread is on no carrier, and those of
+/// carriers meanwhile, by thread.
 #[derive(Default)]
 pub struct PendingElsewhere {
     threads: Mutex<FxHashMap<u32, Pending>>,

@@ -1,9 +1,10 @@
 //! What a thread lets the writer see: its chunk, and how far it is filled.
 //!
-//! The owner moves the cursor with release order behind what it stored. Around the sending of a full chunk it says that
-//! the chunk is on its way. So whoever sees no chunk, or a later one, finds the earlier ones in the channel; and whoever
-//! has taken a chunk from the channel never sees it here again, where it may be in use anew.
-//! Built with the feature `loom`, the tests below try the interleavings.
+//! The owner moves the cursor with release order behind what it stored. Around the sending of a
+//! full chunk it says that the chunk is on its way. So whoever sees no chunk, or a later one, finds
+//! the earlier ones in the channel; and whoever has taken a chunk from the channel never sees it
+//! here again, where it may be in use anew. Built with the feature `loom`, the tests below try the
+//! interleavings.
 
 use crate::chunk::Header;
 
@@ -89,7 +90,8 @@ impl Published {
             if cursor == IN_TRANSIT {
                 return View::InTransit;
             }
-            // Only the writer gives chunks back, so the same address before and behind is the same use.
+            // Only the writer gives chunks back, so the same address before and behind is the same
+            // use.
             if self.chunk.load(Ordering::Acquire) == chunk && holds(chunk, cursor) {
                 return View::Chunk(chunk, cursor);
             }
@@ -109,7 +111,8 @@ mod loom_tests {
 
     const WORDS: usize = 2;
 
-    /// Tries all interleavings with up to so many switches that no thread asked for; more take hours.
+    /// Tries all interleavings with up to so many switches that no thread asked for; more take
+    /// hours.
     fn explore(model: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(4);
@@ -148,8 +151,8 @@ mod loom_tests {
             let view = published.view(holds);
             let full = handed_over.lock().unwrap().clone();
             if let View::Chunk(seen, cursor) = view {
-                // The cursor is one of this very chunk, all chunks before it are in the channel, and it was
-                // not there before.
+                // The cursor is one of this very chunk, all chunks before it are in the channel,
+                // and it was not there before.
                 assert!(holds(seen, cursor));
                 let n = seen.addr() / 1000;
                 assert!(
@@ -159,7 +162,8 @@ mod loom_tests {
                 assert!(!taken.contains(&n), "{n} is in use anew");
             }
             if view == View::Nothing {
-                // Nothing is under way that is neither here nor there: what comes later is not begun yet.
+                // Nothing is under way that is neither here nor there: what comes later is not
+                // begun yet.
                 assert!(full.len() >= taken.len());
             }
             owner.join().unwrap();

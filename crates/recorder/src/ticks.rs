@@ -1,12 +1,14 @@
-//! The coarse clock (`clock=tick`): a word of memory that a thread of ours changes every so often; and the lines of buffers behind it, where compiled
-//! hooks find that of their thread.
+//! The coarse clock (`clock=tick`): a word of memory that a thread of ours changes every so often;
+//! and the lines of buffers behind it, where compiled hooks find that of their thread.
 //!
-//! A hook that records a call without a look at the clock is Java code (`JtrailHook.java`): it takes the time of the last exact stamp that its
-//! thread took, as long as the word is the one that was there then. Else it calls the agent, which looks at the clock. So a stamp is exact
-//! wherever the word has changed since the thread's last event, and elsewhere at most a tick old.
+//! A hook that records a call without a look at the clock is Java code (`JtrailHook.java`): it
+//! takes the time of the last exact stamp that its thread took, as long as the word is the one that
+//! was there then. Else it calls the agent, which looks at the clock. So a stamp is exact wherever
+//! the word has changed since the thread's last event, and elsewhere at most a tick old.
 //!
-//! Nobody needs a tick while nothing is recorded: where no stamp was taken for a while, the word says that the clock is asleep. That is no
-//! word which a thread took a stamp with, so the next hook calls the agent, which wakes the thread.
+//! Nobody needs a tick while nothing is recorded: where no stamp was taken for a while, the word
+//! says that the clock is asleep. That is no word which a thread took a stamp with, so the next
+//! hook calls the agent, which wakes the thread.
 
 use crate::clock::timer_is_exact;
 use crate::line::Line;
@@ -61,7 +63,8 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// The clock, which changes every `tick`, on memory of its own or of a spool. Its thread runs until [`Self::stop`].
+    /// The clock, which changes every `tick`, on memory of its own or of a spool. Its thread runs
+    /// until [`Self::stop`].
     ///
     /// # Errors
     /// When the system has no memory or no thread for it.
@@ -154,7 +157,8 @@ impl Ticks {
         self.longest.load(Ordering::Relaxed)
     }
 
-    /// For a thread that is about to take a stamp: the word that the stamp is good for. Wakes the clock. 0 when it has stopped.
+    /// For a thread that is about to take a stamp: the word that the stamp is good for. Wakes the
+    /// clock. 0 when it has stopped.
     pub fn word_for_stamp(&self) -> u64 {
         if self.is_over.load(Ordering::Acquire) {
             return 0;
@@ -181,8 +185,9 @@ impl Ticks {
         }
     }
 
-    /// A tick, also where it is not due yet: no stamp from before is good any more. The time now: all that is recorded from now on is as late at
-    /// least, as far as its thread is not in the middle of recording.
+    /// A tick, also where it is not due yet: no stamp from before is good any more. The time now:
+    /// all that is recorded from now on is as late at least, as far as its thread is not in the
+    /// middle of recording.
     pub fn advance(&self) -> u64 {
         let new = (self.now)();
         // One that is asleep needs no tick: no stamp is good then.
@@ -193,8 +198,8 @@ impl Ticks {
         new
     }
 
-    /// The line that hooks of a thread look at to which Java gives this id, for a buffer that gives it back when it is dropped. None where another buffer
-    /// has it.
+    /// The line that hooks of a thread look at to which Java gives this id, for a buffer that gives
+    /// it back when it is dropped. None where another buffer has it.
     pub fn place(&self, id: u64) -> Option<&Line> {
         let line = &self.shared().lines[id as usize % LINES];
         (id != 0 && line.take()).then_some(line)

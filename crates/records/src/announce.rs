@@ -32,7 +32,8 @@ pub enum Announcement {
     ClassDetail(Box<ClassDetailInfo>),
     /// A method was compiled, or compiled code is gone.
     Compilation(Compilation),
-    /// Where the lines of a method are counted: line and counter, in the order of the lines. There are none without a line table.
+    /// Where the lines of a method are counted: line and counter, in the order of the lines. There
+    /// are none without a line table.
     Lines {
         /// Its number.
         method: u32,
@@ -73,7 +74,8 @@ pub enum Announcement {
         /// How many of its methods.
         methods: u64,
     },
-    /// Something that the filters include and that is not traced; `method` is empty for a whole class.
+    /// Something that the filters include and that is not traced; `method` is empty for a whole
+    /// class.
     Uncovered {
         /// As `Class.getName` prints it.
         class: Box<str>,
@@ -149,7 +151,8 @@ pub struct ObjectInfo {
     pub size: u64,
 }
 
-/// Bytes of what a place makes: `base`, and `element` for each element, rounded up to a multiple of `alignment`.
+/// Bytes of what a place makes: `base`, and `element` for each element, rounded up to a multiple of
+/// `alignment`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Sizing {
     /// Bytes of an empty one.

@@ -2,7 +2,8 @@
 
 const PAGE_WORDS: usize = 64;
 
-/// Numbers grow for ever, and a set may hold few of them, or all: pages without any and whole ones take 16 bytes, others 512 more for 4096 numbers.
+/// Numbers grow for ever, and a set may hold few of them, or all: pages without any and whole ones
+/// take 16 bytes, others 512 more for 4096 numbers.
 #[derive(Default)]
 pub struct NumberSet(Vec<Page>);
 

@@ -1,8 +1,10 @@
-//! A trace file belongs to the process that writes it: a lock on the file says so, and goes with the process.
+//! A trace file belongs to the process that writes it: a lock on the file says so, and goes with
+//! the process.
 //!
-//! The lock is `flock`'s, which the standard library has as [`File::try_lock`]. It belongs to the open file, so that
-//! a program that opens and closes its own trace does not lose it, and file systems on a network pass it on to other
-//! machines. Nothing is changed in a file before the lock is held.
+//! The lock is `flock`'s, which the standard library has as [`File::try_lock`]. It belongs to the
+//! open file, so that a program that opens and closes its own trace does not lose it, and file
+//! systems on a network pass it on to other machines. Nothing is changed in a file before the lock
+//! is held.
 
 use crate::spool::{self, MEMORY};
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -54,12 +56,13 @@ pub fn parent_folder(path: &Path) -> &Path {
     }
 }
 
-/// Opens `path` for a new trace, and locks it. What an existing file holds is removed only once the lock is held. What
-/// is no regular file, such as a pipe, is opened and not locked.
+/// Opens `path` for a new trace, and locks it. What an existing file holds is removed only once the
+/// lock is held. What is no regular file, such as a pipe, is opened and not locked.
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] if another process writes there, or if nobody can tell, because the file system has
-/// no locks and the file is there already; otherwise what opening the file says.
+/// [`io::ErrorKind::WouldBlock`] if another process writes there, or if nobody can tell, because
+/// the file system has no locks and the file is there already; otherwise what opening the file
+/// says.
 pub fn open(path: &Path) -> io::Result<File> {
     loop {
         match create(path) {
@@ -123,8 +126,8 @@ fn try_lock(file: &File) -> Result<(), TryLockError> {
     }
 }
 
-/// Gives up a file that is locked. To close it is not enough: a child of this process has it open as well, from the
-/// fork until it runs its own program.
+/// Gives up a file that is locked. To close it is not enough: a child of this process has it open
+/// as well, from the fork until it runs its own program.
 pub fn release(file: &File) {
     let _ = file.unlock(); // otherwise the lock ends when nobody has the file open
 }
@@ -170,8 +173,8 @@ fn lock_holder(path: &Path) -> Option<FileId> {
     }
 }
 
-/// Returns the memory file of the spool that belongs to the trace at `path`, if a process records there: this one or
-/// another.
+/// Returns the memory file of the spool that belongs to the trace at `path`, if a process records
+/// there: this one or another.
 pub fn spool_in_use(path: &Path) -> Option<FileId> {
     lock_holder(&spool::folder_of(path).join(MEMORY))
 }
@@ -199,7 +202,8 @@ mod tests {
         drop(inherited);
     }
 
-    /// Clients look for locks all the time. None of them takes a file's name from the process that opens it.
+    /// Clients look for locks all the time. None of them takes a file's name from the process that
+    /// opens it.
     #[test]
     fn who_looks_for_a_lock_is_in_nobodys_way() {
         let folder = folder();

@@ -10,7 +10,8 @@ pub trait Sink {
     fn enter(&mut self, thread: u32, time: u64, method: u32);
     /// A call of `method` returns.
     fn leave(&mut self, thread: u32, time: u64, method: u32);
-    /// A record of another kind, with its payload; that of [`Code::Lost`] has one more word: how much of it was told before.
+    /// A record of another kind, with its payload; that of [`Code::Lost`] has one more word: how
+    /// much of it was told before.
     fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]);
 
     /// There is a word that no version of jtrail writes.
@@ -66,11 +67,13 @@ impl Ahead for Nothing {
 /// Words of one thread, the first of which is an enter or a leave by return.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'w> {
-    /// The words from the first one on, up to where the next piece begins. Records of other kinds may be among them.
+    /// The words from the first one on, up to where the next piece begins. Records of other kinds
+    /// may be among them.
     pub words: &'w [u64],
     /// What somebody found in them beforehand.
     pub piece: Option<Piece<'w>>,
-    /// The first one's time, as a word. Subtracted from another word, it leaves the ticks between the two in place of the time.
+    /// The first one's time, as a word. Subtracted from another word, it leaves the ticks between
+    /// the two in place of the time.
     pub first: u64,
     /// The most that may then be left of a word that is read.
     pub(crate) most: u64,
@@ -132,7 +135,8 @@ pub struct Place {
     pub words: usize,
     /// The thread that the next record belongs to.
     pub running: u32,
-    /// It is another one than of the record before, and no record says so: the chunk's header did. A place that was kept does not tell.
+    /// It is another one than of the record before, and no record says so: the chunk's header did.
+    /// A place that was kept does not tell.
     #[serde(skip, default = "may_be_switched")]
     is_switched: bool,
     epoch: u64,
@@ -153,8 +157,8 @@ impl Place {
         self.running = running;
     }
 
-    /// Reads records of the present chunk up to some time, or until the sink is full, and returns the time of the next one; `None` where
-    /// there is none yet.
+    /// Reads records of the present chunk up to some time, or until the sink is full, and returns
+    /// the time of the next one; `None` where there is none yet.
     #[inline]
     pub fn read(&mut self, words: &[u64], limits: Limits, sink: &mut impl Sink) -> Option<u64> {
         self.read_with(words, limits, &mut Nothing, sink)
@@ -248,7 +252,8 @@ impl Place {
         None
     }
 
-    /// What the sink gets of a [`Code::Lost`] record: its payload, and how much of it an earlier trace has told.
+    /// What the sink gets of a [`Code::Lost`] record: its payload, and how much of it an earlier
+    /// trace has told.
     fn lost(&mut self, payload: &[u64]) -> [u64; 4] {
         let &[calls, others, open] = payload else {
             return [0; 4]; // the code has so many words
@@ -277,7 +282,8 @@ mod tests {
         fn coded(&mut self, _: u32, _: u64, _: Code, _: &[u64]) {}
     }
 
-    /// A chunk's header may say whose records follow: then the first of them waits for all that is earlier.
+    /// A chunk's header may say whose records follow: then the first of them waits for all that is
+    /// earlier.
     #[test]
     fn another_threads_records_begin_in_the_order_of_time() {
         let call = |time| record::word(time, record::enter(0));

@@ -7,13 +7,14 @@
 //!    +------------------------+---------------------+-+
 //! ```
 //!
-//! Everything else has a code in the place of the method id, and one or more words of payload behind it
-//! ([`Code::payload`]). Bits 39 and up of the time ("the epoch") are those of the chunk's start, until a
-//! [`Code::Time`] record brings the full time: the recording thread writes one whenever its epoch
-//! changed, so a chunk can be read with nothing but itself.
+//! Everything else has a code in the place of the method id, and one or more words of payload
+//! behind it ([`Code::payload`]). Bits 39 and up of the time ("the epoch") are those of the chunk's
+//! start, until a [`Code::Time`] record brings the full time: the recording thread writes one
+//! whenever its epoch changed, so a chunk can be read with nothing but itself.
 //!
-//! In payloads, an *object* word is `object number << 24 | low`, where `low` is a class number or a count, and a *frame* word
-//! is `method number << 32 | line`, with the line as in [`jtrail_model::Frame`].
+//! In payloads, an *object* word is `object number << 24 | low`, where `low` is a class number or a
+//! count, and a *frame* word is `method number << 32 | line`, with the line as in
+//! [`jtrail_model::Frame`].
 
 use jtrail_classfile::Handler;
 use std::cmp::Ordering;
@@ -109,14 +110,15 @@ codes! {
     ThreadStart Words(1), false;
     /// Thread. It ended.
     ThreadEnd Words(1), false;
-    /// See [`lost`]; how many records of other kinds are missing; how many more enters are, which follow anew. Events of the running
-    /// thread are missing here.
+    /// See [`lost`]; how many records of other kinds are missing; how many more enters are, which
+    /// follow anew. Events of the running thread are missing here.
     Lost Words(3), false;
     /// How many objects had numbers. A collection began.
     GcStart Words(1), false;
     /// Bytes of the heap, and bytes in use; zeros if unknown. A collection ended.
     GcFinish Words(2), false;
-    /// Text of the collector `<< 32 |` text of the cause; generation. For the [`Self::GcFinish`] behind it.
+    /// Text of the collector `<< 32 |` text of the cause; generation. For the [`Self::GcFinish`]
+    /// behind it.
     GcDetail Words(2), false;
     /// 0. The JVM told the running thread that it is ready.
     InitDone Words(1), false;
@@ -136,11 +138,14 @@ codes! {
     AllocAt Words(3), true;
     /// Allocation site `<< 32 |` length of the array. The running thread made it there.
     AllocSite Words(1), true;
-    /// Allocation site `<< 32 |` length of the array; object. As [`Self::AllocSite`], where objects have identity.
+    /// Allocation site `<< 32 |` length of the array; object. As [`Self::AllocSite`], where objects
+    /// have identity.
     AllocSiteObject Words(2), true;
-    /// Allocation site `<< 32 |` class; bytes; object. A call made it there, where objects have identity.
+    /// Allocation site `<< 32 |` class; bytes; object. A call made it there, where objects have
+    /// identity.
     AllocCallObject Words(3), true;
-    /// Allocation site `<< 32 |` class; bytes of each; how many. The running thread made them there at once.
+    /// Allocation site `<< 32 |` class; bytes of each; how many. The running thread made them there
+    /// at once.
     AllocMany Words(3), true;
     /// Object and class; bytes. First mention of an object that was there before.
     ObjectDef Words(2), true;
@@ -162,7 +167,8 @@ codes! {
     Throw Stack, true;
     /// Stack of one frame; class of the exception, with its [`handler`].
     Catch Stack, true;
-    /// Stack, with the sampled thread in place of the object; its state, with [`CUT`] if innermost frames are left out.
+    /// Stack, with the sampled thread in place of the object; its state, with [`CUT`] if innermost
+    /// frames are left out.
     Sample Stack, true;
     /// Class. It was unloaded.
     ClassUnload Words(1), true;
@@ -374,8 +380,8 @@ pub fn kind(word: u64) -> Option<Kind> {
 
 const LOST_POPS_BITS: u32 = 24;
 
-/// First word of [`Code::Lost`]'s payload: how many enters and leaves are missing, and how many of the calls that
-/// were open before the gap ended in it.
+/// First word of [`Code::Lost`]'s payload: how many enters and leaves are missing, and how many of
+/// the calls that were open before the gap ended in it.
 pub fn lost(events: u64, closed: u64) -> u64 {
     let most = (1 << LOST_POPS_BITS) - 1;
     events.min(u64::MAX >> LOST_POPS_BITS) << LOST_POPS_BITS | closed.min(most)

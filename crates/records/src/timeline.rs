@@ -1,6 +1,7 @@
 //! Ticks become nanoseconds.
 //!
-//! One straight line through two readings of both clocks, so that time never falls and a duration is as exact as the counter.
+//! One straight line through two readings of both clocks, so that time never falls and a duration
+//! is as exact as the counter.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -17,7 +18,8 @@ pub struct Timeline {
 const FRACTION: u32 = 40;
 
 impl Timeline {
-    /// The line on which tick `ticks` is `since_1970` ns after 1970-01-01 UTC, and `more` ticks later `ns` ns have passed.
+    /// The line on which tick `ticks` is `since_1970` ns after 1970-01-01 UTC, and `more` ticks
+    /// later `ns` ns have passed.
     pub fn new(ticks: u64, since_1970: u64, (more, ns): (u64, u64)) -> Self {
         let scale = ((u128::from(ns.max(1)) << FRACTION) / u128::from(more.max(1))) as u64;
         Self {
@@ -36,7 +38,8 @@ impl Timeline {
         }
     }
 
-    /// As [`Self::at`], for many ticks: they are told as ticks behind `start`, which is not before the first reading.
+    /// As [`Self::at`], for many ticks: they are told as ticks behind `start`, which is not before
+    /// the first reading.
     #[inline(always)]
     pub fn times_from(&self, start: u64) -> Option<impl Fn(u64) -> i64 + use<>> {
         let start = start.checked_sub(self.ticks)?;

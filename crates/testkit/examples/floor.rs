@@ -1,5 +1,5 @@
-//! The physical floor of an exact hook on this machine: two readings of the clock, and two stores of a
-//! record. Prints nanoseconds for such a pair, the least of several rounds.
+//! The physical floor of an exact hook on this machine: two readings of the clock, and two stores
+//! of a record. Prints nanoseconds for such a pair, the least of several rounds.
 
 use std::hint::black_box;
 use std::time::Instant;

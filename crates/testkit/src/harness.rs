@@ -54,8 +54,8 @@ impl Harness {
 
     /// Whether `jdk` can load class `name` (dots between packages).
     ///
-    /// No set has a class that is misspelled, or newer than the `javac` that compiled the harness. That fails the test under CI
-    /// (`CI=true`), and is told on stderr elsewhere.
+    /// No set has a class that is misspelled, or newer than the `javac` that compiled the harness.
+    /// That fails the test under CI (`CI=true`), and is told on stderr elsewhere.
     ///
     /// # Panics
     /// As told.

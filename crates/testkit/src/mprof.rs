@@ -69,7 +69,8 @@ impl MprofReport {
         text
     }
 
-    /// Runs all reports but `stats` over a file, with the innermost frame of each stack: what [`figures`] reads.
+    /// Runs all reports but `stats` over a file, with the innermost frame of each stack: what
+    /// [`figures`] reads.
     ///
     /// # Panics
     /// As [`Self::run`].
@@ -188,7 +189,8 @@ fn is_heading(section: &str, words: &[&str]) -> bool {
     )
 }
 
-/// Times of methods: of each name how many methods there are, and their times in ms, with what they call and without.
+/// Times of methods: of each name how many methods there are, and their times in ms, with what they
+/// call and without.
 pub type Times = BTreeMap<String, (u64, [u64; 2])>;
 
 /// What [`MprofReport::report`] answers, as figures, and the times of methods.

@@ -23,7 +23,8 @@ pub fn python(script: impl Into<OsString>) -> Option<Run> {
     Some(Run::native("python3", script))
 }
 
-/// A program that answers each line of its input by a line, which begins with the number of that: `[1] …`. Dropping it kills it.
+/// A program that answers each line of its input by a line, which begins with the number of that:
+/// `[1] …`. Dropping it kills it.
 #[derive(Debug)]
 pub struct Dialogue {
     running: Running,
@@ -67,7 +68,8 @@ impl Dialogue {
         self.running.kill().unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// Closes its input, and waits for its end, which must be a good one without a word on standard error.
+    /// Closes its input, and waits for its end, which must be a good one without a word on standard
+    /// error.
     ///
     /// # Panics
     /// When it is not.

@@ -96,7 +96,8 @@ impl Run {
         Self::native(&jdk.java, main)
     }
 
-    /// A program that makes a JVM of its own, with its first argument. What is for the JVM comes in front of that.
+    /// A program that makes a JVM of its own, with its first argument. What is for the JVM comes in
+    /// front of that.
     pub fn native(program: impl Into<PathBuf>, main: impl Into<OsString>) -> Self {
         Self {
             java: program.into(),

@@ -21,7 +21,8 @@ except ConnectionError:
     print(b'')
 ";
 
-/// Whether processes can be of another user. That they can't fails the test under CI (`CI=true`), and is told on stderr elsewhere.
+/// Whether processes can be of another user. That they can't fails the test under CI (`CI=true`),
+/// and is told on stderr elsewhere.
 ///
 /// # Panics
 /// As told.
@@ -34,11 +35,11 @@ fn can_be_strangers() -> bool {
     is_root
 }
 
-/// Has a process of another user connect to an agent's socket and ask for the status, with Python. Answers what it gets as Python
-/// prints it: `b''` if it was sent away.
+/// Has a process of another user connect to an agent's socket and ask for the status, with Python.
+/// Answers what it gets as Python prints it: `b''` if it was sent away.
 ///
-/// None where that can't be tried: only root can be another user. That fails the test under CI (`CI=true`), and is told on stderr
-/// elsewhere.
+/// None where that can't be tried: only root can be another user. That fails the test under CI
+/// (`CI=true`), and is told on stderr elsewhere.
 ///
 /// # Panics
 /// As told, and when it can't connect or there is no Python.
@@ -64,7 +65,8 @@ pub fn ask_as(user: u32, socket: &Path) -> String {
     said.trim_end().to_owned()
 }
 
-/// Gives a folder and all that is in it to [`STRANGER`]. None where that can't be tried, as for [`ask_as_stranger`].
+/// Gives a folder and all that is in it to [`STRANGER`]. None where that can't be tried, as for
+/// [`ask_as_stranger`].
 ///
 /// # Panics
 /// As that, and when the system refuses.

@@ -50,7 +50,8 @@ use std::str::FromStr;
 /// A method and a source line.
 pub type Site = (String, u32);
 
-/// Methods and source lines of a stack's frames, innermost first; a line is -1 if it is unknown, -2 in a native method.
+/// Methods and source lines of a stack's frames, innermost first; a line is -1 if it is unknown, -2
+/// in a native method.
 pub type Stack = Vec<(String, i64)>;
 
 /// Waits on monitors of one class.
@@ -86,10 +87,11 @@ pub struct Group {
 /// [`crate::Counts`]. What a program does not name in a map, it says nothing of.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Truth {
-    /// Objects allocated, by class (`OBJECTS`). Of a class of the program, or an array of one: all that there are. Of
-    /// any other: those that a method of the program allocates.
+    /// Objects allocated, by class (`OBJECTS`). Of a class of the program, or an array of one: all
+    /// that there are. Of any other: those that a method of the program allocates.
     pub objects: BTreeMap<String, u64>,
-    /// Objects allocated at one place, by place and class (`OBJECTS-AT`); [`Truth::objects`] holds them too.
+    /// Objects allocated at one place, by place and class (`OBJECTS-AT`); [`Truth::objects`] holds
+    /// them too.
     pub objects_at: BTreeMap<(Site, String), u64>,
     /// At least so many objects in all, by class (`OBJECTS-MIN`).
     pub objects_min: BTreeMap<String, u64>,
@@ -97,22 +99,23 @@ pub struct Truth {
     pub bytes: BTreeMap<String, u64>,
     /// Objects alive at the end, by class (`LIVE`).
     pub live: BTreeMap<String, u64>,
-    /// The same, by class and name of the thread that allocated them (`LIVE-THREAD`). A class that is named here is
-    /// with all of its live objects.
+    /// The same, by class and name of the thread that allocated them (`LIVE-THREAD`). A class that
+    /// is named here is with all of its live objects.
     pub live_threads: BTreeMap<(String, String), u64>,
     /// Contended enters, by class of the monitor's object (`CONTENDED`).
     pub contended: BTreeMap<String, u64>,
     /// Contended enters, by class and name of the thread that held the monitor (`OWNER`).
     pub owners: BTreeMap<(String, String), u64>,
-    /// The same for owners that the JVM does not name, or does: no other thread is right (`OWNER-OR-NONE`).
+    /// The same for owners that the JVM does not name, or does: no other thread is right
+    /// (`OWNER-OR-NONE`).
     pub owners_or_none: BTreeMap<(String, String), u64>,
     /// Waits, by class of the monitor's object (`WAITS`).
     pub waits: BTreeMap<String, Waits>,
-    /// Waits, by class of the monitor's object and limit in milliseconds, 0 for none (`WAIT-LIMIT`). A class that is
-    /// named here is with all of its limits.
+    /// Waits, by class of the monitor's object and limit in milliseconds, 0 for none
+    /// (`WAIT-LIMIT`). A class that is named here is with all of its limits.
     pub wait_limits: BTreeMap<(String, u64), u64>,
-    /// Events by kind (`monitor`, `wait`, `park`, `throw`) and stack, from the innermost method of the program to the
-    /// thread's first (`STACK`).
+    /// Events by kind (`monitor`, `wait`, `park`, `throw`) and stack, from the innermost method of
+    /// the program to the thread's first (`STACK`).
     pub stacks: BTreeMap<(String, Stack), u64>,
     /// Throws in methods of the program, by class of the exception (`THROWN`).
     pub thrown: BTreeMap<String, u64>,
@@ -122,17 +125,19 @@ pub struct Truth {
     pub thrown_at: BTreeMap<Site, u64>,
     /// Catches in methods of the program, by class of the exception (`CAUGHT`).
     pub caught: BTreeMap<String, u64>,
-    /// Catches by place, the line of the handler's first instruction (`CAUGHT-AT`); [`Truth::caught`] holds them too. A program that tells
-    /// some tells all.
+    /// Catches by place, the line of the handler's first instruction (`CAUGHT-AT`);
+    /// [`Truth::caught`] holds them too. A program that tells some tells all.
     pub caught_at: BTreeMap<Site, u64>,
-    /// Calls that an exception leaves, by method and name of the thread (`LEFT-BY-EXCEPTION`). A program that tells some tells
-    /// all, here or in [`Truth::left_ranges`].
+    /// Calls that an exception leaves, by method and name of the thread (`LEFT-BY-EXCEPTION`). A
+    /// program that tells some tells all, here or in [`Truth::left_ranges`].
     pub left: BTreeMap<(String, String), u64>,
     /// Bounds of such (`LEFT-BY-EXCEPTION-RANGE`).
     pub left_ranges: BTreeMap<(String, String), (u64, u64)>,
-    /// State and innermost method, without a descriptor, of threads that stay there, by their names (`STATE`).
+    /// State and innermost method, without a descriptor, of threads that stay there, by their names
+    /// (`STATE`).
     pub states: BTreeMap<String, (String, String)>,
-    /// Hits of source lines (`LINES`), also 0 of them. Of a method that is named here, every line of its line table is.
+    /// Hits of source lines (`LINES`), also 0 of them. Of a method that is named here, every line
+    /// of its line table is.
     pub lines: BTreeMap<Site, u64>,
     /// CPU time of all calls of a method, with what they call (`CPU`).
     pub cpu: BTreeMap<String, CpuMillis>,
@@ -164,7 +169,8 @@ pub struct Truth {
     pub skipped: Option<String>,
 }
 
-/// The numbers stand at the end of a line, and what is before them may have blanks: cuts from the right.
+/// The numbers stand at the end of a line, and what is before them may have blanks: cuts from the
+/// right.
 fn cut<T: FromStr>(rest: &str) -> Option<(&str, T)> {
     let (key, number) = rest.rsplit_once(' ')?;
     Some((key, number.parse().ok()?))

@@ -15,13 +15,14 @@ pub enum Action {
     Resume,
     /// The trace ends here. What happens until the next one is in none.
     End,
-    /// A trace begins. Calls that are open are not in it. With a burst, it is for that one alone. They meet when it has begun, before
-    /// anything is in it.
+    /// A trace begins. Calls that are open are not in it. With a burst, it is for that one alone.
+    /// They meet when it has begun, before anything is in it.
     Begin(NextTrace, Option<Burst>, Handshake),
-    /// The trace ends here, and another one goes on with the calls that are open, paused if this one is. They meet when the first one is
-    /// written, before anything of the second one is.
+    /// The trace ends here, and another one goes on with the calls that are open, paused if this
+    /// one is. They meet when the first one is written, before anything of the second one is.
     Rotate(NextTrace, Handshake),
-    /// The file is full, and all that was recorded by then is in it: the trace goes on in another one.
+    /// The file is full, and all that was recorded by then is in it: the trace goes on in another
+    /// one.
     Follow,
     /// What is in the buffers becomes a trace, at that moment, where they keep the newest events.
     Save(SaveReason),
@@ -33,7 +34,8 @@ pub enum Action {
     Triggered(usize),
     /// A text of the user's.
     Mark(String),
-    /// The document of a format of totals as it is now, into a file of that name, or of one beside the trace.
+    /// The document of a format of totals as it is now, into a file of that name, or of one beside
+    /// the trace.
     Document(Option<PathBuf>, Sender<Result<PathBuf, String>>),
 }
 
@@ -124,7 +126,8 @@ pub struct Burst {
     pub limit: BurstLimit,
     /// The trace ends with it; otherwise, collection pauses.
     pub ends_trace: bool,
-    /// Called on the writer's thread when it is over, and no other lasts. Not when it is cut short: by a pause, or by the trace's end.
+    /// Called on the writer's thread when it is over, and no other lasts. Not when it is cut short:
+    /// by a pause, or by the trace's end.
     pub over: Box<dyn FnOnce(Progress) + Send>,
 }
 

@@ -1,7 +1,9 @@
 //! Helpers follow the calls of full chunks before the merge comes to them.
 //!
-//! A chunk is followed in strips, each by whoever has time. Where somebody follows the strip that the merge comes to, the merge follows a later one meanwhile, rather
-//! than do the same. When it comes to a strip that nobody has followed, it reads the words itself. It waits only before a chunk is given back, until nobody reads that chunk.
+//! A chunk is followed in strips, each by whoever has time. Where somebody follows the strip that
+//! the merge comes to, the merge follows a later one meanwhile, rather than do the same. When it
+//! comes to a strip that nobody has followed, it reads the words itself. It waits only before a
+//! chunk is given back, until nobody reads that chunk.
 
 use crate::helpers::Pool;
 use jtrail_formats::Helpers;
@@ -102,7 +104,8 @@ pub(crate) struct Reading<'f> {
 }
 
 impl Following {
-    /// Sets who follows the chunks that are handed over from now on; none: nobody, nor those that nobody has begun.
+    /// Sets who follows the chunks that are handed over from now on; none: nobody, nor those that
+    /// nobody has begun.
     pub(crate) fn follow_by(&mut self, follower: Option<Follower>, helpers: &Arc<Pool>) {
         self.follower = follower.filter(|_| helpers.count() > 0);
         if self.follower.is_none() {
@@ -155,8 +158,9 @@ impl Following {
         self.strips * (self.helpers.count() + 1)
     }
 
-    /// Asks one more helper to follow strips, if there are some and others are not at it. The helper stops as soon as a segment waits to be packed: packing costs the
-    /// same whoever does it, following calls ahead costs more than following them when the merge comes to them.
+    /// Asks one more helper to follow strips, if there are some and others are not at it. The
+    /// helper stops as soon as a segment waits to be packed: packing costs the same whoever does
+    /// it, following calls ahead costs more than following them when the merge comes to them.
     fn ask(&self) {
         let (work, most) = (&self.work, self.most());
         let has_room = work.lent.load(Ordering::Relaxed) < most;
@@ -176,7 +180,8 @@ impl Following {
 }
 
 impl Work {
-    /// Follows the next strip, if there is one and fewer than so many rooms are in use. Whether it did.
+    /// Follows the next strip, if there is one and fewer than so many rooms are in use. Whether it
+    /// did.
     fn follow_one(self: &Arc<Self>, most: usize) -> bool {
         let has_room = self.lent.load(Ordering::Relaxed) < most;
         let next = has_room.then(|| self.waiting.lock().pop_front());
@@ -248,7 +253,8 @@ impl Strip {
             *state = State::UnderWay;
         }
         let promise = Promise(self);
-        // SAFETY: the chunk was handed over with these words, and is given back only after the drop of its `Strips`, which waits until this one is not under way.
+        // SAFETY: the chunk was handed over with these words, and is given back only after the drop
+        // of its `Strips`, which waits until this one is not under way.
         let words = unsafe { self.chunk.words(self.range.end) };
         let (mut room, range) = (room(), self.range.clone());
         if let Some(followed) = &mut room.followed {

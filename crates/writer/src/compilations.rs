@@ -1,8 +1,8 @@
 //! Compilations, and the ends of compiled code, on their way to their places between the records.
 //!
-//! They are told by announcements, for a record has no room for them. The writer reads those before records that were
-//! stamped earlier and wait to be merged; the trace would have them too early, and formats with one line of time, such
-//! as a log profile's, would move what comes behind them.
+//! They are told by announcements, for a record has no room for them. The writer reads those before
+//! records that were stamped earlier and wait to be merged; the trace would have them too early,
+//! and formats with one line of time, such as a log profile's, would move what comes behind them.
 
 use jtrail_records::announce::Compilation;
 use std::collections::VecDeque;

@@ -73,7 +73,8 @@ impl Files {
         self.opening = opening;
     }
 
-    /// With how many bytes the present file is full: what ends it comes on top. `later`: as much, at most, comes before that.
+    /// With how many bytes the present file is full: what ends it comes on top. `later`: as much,
+    /// at most, comes before that.
     pub(super) fn full_at(&self, later: u64) -> u64 {
         let most = self.most - self.most / ENDING;
         let most = most - later.min(most / 2);

@@ -74,7 +74,8 @@ fn trace_log(options: &Options) -> tracelog::Settings {
     }
 }
 
-/// Whether the format was made for all that the agent tells: what it has no place for is a field here and there.
+/// Whether the format was made for all that the agent tells: what it has no place for is a field
+/// here and there.
 pub(super) fn is_ours(format: OutputFormat) -> bool {
     matches!(
         format,

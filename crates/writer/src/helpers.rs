@@ -1,5 +1,6 @@
-//! Threads that follow calls ahead of the writer and pack a trace's segments behind it. The program does not see them, as it does not see the writer: they are no
-//! Java threads, and signals are blocked in them.
+//! Threads that follow calls ahead of the writer and pack a trace's segments behind it. The program
+//! does not see them, as it does not see the writer: they are no Java threads, and signals are
+//! blocked in them.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use jtrail_formats::{Helpers, Job};
@@ -52,7 +53,8 @@ impl Pool {
         });
     }
 
-    /// Returns a function that tells how many jobs no thread has begun. Jobs use it, because a job may not hold the pool: whoever drops the pool last waits for its threads.
+    /// Returns a function that tells how many jobs no thread has begun. Jobs use it, because a job
+    /// may not hold the pool: whoever drops the pool last waits for its threads.
     pub(super) fn waiting(&self) -> impl Fn() -> usize + Send + use<> {
         let taken = self.taken.clone();
         move || taken.len()
@@ -98,7 +100,8 @@ impl Drop for Pool {
         for thread in self.threads.take().into_iter().flatten() {
             let _ = thread.join();
         }
-        // Where all threads have panicked, jobs are left, and some of them hold the channel that holds them.
+        // Where all threads have panicked, jobs are left, and some of them hold the channel that
+        // holds them.
         while self.taken.try_recv().is_ok() {}
     }
 }

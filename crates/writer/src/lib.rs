@@ -1,8 +1,9 @@
-//! The writer: one thread that reads full and published chunks, merges them by time, and writes the trace.
+//! The writer: one thread that reads full and published chunks, merges them by time, and writes the
+//! trace.
 //!
-//! Application threads only wait for it when no chunk is empty. It touches no Java object and is not attached to the JVM,
-//! so no safepoint waits for it. It knows neither the JVM nor the agent: what it needs of them comes by
-//! [`Program`], and what they want to know goes by [`Observer`].
+//! Application threads only wait for it when no chunk is empty. It touches no Java object and is
+//! not attached to the JVM, so no safepoint waits for it. It knows neither the JVM nor the agent:
+//! what it needs of them comes by [`Program`], and what they want to know goes by [`Observer`].
 //!
 //! | Module | Holds |
 //! |---|---|

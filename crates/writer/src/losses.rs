@@ -1,7 +1,8 @@
 //! What the format of the trace has no place for, told when the trace ends.
 //!
-//! What the trace says of itself (machine, agent, options, its own end) has no place in many formats, which is no news. So what the
-//! encoder counts while the opening and closing events pass is taken off.
+//! What the trace says of itself (machine, agent, options, its own end) has no place in many
+//! formats, which is no news. So what the encoder counts while the opening and closing events pass
+//! is taken off.
 
 use jtrail_formats::Loss;
 use jtrail_options::{Events, OutputFormat};
@@ -26,7 +27,8 @@ pub(super) fn add(all: &mut Vec<Loss>, more: Vec<Loss>) {
     }
 }
 
-/// The one line about it, if there is something to tell. `no_place` is not recorded for that reason.
+/// The one line about it, if there is something to tell. `no_place` is not recorded for that
+/// reason.
 pub(super) fn message(format: OutputFormat, no_place: Events, losses: &[Loss]) -> Option<String> {
     let losses: Vec<String> = losses.iter().map(Loss::to_string).collect();
     let losses = losses.join(", ");

@@ -43,7 +43,8 @@ struct Held {
 
 /// Most chunks that are held: enough for segments of a million events.
 const MOST_HELD: usize = 32;
-/// One more is held for so many threads: a commit tells of each, in a thousandth of the time that it takes to read a chunk.
+/// One more is held for so many threads: a commit tells of each, in a thousandth of the time that
+/// it takes to read a chunk.
 const THREADS_FOR_ONE: usize = 512;
 
 impl Merge {
@@ -75,8 +76,8 @@ impl Merge {
         self.streams.insert(stream.number(), stream);
     }
 
-    /// What each thread has published now. `None` when a chunk is on its way to the writer, so that nobody can
-    /// say what came before what.
+    /// What each thread has published now. `None` when a chunk is on its way to the writer, so that
+    /// nobody can say what came before what.
     pub(crate) fn published(&self) -> Option<Vec<PublishedChunk>> {
         let mut all = Vec::with_capacity(self.streams.len());
         for (number, stream) in &self.streams {
@@ -122,8 +123,10 @@ impl Merge {
         self.following.followed()
     }
 
-    /// Hands all records up to the time `limit` to `sink`, in the order of time, but that calls may be so many ticks `ahead` of what other threads did;
-    /// `false` where some are left, because what is held is to be committed before, so many chunks are read to their end, or the sink is full.
+    /// Hands all records up to the time `limit` to `sink`, in the order of time, but that calls may
+    /// be so many ticks `ahead` of what other threads did; `false` where some are left, because
+    /// what is held is to be committed before, so many chunks are read to their end, or the sink is
+    /// full.
     pub(crate) fn run(
         &mut self,
         limit: u64,
@@ -217,7 +220,8 @@ impl Merge {
     pub(crate) fn let_go(&mut self) {
         let Some(held) = &mut self.held else { return };
         for (number, chunk) in held.chunks.drain(..) {
-            // SAFETY: the chunk was handed over and read to its end, and the writer owns it until `give_back`.
+            // SAFETY: the chunk was handed over and read to its end, and the writer owns it until
+            // `give_back`.
             unsafe { chunk.empty() };
             let stream = self.streams.get(&number);
             let stream = stream.or_else(|| held.done.iter().find(|s| s.number() == number));

@@ -1,5 +1,6 @@
-//! Which files the agent writes. A name belongs to the process that came first ([`jtrail_records::ownership`]): where another
-//! one writes a trace, ours goes into a file beside it, with this process's id in its name.
+//! Which files the agent writes. A name belongs to the process that came first
+//! ([`jtrail_records::ownership`]): where another one writes a trace, ours goes into a file beside
+//! it, with this process's id in its name.
 
 use super::output::{Output, numbered};
 use jtrail_guard::log;
@@ -17,8 +18,8 @@ pub struct Names {
     all: Mutex<Known>,
 }
 
-/// A file stays locked while others get names that are made from its own, so that nobody takes it for that of an earlier run
-/// once the trace in it has ended.
+/// A file stays locked while others get names that are made from its own, so that nobody takes it
+/// for that of an earlier run once the trace in it has ended.
 #[derive(Default)]
 struct Known {
     /// The first file of ours, until the agent leaves or the file is deleted.
@@ -44,7 +45,8 @@ impl Kept {
     }
 }
 
-/// The agent leaves. Before, a file that is not kept any more may still be written, and stays locked for as long.
+/// The agent leaves. Before, a file that is not kept any more may still be written, and stays
+/// locked for as long.
 impl Drop for Known {
     fn drop(&mut self) {
         let kept = self.first.iter().chain(&self.last);
@@ -78,7 +80,8 @@ impl Known {
     }
 
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] if another process records into the spool of `path`: then that name is to be its trace's.
+    /// [`io::ErrorKind::WouldBlock`] if another process records into the spool of `path`: then that
+    /// name is to be its trace's.
     fn check_spool(&self, path: &Path) -> io::Result<()> {
         match ownership::spool_in_use(path) {
             Some(spool) if self.spool != Some(spool) => Err(ownership::taken()),
@@ -174,8 +177,8 @@ impl Names {
         }
     }
 
-    /// Finds out whether another process has `path`, for a trace that may be written there later: nothing is changed. Returns the
-    /// name that the trace will have.
+    /// Finds out whether another process has `path`, for a trace that may be written there later:
+    /// nothing is changed. Returns the name that the trace will have.
     pub fn reserve(&self, path: &Path) -> PathBuf {
         let mut known = self.all.lock();
         let reserved = known.check_spool(path).and_then(|()| {
@@ -215,7 +218,8 @@ impl Names {
         }
     }
 
-    /// Opens a file for a trace; what an earlier run left there is gone. Where another process has it, the trace gets another name.
+    /// Opens a file for a trace; what an earlier run left there is gone. Where another process has
+    /// it, the trace gets another name.
     ///
     /// # Errors
     /// When the file can't be made or opened.
@@ -243,8 +247,8 @@ impl Names {
         self.all.lock().let_go_of_deleted();
     }
 
-    /// Creates a file with the next number that is free: `first` itself has number 1, and the others are beside it. What is
-    /// there stays, and its number is passed over.
+    /// Creates a file with the next number that is free: `first` itself has number 1, and the
+    /// others are beside it. What is there stays, and its number is passed over.
     pub fn create_numbered(&self, first: &Path, number: &mut u64) -> (PathBuf, io::Result<Output>) {
         self.all.lock().create_numbered(first, number)
     }
@@ -311,7 +315,8 @@ mod tests {
         drop(other);
     }
 
-    /// The first file and the last one with a name of its own are ours, and what lies between is not.
+    /// The first file and the last one with a name of its own are ours, and what lies between is
+    /// not.
     #[test]
     fn files_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -339,7 +344,8 @@ mod tests {
         assert_eq!(are_free(&["a", "c"]), [true, true]);
     }
 
-    /// The lock is one for all descriptors of a file: to give one of them up leaves it to the others.
+    /// The lock is one for all descriptors of a file: to give one of them up leaves it to the
+    /// others.
     #[test]
     fn a_file_that_is_written_stays_locked() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -377,7 +383,8 @@ mod tests {
     fn a_pipe_keeps_nobody_waiting() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
-        // No command makes it: until a child runs its program, it has the files of all other tests open, with their locks.
+        // No command makes it: until a child runs its program, it has the files of all other tests
+        // open, with their locks.
         use rustix::fs::{CWD, FileType, Mode, mknodat};
         let mode = Mode::RUSR | Mode::WUSR;
         mknodat(CWD, path("pipe"), FileType::Fifo, mode, 0).expect("made");

@@ -66,8 +66,9 @@ impl Output {
         self.written
     }
 
-    /// Writes all of `bytes`. When a file takes only a part, that part is taken back, so that the file ends with
-    /// what the last call wrote; unless the part can be read as it is, as `keep` says.
+    /// Writes all of `bytes`. When a file takes only a part, that part is taken back, so that the
+    /// file ends with what the last call wrote; unless the part can be read as it is, as `keep`
+    /// says.
     ///
     /// # Errors
     /// When the system does not take them.
@@ -108,8 +109,8 @@ impl Output {
         file.seek(SeekFrom::End(0)).map(|_| ())
     }
 
-    /// Writes a file of its own beside this one, `trace-1.xml` beside `trace.xml`, with that number or the next one that no file
-    /// has. Returns its name. The file appears when it is whole.
+    /// Writes a file of its own beside this one, `trace-1.xml` beside `trace.xml`, with that number
+    /// or the next one that no file has. Returns its name. The file appears when it is whole.
     ///
     /// # Errors
     /// When the trace does not go into a regular file, or the new one can't be written.

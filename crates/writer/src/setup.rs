@@ -144,7 +144,8 @@ impl Target {
         }
     }
 
-    /// A regular file. It is not opened before the JVM runs the program, since that may not come about.
+    /// A regular file. It is not opened before the JVM runs the program, since that may not come
+    /// about.
     pub fn later(path: PathBuf) -> Self {
         Self {
             name: path.display().to_string(),
@@ -155,7 +156,8 @@ impl Target {
 }
 
 impl Setup {
-    /// The time now. What is recorded behind it is not earlier, where no thread is in the middle of recording.
+    /// The time now. What is recorded behind it is not earlier, where no thread is in the middle of
+    /// recording.
     pub(crate) fn now(&self) -> u64 {
         match &self.clocks.ticks {
             Some(ticks) => ticks.advance(),

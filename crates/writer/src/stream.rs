@@ -51,7 +51,8 @@ impl Stream {
         }
     }
 
-    /// The thread that records belong to now, and how many events are lost that no record tells of, nor an earlier trace.
+    /// The thread that records belong to now, and how many events are lost that no record tells of,
+    /// nor an earlier trace.
     pub(crate) fn unwritten(&self) -> (u32, u64) {
         let all = self.buffer.get().unwritten();
         (self.place.running, all.saturating_sub(self.place.told_lost))
@@ -73,7 +74,8 @@ impl Stream {
             Some(part) if part.chunk == chunk => self.place.words,
             _ => 0,
         };
-        // SAFETY: it was handed over, and goes from `parts` together with its strips, before it is released.
+        // SAFETY: it was handed over, and goes from `parts` together with its strips, before it is
+        // released.
         let strips = unsafe { following.strips(chunk, read..words) };
         match self.parts.back_mut() {
             Some(part) if part.chunk == chunk && !part.full => {
@@ -89,8 +91,8 @@ impl Stream {
         }
     }
 
-    /// Takes in what was published of the chunk being filled; to be called after [`Self::add_full`] for
-    /// all that the channel held.
+    /// Takes in what was published of the chunk being filled; to be called after [`Self::add_full`]
+    /// for all that the channel held.
     pub(crate) fn add_published(&mut self, chunk: Chunk, words: usize) {
         match self.parts.iter_mut().rev().find(|part| part.chunk == chunk) {
             Some(part) if part.full => {} // it was handed over between the two looks
@@ -113,8 +115,8 @@ impl Stream {
         self.run(Limits::NOTHING, following, &mut Nothing, release)
     }
 
-    /// Reads records up to some time, or until the sink is full, and returns the time of the next one. Chunks that are
-    /// read to their end are given to `release`, which says whether to go on.
+    /// Reads records up to some time, or until the sink is full, and returns the time of the next
+    /// one. Chunks that are read to their end are given to `release`, which says whether to go on.
     pub(crate) fn run(
         &mut self,
         mut limits: Limits,
@@ -140,7 +142,8 @@ impl Stream {
             }
             self.parts.pop_front(); // when that is through, nobody else reads it
             self.place.words = 0;
-            // SAFETY: the chunk is full, so it was handed over, and the writer owns it until `release` below.
+            // SAFETY: the chunk is full, so it was handed over, and the writer owns it until
+            // `release` below.
             self.after = unsafe { chunk.header() }.sequence.load(Ordering::Relaxed);
             if !release(self, chunk) {
                 limits = Limits::NOTHING; // look at the next record only

@@ -1,5 +1,5 @@
-//! Buffers, streams, merge and translation together, without a JVM: threads record made-up calls, and what
-//! comes out must be what they did.
+//! Buffers, streams, merge and translation together, without a JVM: threads record made-up calls,
+//! and what comes out must be what they did.
 
 mod ahead;
 mod classes;
@@ -92,8 +92,8 @@ enum Drains {
     Afterwards,
 }
 
-/// Runs `threads` threads, each of which does `work` with a buffer of its own, over `chunks` chunks, while a
-/// writer drains them without holding anything back.
+/// Runs `threads` threads, each of which does `work` with a buffer of its own, over `chunks`
+/// chunks, while a writer drains them without holding anything back.
 fn run_with(
     threads: u32,
     chunks: u64,
@@ -178,8 +178,8 @@ fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, 
     )
 }
 
-/// Virtual threads are handed from carrier to carrier; what each did must come out in order, although it
-/// lies in chunks of all of them, and chunks are few and used again and again.
+/// Virtual threads are handed from carrier to carrier; what each did must come out in order,
+/// although it lies in chunks of all of them, and chunks are few and used again and again.
 #[test]
 fn threads_that_change_carriers_stay_in_order() {
     // Also where calls may be ahead of other threads.
@@ -294,7 +294,8 @@ fn lost_by_eight_threads(count: u32) -> u64 {
             .iter()
             .filter(|s| !matches!(s.2, Seen::Coded(..)))
             .count() as u64;
-        // A gap that was open when the thread ended is not written; its thread is then silent to the end.
+        // A gap that was open when the thread ended is not written; its thread is then silent to
+        // the end.
         assert!(kept + lost <= u64::from(count) * 10);
         assert!(open.len() <= 5);
         lost_at_all += lost;
@@ -483,8 +484,8 @@ fn a_constructor_that_came_back_from_super_stays_open() {
 
 #[test]
 fn recursion_through_a_failing_super_is_told_apart_by_marks() {
-    // The outer constructor's body makes an inner object whose super(), outside the trace, throws; the body
-    // catches that, and returns.
+    // The outer constructor's body makes an inner object whose super(), outside the trace, throws;
+    // the body catches that, and returns.
     let lines = translated(&[
         Seen::Enter(DERIVED),
         Seen::Coded(Code::SuperReturned, DERIVED.into()),
@@ -505,7 +506,8 @@ fn recursion_through_a_failing_super_is_told_apart_by_marks() {
             "< derived"
         ]
     );
-    // The outer one is still before its super(): an argument makes the inner object, which fails in super().
+    // The outer one is still before its super(): an argument makes the inner object, which fails in
+    // super().
     let lines = translated(&[
         Seen::Enter(AROUND),
         Seen::Enter(AROUND),

@@ -1,4 +1,5 @@
-//! The bursts under way. They may overlap: what is recorded is recorded as long as one of them lasts.
+//! The bursts under way. They may overlap: what is recorded is recorded as long as one of them
+//! lasts.
 
 use crate::action::Burst;
 use jtrail_options::BurstLimit;

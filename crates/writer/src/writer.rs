@@ -61,7 +61,8 @@ impl Writer {
         })
     }
 
-    /// The JVM runs the program: has the file of the first trace opened, and waits for that. Only the first call does something.
+    /// The JVM runs the program: has the file of the first trace opened, and waits for that. Only
+    /// the first call does something.
     ///
     /// # Errors
     /// When the file can't be written, as a sentence. The writer ends then.
@@ -85,7 +86,8 @@ impl Writer {
         self.begun.get()?.as_ref().ok()
     }
 
-    /// Has something done when all is written that happened before the tick `at`, and waits for that.
+    /// Has something done when all is written that happened before the tick `at`, and waits for
+    /// that.
     pub fn act(&self, at: u64, action: Action) -> Acted {
         self.begin(at, action).recv().unwrap_or(Acted::Off)
     }
@@ -102,7 +104,8 @@ impl Writer {
         *self.progress.lock()
     }
 
-    /// Writes all that is recorded, closes the trace, and waits for that. Only the first call does something.
+    /// Writes all that is recorded, closes the trace, and waits for that. Only the first call does
+    /// something.
     pub fn stop(&self) {
         let _ = self.commands.send(Command::Stop);
         if let Some(thread) = self.thread.lock().take() {

@@ -195,9 +195,9 @@ impl Scanner {
 
     /// Finds the token at the start of `input`, and the number of its bytes.
     ///
-    /// `offset` is the position of `input` in the document. Returns `None` if the token is not whole.
-    /// Unless the input is the `last`, the caller passes the token again when more input has come;
-    /// bytes without the token's end are not searched again.
+    /// `offset` is the position of `input` in the document. Returns `None` if the token is not
+    /// whole. Unless the input is the `last`, the caller passes the token again when more input has
+    /// come; bytes without the token's end are not searched again.
     ///
     /// # Errors
     /// What is not allowed, and its position.

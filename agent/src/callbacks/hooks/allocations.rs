@@ -1,8 +1,9 @@
 //! Hooks at places where code creates objects (`alloc=sites`).
 //!
-//! The probe knows its place by number, and the place's class, method and line are known to the writer; so the hot path is that of a
-//! call: thread-local pointer, time stamp, store. The first object of each place has its class looked up, and the first
-//! of each class has its size measured, on an object that is created for that.
+//! The probe knows its place by number, and the place's class, method and line are known to the
+//! writer; so the hot path is that of a call: thread-local pointer, time stamp, store. The first
+//! object of each place has its class looked up, and the first of each class has its size measured,
+//! on an object that is created for that.
 
 use super::super::{with, with_ref};
 use crate::instrument::sites as places;
@@ -93,7 +94,8 @@ pub(super) unsafe fn allocated_with_identity<C: Clock>(env: *mut JNIEnv, hook: j
     let mut number = 0;
     if !buffer.is_null()
         && let Some(class) = places::class_at(site)
-        // SAFETY: the variable is null, or points to this thread's own buffer; nobody else has what waits here.
+        // SAFETY: the variable is null, or points to this thread's own buffer; nobody else has what
+        // waits here.
         && let (buffer, pending) = unsafe { (&*buffer, (*buffer).pending()) }
         && pending.takes_more(stack)
     {
@@ -114,7 +116,8 @@ pub(super) unsafe fn allocated_with_identity<C: Clock>(env: *mut JNIEnv, hook: j
     unsafe { slow_with_identity(env, hook, site, number, stack) };
 }
 
-/// As [`slow`], or some object has waited in vain. `number` is the object's, or 0 if it has none yet.
+/// As [`slow`], or some object has waited in vain. `number` is the object's, or 0 if it has none
+/// yet.
 ///
 /// # Safety
 /// `env` and `hook` are the native method's environment and class.
@@ -152,7 +155,8 @@ pub(super) unsafe fn array_handed_over(
 /// An object's constructor has called that of `Object`.
 pub(super) unsafe fn constructed(env: *mut JNIEnv, _hook: jclass, object: jobject) {
     let buffer = tls::get();
-    // SAFETY: the variable is null, or points to this thread's own buffer; nobody else has what waits there.
+    // SAFETY: the variable is null, or points to this thread's own buffer; nobody else has what
+    // waits there.
     if buffer.is_null() || unsafe { (*buffer).pending() }.is_empty() {
         return; // no probe has seen it
     }

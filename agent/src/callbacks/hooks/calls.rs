@@ -15,7 +15,8 @@ use jtrail_recorder::clock::Clock;
 /// The JVM passed the arguments to a native method of the hook class. So for all functions here.
 #[inline(always)]
 pub(super) unsafe fn enter<C: Clock, M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
-    // The system is asked before the time is read here, and after it at a leave: so it takes none of the call's time.
+    // The system is asked before the time is read here, and after it at a leave: so it takes none
+    // of the call's time.
     let cpu = M::now();
     // SAFETY: the native method's environment.
     unsafe { call::<C>(env, || cpu, record::enter(method as u32)) };
@@ -101,8 +102,9 @@ pub(super) unsafe fn super_returned(env: *mut JNIEnv, _class: jclass, method: ji
     unsafe { coded::<Without>(env, Code::SuperReturned, method) };
 }
 
-/// With the coarse clock, compiled hooks record by themselves while the clock's word stays what it was, and there is room
-/// ([`jtrail_recorder::ticks`]). What they leave to us is an enter or a leave; `id` is what Java calls the platform thread.
+/// With the coarse clock, compiled hooks record by themselves while the clock's word stays what it
+/// was, and there is room ([`jtrail_recorder::ticks`]). What they leave to us is an enter or a
+/// leave; `id` is what Java calls the platform thread.
 pub(super) unsafe fn stamp(env: *mut JNIEnv, _class: jclass, low: jint, id: jlong) {
     // SAFETY: the native method's environment, and the id that the hook has just looked up.
     unsafe {
@@ -141,7 +143,8 @@ unsafe fn stamped(env: *mut JNIEnv, id: jlong, record: impl FnOnce(OwnBuffer, u6
                 return;
             };
             buffer.show_to_hooks(id as u64);
-            // In this order: where the clock ticks in between, the stamp is not good for what follows.
+            // In this order: where the clock ticks in between, the stamp is not good for what
+            // follows.
             let tick = ticks.word_for_stamp();
             if !record(buffer, tracer.session.now()) {
                 return guard::switch_off();

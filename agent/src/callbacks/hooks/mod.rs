@@ -1,8 +1,8 @@
 //! The natives of the hook class: what instrumented code calls.
 //!
-//! Those that record a call or an allocation are the hot path: thread-local pointer, time stamp, store. All else is left to
-//! [`crate::sources`]. Each hook class has functions of its own, which do nothing unless its agent is the present one
-//! ([`is_present`]).
+//! Those that record a call or an allocation are the hot path: thread-local pointer, time stamp,
+//! store. All else is left to [`crate::sources`]. Each hook class has functions of its own, which
+//! do nothing unless its agent is the present one ([`is_present`]).
 
 mod allocations;
 mod calls;
@@ -25,7 +25,8 @@ use std::ffi::c_void;
 /// The native method of the binder: `(env, binder, hook class)`.
 type Bind = unsafe extern "system" fn(*mut JNIEnv, jclass, jclass);
 
-/// Defines the hook class, and binds its functions; from then on, classes are rewritten, unless the trace begins later.
+/// Defines the hook class, and binds its functions; from then on, classes are rewritten, unless the
+/// trace begins later.
 ///
 /// # Errors
 /// When the JVM refuses.
@@ -87,7 +88,8 @@ fn bind_natives(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) -> Result<(
     Ok(env.register_natives(class, &natives)?)
 }
 
-/// A native method of the hook class with the number `K`: calls one of ours if the agent of that class is the present one.
+/// A native method of the hook class with the number `K`: calls one of ours if the agent of that
+/// class is the present one.
 ///
 /// The types of the arguments and the descriptor stand side by side, for they have to fit.
 macro_rules! hook {
@@ -109,7 +111,8 @@ macro_rules! hook {
     }};
 }
 
-/// The natives of the hook class with that number, for this machine's clock, and for what is measured.
+/// The natives of the hook class with that number, for this machine's clock, and for what is
+/// measured.
 fn natives(number: u32, with_cpu: bool, with_identity: bool) -> Vec<Native> {
     fn measuring<const K: u32>(with_cpu: bool, with_identity: bool) -> Vec<Native> {
         match (counter_is_steady(), with_cpu) {

@@ -1,9 +1,10 @@
 //! Virtual threads in walks over the heap.
 //!
-//! Where HotSpot (21 to 25, at least) comes by a virtual thread, it asks the thread's continuation whether it is alive, and does not look
-//! whether there is one (`JvmtiEnvBase::is_vthread_alive`). A thread whose constructor has not created it yet crashes the JVM. So walks go
-//! only into those threads that have been seen with a continuation, which they keep for good, and whose tags say so. They are looked for
-//! before each walk. A thread that is created in between is passed by.
+//! Where HotSpot (21 to 25, at least) comes by a virtual thread, it asks the thread's continuation
+//! whether it is alive, and does not look whether there is one (`JvmtiEnvBase::is_vthread_alive`).
+//! A thread whose constructor has not created it yet crashes the JVM. So walks go only into those
+//! threads that have been seen with a continuation, which they keep for good, and whose tags say
+//! so. They are looked for before each walk. A thread that is created in between is passed by.
 
 use crate::objects::{Objects, is_made, number_in, with_made};
 use jtrail_jvm::jni::{ClassRef, Continuations, Env};
@@ -20,8 +21,8 @@ pub(super) struct MadeThreads {
 }
 
 impl MadeThreads {
-    /// Looks for the virtual threads that exist; `class` is their class, and `number` its number. The caller keeps other threads from
-    /// giving objects numbers.
+    /// Looks for the virtual threads that exist; `class` is their class, and `number` its number.
+    /// The caller keeps other threads from giving objects numbers.
     pub(super) fn find(
         env: &mut Env<'_>,
         objects: &Objects,
@@ -37,7 +38,8 @@ impl MadeThreads {
         }
     }
 
-    /// Returns true if the walk has to pass by an object of that class with that tag, which has a number.
+    /// Returns true if the walk has to pass by an object of that class with that tag, which has a
+    /// number.
     pub(super) fn passes(&mut self, class: Option<u32>, tag: i64) -> bool {
         let passes = class == Some(self.class) && !(self.is_known && is_made(tag));
         if passes {
@@ -56,7 +58,8 @@ impl MadeThreads {
 fn mark(env: &Env<'_>, objects: &Objects, class: ClassRef<'_>) -> Result<()> {
     let jvmti = objects.jvmti;
     let mut marked = FxHashSet::default();
-    // The JVM finds objects by their whole tags: so all are marked, and those that have none get their old tag back.
+    // The JVM finds objects by their whole tags: so all are marked, and those that have none get
+    // their old tag back.
     jvmti.pass_instances(class, |thread| {
         *thread.tag = with_made(*thread.tag, true);
         marked.insert(*thread.tag);

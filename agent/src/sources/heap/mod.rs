@@ -1,21 +1,27 @@
-//! Snapshots of the heap: every object that can be reached, every reference between them, every root.
+//! Snapshots of the heap: every object that can be reached, every reference between them, every
+//! root.
 //!
-//! One walk of the JVM's over its heap (FollowReferences) shows all references, while the program stands still. Objects are known by
-//! their tags; those without one get a number on the way. What the walk finds goes into the buffer of the thread that asked for it,
-//! although another thread of the JVM's carries it out: the one that asked waits for it, and lends its buffer.
+//! One walk of the JVM's over its heap (FollowReferences) shows all references, while the program
+//! stands still. Objects are known by their tags; those without one get a number on the way. What
+//! the walk finds goes into the buffer of the thread that asked for it, although another thread of
+//! the JVM's carries it out: the one that asked waits for it, and lends its buffer.
 //!
-//! Classes are known by the tags of their class objects, which are set before the walk ([`HeapClasses`]). A class may load in between, or
-//! be one of arrays, for which there is no event. Its objects are noted, and recorded when their class is known, after the walk; until then
-//! local references keep them from the collector. Only an object that dies before that is left out, with its references.
+//! Classes are known by the tags of their class objects, which are set before the walk
+//! ([`HeapClasses`]). A class may load in between, or be one of arrays, for which there is no
+//! event. Its objects are noted, and recorded when their class is known, after the walk; until then
+//! local references keep them from the collector. Only an object that dies before that is left out,
+//! with its references.
 //!
-//! After a collection no walk may begin in the JVM's event of its finish. So an agent thread does it, if it is asked for. It is one that the
-//! JVM creates for agents. (HotSpot 21 keeps something of a native thread that was attached and has ended, and writes into freed memory
-//! when an environment is disposed of.)
+//! After a collection no walk may begin in the JVM's event of its finish. So an agent thread does
+//! it, if it is asked for. It is one that the JVM creates for agents. (HotSpot 21 keeps something
+//! of a native thread that was attached and has ended, and writes into freed memory when an
+//! environment is disposed of.)
 //!
-//! Before a collection there can be a walk only where the collection is ours: the event of another's start comes when the program stands
-//! still for it. The two walks around ours are to show what it freed, which no reference leads to. So another walk (IterateThroughHeap),
-//! directly before the one along the references, comes by all objects that the heap holds. What is created in between is found by the second
-//! one, if it can be reached.
+//! Before a collection there can be a walk only where the collection is ours: the event of
+//! another's start comes when the program stands still for it. The two walks around ours are to
+//! show what it freed, which no reference leads to. So another walk (IterateThroughHeap), directly
+//! before the one along the references, comes by all objects that the heap holds. What is created
+//! in between is found by the second one, if it can be reached.
 
 mod made_threads;
 
@@ -59,7 +65,8 @@ impl Source for HeapSnapshots {
         }
     }
 
-    /// Takes the last snapshot, if it is asked for, and waits for one that is being taken. None begins afterwards.
+    /// Takes the last snapshot, if it is asked for, and waits for one that is being taken. None
+    /// begins afterwards.
     fn end(&self, tracer: &'static Tracer, env: &mut Env<'_>, buffer: Option<OwnBuffer>) {
         let session = &tracer.session;
         if let Some(buffer) = buffer
@@ -81,7 +88,8 @@ pub(crate) fn prepared_class(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>
     tracer.heap.classes.prepared(env, class);
 }
 
-/// A collection is over, and a snapshot is asked for. Called where nothing of the JVM may be called.
+/// A collection is over, and a snapshot is asked for. Called where nothing of the JVM may be
+/// called.
 pub(crate) fn wake_after_collection(tracer: &Tracer) {
     tracer.heap.follower.wake();
 }
@@ -205,8 +213,8 @@ impl Unknown {
 }
 
 impl Walk<'_> {
-    /// Records an object, unless only a reference to it can tell that it is one. Calls nothing of the JVM. Returns true if the walk
-    /// goes on.
+    /// Records an object, unless only a reference to it can tell that it is one. Calls nothing of
+    /// the JVM. Returns true if the walk goes on.
     fn pass(&mut self, buffer: &mut LentBuffer, object: Passed<'_>) -> bool {
         if let Some(class) = class_in(object.class_tag)
             && (number_in(*object.tag) != 0 || !self.fillers.contains(&class))
@@ -281,7 +289,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Records the objects whose class is known by now, after the walk. Returns how many there are whose class is not.
+    /// Records the objects whose class is known by now, after the walk. Returns how many there are
+    /// whose class is not.
     fn record_unknown(&mut self, env: &Env<'_>, buffer: OwnBuffer) -> usize {
         if self.unknown.numbers.is_empty() {
             return 0;

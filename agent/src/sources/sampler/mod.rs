@@ -1,12 +1,13 @@
 //! Samples: an agent thread looks at the stacks of all others, again and again.
 //!
-//! Nothing that the sampler's thread does is recorded but samples. Ticks come at the start plus whole multiples of the interval;
-//! one that is missed is left out, and nothing drifts.
+//! Nothing that the sampler's thread does is recorded but samples. Ticks come at the start plus
+//! whole multiples of the interval; one that is missed is left out, and nothing drifts.
 //!
-//! A tick is one `GetAllStackTraces`: states and frames of all platform threads at one moment, in one safepoint. It shows neither virtual
-//! threads nor their frames; those that are mounted are asked for directly afterwards, and stand in place of their
-//! carriers. Threads without frames (the JVM's own) have no samples. Methods may be unloaded before they are
-//! looked up; then the JVM says so, and the frame is left out.
+//! A tick is one `GetAllStackTraces`: states and frames of all platform threads at one moment, in
+//! one safepoint. It shows neither virtual threads nor their frames; those that are mounted are
+//! asked for directly afterwards, and stand in place of their carriers. Threads without frames (the
+//! JVM's own) have no samples. Methods may be unloaded before they are looked up; then the JVM says
+//! so, and the frame is left out.
 
 mod tick;
 
@@ -29,7 +30,8 @@ use tick::Tick;
 const LOOK_EVERY: u64 = 100;
 /// How long the sampler rests while no samples are asked for.
 const REST: Duration = Duration::from_millis(100);
-/// How long the end of the trace waits for the current tick, lest the program hang because of the agent.
+/// How long the end of the trace waits for the current tick, lest the program hang because of the
+/// agent.
 const LAST_TICK: Duration = Duration::from_secs(5);
 
 /// `events=samples`.
@@ -58,7 +60,8 @@ pub(crate) fn set_samples(tracer: &Tracer, options: &Options) {
     tracer.samples.set(options);
 }
 
-/// Stops the sampler, if there is one, and waits until it has stopped. What it recorded is handed over by then.
+/// Stops the sampler, if there is one, and waits until it has stopped. What it recorded is handed
+/// over by then.
 pub(crate) fn stop(tracer: &Tracer) {
     if let Some(sampler) = tracer.samples.sampler.get() {
         drop(sampler.go_on.lock().take());

@@ -44,8 +44,8 @@ impl Cut {
         }
     }
 
-    /// How many frames the JVM is asked for, of all threads at once: one for a method of the hook and, where a cut is recorded, one
-    /// more.
+    /// How many frames the JVM is asked for, of all threads at once: one for a method of the hook
+    /// and, where a cut is recorded, one more.
     fn asked(self) -> u16 {
         match self.keeps_roots {
             true => MOST_FRAMES as u16 + 2,
@@ -76,7 +76,8 @@ impl Tick {
         }
     }
 
-    /// Takes samples of all threads that have frames, and records them, all with one time. `look` is shown the platform threads.
+    /// Takes samples of all threads that have frames, and records them, all with one time. `look`
+    /// is shown the platform threads.
     pub(super) fn take<'e>(
         &mut self,
         tracer: &Tracer,
@@ -136,8 +137,8 @@ impl Tick {
         }
     }
 
-    /// Returns true if the frames are those of a virtual thread that mounts or unmounts, on its carrier: nobody can say whose time
-    /// that is.
+    /// Returns true if the frames are those of a virtual thread that mounts or unmounts, on its
+    /// carrier: nobody can say whose time that is.
     fn shows_mounting(
         &mut self,
         tracer: &Tracer,
@@ -150,8 +151,9 @@ impl Tick {
         if outer.any(|f| self.kind(jvmti, env, f.method()) == Kind::Carries) {
             return true;
         }
-        // The JVM brings the frames back a few at a time, and shows none outside of those that it has brought back; and where a stack is
-        // cut, the frame that tells is not among the innermost. A carrier of its own has few frames, and its outermost one is known.
+        // The JVM brings the frames back a few at a time, and shows none outside of those that it
+        // has brought back; and where a stack is cut, the frame that tells is not among the
+        // innermost. A carrier of its own has few frames, and its outermost one is known.
         self.get_virtual.is_some()
             && frames
                 .last()
@@ -171,7 +173,8 @@ impl Tick {
         })
     }
 
-    /// Records a thread's frames, innermost first, with its state, in which [`CUT`] is set if they are not all.
+    /// Records a thread's frames, innermost first, with its state, in which [`CUT`] is set if they
+    /// are not all.
     fn record(
         &mut self,
         tracer: &Tracer,
@@ -229,7 +232,8 @@ impl Tick {
     }
 }
 
-/// The outermost frames of a thread whose stack was deeper at the tick: how many there are, and [`CUT`] if they are not all.
+/// The outermost frames of a thread whose stack was deeper at the tick: how many there are, and
+/// [`CUT`] if they are not all.
 fn outermost(jvmti: Jvmti, thread: ThreadRef<'_>, frames: &mut [Frame]) -> (usize, u64) {
     let most = i32::try_from(frames.len()).unwrap_or(i32::MAX);
     let (found, cut) = match jvmti.stack_of(Some(thread), -most, frames) {

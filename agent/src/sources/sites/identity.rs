@@ -1,7 +1,9 @@
 //! Allocations at their sites, with identity (`alloc=sites` with `free`).
 //!
-//! The probe after `new` gives the object its number and records it, as in [`super`], but does not get the object. The probe in `Object`'s
-//! constructor gets it, and finds the number among those that the thread has left ([`jtrail_recorder::pending`]). An array is handed over where it is created.
+//! The probe after `new` gives the object its number and records it, as in [`super`], but does not
+//! get the object. The probe in `Object`'s constructor gets it, and finds the number among those
+//! that the thread has left ([`jtrail_recorder::pending`]). An array is handed over where it is
+//! created.
 
 use super::super::{Tracer, pending};
 use super::{IS_LOOKING_UP, look_up};
@@ -12,8 +14,9 @@ use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::pending::{NewClass, Waiting};
 
-/// A place has created an object, and the hot path could not record it; or some object has waited in vain. `number` is the object's,
-/// or 0 if it has none yet. `stack` is the place on the stack of the hook.
+/// A place has created an object, and the hot path could not record it; or some object has waited
+/// in vain. `number` is the object's, or 0 if it has none yet. `stack` is the place on the stack of
+/// the hook.
 pub(crate) fn allocated(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -70,7 +73,8 @@ fn record(
     Some((buffer, class?, number))
 }
 
-/// An object's constructor has called that of `Object`, from that place on the stack; some objects wait on the running thread.
+/// An object's constructor has called that of `Object`, from that place on the stack; some objects
+/// wait on the running thread.
 pub(crate) fn constructed(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, stack: usize) {
     if let (Some(objects), Some(buffer)) = (tracer.objects.get(), OwnBuffer::current())
         && buffer.pending().is_open()

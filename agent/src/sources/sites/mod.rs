@@ -1,8 +1,9 @@
 //! Allocations seen by probes where code creates objects (`alloc=sites`).
 //!
-//! The probe knows its place by number, and the place's class, method and line are known to the writer; so the hot path is that of a
-//! call: thread-local pointer, time stamp, store. The first object of each place has its class looked up, and the first
-//! of each class has its size measured, on an object that is made for that.
+//! The probe knows its place by number, and the place's class, method and line are known to the
+//! writer; so the hot path is that of a call: thread-local pointer, time stamp, store. The first
+//! object of each place has its class looked up, and the first of each class has its size measured,
+//! on an object that is made for that.
 
 pub(crate) mod identity;
 
@@ -74,8 +75,8 @@ thread_local! {
     static IS_LOOKING_UP: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A place has created an object, or an array of that length, and the hot path could not record it: no buffer, no room in the chunk,
-/// a new epoch, or the first object of the place.
+/// A place has created an object, or an array of that length, and the hot path could not record it:
+/// no buffer, no room in the chunk, a new epoch, or the first object of the place.
 pub(crate) fn allocated(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -101,7 +102,8 @@ pub(crate) fn call_allocated(tracer: &Tracer, env: &mut Env<'_>, object: ObjectR
     record_object(tracer, env, object, site, 1);
 }
 
-/// A place has created an array of arrays: regular, so that one of each level stands for all, unless each is to be known again.
+/// A place has created an array of arrays: regular, so that one of each level stands for all,
+/// unless each is to be known again.
 pub(crate) fn multi_allocated(tracer: &Tracer, env: &mut Env<'_>, array: ObjectRef<'_>, site: u32) {
     let Some(arrays) = tracer.sites.arrays.get() else {
         return;
@@ -179,8 +181,9 @@ pub(crate) fn created_by_jvm(
     session.record(buffer, Code::AllocAt, &payload);
 }
 
-/// Returns true if what the JVM creates for this method is seen by no probe, and reported in every state of compilation. Most that
-/// the JVM reports is neither: calls of the method have probes, or Java code that ran inside of it has.
+/// Returns true if what the JVM creates for this method is seen by no probe, and reported in every
+/// state of compilation. Most that the JVM reports is neither: calls of the method have probes, or
+/// Java code that ran inside of it has.
 fn is_recorded(tracer: &Tracer, env: &Env<'_>, method: Method) -> bool {
     /// Of reflection, before it makes itself code for a method that is called often.
     const METHODS: [&str; 2] = ["newInstance0", "invoke0"];
@@ -195,7 +198,8 @@ fn is_recorded(tracer: &Tracer, env: &Env<'_>, method: Method) -> bool {
     METHODS.contains(&&*name) && signature().is_ok_and(|s| s.starts_with(CLASSES))
 }
 
-/// Records objects of one class and size by one of them. Where it is to be known again, it is only one.
+/// Records objects of one class and size by one of them. Where it is to be known again, it is only
+/// one.
 fn record_object(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, site: u32, count: u64) {
     let session = &tracer.session;
     let (Some(objects), Some(buffer)) = (tracer.objects.get(), session.buffer(env)) else {
@@ -228,8 +232,8 @@ fn record_object(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, site
     }
 }
 
-/// Tells the writer all of a place, at which the running thread runs a hook. Returns the class of what it creates, if that can be
-/// known again.
+/// Tells the writer all of a place, at which the running thread runs a hook. Returns the class of
+/// what it creates, if that can be known again.
 fn look_up(tracer: &Tracer, env: &mut Env<'_>, hook: ClassRef<'_>, site: u32) -> Option<NewClass> {
     let session = &tracer.session;
     let all = tracer.instrument.sites.get()?;
@@ -253,7 +257,8 @@ fn look_up(tracer: &Tracer, env: &mut Env<'_>, hook: ClassRef<'_>, site: u32) ->
     Some(class)
 }
 
-/// The stack or the memory is at its end: this object is recorded without its size, and the next one asks again.
+/// The stack or the memory is at its end: this object is recorded without its size, and the next
+/// one asks again.
 fn without_size(tracer: &Tracer, name: &Arc<str>, reason: &Error) -> NewClass {
     let session = &tracer.session;
     session.announce(Announcement::Uncovered {
@@ -331,7 +336,8 @@ fn measure_arrays(tracer: &Tracer, env: &mut Env<'_>) -> Option<Arrays> {
     })
 }
 
-/// From the sizes of arrays by length: `base` and `element` are those of the largest array that is as large as the empty one.
+/// From the sizes of arrays by length: `base` and `element` are those of the largest array that is
+/// as large as the empty one.
 fn sizing(mut size: impl FnMut(i32) -> Option<u64>) -> Option<Sizing> {
     /// A multiple of every alignment that there is (at most 256 bytes).
     const MANY: i32 = 4096;

@@ -18,7 +18,8 @@ pub(in crate::sources) struct Details {
     reported: Mutex<NumberSet>,
 }
 
-/// Classes that loaded and are not prepared yet, of which we know the size. Many a class never is prepared.
+/// Classes that loaded and are not prepared yet, of which we know the size. Many a class never is
+/// prepared.
 const MOST_SIZES: usize = 1 << 16;
 
 impl Details {

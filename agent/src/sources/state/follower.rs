@@ -1,4 +1,5 @@
-//! An agent thread that does something after each collection, where nothing of the JVM may be called.
+//! An agent thread that does something after each collection, where nothing of the JVM may be
+//! called.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::sync::Arc;
@@ -56,7 +57,8 @@ impl Follower {
         let _ = self.0.set(thread); // the first and only time
     }
 
-    /// A collection is over. Called where nothing of the JVM may be called; several calls before the thread wakes are one.
+    /// A collection is over. Called where nothing of the JVM may be called; several calls before
+    /// the thread wakes are one.
     pub(in crate::sources) fn wake(&self) {
         if let Some(thread) = self.0.get() {
             let _ = thread.wake.try_send(());

@@ -1,9 +1,11 @@
-//! What lasts from one snapshot of the heap to the next; above all the classes of the objects: they get their numbers before the walk, which calls nothing of the JVM.
+//! What lasts from one snapshot of the heap to the next; above all the classes of the objects: they
+//! get their numbers before the walk, which calls nothing of the JVM.
 //!
-//! The JVM is asked for all its classes once. To ask it before each snapshot would keep them: collectors that mark beside the program (ZGC,
-//! Shenandoah, and G1 at times) take what is asked for in between for something in use, and no class would be unloaded as long as each
-//! collection has its snapshot. So classes that are prepared from then on are noted, by weak references. The JVM has no event for new
-//! classes of arrays; a walk that comes by their objects finds them.
+//! The JVM is asked for all its classes once. To ask it before each snapshot would keep them:
+//! collectors that mark beside the program (ZGC, Shenandoah, and G1 at times) take what is asked
+//! for in between for something in use, and no class would be unloaded as long as each collection
+//! has its snapshot. So classes that are prepared from then on are noted, by weak references. The
+//! JVM has no event for new classes of arrays; a walk that comes by their objects finds them.
 
 use super::follower::Follower;
 use crate::objects::Objects;
@@ -34,8 +36,8 @@ pub(in crate::sources) struct Progress {
 /// The class of virtual threads.
 const VIRTUAL_THREAD: &str = "Ljava/lang/VirtualThread;";
 
-/// Classes of what the JVM fills gaps with: also the rest of a thread's area, where the thread goes on with its next object. That one
-/// would have the tag of what filled the gap.
+/// Classes of what the JVM fills gaps with: also the rest of a thread's area, where the thread goes
+/// on with its next object. That one would have the tag of what filled the gap.
 const FILLERS: [&str; 4] = [
     "[I",
     "Ljava/lang/Object;",

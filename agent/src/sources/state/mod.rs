@@ -19,7 +19,7 @@ pub(super) use sampler::Samples;
 pub(super) use sites::Sites;
 pub(super) use virtual_threads::VirtualThreads;
 
-/// The compiled code that exists, by address and method: an address may be taken again before the JVM reports that its former code was
-/// discarded. The value is the method's number.
+/// The compiled code that exists, by address and method: an address may be taken again before the
+/// JVM reports that its former code was discarded. The value is the method's number.
 #[derive(Default)]
 pub(super) struct CompiledCode(pub(super) Mutex<FxHashMap<(u64, usize), u32>>);

@@ -12,7 +12,8 @@ pub(in crate::sources) struct Samples {
     pub(in crate::sources) sampler: OnceLock<Sampler>,
     /// Most frames of a sample in the active trace.
     pub(in crate::sources) frames: AtomicU16,
-    /// True if samples that are too deep lose their innermost frames in the active trace, and not the outermost ones.
+    /// True if samples that are too deep lose their innermost frames in the active trace, and not
+    /// the outermost ones.
     pub(in crate::sources) keeps_roots: AtomicBool,
 }
 

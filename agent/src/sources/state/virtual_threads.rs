@@ -29,8 +29,8 @@ impl VirtualThreads {
 }
 
 thread_local! {
-    /// The round of recording ([`guard::round`]) that the value belongs to, and the CPU time of the virtual thread that runs here less that of this thread, which
-    /// wraps; 0 while none runs here.
+    /// The round of recording ([`guard::round`]) that the value belongs to, and the CPU time of the
+    /// virtual thread that runs here less that of this thread, which wraps; 0 while none runs here.
     static AHEAD: Cell<(usize, u64)> = const { Cell::new((0, 0)) };
 }
 
@@ -47,7 +47,8 @@ pub(crate) fn now() -> u64 {
     }
 }
 
-/// CPU times of live virtual threads, by number, in parts so that carriers rarely wait for each other.
+/// CPU times of live virtual threads, by number, in parts so that carriers rarely wait for each
+/// other.
 pub(crate) struct VirtualTimes([Mutex<FxHashMap<u32, Time>>; 16]);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,8 +97,8 @@ impl VirtualTimes {
         used
     }
 
-    /// What all virtual threads have used, by number; `clock_of` returns the CPU time of a carrier. None of them mounts or unmounts
-    /// meanwhile.
+    /// What all virtual threads have used, by number; `clock_of` returns the CPU time of a carrier.
+    /// None of them mounts or unmounts meanwhile.
     pub(in crate::sources) fn all(&self, clock_of: impl Fn(u32) -> Option<u64>) -> Vec<(u32, u64)> {
         let parts = self.0.each_ref().map(Mutex::lock);
         let used = |(thread, time): (&u32, &Time)| match *time {

@@ -55,10 +55,12 @@ impl Methods {
     }
 }
 
-/// How many calls of each method are open in each thread: the time of one that another encloses must not be counted twice.
+/// How many calls of each method are open in each thread: the time of one that another encloses
+/// must not be counted twice.
 #[derive(Debug, Default)]
 pub(super) struct OpenCounts {
-    /// By method, of one thread in which some are open. In most programs there is no other at that moment.
+    /// By method, of one thread in which some are open. In most programs there is no other at that
+    /// moment.
     first: Vec<FirstOpen>,
     /// By thread and method, of all others. Has no zeros, and nothing that `first` has.
     others: FxHashMap<(u32, u32), u32>,

@@ -1,8 +1,10 @@
 //! Calls of a part of a trace, summed up by itself, and put together with those of the other parts.
 //!
-//! All sums are sums of what parts have, but for what a part does not see: the calls that were open when it began. So whoever sums up a part is told of these, with
-//! the time at which they began, and leaves them at its end as they are then. Of such a call, each part takes off what its callees took there, and the part in which it ends
-//! adds how long it was. That comes to what one reader of the whole trace finds, in whatever order the parts are put together.
+//! All sums are sums of what parts have, but for what a part does not see: the calls that were open
+//! when it began. So whoever sums up a part is told of these, with the time at which they began,
+//! and leaves them at its end as they are then. Of such a call, each part takes off what its
+//! callees took there, and the part in which it ends adds how long it was. That comes to what one
+//! reader of the whole trace finds, in whatever order the parts are put together.
 
 use super::sums::Sum;
 use super::{Calls, ThreadCalls, Tree};
@@ -33,7 +35,8 @@ impl From<jtrail_formats::trail::OpenCall> for OpenCall {
 }
 
 impl Calls {
-    /// A part begins in which a thread is in these calls, outermost first. CPU times are not for parts.
+    /// A part begins in which a thread is in these calls, outermost first. CPU times are not for
+    /// parts.
     pub fn begin_part(&mut self, id: ThreadId, open: &[OpenCall]) {
         let Some(thread) = self.thread(id, |_| true) else {
             return;
@@ -46,7 +49,8 @@ impl Calls {
         self.threads[thread].calls -= open.len() as u64;
     }
 
-    /// The part ends. The thread's calls that are open go on in another one: these, outermost first.
+    /// The part ends. The thread's calls that are open go on in another one: these, outermost
+    /// first.
     pub fn end_part(&mut self, id: ThreadId) -> Vec<OpenCall> {
         let Some(thread) = self.thread(id, |_| true) else {
             return Vec::new();

@@ -3,7 +3,8 @@
 use super::MethodStat;
 use jtrail_model::{Cost, MethodId};
 
-/// Sums of calls, numbered without gaps. What few traces tell stands apart, so that the rest is small.
+/// Sums of calls, numbered without gaps. What few traces tell stands apart, so that the rest is
+/// small.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     sums: Vec<Sum>,
@@ -17,8 +18,8 @@ pub(super) struct Sum {
     pub(super) calls: u64,
     pub(super) total: i64,
     pub(super) own: i64,
-    /// Records that were made within `total`, and within `own`: one of each call itself, its enter's or its leave's, and of each call
-    /// below it both.
+    /// Records that were made within `total`, and within `own`: one of each call itself, its
+    /// enter's or its leave's, and of each call below it both.
     pub(super) total_records: u64,
     pub(super) own_records: u64,
 }

@@ -335,7 +335,8 @@ fn aggregated_calls_have_bounds_and_cpu_time() {
     assert_eq!(calls.path(3).bounds, Some((2, 9)));
 }
 
-/// Calls of five methods by three threads, nested at random, with leaves that end several calls at once.
+/// Calls of five methods by three threads, nested at random, with leaves that end several calls at
+/// once.
 fn random_script(mut seed: u64) -> String {
     let mut next = |below: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -1,7 +1,8 @@
 //! The call tree: a path for each row of callers, with the sums of its calls.
 //!
-//! Real programs have paths by the million, and most of them far down, where nobody looks at them: so there are only as many
-//! levels as are asked for. Most paths are found from their caller without a table.
+//! Real programs have paths by the million, and most of them far down, where nobody looks at them:
+//! so there are only as many levels as are asked for. Most paths are found from their caller
+//! without a table.
 
 use super::MethodStat;
 use super::methods::Methods;
@@ -88,7 +89,8 @@ impl Tree {
         self.sums.stat(path, method)
     }
 
-    /// The path of a method's calls by that of their caller, which is made if need be; `level` is how many calls enclose them.
+    /// The path of a method's calls by that of their caller, which is made if need be; `level` is
+    /// how many calls enclose them.
     pub(super) fn callee(&mut self, caller: u32, method: u32, level: usize) -> u32 {
         if level >= self.levels {
             return Self::BELOW;

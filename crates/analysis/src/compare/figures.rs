@@ -164,8 +164,8 @@ impl Figures {
         }
     }
 
-    /// Where calls without an end stop counting is not the same in all formats, so methods that have some
-    /// are left out.
+    /// Where calls without an end stop counting is not the same in all formats, so methods that
+    /// have some are left out.
     fn elapsed(&mut self, trace: &Sums, view: &View) {
         let methods = method_keys(trace, view);
         let says = trace.format.says(Quantity::Elapsed);

@@ -7,10 +7,10 @@
 //! | `keys` | what things are called whatever the format |
 //! | `figures` | the sums of one quantity, by key |
 //!
-//! What a format can say of a quantity is known in `jtrail-formats` ([`Format::says`]). Of the traces that
-//! can say something, the one that says most is the **reference** of the quantity, and the first one of
-//! several; all others are held against it. What only one of the two can tell (result types, names of
-//! threads, sizes of plain objects) is left out on both sides.
+//! What a format can say of a quantity is known in `jtrail-formats` ([`Format::says`]). Of the
+//! traces that can say something, the one that says most is the **reference** of the quantity, and
+//! the first one of several; all others are held against it. What only one of the two can tell
+//! (result types, names of threads, sizes of plain objects) is left out on both sides.
 
 mod figures;
 mod keys;

@@ -1,7 +1,7 @@
 //! Objects by class: allocated, freed, and alive at the end or behind the last collection.
 //!
-//! A table behind a collection is what a trace log has: one when the first frees of a collection were told,
-//! and one more before the next collection or at the end when others came later.
+//! A table behind a collection is what a trace log has: one when the first frees of a collection
+//! were told, and one more before the next collection or at the end when others came later.
 
 use crate::table::{Index, Table};
 use jtrail_model::{ClassId, Event, LiveObjects, ObjectId, ThreadId};
@@ -114,7 +114,8 @@ impl Objects {
         let Some(table) = &mut self.table else { return };
         if !id.is_none() {
             let known = table.get(id.0);
-            // The object of a thread or class may be defined before its allocation is told, or again.
+            // The object of a thread or class may be defined before its allocation is told, or
+            // again.
             if known != 0 {
                 return;
             }
@@ -199,7 +200,8 @@ impl Objects {
             .collect()
     }
 
-    /// All objects that were alive when the frees of the last collection were over; none without one.
+    /// All objects that were alive when the frees of the last collection were over; none without
+    /// one.
     pub(super) fn behind_collection(&self) -> Option<Vec<(ClassId, u64)>> {
         let live = |sums: &OfClass| (sums.live + sums.older).saturating_add_signed(-sums.since);
         self.collected.then(|| {

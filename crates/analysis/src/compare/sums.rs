@@ -11,8 +11,8 @@ use rustc_hash::FxHashMap;
 
 /// The sums over a trace that can be compared with those of others.
 ///
-/// Memory grows with names, with pairs of a thread and a method, and with open calls. Where frees or
-/// live objects are asked for, each object takes four bytes more.
+/// Memory grows with names, with pairs of a thread and a method, and with open calls. Where frees
+/// or live objects are asked for, each object takes four bytes more.
 #[derive(Debug)]
 pub struct Sums {
     pub(super) format: Format,
@@ -23,7 +23,8 @@ pub struct Sums {
     /// Sums over calls, by thread and method.
     pub(super) calls: Vec<Calls>,
     call_index: FxHashMap<(u32, MethodId), u32>,
-    /// What was looked up there lately: one entry for all methods whose numbers have the same low bits.
+    /// What was looked up there lately: one entry for all methods whose numbers have the same low
+    /// bits.
     recent: Vec<Option<(u32, MethodId, u32)>>,
     /// Nodes of call trees that the trace tells.
     pub(super) nodes: u64,
@@ -420,7 +421,8 @@ mod tests {
         sums.calls.iter().map(row).collect()
     }
 
-    /// Calls of two threads, in pieces: some ends are of calls further out, some of none; methods share entries of [`Sums::recent`].
+    /// Calls of two threads, in pieces: some ends are of calls further out, some of none; methods
+    /// share entries of [`Sums::recent`].
     #[test]
     fn calls_in_bulk_are_summed_up_as_one_by_one() {
         let (mut bulk, mut single) = (Sums::new(Format::Trail, &[]), Sums::new(Format::Trail, &[]));
@@ -494,7 +496,8 @@ mod tests {
         let mut encoder = ShortCalls::new(Box::new(Summed(few.clone())), bounds);
         let mut open = Vec::new();
         let mut newest = 0;
-        // A method, or 0 for an end, and when. Method 2 is called by itself, by way of method 3, and by method 1 when all is told.
+        // A method, or 0 for an end, and when. Method 2 is called by itself, by way of method 3,
+        // and by method 1 when all is told.
         let steps = [
             (1, 0),
             (2, 10),

@@ -1,18 +1,21 @@
 //! The dominator tree of a graph, after Lengauer and Tarjan.
 //!
-//! Node d **dominates** node n when every way from the start to n passes through d; the nearest such d
-//! is the parent of n in the tree. What an object dominates is what would be free without it.
+//! Node d **dominates** node n when every way from the start to n passes through d; the nearest
+//! such d is the parent of n in the tree. What an object dominates is what would be free without
+//! it.
 //!
-//! "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979), the version with path compression
-//! only: O(m log n) in the worst case, which matters because graphs come from files. Nodes are
-//! numbered in depth-first order while it runs, all arrays are of `u32`, and nothing recurses.
+//! "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979), the version with path
+//! compression only: O(m log n) in the worst case, which matters because graphs come from files.
+//! Nodes are numbered in depth-first order while it runs, all arrays are of `u32`, and nothing
+//! recurses.
 
 use super::graph::Rows;
 
 /// A tree of dominators over the nodes that can be reached.
 #[derive(Debug)]
 pub(super) struct Dominators {
-    /// The nodes in depth-first order, the start first: a dominator stands before what it dominates.
+    /// The nodes in depth-first order, the start first: a dominator stands before what it
+    /// dominates.
     pub(super) order: Vec<u32>,
     /// For each place of `order` the place of the parent; that of the start is its own.
     pub(super) parents: Vec<u32>,
@@ -128,8 +131,8 @@ impl Forest {
         (node.ancestor, node.semi) = (parent, semi);
     }
 
-    /// The node with the least semidominator on the way from the root of `node`'s tree, without it, and
-    /// that semidominator. A root is answered with itself.
+    /// The node with the least semidominator on the way from the root of `node`'s tree, without it,
+    /// and that semidominator. A root is answered with itself.
     fn lowest(&mut self, node: u32) -> (u32, u32) {
         let mut root = node;
         // Up to the child of the root …
@@ -137,7 +140,8 @@ impl Forest {
             self.path.push(root);
             root = self.nodes[root as usize].ancestor;
         }
-        // … whose label is right; the ones below get theirs from the one above, and hang on the root.
+        // … whose label is right; the ones below get theirs from the one above, and hang on the
+        // root.
         let Some(child) = self.path.pop() else {
             let Node { label, semi, .. } = self.nodes[node as usize];
             return (label, semi);
@@ -182,8 +186,9 @@ mod tests {
         reached
     }
 
-    /// By the definition: d dominates n when n can't be reached without d. Of all dominators of a node,
-    /// the nearest is the one that all others dominate: the one with the most dominators itself.
+    /// By the definition: d dominates n when n can't be reached without d. Of all dominators of a
+    /// node, the nearest is the one that all others dominate: the one with the most dominators
+    /// itself.
     fn naive(nodes: usize, edges: &[(u32, u32)]) -> Vec<Option<u32>> {
         let all = reached(nodes, edges, None);
         let without: Vec<_> = (0..nodes as u32)

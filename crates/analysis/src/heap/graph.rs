@@ -9,8 +9,8 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// The graph of `edges`, from the first of each pair to the second, over `nodes` nodes. `edges` is
-    /// walked through twice and must give the same both times.
+    /// The graph of `edges`, from the first of each pair to the second, over `nodes` nodes. `edges`
+    /// is walked through twice and must give the same both times.
     ///
     /// There may be no more than `u32::MAX` edges.
     pub(super) fn new<I>(nodes: usize, edges: impl Fn() -> I) -> Self

@@ -6,12 +6,13 @@
 //! | `dominators` | the tree of dominators |
 //! | `retained` | retained sizes by object and class |
 //!
-//! A dump's objects get numbers in the order in which they are mentioned, from 1; 0 is the start, which
-//! refers to the roots. While a dump is read, an object takes some 25 bytes and a reference 8. One
-//! dump is open at a time: it ends with its end event, where the next one begins, or with the trace,
-//! and then its sums are made and the rest is dropped.
+//! A dump's objects get numbers in the order in which they are mentioned, from 1; 0 is the start,
+//! which refers to the roots. While a dump is read, an object takes some 25 bytes and a
+//! reference 8. One dump is open at a time: it ends with its end event, where the next one begins,
+//! or with the trace, and then its sums are made and the rest is dropped.
 //!
-//! Class and size of an object are those that the dump tells, else those that the trace told before.
+//! Class and size of an object are those that the dump tells, else those that the trace told
+//! before.
 
 mod dominators;
 mod graph;
@@ -46,11 +47,11 @@ pub struct Dump {
     pub complete: bool,
     /// Its classes, the one with the most bytes first. Empty where graphs are not built.
     pub classes: Vec<DumpClass>,
-    /// References by the class of the object that they lead to, and of the one that holds them. Empty
-    /// where graphs are not built.
+    /// References by the class of the object that they lead to, and of the one that holds them.
+    /// Empty where graphs are not built.
     pub referrers: Vec<(ClassId, ClassId, u64)>,
-    /// Its [`OBJECTS_KEPT`] objects that retain most, the first one most. Empty where graphs are not
-    /// built.
+    /// Its [`OBJECTS_KEPT`] objects that retain most, the first one most. Empty where graphs are
+    /// not built.
     pub objects: Vec<DumpObject>,
 }
 
@@ -238,7 +239,8 @@ impl Open {
         }
     }
 
-    /// References by the classes of both ends: the classes in the order of their ids, the most first.
+    /// References by the classes of both ends: the classes in the order of their ids, the most
+    /// first.
     fn referrers(&self) -> Vec<(ClassId, ClassId, u64)> {
         let mut counts: FxHashMap<(u32, u32), u64> = FxHashMap::default();
         for (source, target) in &self.references {

@@ -1,8 +1,8 @@
 //! What objects keep from being freed.
 //!
-//! The **retained size** of an object is its own and that of everything it dominates. That of a class
-//! is the sum over its objects without those that another object of the class dominates: what such a
-//! one retains is in the other's sum already.
+//! The **retained size** of an object is its own and that of everything it dominates. That of a
+//! class is the sum over its objects without those that another object of the class dominates: what
+//! such a one retains is in the other's sum already.
 
 use super::dominators::Dominators;
 
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn classes_count_what_they_retain_once() {
-        // A list of three nodes of class 1, each with a value of class 2; one value is shared with the
-        // start.
+        // A list of three nodes of class 1, each with a value of class 2; one value is shared with
+        // the start.
         let edges = [(0, 1), (1, 2), (2, 3), (1, 4), (2, 5), (3, 6), (0, 6)];
         let graph = Rows::new(7, || edges.iter().copied());
         let tree = dominators(&graph, 0);

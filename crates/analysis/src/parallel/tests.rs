@@ -32,7 +32,8 @@ fn start(thread: ThreadId, time: i64) -> Event<'static> {
     })
 }
 
-/// A program of some threads, which come and go, collections, and marks. Calls are well nested, and some are open at the end.
+/// A program of some threads, which come and go, collections, and marks. Calls are well nested, and
+/// some are open at the end.
 fn program(seed: u64, length: usize, has_cpu: bool) -> Vec<Event<'static>> {
     let mut random = Random(seed);
     let mut events = Vec::new();
@@ -190,7 +191,8 @@ fn mend(bytes: &mut [u8]) {
     }
 }
 
-/// Checksums do not tell what a writer got wrong: what is answered all the same is what is read from the front.
+/// Checksums do not tell what a writer got wrong: what is answered all the same is what is read
+/// from the front.
 #[test]
 fn a_change_under_right_checksums_is_read_from_the_front_or_is_none() {
     let good = trail(&program(3, 600, false), 3);

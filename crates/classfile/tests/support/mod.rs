@@ -54,7 +54,8 @@ impl Jdk {
         found.into_values().collect()
     }
 
-    /// The newest of them, for long tests; all if the variable `JTRAIL_THOROUGH` is there, as in `scripts/nightly`.
+    /// The newest of them, for long tests; all if the variable `JTRAIL_THOROUGH` is there, as in
+    /// `scripts/nightly`.
     pub fn few() -> Vec<Jdk> {
         match std::env::var_os("JTRAIL_THOROUGH") {
             Some(_) => Jdk::all(),
@@ -141,7 +142,8 @@ pub fn java_sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java")
 }
 
-/// Runs a command to its end and gives what it wrote to its standard output; panics with everything if it fails.
+/// Runs a command to its end and gives what it wrote to its standard output; panics with everything
+/// if it fails.
 pub fn run(command: &mut Command) -> String {
     let output = command
         .output()
@@ -237,7 +239,8 @@ impl Program {
         self
     }
 
-    /// Compiles a Java source and adds all its classes, each changed by `change` before it is rewritten.
+    /// Compiles a Java source and adds all its classes, each changed by `change` before it is
+    /// rewritten.
     pub fn add_source(
         &mut self,
         jdk: &Jdk,
@@ -298,8 +301,8 @@ impl Program {
         refusals
     }
 
-    /// Calls methods (`Class.method`) in one JVM; gives a line `Class.method = result | events` for each, the events with
-    /// names for ids.
+    /// Calls methods (`Class.method`) in one JVM; gives a line `Class.method = result | events` for
+    /// each, the events with names for ids.
     pub fn call(&self, jdk: &Jdk, methods: &[&str]) -> Vec<String> {
         let mut java = jdk.tool("java");
         java.args(["-Xss512k", "-XX:-OmitStackTraceInFastThrow", "-cp"])

@@ -6,7 +6,8 @@ use jtrail_options::{OutputFormat, escape};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The format of a trace when nobody says: the smallest, and what a killed program leaves can be recovered.
+/// The format of a trace when nobody says: the smallest, and what a killed program leaves can be
+/// recovered.
 pub(super) const FORMAT: OutputFormat = OutputFormat::Trail;
 
 /// What a trace is called.
@@ -16,7 +17,8 @@ pub(crate) enum Naming {
     Plain,
     /// As the user says, or else `trace-%p.trail`.
     WithPid,
-    /// As the user says, but `app-%p.trail` instead of `app.trail`, since several JVMs may write one.
+    /// As the user says, but `app-%p.trail` instead of `app.trail`, since several JVMs may write
+    /// one.
     AlwaysWithPid,
 }
 
@@ -28,8 +30,9 @@ pub(crate) fn option_text(
     option_text_for(given, naming, &mut |_, path| Ok(path.to_owned()))
 }
 
-/// The agent's option text: what was given, and what the command line itself settles: the format, and where the file is. Validated.
-/// `name_of` says what the JVM calls the path of a key; the options that are returned have the paths of this program.
+/// The agent's option text: what was given, and what the command line itself settles: the format,
+/// and where the file is. Validated. `name_of` says what the JVM calls the path of a key; the
+/// options that are returned have the paths of this program.
 pub(crate) fn option_text_for(
     given: AgentOptions,
     naming: Naming,
@@ -99,7 +102,8 @@ fn validate(pairs: &[(String, String)]) -> anyhow::Result<jtrail_options::Option
     })
 }
 
-/// Returns a file pattern with the process id in it: `app-%p.trail` for `app.trail`. What is no regular file stays as it is.
+/// Returns a file pattern with the process id in it: `app-%p.trail` for `app.trail`. What is no
+/// regular file stays as it is.
 fn with_pid(file: &str) -> String {
     let path = Path::new(file);
     let is_special = || {

@@ -18,11 +18,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Load the agent into a JVM that runs already
 ///
-/// What the program does from then on is recorded; calls that are under way have begun before, and are not in the trace. Some things
-/// can only be had from the start of a JVM: events=exceptions, events=parks, and engine=jvmti.
+/// What the program does from then on is recorded; calls that are under way have begun before, and
+/// are not in the trace. Some things can only be had from the start of a JVM: events=exceptions,
+/// events=parks, and engine=jvmti.
 ///
-/// PID is the process id that this command sees, also for a JVM in a container. Where the JVM has a file system of its own, the agent's
-/// library is brought to it, and files are named by what this command sees of them: /proc/PID/root/PATH.
+/// PID is the process id that this command sees, also for a JVM in a container. Where the JVM has a
+/// file system of its own, the agent's library is brought to it, and files are named by what this
+/// command sees of them: /proc/PID/root/PATH.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Process id of the JVM
@@ -71,7 +73,8 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     Ok(crate::outcome::SOUND)
 }
 
-/// Returns the file that the agent writes, as the agent names it: it may not be the one asked for, since another process writes that.
+/// Returns the file that the agent writes, as the agent names it: it may not be the one asked for,
+/// since another process writes that.
 fn trace_file(pid: u32) -> Option<String> {
     let mut client = Client::of_process(pid, PATIENCE).ok()?;
     match client.call(Command::Status, |_| Ok(())) {
@@ -93,8 +96,9 @@ pub(super) fn named(process: &Process, key: &str, path: &str) -> anyhow::Result<
     name.ok_or_else(|| anyhow!("--{key}: {}", process.elsewhere(path)))
 }
 
-/// Has the JVM load the agent, with a command channel unless the options say otherwise; with which options it was, and what the agent
-/// says of itself. `name_of` says what the JVM calls the path of a key.
+/// Has the JVM load the agent, with a command channel unless the options say otherwise; with which
+/// options it was, and what the agent says of itself. `name_of` says what the JVM calls the path of
+/// a key.
 ///
 /// # Errors
 /// When the options are wrong, or the JVM does not take it.
@@ -121,7 +125,8 @@ pub(super) fn attach(
     Ok((options, agent))
 }
 
-/// Has the JVM load the library that is meant: its own of that name, or this program's; as a copy where the JVM does not see that.
+/// Has the JVM load the library that is meant: its own of that name, or this program's; as a copy
+/// where the JVM does not see that.
 fn load(jvm: &Jvm, given: Option<PathBuf>, options: &str) -> anyhow::Result<Sighting> {
     let process = &jvm.process;
     let own = given.as_deref().filter(|path| path.is_absolute());
@@ -141,7 +146,8 @@ fn load(jvm: &Jvm, given: Option<PathBuf>, options: &str) -> anyhow::Result<Sigh
     jvm.load(&copy.path(), options)
 }
 
-/// Refuses what is no library at all: a JVM that tries to load it may lose the guards of its stacks.
+/// Refuses what is no library at all: a JVM that tries to load it may lose the guards of its
+/// stacks.
 fn check_library(path: &Path) -> anyhow::Result<()> {
     let mut magic = [0; 4];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));

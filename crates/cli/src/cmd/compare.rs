@@ -1,6 +1,7 @@
 //! `jtrail compare`: do traces of one run say the same?
 //!
-//! The figures are made and held against each other by [`crate::analysis`]; here they become tables.
+//! The figures are made and held against each other by [`crate::analysis`]; here they become
+//! tables.
 
 use crate::input::Input;
 use crate::outcome::{FAULTY, SOUND, Streams, TRUNCATED, worse};
@@ -14,14 +15,15 @@ use std::path::{Path, PathBuf};
 
 /// Compare traces of one run, in whatever formats: do they say the same?
 ///
-/// Calls, objects, collections, waits and more are counted by keys that are the same in all formats:
-/// class, method and descriptor, and names of threads. Each quantity is held against the trace whose format
-/// says most of it. What only one of two formats can tell (result types, names of threads, sizes of
-/// plain objects, fractions of times) is left out on both sides; what a format can't tell at all is
-/// not comparable, with the reason.
+/// Calls, objects, collections, waits and more are counted by keys that are the same in all
+/// formats: class, method and descriptor, and names of threads. Each quantity is held against the
+/// trace whose format says most of it. What only one of two formats can tell (result types, names
+/// of threads, sizes of plain objects, fractions of times) is left out on both sides; what a format
+/// can't tell at all is not comparable, with the reason.
 ///
 /// Exits with 0 when all is equal that can be compared, 1 when something differs or a trace has
-/// faults, 3 when one breaks off and all is equal, 2 when a trace can't be read or nothing can be compared.
+/// faults, 3 when one breaks off and all is equal, 2 when a trace can't be read or nothing can be
+/// compared.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The traces, two or more, in any format; - for standard input

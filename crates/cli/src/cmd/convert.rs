@@ -18,16 +18,17 @@ use std::path::{Path, PathBuf};
 /// Write a trace in another format
 ///
 /// Runs in bounded memory, whatever the trace's size. A file is written under a name that ends in
-/// .part, and gets its own name when it is whole. What the other format can't hold is counted, by kind, and so are objects
-/// whose sizes it asks for in vain.
-/// With --from, --until or --thread, definitions stay, and the new trace says how many events were left out.
+/// .part, and gets its own name when it is whole. What the other format can't hold is counted, by
+/// kind, and so are objects whose sizes it asks for in vain. With --from, --until or --thread,
+/// definitions stay, and the new trace says how many events were left out.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The trace, in any format; - for standard input
     input: PathBuf,
     /// The file to write; - for standard output
     output: PathBuf,
-    /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin, .trc, .mlpd, .log, .xml)
+    /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin, .trc,
+    /// .mlpd, .log, .xml)
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: Option<String>,
     #[command(flatten)]
@@ -55,7 +56,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     }
     let mut encoder = encoder(format, args)?;
     let mut input = Input::open(&args.input, true)?.in_order();
-    // A snapshot does not say where it comes from. Where a trace must open with that, it opens without names.
+    // A snapshot does not say where it comes from. Where a trace must open with that, it opens
+    // without names.
     let opens = matches!(format, Format::TptpXml | Format::TptpBinary | Format::Trail);
     let opening = match input.format() {
         Format::ProfilerJ if opens => opening().into(),
@@ -184,7 +186,8 @@ fn encode(
     if let Some(note) = cut.last_note() {
         encoder.event(&note, &mut buffer);
     }
-    // A trace that breaks off still does so in the other format, unless that has written only a part by then.
+    // A trace that breaks off still does so in the other format, unless that has written only a
+    // part by then.
     let whole = !ending.truncated && ending.error.is_none();
     if !whole {
         encoder.break_off();
@@ -203,7 +206,8 @@ fn encode(
 /// Objects whose sizes the other format has a place for, and the trace does not tell.
 struct Sizes {
     wanted: bool,
-    /// Whether the other format has a place for objects that the trace did not see made; what it leaves out lacks nothing.
+    /// Whether the other format has a place for objects that the trace did not see made; what it
+    /// leaves out lacks nothing.
     with_definitions: bool,
     missing: u64,
 }
@@ -274,7 +278,8 @@ impl<'a> Cut<'a> {
         takes
     }
 
-    /// A note of what was left out, where one belongs before an event that is taken: at the first gap, and at the end.
+    /// A note of what was left out, where one belongs before an event that is taken: at the first
+    /// gap, and at the end.
     fn note(&mut self, event: &Event<'_>) -> Option<Event<'static>> {
         if self.is_told && !is_end(event) || event.is_definition() {
             return None;

@@ -1,6 +1,7 @@
 //! `jtrail record`: a part of a running program's life, in one go: attach, record, stop, leave.
 //!
-//! Where an agent with a command channel is there already, and has no trace under way, it records, and stays.
+//! Where an agent with a command channel is there already, and has no trace under way, it records,
+//! and stays.
 
 use super::attach::{attach, named};
 use super::ctl::{ended_text, some_time};
@@ -27,7 +28,8 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(100);
 /// How often progress is asked for.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long each answer is waited for: the end of a trace is written by then, and classes are as they were.
+/// How long each answer is waited for: the end of a trace is written by then, and classes are as
+/// they were.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// How long an agent stays whose client is gone: see the option `linger`.
 const LINGER: &str = "5s";
@@ -36,10 +38,12 @@ const CHANNEL: Duration = Duration::from_secs(10);
 
 /// Record a running program for a while: attach, record, stop, and leave it as it was
 ///
-/// The recording ends after --for, at Ctrl-C, when the program ends, or when another client stops it; the file is whole in each case. If the program has an
-/// agent already (with a command channel, and without a trace under way), that one records, and stays; then only file, format,
-/// events, include and exclude can be chosen. An agent that came for this leaves by itself when this command is killed. Where the JVM has a
-/// file system of its own (a container, a private /tmp), the trace is written there and moved to its place at the end.
+/// The recording ends after --for, at Ctrl-C, when the program ends, or when another client stops
+/// it; the file is whole in each case. If the program has an agent already (with a command channel,
+/// and without a trace under way), that one records, and stays; then only file, format, events,
+/// include and exclude can be chosen. An agent that came for this leaves by itself when this
+/// command is killed. Where the JVM has a file system of its own (a container, a private /tmp), the
+/// trace is written there and moved to its place at the end.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Process id of the JVM

@@ -5,9 +5,10 @@ use crate::outcome::Streams;
 
 /// Ask the agent in a JVM for what it gives on request
 ///
-/// That is the newest events (overflow=ring with save=request), a snapshot of the heap (events=heap with heap=request), and the document
-/// so far (format=profilerj). What comes of it, the agent says on the program's standard error. It needs no command channel: the JVM itself
-/// is asked, as by jcmd PID JVMTI.data_dump.
+/// That is the newest events (overflow=ring with save=request), a snapshot of the heap (events=heap
+/// with heap=request), and the document so far (format=profilerj). What comes of it, the agent says
+/// on the program's standard error. It needs no command channel: the JVM itself is asked, as by
+/// jcmd PID JVMTI.data_dump.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Process id of the JVM

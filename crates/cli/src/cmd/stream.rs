@@ -1,7 +1,7 @@
 //! `jtrail stream`: a trace from a running agent, live.
 //!
-//! The trace ends when a signal or `--for` says so, when another client stops it, or when whoever reads the output is gone.
-//! Either way what is on its way is still taken, so the trace is whole.
+//! The trace ends when a signal or `--for` says so, when another client stops it, or when whoever
+//! reads the output is gone. Either way what is on its way is still taken, so the trace is whole.
 
 use super::ctl::{AgentArgs, ended_text, some_time, start};
 use crate::outcome::{SOUND, Streams, TRUNCATED};
@@ -23,9 +23,9 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Take a trace from a running program, live, into a file or a pipe
 ///
-/// It begins a trace and takes its data until Ctrl-C, the end of --for, or until the trace is stopped elsewhere. The agent waits for
-/// a slow reader, or drops and counts events, as its option overflow says. Exits with 0 when the trace is whole, 3 when it
-/// breaks off, 2 when there is none.
+/// It begins a trace and takes its data until Ctrl-C, the end of --for, or until the trace is
+/// stopped elsewhere. The agent waits for a slow reader, or drops and counts events, as its option
+/// overflow says. Exits with 0 when the trace is whole, 3 when it breaks off, 2 when there is none.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -143,7 +143,8 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// Takes data until the trace has ended, and has it stopped when it is time. Answers what broke it off.
+    /// Takes data until the trace has ended, and has it stopped when it is time. Answers what broke
+    /// it off.
     fn until_stopped(
         &mut self,
         client: &mut Client,

@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// Check that traces are sound: structure, references, order, balance of calls, losses
 ///
-/// Exits with 0 when all are sound, 1 when one has faults, 3 when one breaks off and what came before
-/// is sound, 2 when one can't be read at all. Of several, the worst counts: 2, then 1, then 3.
-/// Events that the trace itself says it lost are told, and are no fault.
+/// Exits with 0 when all are sound, 1 when one has faults, 3 when one breaks off and what came
+/// before is sound, 2 when one can't be read at all. Of several, the worst counts: 2, then 1,
+/// then 3. Events that the trace itself says it lost are told, and are no fault.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The traces, in any format; - for standard input

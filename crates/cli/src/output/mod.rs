@@ -1,7 +1,7 @@
 //! Figures as table for people, TSV or JSON for programs; and files.
 //!
-//! A result is a list of [`Section`]s, each with columns and rows; the three writers know nothing of
-//! what they mean.
+//! A result is a list of [`Section`]s, each with columns and rows; the three writers know nothing
+//! of what they mean.
 
 mod file;
 mod human;

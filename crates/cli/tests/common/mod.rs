@@ -150,8 +150,8 @@ pub(crate) fn closing(ns: i64) -> Vec<Event<'static>> {
 
 /// A sound trace with two threads, a recursion, collections, gaps and a method not covered.
 ///
-/// `main` runs 1 ms to 11 ms: `fib` three deep (2–6 ms), then `run` (7–8 ms). `worker` has one `run`
-/// from 5 to 9 ms, and one more that stays open.
+/// `main` runs 1 ms to 11 ms: `fib` three deep (2–6 ms), then `run` (7–8 ms). `worker` has one
+/// `run` from 5 to 9 ms, and one more that stays open.
 pub(crate) fn sample() -> Vec<Event<'static>> {
     const MS: i64 = 1_000_000;
     let mut events = opening();
@@ -210,7 +210,8 @@ pub(crate) fn sample() -> Vec<Event<'static>> {
     events
 }
 
-/// Events in the order of time, as a trail has them; what has no time stays behind what it was behind.
+/// Events in the order of time, as a trail has them; what has no time stays behind what it was
+/// behind.
 pub(crate) fn in_time(events: Vec<Event<'static>>) -> Vec<Event<'static>> {
     let mut last = time(0);
     let timed = events.into_iter().map(|event| {

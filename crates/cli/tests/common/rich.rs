@@ -199,7 +199,8 @@ fn initialised(class: u64, time: Timestamp, failed: bool) -> Event<'static> {
     })
 }
 
-/// What there is of `com.acme.Main`, its compiled code, samples and lines; its initialisation, with that of `com.acme.Oops` in it, which fails.
+/// What there is of `com.acme.Main`, its compiled code, samples and lines; its initialisation, with
+/// that of `com.acme.Oops` in it, which fails.
 pub(crate) fn code() -> Vec<Event<'static>> {
     let at = |ns| time(10 * MS + ns);
     let member = |name: &'static str, signature: &'static str, access| Member {
@@ -278,8 +279,8 @@ pub(crate) fn code() -> Vec<Event<'static>> {
     ]
 }
 
-/// A dump: a root refers to the node (21), which alone refers to an array (23); the other array (24) is
-/// a root itself, and 25 is nowhere.
+/// A dump: a root refers to the node (21), which alone refers to an array (23); the other array
+/// (24) is a root itself, and 25 is nowhere.
 pub(crate) fn heap() -> Vec<Event<'static>> {
     let dump = HeapDumpId(30);
     let object = |object, class, size| {

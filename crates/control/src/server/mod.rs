@@ -2,8 +2,8 @@
 //!
 //! # States
 //!
-//! What a command may do depends on the agent's [`State`] and on who has the data stream. Any client may command; one
-//! at a time has the stream.
+//! What a command may do depends on the agent's [`State`] and on who has the data stream. Any
+//! client may command; one at a time has the stream.
 //!
 //! | Command | idle | recording | paused |
 //! |---|---|---|---|
@@ -15,7 +15,8 @@
 //! | `save` | – | where only the newest events are kept | – |
 //! | all others | yes | yes | yes |
 //!
-//! `setOutputFormat` decides as long as no trace goes to this client; later it is answered with the format in force.
+//! `setOutputFormat` decides as long as no trace goes to this client; later it is answered with the
+//! format in force.
 
 mod execute;
 mod settings;
@@ -143,13 +144,15 @@ impl<A: Agent> Server<A> {
             within_frame: None,
             refused: false,
             refused_since: None,
-            // Without a wish it is XML, whatever the agent's options say: an old client expects that.
+            // Without a wish it is XML, whatever the agent's options say: an old client expects
+            // that.
             format: OutputFormat::Xml,
         });
         Some(id)
     }
 
-    /// A client has sent bytes, at most 64 KiB. Answers follow at once, unless too many of them wait to be read.
+    /// A client has sent bytes, at most 64 KiB. Answers follow at once, unless too many of them
+    /// wait to be read.
     pub fn received(&mut self, id: ClientId, bytes: &[u8], now: Instant) {
         if let Some(client) = self.client(id).filter(|c| !c.refused) {
             client.decoder.feed(bytes);
@@ -210,8 +213,8 @@ impl<A: Agent> Server<A> {
         self.agent.settle();
     }
 
-    /// Time passes, or a client can take more: waiting bytes are sent, and commands that had to wait for that are carried
-    /// out. Who leaves half a frame for too long is sent away.
+    /// Time passes, or a client can take more: waiting bytes are sent, and commands that had to
+    /// wait for that are carried out. Who leaves half a frame for too long is sent away.
     pub fn tick(&mut self, now: Instant) {
         for client in &self.clients {
             client.outbox.flush();
@@ -254,7 +257,8 @@ impl<A: Agent> Server<A> {
         self.clients.iter().any(|c| c.id == id)
     }
 
-    /// Whether more may be read from the client: not while it does not read its answers, nor after a wrong frame.
+    /// Whether more may be read from the client: not while it does not read its answers, nor after
+    /// a wrong frame.
     pub fn wants_input(&self, id: ClientId) -> bool {
         let client = self.clients.iter().find(|c| c.id == id);
         client.is_some_and(|c| !c.refused && !c.outbox.is_full())

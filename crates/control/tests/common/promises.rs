@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 /// The bytes are what a client sends; then each of their lines is sent as a command.
 ///
-/// Frames are the same from one piece as from two, cut at `cut`. What is understood is written as it was read. The server
-/// answers each command exactly once, and refuses what is no frame; what it sends can be read.
+/// Frames are the same from one piece as from two, cut at `cut`. What is understood is written as
+/// it was read. The server answers each command exactly once, and refuses what is no frame; what it
+/// sends can be read.
 pub fn keep(data: &[u8], cut: usize) {
     let whole = frames(&[data]);
     let (begin, end) = data.split_at(cut);
@@ -77,7 +78,8 @@ impl Wire for Kept {
     fn close(&self) {}
 }
 
-/// Has servers take the bytes, of an agent that begins idle, and of a flight recorder. Each gives so many answers, if no client sends the agent away.
+/// Has servers take the bytes, of an agent that begins idle, and of a flight recorder. Each gives
+/// so many answers, if no client sends the agent away.
 fn serve(data: &[u8], expected: usize) {
     for puppet in [Puppet::default(), Puppet::recorder()] {
         serve_by(puppet, data, expected);

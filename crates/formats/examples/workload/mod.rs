@@ -1,8 +1,10 @@
 //! A trace like that of a big program, made event by event, so that its length costs no memory.
 //!
-//! As many methods and classes as a run of `javac` has in JDK 25, its own and the JDK's (`docs/real-programs.md`), defined at their first use. Threads take turns in runs, as the
-//! agent's writer hands them on. A method calls one other method most of the time, and sometimes one of a
-//! few more, so that there are many paths of calls, and some that are taken far more often than others.
+//! As many methods and classes as a run of `javac` has in JDK 25, its own and the JDK's
+//! (`docs/real-programs.md`), defined at their first use. Threads take turns in runs, as the
+//! agent's writer hands them on. A method calls one other method most of the time, and sometimes
+//! one of a few more, so that there are many paths of calls, and some that are taken far more often
+//! than others.
 //!
 //! [`spelling`] is how a trace is written.
 

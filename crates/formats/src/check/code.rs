@@ -13,8 +13,8 @@ pub(super) struct Code {
 
 impl Code {
     pub(super) fn compiled(&mut self, e: &MethodCompile<'_>) {
-        // An address may be taken again before its former code is told to be gone, so only method and
-        // address together tell which code is meant.
+        // An address may be taken again before its former code is told to be gone, so only method
+        // and address together tell which code is meant.
         self.live.insert((e.method, e.address));
     }
 

@@ -5,8 +5,9 @@ use jtrail_model::{ObjectId, TraceOption};
 
 /// The collections of a trace.
 ///
-/// An object is found dead by a collection that finishes behind its allocation, and its free stands behind that finish. Numbers of objects rise
-/// in the order of creation, so the largest one before each finish tells which objects are too young to be freed: one number for all.
+/// An object is found dead by a collection that finishes behind its allocation, and its free stands
+/// behind that finish. Numbers of objects rise in the order of creation, so the largest one before
+/// each finish tells which objects are too young to be freed: one number for all.
 #[derive(Debug, Default)]
 pub(super) struct Collections {
     is_under_way: bool,
@@ -16,7 +17,8 @@ pub(super) struct Collections {
     early: Option<(ObjectId, u64)>,
     /// The trace has all collections.
     are_told: bool,
-    /// Each object that the trace has the allocation of is there when it is told, and only a collection ends it.
+    /// Each object that the trace has the allocation of is there when it is told, and only a
+    /// collection ends it.
     end_all: bool,
     /// The largest number of an allocated object.
     youngest: u64,

@@ -48,13 +48,14 @@ impl Checker {
         }
     }
 
-    /// Tells what did not end. That threads wait, block or park at the end is how most programs stop.
+    /// Tells what did not end. That threads wait, block or park at the end is how most programs
+    /// stop.
     fn unended(&mut self, aggregated: usize) {
         let ended = self.order.ended();
         let report = &mut self.report;
         if self.kinds.all() > 0 && !ended {
-            // Ours always does, unless the program was killed or the output failed; the samples of old
-            // agents never do.
+            // Ours always does, unless the program was killed or the output failed; the samples of
+            // old agents never do.
             let severity = if self.ours {
                 Severity::Truncated
             } else {

@@ -97,8 +97,8 @@ impl Rule {
 pub struct Finding {
     /// Where: the offset that was given with the event.
     pub offset: u64,
-    /// [`Severity::Fault`] when a rule is broken, [`Severity::Truncated`] when the trace breaks off,
-    /// [`Severity::Info`] when it may have a good reason.
+    /// [`Severity::Fault`] when a rule is broken, [`Severity::Truncated`] when the trace breaks
+    /// off, [`Severity::Info`] when it may have a good reason.
     pub severity: Severity,
     /// The rule.
     pub rule: Rule,
@@ -152,7 +152,8 @@ pub struct Counts {
     pub open_calls: u64,
     /// Enters and leaves that the trace says it lost.
     pub lost: u64,
-    /// Which calls are sums, besides those of [`Self::enters`], and how many those are, if the trace says so.
+    /// Which calls are sums, besides those of [`Self::enters`], and how many those are, if the
+    /// trace says so.
     pub short_calls: Option<(ShortCallsNote, u64)>,
     /// By how much times of calls may be early, if the trace says so.
     pub clock: Option<ClockNote>,
@@ -160,7 +161,8 @@ pub struct Counts {
     pub recovered: Option<u64>,
     /// What the agent counted itself, if the trace says so.
     pub totals: Option<Totals>,
-    /// Notes of methods, and of classes as a whole, that are not covered, by reason; of the first 1,000 reasons.
+    /// Notes of methods, and of classes as a whole, that are not covered, by reason; of the first
+    /// 1,000 reasons.
     pub uncovered: BTreeMap<String, u64>,
 }
 

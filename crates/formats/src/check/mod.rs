@@ -1,22 +1,25 @@
 //! Checks the meaning of a trace, whatever its format.
 //!
 //! Decoders find what is wrong with bytes. What is wrong with the events that they spell is found
-//! here: the rules over the whole trace are those of [TPTP](crate::tptp#rules-over-the-whole-trace).
+//! here: the rules over the whole trace are those of
+//! [TPTP](crate::tptp#rules-over-the-whole-trace).
 //!
-//! Memory grows with definitions and open calls, not with the number of events and not with the size
-//! of ids. An object takes a byte.
+//! Memory grows with definitions and open calls, not with the number of events and not with the
+//! size of ids. An object takes a byte.
 //!
 //! Some things are legal that one would not expect of a trace:
 //!
 //! - An event whose thread was never announced names none, and takes part in nothing along threads.
-//! - Frees are written later than the collection that found them; those of our own agent behind its finish. An event
-//!   behind a free may have come before it.
+//! - Frees are written later than the collection that found them; those of our own agent behind its
+//!   finish. An event behind a free may have come before it.
 //! - Objects have ids of their own, which may be those of threads, classes or methods as well.
 //! - The object of a thread or a class needs no other definition, and may have one.
-//! - Where a trace says that it lost events of all threads, what needs them is found missing, and is no fault.
-//! - What is open when the trace ends stays open: calls, waits, blocks, parks, class initialisations.
-//! - A wait has no end when the thread did not own the monitor, and no begin when it is the JVM's own
-//!   (for another thread that initialises a class).
+//! - Where a trace says that it lost events of all threads, what needs them is found missing, and
+//!   is no fault.
+//! - What is open when the trace ends stays open: calls, waits, blocks, parks, class
+//!   initialisations.
+//! - A wait has no end when the thread did not own the monitor, and no begin when it is the JVM's
+//!   own (for another thread that initialises a class).
 
 mod code;
 mod collections;
@@ -91,7 +94,8 @@ pub struct Checker {
 const MOST_REASONS: usize = 1_000;
 
 impl Checker {
-    /// A checker of traces in that format, which may have no place for some of what the rules ask for.
+    /// A checker of traces in that format, which may have no place for some of what the rules ask
+    /// for.
     pub fn of(format: Format) -> Self {
         let order = match format {
             Format::ProfilerJ => Order::without_opening(),

@@ -39,9 +39,9 @@ impl Pair {
         }
     }
 
-    /// How bad it is that begin or end is missing. The JVM tells that a wait begins before it sees that
-    /// the thread does not own the monitor; that wait has no end. Its own waits, for another thread
-    /// that initialises a class, have no begin.
+    /// How bad it is that begin or end is missing. The JVM tells that a wait begins before it sees
+    /// that the thread does not own the monitor; that wait has no end. Its own waits, for another
+    /// thread that initialises a class, have no begin.
     const fn unpaired(self, severity: Severity) -> Severity {
         match self {
             Self::Wait => Severity::Info,

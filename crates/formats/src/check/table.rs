@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 /// A table from ids to values.
 ///
-/// Ids of a sound trace are small and nearly without gaps, so they index an array. Those of a hostile
-/// one may be anything: an id far above the number of entries goes to a hash map, so that memory
-/// stays in proportion to the entries.
+/// Ids of a sound trace are small and nearly without gaps, so they index an array. Those of a
+/// hostile one may be anything: an id far above the number of entries goes to a hash map, so that
+/// memory stays in proportion to the entries.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T> {
     dense: Vec<Option<T>>,

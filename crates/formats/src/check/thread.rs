@@ -48,7 +48,8 @@ impl Call {
     }
 }
 
-/// Whether a ticket may come behind another one. They start again behind the largest, so half the circle lies ahead of each.
+/// Whether a ticket may come behind another one. They start again behind the largest, so half the
+/// circle lies ahead of each.
 fn follows(ticket: u32, before: u32) -> bool {
     (1..1 << 31).contains(&ticket.wrapping_sub(before))
 }
@@ -161,7 +162,8 @@ impl Thread {
         }
     }
 
-    /// Passes the first of these calls, as far as they keep every rule that concerns them: how many, and how many of these begin.
+    /// Passes the first of these calls, as far as they keep every rule that concerns them: how
+    /// many, and how many of these begin.
     pub(super) fn pass(
         &mut self,
         calls: &Calls<'_>,

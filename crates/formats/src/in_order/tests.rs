@@ -54,7 +54,8 @@ fn note(bulk: Bulk<'_>, out: &mut Vec<Event<'static>>) -> ControlFlow<()> {
     })
 }
 
-/// As a writer does it: the thread whose next event is earliest goes on, with calls that are so far ahead at most.
+/// As a writer does it: the thread whose next event is earliest goes on, with calls that are so far
+/// ahead at most.
 fn written(threads: &mut [VecDeque<(i64, bool)>], order: &mut InOrder) -> Vec<Event<'static>> {
     let mut out = Vec::new();
     let mut calls = [0_u32; THREADS as usize];

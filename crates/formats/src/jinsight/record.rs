@@ -63,8 +63,8 @@ pub(super) const PRIMITIVE_ARRAYS: [(u8, ObjectKind, &str); 8] = [
     (8, ObjectKind::SHORT, "[S"),
 ];
 
-/// The name of a class with dots and slashes changed over: the JVM's form from that of the model, and
-/// back. A hidden class has one of the other kind in its name.
+/// The name of a class with dots and slashes changed over: the JVM's form from that of the model,
+/// and back. A hidden class has one of the other kind in its name.
 pub(super) fn changed_over(name: &str) -> String {
     let change = |c| match c {
         '.' => '/',

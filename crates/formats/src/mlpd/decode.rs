@@ -56,7 +56,8 @@ pub(super) struct Stream {
     /// Events are taken from the batch, and nothing is added to it.
     releases: bool,
     replay: Replay,
-    /// The last buffer was one of definitions, with nothing in it: the end of a trace of ours that has no agent's end.
+    /// The last buffer was one of definitions, with nothing in it: the end of a trace of ours that
+    /// has no agent's end.
     ends_empty: bool,
     ending: Option<Ending>,
 }

@@ -37,7 +37,8 @@ const LONGEST_CODE: i64 = i32::MAX as i64;
 /// The loader of every class until another is told.
 const FIRST_LOADER: usize = 0;
 
-/// All that was defined. Classes, methods and loaders are numbered in the order of their definitions.
+/// All that was defined. Classes, methods and loaders are numbered in the order of their
+/// definitions.
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
     version: DataVersion,
@@ -113,7 +114,8 @@ impl Definitions {
         loader
     }
 
-    /// Writes what follows the first byte and time of a class that was defined before, as it was then.
+    /// Writes what follows the first byte and time of a class that was defined before, as it was
+    /// then.
     pub(super) fn put_class(&self, buffer: &mut Buffer, class: usize) {
         self.put_class_of(buffer, class, FIRST_LOADER);
     }

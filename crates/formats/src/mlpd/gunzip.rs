@@ -1,5 +1,5 @@
-//! A compressed stream: unpacked piece by piece, and read as if it were plain. Of the piece in which it is damaged
-//! nothing is read.
+//! A compressed stream: unpacked piece by piece, and read as if it were plain. Of the piece in
+//! which it is damaged nothing is read.
 
 use super::FORMAT;
 use super::decode::{Stepped, Stream};

@@ -41,7 +41,8 @@
 //!
 //! # File
 //!
-//! A header, and buffers to the end of the file. All of it may be compressed with gzip: read, not written.
+//! A header, and buffers to the end of the file. All of it may be compressed with gzip: read, not
+//! written.
 //!
 //! | Offset | Size | Header of version 1 | |
 //! |--:|--:|---|---|
@@ -54,9 +55,10 @@
 //! | 24 | 4 | process id | |
 //! | 28 | 4 | system | 0 |
 //!
-//! Version 17 has major 3, minor 0, data version 17, and from offset 16: startup on the buffers' clock
-//! (u64 nanoseconds), overhead, flags, process id, port of a server (u16, 0), and three texts: arguments,
-//! architecture, operating system, each a u32 size that counts its zero, the bytes, and the zero.
+//! Version 17 has major 3, minor 0, data version 17, and from offset 16: startup on the buffers'
+//! clock (u64 nanoseconds), overhead, flags, process id, port of a server (u16, 0), and three
+//! texts: arguments, architecture, operating system, each a u32 size that counts its zero, the
+//! bytes, and the zero.
 //!
 //! | Offset | Size | Header of a buffer |
 //! |--:|--:|---|
@@ -68,8 +70,8 @@
 //! | 32 | 8 | thread, not 0 |
 //! | 40 | 8 | method base |
 //!
-//! The five long fields stay below 2⁵⁶, because Mono's own reader gets larger ones wrong. Buffers of one
-//! thread are in order of time, those of different threads in any.
+//! The five long fields stay below 2⁵⁶, because Mono's own reader gets larger ones wrong. Buffers
+//! of one thread are in order of time, those of different threads in any.
 //!
 //! # Events
 //!
@@ -94,9 +96,10 @@
 //! | 36 | roots | | count uleb, (address ptr, obj) × count |
 //! | 0a | synchronization | | u8 |
 //!
-//! A backtrace is flags (uleb 0, version 1 only), count uleb, and methods, innermost first: ptr in version 1,
-//! meth in version 17. Collections: 0 starts, 5 ends, the others are phases. Clauses: 0 catch, 1 filter,
-//! 2 finally, 4 fault. An object of size 0 in a dump adds references to one that stood there before.
+//! A backtrace is flags (uleb 0, version 1 only), count uleb, and methods, innermost first: ptr in
+//! version 1, meth in version 17. Collections: 0 starts, 5 ends, the others are phases. Clauses: 0
+//! catch, 1 filter, 2 finally, 4 fault. An object of size 0 in a dump adds references to one that
+//! stood there before.
 //!
 //! Metadata are a type u8, an id ptr, and:
 //!
@@ -108,8 +111,9 @@
 //! | 4 domain, 5 thread | flags | flags, name str |
 //! | 6 context, 7 table | version 17: domain ptr; 7: and class ptr | |
 //!
-//! Flags are a uleb 0 in version 1, and not there in version 17. The description says nothing of threads and
-//! assemblies, and marks only failures; classes and images are read in its spelling too (02, 82).
+//! Flags are a uleb 0 in version 1, and not there in version 17. The description says nothing of
+//! threads and assemblies, and marks only failures; classes and images are read in its spelling too
+//! (02, 82).
 //!
 //! # A file, byte by byte
 //!
@@ -159,49 +163,60 @@
 //!
 //! # What we write
 //!
-//! - **Times.** Startup is the whole millisecond in which the agent was loaded, and a day on the buffers'
-//!   clock *(choice)*. Version 1 does not say what its clock means; there the first buffer's time base is the
-//!   startup, as our readers take it.
-//! - **Batches** *(choice)*. Buffers are written together, when half a megabyte waits, when one spans a
-//!   second, before an event that is earlier than the one before it, and at the end. Each batch begins with a buffer of the reserved thread 2⁴⁸ (named `jtrail`),
-//!   which holds the definitions that the others need, and may be empty. A file that begins with such a buffer is ours.
-//!   In it, readers take a batch's definitions first, and merge the other buffers by time; so events come back
-//!   in the order in which they happened. The buffer of the last event is the last one of its batch.
-//! - **Threads** keep their ids, which must be below 2⁴⁸. Events without a thread (collections, heap
-//!   dumps, class unloads) are those of the reserved thread 2⁴⁸ + 1 (named `VM`). The reserved threads
-//!   are loaded when agent and trace begin, and unloaded when they end. A thread that the trace does not announce is
-//!   loaded before its first event, with an empty name.
-//! - **Compilations** *(choice)* are those of the reserved thread 2⁴⁸ + 2 (named `compiler`), which begins with the first of
-//!   them: a trace may tell them ahead of events that were earlier, and the time of a thread must not fall.
-//! - **The end** *(choice)*. The format has none. A file of ours ends with the unload of the agent's reserved thread, or, when it was made of
-//!   a whole trace that does not say when the agent ended, with an empty buffer of definitions. One with neither breaks off.
+//! - **Times.** Startup is the whole millisecond in which the agent was loaded, and a day on the
+//!   buffers' clock *(choice)*. Version 1 does not say what its clock means; there the first
+//!   buffer's time base is the startup, as our readers take it.
+//! - **Batches** *(choice)*. Buffers are written together, when half a megabyte waits, when one
+//!   spans a second, before an event that is earlier than the one before it, and at the end. Each
+//!   batch begins with a buffer of the reserved thread 2⁴⁸ (named `jtrail`), which holds the
+//!   definitions that the others need, and may be empty. A file that begins with such a buffer is
+//!   ours. In it, readers take a batch's definitions first, and merge the other buffers by time; so
+//!   events come back in the order in which they happened. The buffer of the last event is the last
+//!   one of its batch.
+//! - **Threads** keep their ids, which must be below 2⁴⁸. Events without a thread (collections,
+//!   heap dumps, class unloads) are those of the reserved thread 2⁴⁸ + 1 (named `VM`). The reserved
+//!   threads are loaded when agent and trace begin, and unloaded when they end. A thread that the
+//!   trace does not announce is loaded before its first event, with an empty name.
+//! - **Compilations** *(choice)* are those of the reserved thread 2⁴⁸ + 2 (named `compiler`), which
+//!   begins with the first of them: a trace may tell them ahead of events that were earlier, and
+//!   the time of a thread must not fall.
+//! - **The end** *(choice)*. The format has none. A file of ours ends with the unload of the
+//!   agent's reserved thread, or, when it was made of a whole trace that does not say when the
+//!   agent ended, with an empty buffer of definitions. One with neither breaks off.
 //! - **Objects** keep their ids: object *n* is at address 8·*n*.
-//! - **Classes, methods, loaders** are numbered in the order of their definitions; number *n*, from 1, has the id 4·*n*.
-//!   A loader is a domain, an image and an assembly of its name; a class whose loader is not told yet is in that named
-//!   `unknown`, and is repeated in its own when it is told. In version 17 each class has one table, of the class's id.
-//!   There is one image for a loader, not for each jar or module *(choice)*: events tell the loader only. From which jar a class comes, its
-//!   protection domain says, by Java code that the agent must not run while the class loads.
-//! - **Names** are those of Java sources: `java.lang.String[]`; `demo.Main:main (java.lang.String[])`. A method
-//!   belongs to the class of its name that was told last; the class is repeated where it must be.
-//! - **Methods** are named by an event 43 whose address is the method's id and whose size is the length of the
-//!   bytecode, or 0 where none is told right behind the method: no code yet. It is told with the details of classes.
-//!   Any other address is that of compiled code. Methods and classes that only stand in frames are defined too.
-//!   What names no class belongs to `unresolved class 0x0`, whose name frames do not show.
-//! - **Exceptions**: before throw and clause, in the thread's own buffer, the class of the exception is
-//!   repeated *(choice)*: neither event tells it.
-//! - **Clauses** are of type 2 where the handler takes all, as `finally` and `synchronized` are made, and else of type 0. Their number
-//!   is that of the first entry of the method's exception table that leads to the handler. Of a handler of which nothing is told both are 0:
-//!   in our files, readers take zeros for that, though they may be a first handler *(choice)*. The agent knows the handlers of classes that passed its load
-//!   hook, which is there when classes are rewritten, and with `details`.
+//! - **Classes, methods, loaders** are numbered in the order of their definitions; number *n*, from
+//!   1, has the id 4·*n*. A loader is a domain, an image and an assembly of its name; a class whose
+//!   loader is not told yet is in that named `unknown`, and is repeated in its own when it is told.
+//!   In version 17 each class has one table, of the class's id. There is one image for a loader,
+//!   not for each jar or module *(choice)*: events tell the loader only. From which jar a class
+//!   comes, its protection domain says, by Java code that the agent must not run while the class
+//!   loads.
+//! - **Names** are those of Java sources: `java.lang.String[]`; `demo.Main:main
+//!   (java.lang.String[])`. A method belongs to the class of its name that was told last; the class
+//!   is repeated where it must be.
+//! - **Methods** are named by an event 43 whose address is the method's id and whose size is the
+//!   length of the bytecode, or 0 where none is told right behind the method: no code yet. It is
+//!   told with the details of classes. Any other address is that of compiled code. Methods and
+//!   classes that only stand in frames are defined too. What names no class belongs to `unresolved
+//!   class 0x0`, whose name frames do not show.
+//! - **Exceptions**: before throw and clause, in the thread's own buffer, the class of the
+//!   exception is repeated *(choice)*: neither event tells it.
+//! - **Clauses** are of type 2 where the handler takes all, as `finally` and `synchronized` are
+//!   made, and else of type 0. Their number is that of the first entry of the method's exception
+//!   table that leads to the handler. Of a handler of which nothing is told both are 0: in our
+//!   files, readers take zeros for that, though they may be a first handler *(choice)*. The agent
+//!   knows the handlers of classes that passed its load hook, which is there when classes are
+//!   rewritten, and with `details`.
 //! - **Allocations** have a backtrace of one frame where the allocating method is known.
-//! - **Collections**: young ones are of generation 0, full ones and parts of concurrent ones 1, unknown ones 0. The
-//!   generation is set when it is told, unless the batch was written by then: a full one waits for the end of a
-//!   collection, until it is twice as large.
+//! - **Collections**: young ones are of generation 0, full ones and parts of concurrent ones 1,
+//!   unknown ones 0. The generation is set when it is told, unless the batch was written by then: a
+//!   full one waits for the end of a collection, until it is twice as large.
 //! - **Calls** nest: a leave without its call is left out; one that skips open calls closes them.
-//! - **References** of a heap dump are written as they are told, whether or not the dump lists their targets *(choice)*: these may
-//!   follow. Our agent's dumps list all; `jtrail verify` tells of others.
-//! - **Roots** in version 17 have as address the number of their kind: 1 `JNI_GLOBAL`, 2 `SYSTEM_CLASS`,
-//!   3 `MONITOR`, 4 `STACK_LOCAL`, 5 `JNI_LOCAL`, 6 `THREAD`, 7 `OTHER` *(choice)*.
+//! - **References** of a heap dump are written as they are told, whether or not the dump lists
+//!   their targets *(choice)*: these may follow. Our agent's dumps list all; `jtrail verify` tells
+//!   of others.
+//! - **Roots** in version 17 have as address the number of their kind: 1 `JNI_GLOBAL`, 2
+//!   `SYSTEM_CLASS`, 3 `MONITOR`, 4 `STACK_LOCAL`, 5 `JNI_LOCAL`, 6 `THREAD`, 7 `OTHER` *(choice)*.
 //!
 //! What is written reads back as the same bytes when it is written again.
 //!
@@ -222,20 +237,22 @@
 //! | what no event has a place for: images and domains, phases of collections, contentions given up, filter and fault clauses, callers of allocations … | counted where it says something, and told once by kind at the end. `docs/formats.md` has the list |
 //! | module ids, domains of tables, offsets and generations in heap dumps, addresses of roots | the same, where they are not 0 or empty. Ours are, but for the domains of tables and the images: those stand for loaders, and are not counted in our files |
 //!
-//! Files that are not ours: buffers are read in the order of the file, so that times go back and forth between threads.
-//! Threads and objects get ids from 1 in the order of appearance; an allocation at an address begins a new object, and
-//! moves take objects along. A thread begins with its first buffer. An exception has the class that its object was allocated
-//! with; a catch that names none has that of the thread's last throw. Code addresses are compilations.
+//! Files that are not ours: buffers are read in the order of the file, so that times go back and
+//! forth between threads. Threads and objects get ids from 1 in the order of appearance; an
+//! allocation at an address begins a new object, and moves take objects along. A thread begins with
+//! its first buffer. An exception has the class that its object was allocated with; a catch that
+//! names none has that of the thread's last throw. Code addresses are compilations.
 //!
-//! The header comes as node, process, agent (named `log profiler`) and trace, with options for what else it
-//! says: `timerOverhead`, `architecture`, `operatingSystem`, `pointerSize`, `system`.
+//! The header comes as node, process, agent (named `log profiler`) and trace, with options for what
+//! else it says: `timerOverhead`, `architecture`, `operatingSystem`, `pointerSize`, `system`.
 //!
 //! # What is lost
 //!
-//! Free text, and with it our notes; names of machine, process and agent; waits and parks; frees, and objects older
-//! than the trace; samples; CPU times; lines; result types; aggregated calls; most of class details. Version 1 also loses
-//! roots, the objects of caught exceptions, and stacks of monitors that were entered; version 17 class unloads.
-//! [`Encoder`] counts all of it by kind. Tickets and depths are counted anew.
+//! Free text, and with it our notes; names of machine, process and agent; waits and parks; frees,
+//! and objects older than the trace; samples; CPU times; lines; result types; aggregated calls;
+//! most of class details. Version 1 also loses roots, the objects of caught exceptions, and stacks
+//! of monitors that were entered; version 17 class unloads. [`Encoder`] counts all of it by kind.
+//! Tickets and depths are counted anew.
 
 mod decode;
 mod define;

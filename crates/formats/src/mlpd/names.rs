@@ -82,7 +82,8 @@ pub(super) fn without_result(descriptor: &str) -> &str {
     descriptor.get(..end).unwrap_or(descriptor)
 }
 
-/// Appends the types of a descriptor's parameters as Java spells them. `false` when it is no descriptor.
+/// Appends the types of a descriptor's parameters as Java spells them. `false` when it is no
+/// descriptor.
 fn put_parameters(descriptor: &str, out: &mut String) -> bool {
     let Some(mut rest) = without_result(descriptor)
         .strip_prefix('(')
@@ -123,7 +124,8 @@ fn put_parameters(descriptor: &str, out: &mut String) -> bool {
     true
 }
 
-/// Types of parameters (`int,java.lang.String[]`) as a descriptor without a result. None when they are no types.
+/// Types of parameters (`int,java.lang.String[]`) as a descriptor without a result. None when they
+/// are no types.
 fn parameters_read(shown: &str) -> Option<String> {
     let mut descriptor = String::from("(");
     let types = shown.split(',').filter(|_| !shown.is_empty());
@@ -143,7 +145,8 @@ fn parameters_read(shown: &str) -> Option<String> {
     put_parameters(&descriptor, &mut String::new()).then_some(descriptor)
 }
 
-/// The full name of a method: `class:name (types)`, its class as shown. Without a descriptor, no types.
+/// The full name of a method: `class:name (types)`, its class as shown. Without a descriptor, no
+/// types.
 pub(super) fn method_shown(class: &str, name: &str, descriptor: &str) -> String {
     let mut full = format!("{class}:{name}");
     if !descriptor.is_empty() {
@@ -171,8 +174,8 @@ pub(super) struct Method<'n> {
     pub(super) descriptor: String,
 }
 
-/// Takes a method's full name apart. Class names may have colons and blanks: `known` tells which class
-/// there is.
+/// Takes a method's full name apart. Class names may have colons and blanks: `known` tells which
+/// class there is.
 pub(super) fn method_read<'n>(full: &'n str, known: impl Fn(&str) -> bool) -> Method<'n> {
     let colons = || full.match_indices(':').map(|(at, _)| at);
     let split = colons()
@@ -206,7 +209,8 @@ pub(super) fn method_read<'n>(full: &'n str, known: impl Fn(&str) -> bool) -> Me
     }
 }
 
-/// The text of a frame in a method, its class as shown. [`NO_CLASS`] is left out, where the text has no other.
+/// The text of a frame in a method, its class as shown. [`NO_CLASS`] is left out, where the text
+/// has no other.
 pub(super) fn frame_shown(class: &str, name: &str, descriptor: &str) -> String {
     let within = [name, descriptor].concat();
     if class == NO_CLASS && frame_read(&within).is_none() {

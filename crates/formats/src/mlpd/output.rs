@@ -5,7 +5,8 @@ use super::number::{put_sleb, put_uleb};
 use super::{BUFFER_HEADER, BUFFER_ID, CLOCK_START, COMPILER, DEFINITIONS, FARTHEST, VM};
 use std::ops::Range;
 
-/// Bytes of events that wait to be written, at most, but for the last event. Definitions count apart.
+/// Bytes of events that wait to be written, at most, but for the last event. Definitions count
+/// apart.
 const BATCH: usize = 512 << 10;
 /// Nanoseconds between the first and the last event of a buffer, at most, but for the last event.
 const PAUSE: u64 = 1_000_000_000;
@@ -115,8 +116,8 @@ impl Buffer {
     }
 }
 
-/// The definitions behind the last event. They belong to the batch of the next one: a reader, who takes the definitions
-/// of a batch first, tells them there.
+/// The definitions behind the last event. They belong to the batch of the next one: a reader, who
+/// takes the definitions of a batch first, tells them there.
 #[derive(Debug)]
 struct Recent {
     /// Where they start in their buffer.
@@ -212,15 +213,15 @@ impl Output {
         &mut self.buffers[place]
     }
 
-    /// Whether an event would be earlier than the one before it in the batch. It belongs to the next one then:
-    /// readers merge a batch by time.
+    /// Whether an event would be earlier than the one before it in the batch. It belongs to the
+    /// next one then: readers merge a batch by time.
     #[inline]
     pub(super) fn falls(&self, place: usize, time: u64) -> bool {
         place != DEFINING && time.max(self.buffers[place].time) < self.latest
     }
 
-    /// Begins an event: its first byte and its time. `false` when the time had to be raised, because
-    /// it falls along the thread.
+    /// Begins an event: its first byte and its time. `false` when the time had to be raised,
+    /// because it falls along the thread.
     #[inline]
     pub(super) fn event(&mut self, place: usize, time: u64, first: u8) -> (&mut Buffer, bool) {
         let buffer = &mut self.buffers[place];
@@ -242,7 +243,8 @@ impl Output {
                 buffer.time = time;
                 self.order.push(place);
             }
-            // The clock of a version 1 file starts with its first buffer, which is one of definitions.
+            // The clock of a version 1 file starts with its first buffer, which is one of
+            // definitions.
             buffer.base_time = buffer.time;
         }
         buffer.bytes.push(first);
@@ -309,7 +311,8 @@ impl Output {
         self.buffers[DEFINING].write(out);
     }
 
-    /// Writes all that waits but the definitions behind the last event: an event of the next batch was to follow.
+    /// Writes all that waits but the definitions behind the last event: an event of the next batch
+    /// was to follow.
     pub(super) fn flush_before_event(&mut self, out: &mut Vec<u8>) {
         let Some(recent) = self.recent.take() else {
             return self.flush(out);
@@ -335,8 +338,8 @@ impl Output {
         self.waiting
     }
 
-    /// Writes all that waits, the earliest buffer first. That of the latest event comes last, so that a
-    /// reader who merges by time ends with that event too, and would end its batch there.
+    /// Writes all that waits, the earliest buffer first. That of the latest event comes last, so
+    /// that a reader who merges by time ends with that event too, and would end its batch there.
     pub(super) fn flush(&mut self, out: &mut Vec<u8>) {
         self.flush_definitions(out);
         let (buffers, last) = (&self.buffers, self.last);

@@ -1,7 +1,8 @@
 //! What an element of a tree of calls says, and the short way for those that our encoder writes.
 //!
-//! Nearly all of a snapshot is made of them. The short way takes the attributes in order, one blank between them, plain text and
-//! numbers. What looks otherwise takes the long way through the tokenizer; tests hold the two ways against each other.
+//! Nearly all of a snapshot is made of them. The short way takes the attributes in order, one blank
+//! between them, plain text and numbers. What looks otherwise takes the long way through the
+//! tokenizer; tests hold the two ways against each other.
 
 use super::element::{Attributes, Message, Sum};
 use super::findings::Findings;
@@ -58,7 +59,8 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Reads the tag at the begin of `input` the short way. Answers with the number of its bytes, too; `None` for anything else.
+    /// Reads the tag at the begin of `input` the short way. Answers with the number of its bytes,
+    /// too; `None` for anything else.
     pub(super) fn take(input: &'a [u8]) -> Option<(Self, usize)> {
         let mut cursor = Cursor { rest: input };
         let name = cursor.text(b"<profile name=\"")?;

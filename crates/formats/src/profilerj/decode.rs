@@ -69,7 +69,8 @@ impl Decoder {
         done(used, self.queue.pop().map_or(Step::Nothing, Step::Event))
     }
 
-    /// Takes the begin or the end of a call the short way. Answers with the number of its bytes; `None` for anything else.
+    /// Takes the begin or the end of a call the short way. Answers with the number of its bytes;
+    /// `None` for anything else.
     fn short(&mut self, input: &[u8]) -> Option<usize> {
         let parent = self.open.last()?;
         let thread = parent.calling()?;

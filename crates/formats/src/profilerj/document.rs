@@ -159,8 +159,8 @@ impl Written {
 
 /// Writes a node's begin.
 ///
-/// Each sum with callees is rounded down once, and what is without them is the difference. As nanoseconds
-/// add up, that is never negative.
+/// Each sum with callees is rounded down once, and what is without them is the difference. As
+/// nanoseconds add up, that is never negative.
 fn call(sums: &Encoder, at: Place, out: &mut Vec<u8>) {
     let node = sums.calls.node(at);
     let (name, signature) = sums.names.call_by_number(node.name);

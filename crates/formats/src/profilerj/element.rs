@@ -119,7 +119,8 @@ impl<'a, const N: usize> Attributes<'a, N> {
     }
 }
 
-/// A sum as an element says it: with what it calls, without, and what the elements inside of it add up to.
+/// A sum as an element says it: with what it calls, without, and what the elements inside of it add
+/// up to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Sum {
     pub(super) with: Option<u64>,

@@ -296,7 +296,8 @@ fn calling<'t>(
     thread
 }
 
-/// Makes sure that there is the root of a thread's tree, and that the thread is among those that have one.
+/// Makes sure that there is the root of a thread's tree, and that the thread is among those that
+/// have one.
 fn plant<S: Default>(root: &mut Place, tree: &mut Tree<S>, with: &mut Vec<ThreadId>, id: ThreadId) {
     if *root == NONE {
         *root = tree.root();

@@ -65,8 +65,8 @@ impl Ids {
         self.last
     }
 
-    /// A thread of section `profile` or `sampler`. Sections name threads only: those that agree in all
-    /// that both say are taken for the same.
+    /// A thread of section `profile` or `sampler`. Sections name threads only: those that agree in
+    /// all that both say are taken for the same.
     pub(super) fn thread(
         &mut self,
         section: Section,
@@ -181,8 +181,8 @@ impl Ids {
 
     /// The method of a name in section `profile`.
     pub(super) fn call(&mut self, name: &str, signature: &str, queue: &mut Queue) -> MethodId {
-        // 128 bits under seeds that nobody knows differ where the texts do. To compare the texts themselves
-        // would wait for memory longer than all the rest of an element takes.
+        // 128 bits under seeds that nobody knows differ where the texts do. To compare the texts
+        // themselves would wait for memory longer than all the rest of an element takes.
         let text = (name, signature);
         let key = self.fingerprints.each_ref().map(|seed| seed.hash_one(text));
         if let Some(method) = self.calls.get(&key) {

@@ -1,7 +1,8 @@
 //! Names: from the model to the document and back.
 //!
-//! What is written here is read back to something that is written the same. The way back does not always
-//! end where it began: the document does not tell a constructor from a method of the same name.
+//! What is written here is read back to something that is written the same. The way back does not
+//! always end where it began: the document does not tell a constructor from a method of the same
+//! name.
 
 use std::borrow::Cow;
 
@@ -147,8 +148,8 @@ pub(super) fn method_from_profile<'n>(
     }
 }
 
-/// Whether `last`, behind the qualifier, is a class by the custom of writing classes with a capital and
-/// packages and methods without.
+/// Whether `last`, behind the qualifier, is a class by the custom of writing classes with a capital
+/// and packages and methods without.
 fn looks_like_class(qualifier: &str, last: &str) -> bool {
     let capital = |name: &str| name.starts_with(char::is_uppercase);
     let before = qualifier.rsplit('.').next().unwrap_or_default();

@@ -25,14 +25,16 @@ pub(super) struct Names {
     digests: Digests,
     /// Names in section `sampler`.
     frames: Numbers<str>,
-    /// The numbers of the latter by the text of the frame, for methods with bytecode and for native ones.
+    /// The numbers of the latter by the text of the frame, for methods with bytecode and for native
+    /// ones.
     frame_texts: [HashMap<Box<str>, u32>; 2],
 }
 
 /// A name and a descriptor in section `profile`.
 #[derive(Clone, Debug)]
 struct Call {
-    /// The class, as far as the name begins with it: that may be long, and is in the names of all its methods.
+    /// The class, as far as the name begins with it: that may be long, and is in the names of all
+    /// its methods.
     class: Arc<str>,
     begin: usize,
     /// The rest of the name.

@@ -159,7 +159,8 @@ impl Thread {
         }
     }
 
-    /// A leave of a call that has ended at a pause; whether it is one. What it called since has no leave.
+    /// A leave of a call that has ended at a pause; whether it is one. What it called since has no
+    /// leave.
     #[cold]
     fn leave_cut_off(
         &mut self,

@@ -1,14 +1,16 @@
 //! Sums by path: for each thread a tree, all of them in one table.
 //!
-//! Memory grows with distinct paths. A path that would make the table too large, or too deep, is folded:
-//! it goes on at an ancestor of the same name, or at the top. The sums of each name stay exact.
+//! Memory grows with distinct paths. A path that would make the table too large, or too deep, is
+//! folded: it goes on at an ancestor of the same name, or at the top. The sums of each name stay
+//! exact.
 
 use crate::hash::Seed;
 use std::collections::HashMap;
 
 /// Most nodes within each other that have the same name.
 const MOST_RECURSION: u32 = 1 << 10;
-/// Most nodes within each other. A reader must follow, and a stack overflow is not as deep in most programs.
+/// Most nodes within each other. A reader must follow, and a stack overflow is not as deep in most
+/// programs.
 pub(super) const MOST_DEPTH: u32 = 1 << 14;
 
 /// A node's place in the table.
@@ -86,7 +88,8 @@ impl<S: Default> Tree<S> {
         self.nodes.iter_mut().for_each(|node| f(&mut node.sums));
     }
 
-    /// One step further along a path, to that name. `room` is how many times the usual number of nodes there may be.
+    /// One step further along a path, to that name. `room` is how many times the usual number of
+    /// nodes there may be.
     pub(super) fn step(&mut self, from: Spot, name: u32, room: usize) -> Spot {
         let at = self.child(from.at, name, room);
         Spot {
@@ -180,7 +183,8 @@ impl<S: Default> Tree<S> {
         (child != NONE).then_some((Visit::Begin, child))
     }
 
-    /// What comes behind a place of that walk. `inside`: the walk goes into the node, and tells of its end.
+    /// What comes behind a place of that walk. `inside`: the walk goes into the node, and tells of
+    /// its end.
     pub(super) fn next(
         &self,
         root: Place,

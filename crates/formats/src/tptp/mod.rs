@@ -1,8 +1,8 @@
 //! TPTP trace files: `.trcbin` and `.trcxml`.
 //!
 //! The profiling agents of the Eclipse Test and Performance Tools Platform wrote traces as XML: one
-//! element an event. A later design gave the same events a binary spelling. Both hold the same thirty
-//! events, so each file can be turned into the other.
+//! element an event. A later design gave the same events a binary spelling. Both hold the same
+//! thirty events, so each file can be turned into the other.
 //!
 //! The design leaves points open. Where it does, the choice made here is marked *(choice)*.
 //!
@@ -21,9 +21,9 @@
 //!
 //! All numbers behind byte 7 are in that byte order. The platform changes no field.
 //!
-//! Then messages without padding: id (2 bytes), size (4 bytes), and the fields in a fixed order, with
-//! nothing left out. The size counts the whole message, its first six bytes included. Ids up to 1000
-//! are the system's, 1001 to 32767 those of data.
+//! Then messages without padding: id (2 bytes), size (4 bytes), and the fields in a fixed order,
+//! with nothing left out. The size counts the whole message, its first six bytes included. Ids up
+//! to 1000 are the system's, 1001 to 32767 those of data.
 //!
 //! | Type | Bytes | Unset | Encoding |
 //! |---|--:|---|---|
@@ -35,18 +35,18 @@
 //! | Duration | 8 | 0 | a Long: ticks |
 //! | Frames | | 0 | Integer *n*, *n* Strings, *n* Longs: innermost frame first *(choice)* |
 //!
-//! Two system messages stand before the data, once each, in this order. The design prints them without
-//! a size, against its own rule; we write it, and read both *(choice)*:
+//! Two system messages stand before the data, once each, in this order. The design prints them
+//! without a size, against its own rule; we write it, and read both *(choice)*:
 //!
 //! | Id | We write | Meaning |
 //! |--:|---|---|
 //! | 1 | `01 00 0b 00 00 00 55 54 46 38 00` | encoding of all text: `UTF8` |
 //! | 2 | `02 00 0e 00 00 00 00 ca 9a 3b 00 00 00 00` | ticks a second, a Long: 10⁹ |
 //!
-//! Message 2 has a size when the four bytes behind its id read 14. Message 1 has one when they read 7
-//! to 128, and so many bytes are there, printable ASCII up to a last `00`. Without these messages,
-//! text is UTF-8 and a tick a nanosecond. With other ticks, a time in nanoseconds is `ticks · 10⁹ / f`
-//! rounded down.
+//! Message 2 has a size when the four bytes behind its id read 14. Message 1 has one when they read
+//! 7 to 128, and so many bytes are there, printable ASCII up to a last `00`. Without these
+//! messages, text is UTF-8 and a tick a nanosecond. With other ticks, a time in nanoseconds is
+//! `ticks · 10⁹ / f` rounded down.
 //!
 //! Text is true UTF-8. A zero inside of it becomes U+FFFD in writing.
 //!
@@ -108,17 +108,17 @@
 //! UTF-8, one event a line, no document type. Elements are empty, but for the four monitor events,
 //! whose frames are children *(choice)*: `<annotation key="stackFrame" value="…" line="…"/>`.
 //!
-//! Integers are in decimal. Times and durations are seconds with exactly nine digits behind the point.
-//! The characters `& < > "` are escaped by name, tab, line feed and carriage return by number; what
-//! XML 1.0 forbids becomes U+FFFD. A constructor is called `-init-`, a class initialiser `-clinit-`,
-//! in frames too. Going back, `-init-` is `<init>` if the descriptor ends in `)V`, and `-clinit-` is
-//! `<clinit>` if it is `()V`; an empty descriptor fits both *(choice)*.
+//! Integers are in decimal. Times and durations are seconds with exactly nine digits behind the
+//! point. The characters `& < > "` are escaped by name, tab, line feed and carriage return by
+//! number; what XML 1.0 forbids becomes U+FFFD. A constructor is called `-init-`, a class
+//! initialiser `-clinit-`, in frames too. Going back, `-init-` is `<init>` if the descriptor ends
+//! in `)V`, and `-clinit-` is `<clinit>` if it is `()V`; an empty descriptor fits both *(choice)*.
 //!
 //! # Messages and elements
 //!
-//! Fields in the order of the message: S string, I integer, L long, T timestamp, D duration, B byte,
-//! F frames. Fields that we write unset are in small letters. Attributes stand in the order of the
-//! element; those in brackets are left out when their field is unset.
+//! Fields in the order of the message: S string, I integer, L long, T timestamp, D duration, B
+//! byte, F frames. Fields that we write unset are in small letters. Attributes stand in the order
+//! of the element; those in brackets are left out when their field is unset.
 //!
 //! | Id | Bytes at least | Fields | Element and attributes |
 //! |--:|--:|---|---|
@@ -154,42 +154,44 @@
 //! | 1041 | 7 | S text | `custom` body |
 //!
 //! Events that have no message here are written as 1041, their text in the grammar of
-//! [`jtrail_model::text`], and are read back from it *(choice)*. Class and method names in that text are
-//! raw ones, in XML too. Every other 1041 is free text.
+//! [`jtrail_model::text`], and are read back from it *(choice)*. Class and method names in that
+//! text are raw ones, in XML too. Every other 1041 is free text.
 //!
 //! Two fields are written although the design flags them as unused: the signature in 1012, without
-//! which overloads look alike, and method and class in 1016, where the flags seem to have slipped by
-//! one row. The numbers missing between 1001 and 1041 belong to an older format.
+//! which overloads look alike, and method and class in 1016, where the flags seem to have slipped
+//! by one row. The numbers missing between 1001 and 1041 belong to an older format.
 //!
 //! # Rules over the whole trace
 //!
-//! - **Order.** 1001, 1002, 1003, 1005 open the trace, once each. Then all filters, all options, and
-//!   everything else. 1006 and then 1004 close it.
-//! - **Ids.** One counter for threads, classes, methods and dumps, from 1; objects have one of their own
-//!   *(choice)*. Readers keep a table for each kind. 0 means none.
+//! - **Order.** 1001, 1002, 1003, 1005 open the trace, once each. Then all filters, all options,
+//!   and everything else. 1006 and then 1004 close it.
+//! - **Ids.** One counter for threads, classes, methods and dumps, from 1; objects have one of
+//!   their own *(choice)*. Readers keep a table for each kind. 0 means none.
 //! - **Definitions come before use**, and once. After `threadEnd` nothing of that thread follows.
 //! - **Calls.** Entries and exits nest on each thread. An exit carries ticket and method of the
 //!   innermost open entry. Calls open when the JVM stops stay open.
-//! - **Tickets** count the calls of a thread from 1, unsigned in 32 bits; behind the largest comes 1.
-//!   Readers ask only that they rise.
+//! - **Tickets** count the calls of a thread from 1, unsigned in 32 bits; behind the largest
+//!   comes 1. Readers ask only that they rise.
 //! - **Depth.** Ours counts recorded calls from 1. Readers ask only that a call is deeper than its
 //!   caller.
 //! - **Time** never falls along a thread, definitions aside. Between threads it may.
-//! - **Objects** are announced once, by allocation, by definition, or by the thread or class that they
-//!   stand for, before anything else names them. They are freed once. Frees are written later than the
-//!   collection that found them, ours behind its finish; nothing that happened after the free names the object.
+//! - **Objects** are announced once, by allocation, by definition, or by the thread or class that
+//!   they stand for, before anything else names them. They are freed once. Frees are written later
+//!   than the collection that found them, ours behind its finish; nothing that happened after the
+//!   free names the object.
 //! - **Collections** begin and end in turn. What the JVM says of one comes at or behind it, once.
-//! - **Monitors.** Begin and end of waiting, and of blocking, pair up by thread and object; park and
-//!   unpark pair up by thread. A wait of a thread that does not own the monitor has no end; one of
-//!   the JVM itself has no begin. What is open at the end of the trace stays open.
-//! - **Threads.** Names, CPU times and samples are those of live threads. CPU time never falls along a
-//!   thread. Virtual threads take and leave carriers in turn. An event of a thread that was never
-//!   announced has thread 0.
+//! - **Monitors.** Begin and end of waiting, and of blocking, pair up by thread and object; park
+//!   and unpark pair up by thread. A wait of a thread that does not own the monitor has no end; one
+//!   of the JVM itself has no begin. What is open at the end of the trace stays open.
+//! - **Threads.** Names, CPU times and samples are those of live threads. CPU time never falls
+//!   along a thread. Virtual threads take and leave carriers in turn. An event of a thread that was
+//!   never announced has thread 0.
 //! - **Exceptions** have a class that was announced, and a place.
-//! - **Classes** are unloaded once. Compiled code is thrown away that was there, by method and address.
+//! - **Classes** are unloaded once. Compiled code is thrown away that was there, by method and
+//!   address.
 //! - **Lines** of a method ascend, each once.
-//! - **Heap dumps** that have an end hold their roots, objects and references before it. A dump that
-//!   lists objects lists each once, and all that it refers to.
+//! - **Heap dumps** that have an end hold their roots, objects and references before it. A dump
+//!   that lists objects lists each once, and all that it refers to.
 //! - **Aggregated calls** are written as a tree for each thread, in a trace without single calls.
 //! - **Totals** that the agent tells are those of the trace.
 //!
@@ -217,10 +219,10 @@
 //!
 //! # What is lost
 //!
-//! Neither spelling says whether an exception ended a call. XML has no trace id in filters (they take
-//! that of the trace that began before them), and no characters that XML forbids. A method named
-//! `<init>` that is no constructor comes back as `-init-`, and a constructor-like method named
-//! `-init-` as `<init>`.
+//! Neither spelling says whether an exception ended a call. XML has no trace id in filters (they
+//! take that of the trace that began before them), and no characters that XML forbids. A method
+//! named `<init>` that is no constructor comes back as `-init-`, and a constructor-like method
+//! named `-init-` as `<init>`.
 
 pub mod binary;
 mod custom;

@@ -17,8 +17,8 @@ pub(super) fn timestamp(base: i64, ms: u64) -> Option<Timestamp> {
     Some(Timestamp(ms.checked_mul(MS)?))
 }
 
-/// Writes a point in time, in milliseconds since 1970, as the clock on the wall has it that is so many
-/// minutes west of UTC.
+/// Writes a point in time, in milliseconds since 1970, as the clock on the wall has it that is so
+/// many minutes west of UTC.
 pub(super) fn write(ms: i64, minutes_west: i32) -> String {
     let local = ms.saturating_sub(i64::from(minutes_west) * MINUTE);
     // What is read is a timestamp again.
@@ -30,7 +30,8 @@ pub(super) fn write(ms: i64, minutes_west: i32) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{ms:03}")
 }
 
-/// Reads a point in time, in milliseconds since 1970, and how many minutes west of UTC its clock is.
+/// Reads a point in time, in milliseconds since 1970, and how many minutes west of UTC its clock
+/// is.
 pub(super) fn read(text: &str) -> Option<(i64, i32)> {
     let mut words = text.split(' ').filter(|word| !word.is_empty());
     let (date, time) = (words.next()?, words.next()?);

@@ -1,14 +1,14 @@
 //! Trace logs: the text trace of Tizen's CoreProfiler (`.log`).
 //!
-//! One record a line. The profiler was made for .NET; what it says of application domains, assemblies
-//! and functions we say of the JVM, class loaders and methods. Where its description, its source and
-//! the tools that read its traces disagree, the description counts; further choices are marked
-//! *(choice)*.
+//! One record a line. The profiler was made for .NET; what it says of application domains,
+//! assemblies and functions we say of the JVM, class loaders and methods. Where its description,
+//! its source and the tools that read its traces disagree, the description counts; further choices
+//! are marked *(choice)*.
 //!
 //! # Lines
 //!
-//! UTF-8, `\n` at the end of every line, one blank between fields, none at the end. A line starts with a
-//! type and a sub-type of three letters each.
+//! UTF-8, `\n` at the end of every line, one blank between fields, none at the end. A line starts
+//! with a type and a sub-type of three letters each.
 //!
 //! | Name | Text |
 //! |---|---|
@@ -49,67 +49,70 @@
 //! | `sam str` | `h32` iid, `ms`, `dec` ticks, `dec:dec` match and size, frames `hex` | how a stack changed |
 //! | `sam mem` | `h32` iid, `ms`, items `hex:dec:dec` | what a thread allocated since its last such line, in the calls that are open *(choice)*: the method and line that an allocation names are no stack, and have no place |
 //!
-//! The map of a method's code has source lines where .NET has offsets of its bytecode, for that is what
-//! events tell *(choice)*: line, first byte, first byte behind, of the method itself and not of what
-//! is inlined. A trace with such maps says so in its configuration: `CodeMapUnit SourceLine`. In one that does not say so, maps have
-//! offsets, of which no line can be made: readers pass over them.
+//! The map of a method's code has source lines where .NET has offsets of its bytecode, for that is
+//! what events tell *(choice)*: line, first byte, first byte behind, of the method itself and not
+//! of what is inlined. A trace with such maps says so in its configuration: `CodeMapUnit
+//! SourceLine`. In one that does not say so, maps have offsets, of which no line can be made:
+//! readers pass over them.
 //!
-//! A class, a parameter or a result that is called as a primitive type is has its first character as
-//! `\uXXXX`, and so have blank, dot, comma and brackets inside of class names in signatures, dots in
-//! method names and `[` in class names *(choice)*. A signature that is no descriptor stands as it is,
-//! and its return type is empty *(choice)*. Functions that only stacks name have ids from 2⁶³ on
-//! *(choice)*.
+//! A class, a parameter or a result that is called as a primitive type is has its first character
+//! as `\uXXXX`, and so have blank, dot, comma and brackets inside of class names in signatures,
+//! dots in method names and `[` in class names *(choice)*. A signature that is no descriptor stands
+//! as it is, and its return type is empty *(choice)*. Functions that only stacks name have ids from
+//! 2⁶³ on *(choice)*.
 //!
 //! # Stacks
 //!
-//! Each thread has a stack of functions, empty at first. `size` of a `sam str` is its depth before the
-//! record; `match` frames of it stay, and the frames of the record come on top, outermost first. `ticks`
-//! belong to the stack behind the change.
+//! Each thread has a stack of functions, empty at first. `size` of a `sam str` is its depth before
+//! the record; `match` frames of it stay, and the frames of the record come on top, outermost
+//! first. `ticks` belong to the stack behind the change.
 //!
 //! - **Instrumentation.** A record tells leaves and then enters of one millisecond, never an enter
-//!   followed by its leave: each call pushes one frame. Ticks are 0. Calls that are open at the end stay
-//!   open. The record ends where a line of anything but a definition follows, another millisecond, or a leave
-//!   behind an enter, and nowhere else: leaves that a pause makes are leaves like others, and an event that is
-//!   not written ends nothing. So a log of ours is the same when it is read and written again.
-//! - **Sampling.** Samples of one stack that follow each other on a thread are one record, at the time
-//!   of the last; with HighGranularityEnabled each is a record of its own.
+//!   followed by its leave: each call pushes one frame. Ticks are 0. Calls that are open at the end
+//!   stay open. The record ends where a line of anything but a definition follows, another
+//!   millisecond, or a leave behind an enter, and nowhere else: leaves that a pause makes are
+//!   leaves like others, and an event that is not written ends nothing. So a log of ours is the
+//!   same when it is read and written again.
+//! - **Sampling.** Samples of one stack that follow each other on a thread are one record, at the
+//!   time of the last; with HighGranularityEnabled each is a record of its own.
 //!
 //! # Order
 //!
-//! - `prf stm`, all `prf cfg`, thread 0, `apd crf`, loader 1, and then the rest. Thread 0 stands for the
-//!   process, whose number it has: readers look for it.
-//! - Classes and functions are written when a line first names them, before that line; `cls nam` right
-//!   behind its `cls ldf`, `fun nam` right behind the first `fun inf`.
-//! - Times do not fall among the `sam` lines of a thread, its `thr cpu` lines, all `gch` lines, all `prc
-//!   cpu` lines, and all pauses. A time that would is the last one.
-//! - A `sam mem` ends where its calls change, and at multiples of CpuTraceTimeoutMs *(choice)*. Sums that the trace
-//!   tells keep their times; those of one thread and millisecond that no line parts are one line.
-//! - `gch alt` comes behind the frees of a collection; when more of them follow, again before the next
-//!   collection *(choice)*. It is written only if frees are told.
-//! - `thr cpu` comes from CPU times of threads, and from those of calls every CpuTraceTimeoutMs. `prc
-//!   cpu` is their sum, unless the trace tells it.
-//! - At a pause all stacks are emptied, and a collection ends. While the trace pauses only definitions,
-//!   starts and ends of threads and compilations are written. A call that is open at a pause is left
-//!   there, for good.
+//! - `prf stm`, all `prf cfg`, thread 0, `apd crf`, loader 1, and then the rest. Thread 0 stands
+//!   for the process, whose number it has: readers look for it.
+//! - Classes and functions are written when a line first names them, before that line; `cls nam`
+//!   right behind its `cls ldf`, `fun nam` right behind the first `fun inf`.
+//! - Times do not fall among the `sam` lines of a thread, its `thr cpu` lines, all `gch` lines, all
+//!   `prc cpu` lines, and all pauses. A time that would is the last one.
+//! - A `sam mem` ends where its calls change, and at multiples of CpuTraceTimeoutMs *(choice)*.
+//!   Sums that the trace tells keep their times; those of one thread and millisecond that no line
+//!   parts are one line.
+//! - `gch alt` comes behind the frees of a collection; when more of them follow, again before the
+//!   next collection *(choice)*. It is written only if frees are told.
+//! - `thr cpu` comes from CPU times of threads, and from those of calls every CpuTraceTimeoutMs.
+//!   `prc cpu` is their sum, unless the trace tells it.
+//! - At a pause all stacks are emptied, and a collection ends. While the trace pauses only
+//!   definitions, starts and ends of threads and compilations are written. A call that is open at a
+//!   pause is left there, for good.
 //!
 //! # What a trace holds
 //!
 //! `prf cfg` lines, in this order: CollectionMethod (`None`, `Sampling`, `Instrumentation`),
-//! SamplingTimeoutMs, HighGranularityEnabled, TracingSuspendedOnStart, LineTraceEnabled (always `F` *(choice)*: places in frames are
-//! addresses here, and events tell lines),
-//! CpuTraceProcessEnabled, CpuTraceThreadEnabled, CpuTraceTimeoutMs, ExecutionTraceEnabled,
-//! MemoryTraceEnabled, StackTrackingEnabled (`T` with calls), GcTraceEnabled, GcAllocTableEnabled; CodeMapUnit where compilations
-//! are told *(choice)*; then options of the trace whose names are letters and digits *(choice)*. What is switched off is not
-//! written.
+//! SamplingTimeoutMs, HighGranularityEnabled, TracingSuspendedOnStart, LineTraceEnabled (always `F`
+//! *(choice)*: places in frames are addresses here, and events tell lines), CpuTraceProcessEnabled,
+//! CpuTraceThreadEnabled, CpuTraceTimeoutMs, ExecutionTraceEnabled, MemoryTraceEnabled,
+//! StackTrackingEnabled (`T` with calls), GcTraceEnabled, GcAllocTableEnabled; CodeMapUnit where
+//! compilations are told *(choice)*; then options of the trace whose names are letters and digits
+//! *(choice)*. What is switched off is not written.
 //!
 //! An encoder that is not told by [`Settings`] learns *(choice)*:
 //!
 //! - from options by these names, which are those of a trace log that was read;
-//! - or else from the option `events` of our own traces: calls before samples, and a kind of lines where
-//!   its events are recorded;
-//! - or else everything is switched on, and the first call or sample says which of the two the trace
-//!   has. Up to 64 KiB of lines wait for it; longer ones are taken for calls, and a trace that ends
-//!   without either has `None`.
+//! - or else from the option `events` of our own traces: calls before samples, and a kind of lines
+//!   where its events are recorded;
+//! - or else everything is switched on, and the first call or sample says which of the two the
+//!   trace has. Up to 64 KiB of lines wait for it; longer ones are taken for calls, and a trace
+//!   that ends without either has `None`.
 //!
 //! # What a reader does
 //!
@@ -134,17 +137,19 @@
 //! | `fun nam` without `fun inf` | a method of class `?` |
 //! | code without `jit cmf` in the next line | compiled at the latest time so far |
 //!
-//! [`Decoder::strict`] refuses at the first fault. Threads are called `thread` and their iid; thread 0 is
-//! announced when something happens on it. Ids of threads and classes are iid + 1, those of methods the
-//! function ids, as long as each is used once and below 2⁶³. The opening events have no names but the process's; a
-//! trace log has no end of its own. One of samples converts into formats of single calls, too *(choice)*: they get what else it has.
+//! [`Decoder::strict`] refuses at the first fault. Threads are called `thread` and their iid;
+//! thread 0 is announced when something happens on it. Ids of threads and classes are iid + 1,
+//! those of methods the function ids, as long as each is used once and below 2⁶³. The opening
+//! events have no names but the process's; a trace log has no end of its own. One of samples
+//! converts into formats of single calls, too *(choice)*: they get what else it has.
 //!
 //! # What is lost
 //!
-//! Fractions of milliseconds, of calls too; times of single allocations; objects, sizes apart; frees, but
-//! for the counts; exceptions, monitors, parks, heap dumps, line counts, members of classes, names of
-//! threads, lines of frames, notes and other free text; the machine, the agent, and the zone of the
-//! clock: local time is read as UTC. [`Encode::losses`](crate::Encode::losses) counts them.
+//! Fractions of milliseconds, of calls too; times of single allocations; objects, sizes apart;
+//! frees, but for the counts; exceptions, monitors, parks, heap dumps, line counts, members of
+//! classes, names of threads, lines of frames, notes and other free text; the machine, the agent,
+//! and the zone of the clock: local time is read as UTC. [`Encode::losses`](crate::Encode::losses)
+//! counts them.
 
 mod clock;
 mod decode;

@@ -1,7 +1,7 @@
 //! Names of classes and methods: as a JVM spells them, and in source form.
 //!
-//! All text here is as it stands between quotes: escaped. A class that is called as a primitive type is
-//! has its first character written by number, so that the two stay apart.
+//! All text here is as it stands between quotes: escaped. A class that is called as a primitive
+//! type is has its first character written by number, so that the two stay apart.
 
 use super::text::{escape, escape_first, unescape};
 
@@ -104,8 +104,8 @@ fn type_to_source<'t>(text: &'t str, out: &mut String) -> Option<&'t str> {
     Some(rest)
 }
 
-/// Return type and parameters in source form, from a descriptor. Of what is none, the return type is
-/// empty and the parameters are the text itself.
+/// Return type and parameters in source form, from a descriptor. Of what is none, the return type
+/// is empty and the parameters are the text itself.
 pub(super) fn signature_to_source(descriptor: &str) -> (String, String) {
     types_to_source(descriptor).unwrap_or_else(|| {
         let mut raw = String::new();
@@ -193,8 +193,8 @@ pub(super) fn method_from_source(text: &str) -> String {
     unescape(name).into_owned()
 }
 
-/// The parts of a frame's text `class.method(descriptor)result`: class, method, descriptor. Joined they
-/// are the text again, with a dot behind the class if it is not empty.
+/// The parts of a frame's text `class.method(descriptor)result`: class, method, descriptor. Joined
+/// they are the text again, with a dot behind the class if it is not empty.
 pub(super) fn frame_parts(text: &str) -> (&str, &str, &str) {
     let at = text
         .match_indices('(')

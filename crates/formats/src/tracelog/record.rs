@@ -36,8 +36,8 @@ impl<'a> Words<'a> {
         String::from_utf8_lossy(std::mem::take(&mut self.rest).trim_ascii())
     }
 
-    /// Text in quotes. Others do not escape quotes inside of it, so the last is one that ends the line or
-    /// that another text in quotes follows.
+    /// Text in quotes. Others do not escape quotes inside of it, so the last is one that ends the
+    /// line or that another text in quotes follows.
     pub(super) fn quoted(&mut self) -> Option<Cow<'a, str>> {
         let text = self.rest.trim_ascii().strip_prefix(b"\"")?;
         let is_last = |rest: &[u8]| match rest {
@@ -119,8 +119,8 @@ pub(super) fn is_ip(word: &[u8]) -> bool {
     word == b"?" || read_hex(word).is_some() || read_hex(&[b"0x", word].concat()).is_some()
 }
 
-/// The thread of a `jit` or `gch` line: internal id, `?`, or a decimal number of the operating system.
-/// Answers whether it says anything.
+/// The thread of a `jit` or `gch` line: internal id, `?`, or a decimal number of the operating
+/// system. Answers whether it says anything.
 pub(super) fn is_thread(word: &[u8]) -> Option<bool> {
     match word {
         b"?" => Some(false),

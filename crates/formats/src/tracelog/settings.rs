@@ -38,7 +38,8 @@ pub struct Settings {
     pub collection: Collection,
     /// Milliseconds between two samples; told only.
     pub sampling_interval_ms: u64,
-    /// A line for each sample. Without it, samples that follow each other with one stack are one line.
+    /// A line for each sample. Without it, samples that follow each other with one stack are one
+    /// line.
     pub high_granularity: bool,
     /// The trace begins with a pause.
     pub suspended_on_start: bool,
@@ -46,8 +47,8 @@ pub struct Settings {
     pub process_cpu: bool,
     /// `thr cpu` lines.
     pub thread_cpu: bool,
-    /// The least time between two CPU lines of the process, and of a thread's calls. Sums of allocations
-    /// end at its multiples, too.
+    /// The least time between two CPU lines of the process, and of a thread's calls. Sums of
+    /// allocations end at its multiples, too.
     pub cpu_interval_ms: u64,
     /// `sam mem` lines.
     pub memory: bool,
@@ -57,8 +58,8 @@ pub struct Settings {
     pub live_tables: bool,
     /// Code maps, of source lines.
     pub code_maps: bool,
-    /// Threads of `jit` and `gch` lines are told by the number of the process, in decimal: the Visual
-    /// Studio tools read nothing else.
+    /// Threads of `jit` and `gch` lines are told by the number of the process, in decimal: the
+    /// Visual Studio tools read nothing else.
     pub os_thread_ids: bool,
 }
 
@@ -82,7 +83,8 @@ impl Default for Settings {
     }
 }
 
-/// The configuration line that tells our code maps from those of the format's other writers, and what it says.
+/// The configuration line that tells our code maps from those of the format's other writers, and
+/// what it says.
 const MAP_UNIT: (&str, &str) = ("CodeMapUnit", "SourceLine");
 
 /// Whether a configuration line says that code maps have source lines, and not offsets of bytecode.

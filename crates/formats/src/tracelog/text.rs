@@ -98,8 +98,8 @@ pub(super) fn escape_bare(text: &str, out: &mut String) {
     blanks(after.min(text.len() - before), out);
 }
 
-/// Text with `\uXXXX` turned back; every other backslash stays. Two halves of a character outside of
-/// the first plane are one.
+/// Text with `\uXXXX` turned back; every other backslash stays. Two halves of a character outside
+/// of the first plane are one.
 pub(super) fn unescape(text: &str) -> Cow<'_, str> {
     if !text.contains("\\u") {
         return text.into();

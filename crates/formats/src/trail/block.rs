@@ -43,7 +43,8 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Reads all but the events. `None` if it is not as it should be. Answers whether the threads go on where they were.
+    /// Reads all but the events. `None` if it is not as it should be. Answers whether the threads
+    /// go on where they were.
     pub(super) fn begin(
         &mut self,
         header: &Header,
@@ -97,7 +98,8 @@ impl Block {
         self.run = 0;
     }
 
-    /// Reads which calls are open at the begin, and nothing else. `None` where that is not as it should be, and in versions before 3.
+    /// Reads which calls are open at the begin, and nothing else. `None` where that is not as it
+    /// should be, and in versions before 3.
     pub(super) fn begin_told(&mut self, header: &Header, payload: &[u8]) -> Option<Vec<Told>> {
         const WANTED: usize = Column::Open as usize + 1;
         self.clear(header.version);
@@ -200,7 +202,8 @@ impl Block {
         bytes.0.is_empty().then_some(())
     }
 
-    /// What the segment tells of the calls that are open at its begin, once; nothing in earlier versions.
+    /// What the segment tells of the calls that are open at its begin, once; nothing in earlier
+    /// versions.
     pub(super) fn take_told(&mut self) -> Option<Vec<Told>> {
         self.told.take()
     }
@@ -278,8 +281,8 @@ impl Block {
         Some(event)
     }
 
-    /// The next events, as far as they are calls in a row of one thread that begin, or end by return, and but for the last one of the segment. What else comes is
-    /// [`Self::next`].
+    /// The next events, as far as they are calls in a row of one thread that begin, or end by
+    /// return, and but for the last one of the segment. What else comes is [`Self::next`].
     pub(super) fn row<'s>(&'s mut self, room: &'s mut RowRoom) -> Option<Row<'s>> {
         if self.has_cpu {
             return None;

@@ -27,7 +27,8 @@ impl Thread {
 /// Threads from segment to segment.
 pub(super) type Threads = HashMap<u64, Thread, Seed>;
 
-/// A call that is open, as a reader knows it: in one word, since a loop over rows of calls writes and reads it as a whole.
+/// A call that is open, as a reader knows it: in one word, since a loop over rows of calls writes
+/// and reads it as a whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Open(u64);
 

@@ -30,7 +30,8 @@ pub(super) const COLUMNS: usize = 7;
 
 /// Most bytes of all columns of a segment.
 pub(super) const LARGEST: usize = 32 << 20;
-/// Most events of a segment. With the other limits, this bounds a reader's memory, whatever is made of a few bytes.
+/// Most events of a segment. With the other limits, this bounds a reader's memory, whatever is made
+/// of a few bytes.
 pub(super) const MOST_EVENTS: u32 = 1 << 20;
 /// Most threads of a segment.
 pub(super) const MOST_THREADS: usize = 1 << 14;
@@ -40,7 +41,8 @@ const SAMPLE: usize = 8 << 10;
 /// zstd's level. Each takes twice the time of the one before, and what it gains here is little.
 const LEVEL: i32 = 1;
 
-/// A column that is a payload by itself is at most so many times what it is stored in: of such segments, a reader keeps what it reads.
+/// A column that is a payload by itself is at most so many times what it is stored in: of such
+/// segments, a reader keeps what it reads.
 const MOST_TIMES: usize = 255;
 
 /// How a column is stored.
@@ -101,7 +103,8 @@ impl Packer {
         }
     }
 
-    /// A column in few bytes. `is_even`: its bytes hardly repeat each other, so that a code may be as good as anything.
+    /// A column in few bytes. `is_even`: its bytes hardly repeat each other, so that a code may be
+    /// as good as anything.
     fn store<'r>(&mut self, raw: &'r [u8], is_even: bool) -> (Way, Cow<'r, [u8]>) {
         let mut best = (Way::Plain, Cow::Borrowed(raw));
         let mut take = |way, bytes: Option<Vec<u8>>| match bytes {
@@ -140,7 +143,8 @@ fn by_code(raw: &[u8]) -> Option<Vec<u8>> {
     (code.size() < raw.len()).then(|| code.block(raw))
 }
 
-/// Reads columns of a segment of that version, and takes them from the front of `bytes`. `None` where these are not as they should be.
+/// Reads columns of a segment of that version, and takes them from the front of `bytes`. `None`
+/// where these are not as they should be.
 pub(super) fn unpack<const N: usize>(
     version: u8,
     bytes: &mut Bytes<'_>,
@@ -254,7 +258,8 @@ mod tests {
         }
     }
 
-    /// What stands in versions 1 and 2 behind a column's size: less than that for LZ4, more for a code.
+    /// What stands in versions 1 and 2 behind a column's size: less than that for LZ4, more for a
+    /// code.
     #[test]
     fn columns_of_earlier_versions_are_read() {
         let raw = uneven(1_000);

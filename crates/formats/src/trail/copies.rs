@@ -1,4 +1,5 @@
-//! Definitions as they are read from their copies, which stand before the segment of events that has them.
+//! Definitions as they are read from their copies, which stand before the segment of events that
+//! has them.
 
 use super::record;
 use super::value::{Bytes, LARGEST_RECORD, Last, Source};

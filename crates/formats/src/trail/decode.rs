@@ -37,7 +37,8 @@ pub struct Decoder {
     remarks: VecDeque<Remark>,
     /// Where bytes begin that are no segment.
     damage: Option<u64>,
-    /// The segments since the last index, and the place of that, and 1: to be compared with the next.
+    /// The segments since the last index, and the place of that, and 1: to be compared with the
+    /// next.
     seen: Vec<Entry>,
     last_index: u64,
     /// What was read, to be compared with what is told at the end; not if something is missing.
@@ -237,7 +238,8 @@ impl Decoder {
         self.trace = self.trace.max(header.trace);
         self.number = header.number.wrapping_add(1);
         self.before = header.before.wrapping_add(header.events.into());
-        // Of earlier versions there is one more before an index, where a segment of events came with one of definitions.
+        // Of earlier versions there is one more before an index, where a segment of events came
+        // with one of definitions.
         if header.kind != Kind::Index && self.seen.len() > MOST_ENTRIES && !self.is_damaged {
             self.is_damaged = true;
             let remark = self.fault(self.offset, "an index is missing".into());

@@ -1,7 +1,9 @@
-//! Versions 1 and 2: what happens is told by what was foreseen, and a time is a byte where it stands still.
+//! Versions 1 and 2: what happens is told by what was foreseen, and a time is a byte where it
+//! stands still.
 //!
-//! A thread's events repeat: what followed the same few events before will follow them again. A table remembers it by a hash of these few; a bit says
-//! that its entry was right, and a number what was there if it was not. Reading that makes the tokens that version 3 has.
+//! A thread's events repeat: what followed the same few events before will follow them again. A
+//! table remembers it by a hash of these few; a bit says that its entry was right, and a number
+//! what was there if it was not. Reading that makes the tokens that version 3 has.
 
 use super::columns::COLUMNS;
 use super::symbols::{LEAVE, Symbol, meaning};
@@ -41,7 +43,8 @@ impl History {
     }
 }
 
-/// The columns of a segment as version 3 has them, but for the tokens: empty ones stand for what there was not.
+/// The columns of a segment as version 3 has them, but for the tokens: empty ones stand for what
+/// there was not.
 pub(super) fn columns(columns: &mut [Vec<u8>; COLUMNS]) -> [Vec<u8>; 2] {
     let [_, symbols, runs, hits, misses, ..] = columns;
     let (symbols, runs) = (std::mem::take(symbols), std::mem::take(runs));
@@ -51,7 +54,8 @@ pub(super) fn columns(columns: &mut [Vec<u8>; COLUMNS]) -> [Vec<u8>; 2] {
     told
 }
 
-/// Reads tokens, as far as they are as they should be; `threads` is how many there are. `None` where something is not. How many events there are, the runs tell.
+/// Reads tokens, as far as they are as they should be; `threads` is how many there are. `None`
+/// where something is not. How many events there are, the runs tell.
 pub(super) fn tokens(
     [hits, misses]: &[Vec<u8>; 2],
     runs: &[u8],

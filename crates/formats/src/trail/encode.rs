@@ -40,7 +40,8 @@ struct Copies {
 
 impl Encode for Encoder {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        // A trace shows what it is from its first byte on, so the first segment is written at once; it is empty.
+        // A trace shows what it is from its first byte on, so the first segment is written at once;
+        // it is empty.
         self.block.begin(0);
         self.end_block();
         self.drain(true, out);
@@ -156,7 +157,8 @@ impl Encoder {
         self.totals.add(code);
     }
 
-    /// The segment is over: it leaves as soon as it is packed, with copies of its definitions before it.
+    /// The segment is over: it leaves as soon as it is packed, with copies of its definitions
+    /// before it.
     fn write(&mut self, out: &mut Vec<u8>) {
         if !self.copies.bytes.is_empty() {
             let mut payload = Vec::new();

@@ -180,7 +180,8 @@ impl Block {
         count
     }
 
-    /// Whether calls that begin with such a ticket and depth go on where the thread was, without CPU times.
+    /// Whether calls that begin with such a ticket and depth go on where the thread was, without
+    /// CPU times.
     fn goes_on(
         &mut self,
         thread: ThreadId,
@@ -195,8 +196,8 @@ impl Block {
         !has_cpu && cpu_time.0 == 0 && is_there && open.len() == depth as usize
     }
 
-    /// Appends an event as a record of that code, unless it would be larger than readers take. Then nothing is appended, and the segment has
-    /// to end here.
+    /// Appends an event as a record of that code, unless it would be larger than readers take. Then
+    /// nothing is appended, and the segment has to end here.
     pub(super) fn record(&mut self, code: u8, event: &Event<'_>) -> bool {
         let thread = event.thread().unwrap_or_default();
         let time = event.time().map(|time| time.0);
@@ -331,7 +332,8 @@ impl Block {
         self.put_fields(event);
     }
 
-    /// Appends an event's fields. Answers with the bytes of the texts that they name by their numbers.
+    /// Appends an event's fields. Answers with the bytes of the texts that they name by their
+    /// numbers.
     fn put_fields(&mut self, event: &Event<'_>) -> usize {
         let mut sink = Sink {
             out: &mut self.gathered.columns[Column::Records as usize],

@@ -1,6 +1,8 @@
-//! A column by Huffman's code: for what has no long repeats, but some bytes far more often than others, such as exact times.
+//! A column by Huffman's code: for what has no long repeats, but some bytes far more often than
+//! others, such as exact times.
 //!
-//! A block is the lengths of the codes of all 256 bytes, four bits each, and the codes, of which each begins in the highest bit that is free.
+//! A block is the lengths of the codes of all 256 bytes, four bits each, and the codes, of which
+//! each begins in the highest bit that is free.
 
 /// Longest code, in bits: five of them, and a part of a byte, are a word.
 const LONGEST: usize = 11;
@@ -20,7 +22,8 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// The code for a column. `None` if that has less than two different bytes, and so needs no code.
+    /// The code for a column. `None` if that has less than two different bytes, and so needs no
+    /// code.
     pub(super) fn of(column: &[u8]) -> Option<Self> {
         let counts = count(column);
         let lengths = lengths(&counts)?;
@@ -169,7 +172,8 @@ fn lengths(counts: &[u32; 256]) -> Option<[u8; 256]> {
 fn depths(mut weights: Vec<u64>) -> Vec<u8> {
     let leaves = weights.len();
     let mut parents = vec![0; 2 * leaves - 1];
-    // Leaves and inner nodes lie in two rows that do not fall, so the two lightest are at the begins.
+    // Leaves and inner nodes lie in two rows that do not fall, so the two lightest are at the
+    // begins.
     let (mut leaf, mut inner) = (0, leaves);
     for node in leaves..2 * leaves - 1 {
         let mut weight = 0;

@@ -74,7 +74,8 @@ impl Index {
         self.entries.len() + 2 > MOST_ENTRIES
     }
 
-    /// Appends the payload of an index that is at `offset`, and forgets its entries. `end`: it is the last.
+    /// Appends the payload of an index that is at `offset`, and forgets its entries. `end`: it is
+    /// the last.
     pub(super) fn put(
         &mut self,
         offset: u64,

@@ -1,4 +1,5 @@
-//! Steps that stay where a helper put them until the segment is packed; the segment keeps their addresses alone.
+//! Steps that stay where a helper put them until the segment is packed; the segment keeps their
+//! addresses alone.
 
 use super::symbols::Step;
 use super::times::TimeSteps;
@@ -119,7 +120,8 @@ impl Kept {
 impl Part {
     /// Whether a run follows without anything in between.
     fn goes_on(&self, run: &KeptRun<'_>, own: usize, times: Option<&Times>) -> bool {
-        // Where no own steps are in between, no own times are; but another thread may go on, whose last time is another one.
+        // Where no own steps are in between, no own times are; but another thread may go on, whose
+        // last time is another one.
         let follows = Arc::ptr_eq(&self.among, run.among) && self.range.end == run.steps;
         follows
             && self.at == own

@@ -1,8 +1,10 @@
 //! Calls that are open where a segment begins.
 //!
-//! Each segment can be read by itself: for each thread it lists the calls that began before it and end in it. Calls further out stand either in the same
-//! list or in one earlier list, which was complete. A new complete list is written when those behind it together are as long as it is, so lists take at most about twice
-//! what changes: where a thread is in deep recursion, a complete list in each segment would take more than the events.
+//! Each segment can be read by itself: for each thread it lists the calls that began before it and
+//! end in it. Calls further out stand either in the same list or in one earlier list, which was
+//! complete. A new complete list is written when those behind it together are as long as it is, so
+//! lists take at most about twice what changes: where a thread is in deep recursion, a complete
+//! list in each segment would take more than the events.
 
 use super::value::{Bytes, Last, put_number, put_signed};
 use jtrail_model::{CallStack, ClassId, MethodId, ThreadId, Timestamp};
@@ -11,7 +13,8 @@ use jtrail_model::{CallStack, ClassId, MethodId, ThreadId, Timestamp};
 const MOST_KEPT: usize = 1 << 16;
 /// So many of the innermost calls are compared with one that ends as it should not.
 const MOST_PASSED: usize = 256;
-/// Most calls that a segment tells as open at its begin, of all threads, which bounds a reader's memory.
+/// Most calls that a segment tells as open at its begin, of all threads, which bounds a reader's
+/// memory.
 pub(super) const MOST_TOLD: usize = 1 << 20;
 
 /// A call that is open at the begin of a segment.
@@ -44,7 +47,8 @@ pub(super) struct OpenCalls {
     untouched: usize,
     /// The others, innermost first.
     ended: Vec<Open>,
-    /// The last segment that told of all of them, how many of these are still open, and how many were told of since.
+    /// The last segment that told of all of them, how many of these are still open, and how many
+    /// were told of since.
     whole: Option<Whole>,
 }
 
@@ -162,7 +166,8 @@ impl OpenCalls {
     }
 }
 
-/// How many calls are over when one ends: up to the innermost one that is it, or none if it is not near.
+/// How many calls are over when one ends: up to the innermost one that is it, or none if it is not
+/// near.
 fn passed<'c, C: 'c>(
     calls: impl DoubleEndedIterator<Item = &'c C>,
     is_it: impl Fn(&C) -> bool,
@@ -191,7 +196,8 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Reads the list of a thread, which is at the segment's begin; `room` is how many calls there may be.
+    /// Reads the list of a thread, which is at the segment's begin; `room` is how many calls there
+    /// may be.
     pub(super) fn get(bytes: &mut Bytes<'_>, at: Last, room: &mut usize) -> Option<Self> {
         let (back, from) = (bytes.number()?, bytes.number()?);
         let count: usize = bytes.small()?;

@@ -102,7 +102,8 @@ impl Queue {
         locked(&self.packers).push(packer);
     }
 
-    /// The next segment, if it is packed. If it is not, and `all` are asked for or two more wait than there are helpers, this thread helps until it is.
+    /// The next segment, if it is packed. If it is not, and `all` are asked for or two more wait
+    /// than there are helpers, this thread helps until it is.
     ///
     /// # Panics
     /// When a helper has failed.

@@ -1,10 +1,11 @@
-//! Every kind of event as a record: its fields in order. What a call that goes as expected does not need.
+//! Every kind of event as a record: its fields in order. What a call that goes as expected does not
+//! need.
 
 use super::value::{Sink, Source, Value, is_too_long};
 use jtrail_model::*;
 
-/// A row is: code, variant and payload of the event, fields in order. Codes and fields are the format's: they never change
-/// their meaning.
+/// A row is: code, variant and payload of the event, fields in order. Codes and fields are the
+/// format's: they never change their meaning.
 macro_rules! records {
     ($($code:literal $variant:ident($payload:ident) { $($field:ident)* })*) => {
         /// Largest code of a record.

@@ -1,4 +1,5 @@
-//! Calls of a thread in a row, as a segment is read: what happens and when, each in an array of its own.
+//! Calls of a thread in a row, as a segment is read: what happens and when, each in an array of its
+//! own.
 
 use jtrail_model::{CallStep, Calls, ClassId, Duration, MethodId, ThreadId, Timestamp};
 

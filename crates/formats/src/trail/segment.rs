@@ -102,7 +102,8 @@ impl Header {
     }
 }
 
-/// The next place in `bytes`, behind the first, where a segment may begin; where none does, the place up to which that is sure.
+/// The next place in `bytes`, behind the first, where a segment may begin; where none does, the
+/// place up to which that is sure.
 pub(super) fn next_place(bytes: &[u8]) -> usize {
     let rest = bytes.get(1..).unwrap_or_default();
     let found = rest.windows(MAGIC.len()).position(|four| four == MAGIC);

@@ -1,7 +1,10 @@
-//! All segments of a trail that is whole, for readers that take them in any order, and several at once.
+//! All segments of a trail that is whole, for readers that take them in any order, and several at
+//! once.
 //!
-//! Each segment can be read by itself. What a reader of the whole file sees as it comes along, whoever reads segments has to put together: that no byte is between
-//! them ([`SegmentReader::begin`] looks at that), that threads go on where they were, and that the counts at the end are those of the events.
+//! Each segment can be read by itself. What a reader of the whole file sees as it comes along,
+//! whoever reads segments has to put together: that no byte is between them
+//! ([`SegmentReader::begin`] looks at that), that threads go on where they were, and that the
+//! counts at the end are those of the events.
 
 use super::block::Block;
 use super::calls::{Thread, Threads};
@@ -34,7 +37,8 @@ pub struct Segments {
 struct Place {
     /// Its number among all segments, as they tell it.
     number: usize,
-    /// Where the copies of its definitions are, if there are any, and the times that the index has for them.
+    /// Where the copies of its definitions are, if there are any, and the times that the index has
+    /// for them.
     definitions: Option<(u64, [i64; 2])>,
     at: u64,
     /// Where the next segment of any kind begins.
@@ -81,7 +85,8 @@ type Outer = HashMap<ThreadId, Vec<OpenCall>>;
 
 /// Most open calls of a segment that are put together, and most of others that are kept for it.
 const MOST_OPEN: usize = 1 << 18;
-/// Most segments to which others refer that are kept. Where one refers to more, it would take too long.
+/// Most segments to which others refer that are kept. Where one refers to more, it would take too
+/// long.
 const MOST_OUTER: usize = 64;
 
 /// How many events there are of each kind.
@@ -96,7 +101,8 @@ impl Counts {
 }
 
 impl Segments {
-    /// Reads the indexes. `None` where the trace is not whole, or its indexes are not sound, so that it must be read from the front.
+    /// Reads the indexes. `None` where the trace is not whole, or its indexes are not sound, so
+    /// that it must be read from the front.
     ///
     /// # Errors
     /// Those of the source.
@@ -167,7 +173,8 @@ pub(super) struct FoundIndex {
     pub(super) found: index::Found,
 }
 
-/// The indexes of a trail of that size, in their order; `None` if they are not sound, or the last one is not its end.
+/// The indexes of a trail of that size, in their order; `None` if they are not sound, or the last
+/// one is not its end.
 pub(super) fn indexes(
     window: &mut Window<impl Read + Seek>,
     size: u64,
@@ -213,7 +220,8 @@ pub(super) fn indexes(
 
 /// Where segments are, by the indexes; `None` where these leave something out.
 fn places(indexes: Vec<FoundIndex>) -> Option<Vec<Place>> {
-    // Of each segment where it begins, and what an index says of it; or an index, and where it ends.
+    // Of each segment where it begins, and what an index says of it; or an index, and where it
+    // ends.
     let mut all = Vec::new();
     for FoundIndex {
         header,
@@ -305,7 +313,8 @@ pub enum Found<'f> {
     Event(Event<'f>),
 }
 
-/// Reads segments of one trail, each by itself: first one begins, and then it is asked for open calls and events.
+/// Reads segments of one trail, each by itself: first one begins, and then it is asked for open
+/// calls and events.
 pub struct SegmentReader<R> {
     window: Window<R>,
     block: Block,
@@ -341,7 +350,8 @@ impl<R: Read + Seek> SegmentReader<R> {
         })
     }
 
-    /// Begins the segment of that number, from 0. `false` where it is not as it should be, or not as the index says; then it has no events.
+    /// Begins the segment of that number, from 0. `false` where it is not as it should be, or not
+    /// as the index says; then it has no events.
     ///
     /// # Errors
     /// Those of the source.
@@ -386,8 +396,10 @@ impl<R: Read + Seek> SegmentReader<R> {
         Ok(true)
     }
 
-    /// The calls that are open where the segment begins, outermost first, of each thread that has events in it, in the order of [`Self::threads`]; once.
-    /// `None` where the segments are not as they should be, where they tell of very many calls, and where they are of a version before 3.
+    /// The calls that are open where the segment begins, outermost first, of each thread that has
+    /// events in it, in the order of [`Self::threads`]; once. `None` where the segments are not as
+    /// they should be, where they tell of very many calls, and where they are of a version
+    /// before 3.
     ///
     /// Of a thread with calls deeper than 65,536, innermost ones may be missing.
     ///
@@ -457,7 +469,8 @@ impl<R: Read + Seek> SegmentReader<R> {
         Ok(self.outer.get(&number))
     }
 
-    /// Hands out the events of the segment that was begun. `false` where it is not as it should be; some events may have been handed out by then.
+    /// Hands out the events of the segment that was begun. `false` where it is not as it should be;
+    /// some events may have been handed out by then.
     pub fn read(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> bool {
         self.number.is_some() && self.hand_out(visit) && self.block.is_used_up()
     }
@@ -492,7 +505,8 @@ impl<R: Read + Seek> SegmentReader<R> {
         true
     }
 
-    /// The threads of the segment that was begun: how far each had come before it, and has come in it so far.
+    /// The threads of the segment that was begun: how far each had come before it, and has come in
+    /// it so far.
     pub fn threads(&self) -> impl Iterator<Item = (ThreadId, ThreadState, ThreadState)> {
         let befores = self.befores.iter().copied();
         let threads = self.block.threads().zip(befores);

@@ -1,7 +1,8 @@
 //! What happens in a segment, as small numbers.
 //!
-//! While a segment is filled, what happens is a *step*: the number of a method, and whether its call ends. As it is packed, each kind of step that it has
-//! gets a *symbol*, by the order in which they come, and each step is a *token*: its symbol, or [`LEAVE`].
+//! While a segment is filled, what happens is a *step*: the number of a method, and whether its
+//! call ends. As it is packed, each kind of step that it has gets a *symbol*, by the order in which
+//! they come, and each step is a *token*: its symbol, or [`LEAVE`].
 
 use super::value::put_signed;
 use crate::hash::Seed;
@@ -24,7 +25,8 @@ pub(super) enum Symbol {
     Record(u8),
 }
 
-/// What a symbol stands for, by those of the segment in their order; none for [`LEAVE`], and where there is no such symbol.
+/// What a symbol stands for, by those of the segment in their order; none for [`LEAVE`], and where
+/// there is no such symbol.
 #[inline(always)]
 pub(super) fn meaning(symbols: &[Symbol], symbol: u32) -> Option<Symbol> {
     let at = (symbol as usize).wrapping_sub(1);
@@ -33,11 +35,13 @@ pub(super) fn meaning(symbols: &[Symbol], symbol: u32) -> Option<Symbol> {
 
 /// Numbers of methods from here on are an encoder's own, and those below are the program's.
 const OWN: u32 = 1 << 30;
-/// Own numbers up to here stand for what is no call that begins: a record of that code, or a leave by exception.
+/// Own numbers up to here stand for what is no call that begins: a record of that code, or a leave
+/// by exception.
 const CODES: u32 = 256;
 const LEAVE_BY_EXCEPTION: u32 = CODES - 1;
 
-/// A step, as a segment gathers it: an even number where a call begins, and the next one where it ends.
+/// A step, as a segment gathers it: an even number where a call begins, and the next one where it
+/// ends.
 pub(super) type Step = u32;
 
 /// A record of that code.
@@ -63,7 +67,8 @@ pub(super) struct Methods {
 /// Methods with smaller ids are found without a hash.
 const DENSE: u64 = 1 << 20;
 
-/// Own numbers are given anew when there are more: a program may make classes for as long as it runs.
+/// Own numbers are given anew when there are more: a program may make classes for as long as it
+/// runs.
 const MOST_OWN: usize = 1 << 16;
 
 /// A copy for who packs a segment.
@@ -195,7 +200,8 @@ pub(super) struct Symbols {
     large: HashMap<u32, u32, Seed>,
     /// Numbers that have one.
     used: Vec<u32>,
-    /// Tokens by method and class, where there are both the program's numbers and own ones: a method may have two.
+    /// Tokens by method and class, where there are both the program's numbers and own ones: a
+    /// method may have two.
     by_ids: HashMap<(u64, u64), u32, Seed>,
     /// Whether the segment has methods by the program's numbers, and by own ones.
     has: [bool; 2],
@@ -256,7 +262,8 @@ impl Symbols {
         }
     }
 
-    /// Appends the tokens of some steps, as far as the table of the program's methods has them; whether it has all.
+    /// Appends the tokens of some steps, as far as the table of the program's methods has them;
+    /// whether it has all.
     #[inline]
     fn find(&mut self, steps: &[Step]) -> bool {
         let table = &self.program[..];
@@ -270,7 +277,8 @@ impl Symbols {
         all == THERE
     }
 
-    /// Gives symbols to those of some steps that have none. `begin` is the place of the first one's token.
+    /// Gives symbols to those of some steps that have none. `begin` is the place of the first one's
+    /// token.
     fn fill(
         &mut self,
         begin: usize,

@@ -1,4 +1,5 @@
-//! Steps from one time to the next, as bytes and back: one byte below 239 ns, two below 4,079 ns, and a count where time stands still for long.
+//! Steps from one time to the next, as bytes and back: one byte below 239 ns, two below 4,079 ns,
+//! and a count where time stands still for long.
 
 use super::value::{Bytes, put_number, put_signed};
 use jtrail_model::Timestamp;
@@ -70,7 +71,8 @@ impl TimeSteps {
         *last = newest.0;
     }
 
-    /// Whether these times, which do not fall behind the first of them, become steps without marks, behind `last`.
+    /// Whether these times, which do not fall behind the first of them, become steps without marks,
+    /// behind `last`.
     #[inline]
     pub(super) fn is_plain(last: i64, times: &[Timestamp]) -> bool {
         let ([first, ..], Some(newest)) = (times, times.last()) else {
@@ -196,7 +198,8 @@ impl Steps<'_> {
         self.long(first)
     }
 
-    /// Reads times behind `now` into room, as far as they do not fall and there are some. How many it read.
+    /// Reads times behind `now` into room, as far as they do not fall and there are some. How many
+    /// it read.
     pub(super) fn fill(&mut self, mut now: i64, into: &mut [Timestamp]) -> usize {
         let mut done = 0;
         while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -328,7 +331,8 @@ mod tests {
             times.collect::<Vec<_>>()
         };
         let (mut one_by_one, mut rows) = (TimeSteps::default(), TimeSteps::default());
-        // The first of them may be before the last time, by little or by much, and the last of them at it.
+        // The first of them may be before the last time, by little or by much, and the last of them
+        // at it.
         let (mut last, mut out) = (100, Vec::new());
         rows.push_all(&mut last, &[90, 95, 100].map(Timestamp));
         rows.put(&mut out);
@@ -356,7 +360,8 @@ mod tests {
         }
     }
 
-    /// Many at once are what one by one are, up to where a time falls or bytes end, in rooms of any size.
+    /// Many at once are what one by one are, up to where a time falls or bytes end, in rooms of any
+    /// size.
     #[test]
     fn rooms_are_filled_with_the_same_times() {
         let put = |steps: &[i64]| {

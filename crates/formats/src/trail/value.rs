@@ -13,7 +13,8 @@ use std::ops::Range;
 const MOST_ENTRIES: usize = 1 << 20;
 /// Most texts of a segment.
 const MOST_TEXTS: usize = 1 << 20;
-/// Bytes of a record, and of the texts that it names by their numbers: far below what a segment may hold, far above what the JVM has.
+/// Bytes of a record, and of the texts that it names by their numbers: far below what a segment may
+/// hold, far above what the JVM has.
 pub(super) const LARGEST_RECORD: usize = 16 << 20;
 
 /// Appends a signed number: its magnitude doubled, less one if it is negative.
@@ -111,7 +112,8 @@ pub(super) struct Source<'s, 'b> {
     /// The texts that were read so far: their places in the column.
     pub(super) texts: &'s mut Vec<Range<usize>>,
     pub(super) last: &'s mut Last,
-    /// Bytes that texts may still have which are named by their numbers: each takes few bytes here, and many in the event.
+    /// Bytes that texts may still have which are named by their numbers: each takes few bytes here,
+    /// and many in the event.
     pub(super) room: usize,
 }
 
@@ -280,7 +282,8 @@ impl Value for Ticks {
     }
 }
 
-/// A text that was there before by its number, doubled and one more; else its length doubled, and its bytes.
+/// A text that was there before by its number, doubled and one more; else its length doubled, and
+/// its bytes.
 impl Value for Text<'_> {
     fn put(&self, sink: &mut Sink<'_>) {
         if let Some(number) = sink.texts.numbers.get(&**self) {

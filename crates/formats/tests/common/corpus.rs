@@ -1,4 +1,5 @@
-//! Files of every format: the seeds of the fuzz targets. `fuzz/examples/seeds.rs` made most of them.
+//! Files of every format: the seeds of the fuzz targets. `fuzz/examples/seeds.rs` made most of
+//! them.
 
 use jtrail_formats::Format;
 use std::fs;

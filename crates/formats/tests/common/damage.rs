@@ -9,7 +9,8 @@ use std::hash::Hash;
 pub enum Before {
     /// Nothing.
     Stands,
-    /// As many events may read otherwise: what follows would say more of them, or comes before them.
+    /// As many events may read otherwise: what follows would say more of them, or comes before
+    /// them.
     Waits(usize),
 }
 
@@ -54,7 +55,8 @@ fn missing<T: Eq + Hash>(some: &[T], others: &[T]) -> usize {
 
 /// Where the steps of a decoder end in a sound trace, and how many events there were by then.
 pub fn ends(format: Format, bytes: &[u8]) -> Vec<(usize, usize)> {
-    // What a record implies is told before that is used up; in other formats a record is used up, and then told.
+    // What a record implies is told before that is used up; in other formats a record is used up,
+    // and then told.
     let implies = matches!(format, Format::Jinsight | Format::TraceLog);
     let mut decoder = format.decoder();
     let (mut start, mut events, mut ends) = (0, 0, vec![(0, 0)]);

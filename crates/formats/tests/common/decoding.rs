@@ -126,7 +126,8 @@ pub fn same_in_pieces(format: Format, bytes: &[u8], piece: usize, whole: &Decodi
     }
 }
 
-/// Hands out the events of a trace with their places, up to its end or to where it can't be read on.
+/// Hands out the events of a trace with their places, up to its end or to where it can't be read
+/// on.
 pub fn drain(format: Format, bytes: &[u8], mut visit: impl FnMut(u64, &Event<'_>)) {
     let mut decoder = format.decoder();
     let mut start = 0;
@@ -140,7 +141,8 @@ pub fn drain(format: Format, bytes: &[u8], mut visit: impl FnMut(u64, &Event<'_>
     }
 }
 
-/// Tests that a decoding tells exactly these things that its reader passes over: in any order, `(3 times` and so on included.
+/// Tests that a decoding tells exactly these things that its reader passes over: in any order, `(3
+/// times` and so on included.
 #[track_caller]
 pub fn tells(decoding: &Decoding, expected: &[&str]) {
     let infos = decoding.remarks.iter();

@@ -2,8 +2,8 @@
 
 use jtrail_model::*;
 
-/// A sound trace with the thirty events that have messages of their own in TPTP, and every field set
-/// that a format can hold.
+/// A sound trace with the thirty events that have messages of their own in TPTP, and every field
+/// set that a format can hold.
 pub fn every_message() -> Vec<Event<'static>> {
     let t = |n: i64| Timestamp(1_700_000_000_000_000_000 + n * 1000 + 7);
     let (thread, other) = (ThreadId(1), ThreadId(2));
@@ -412,7 +412,8 @@ fn events_without_message() -> Vec<Event<'static>> {
     ]
 }
 
-/// Calls in steps of which some are far more often than others, without a pattern: a trail has codes for them.
+/// Calls in steps of which some are far more often than others, without a pattern: a trail has
+/// codes for them.
 pub fn uneven_calls() -> Vec<Event<'static>> {
     let mut random = 1_u64;
     let mut time = 1_700_000_000_000_000_000;

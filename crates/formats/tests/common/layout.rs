@@ -1,5 +1,5 @@
-//! The fields of the messages once more, by type: written down from the specification, apart from the
-//! codec, so that one is held against the other. With it a stream is turned into big-endian.
+//! The fields of the messages once more, by type: written down from the specification, apart from
+//! the codec, so that one is held against the other. With it a stream is turned into big-endian.
 
 /// Ids and fields of all messages: `s` text, `i` integer, `l` long, `t` time, `b` byte, `f` frames.
 pub const MESSAGES: [(u16, &str, usize); 30] = [

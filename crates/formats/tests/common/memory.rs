@@ -1,5 +1,5 @@
-//! The memory that reading takes, measured by the allocator: of all threads, so one test at a time may ask.
-//! The fuzz targets use it too.
+//! The memory that reading takes, measured by the allocator: of all threads, so one test at a time
+//! may ask. The fuzz targets use it too.
 
 use jtrail_formats::Format;
 use peak_alloc::PeakAlloc;
@@ -12,8 +12,8 @@ const ALWAYS: usize = 4 << 20;
 /// What it may take for each byte of input.
 const FACTOR: usize = 200;
 
-/// Input for whose sake a reader of that format may take memory though it is not there: a segment of a trail has limits, and may say
-/// in few bytes what reaches them.
+/// Input for whose sake a reader of that format may take memory though it is not there: a segment
+/// of a trail has limits, and may say in few bytes what reaches them.
 pub fn unpacked(format: Format) -> usize {
     match format {
         Format::Trail => 600 << 10,

@@ -71,8 +71,8 @@ impl<F: Field> Field for Vec<F> {
     }
 }
 
-/// Structs whose fields are known by their types, but for those that have a strategy of their own: how to make one,
-/// and the texts in it.
+/// Structs whose fields are known by their types, but for those that have a strategy of their own:
+/// how to make one, and the texts in it.
 macro_rules! strategy {
     ($made:expr, $($field:ident $(= $strategy:expr)?),*) => {
         ($(strategy!(@ $($strategy)?),)*).prop_map(|($($field,)*)| $made).boxed()
@@ -255,7 +255,8 @@ fn signature() -> impl Strategy<Value = Text<'static>> {
     prop_oneof![text(), Just("(I)V".into()), Just("()V".into())]
 }
 
-/// An event of any kind: those that TPTP has messages for, those that travel as text, and what is nearly one.
+/// An event of any kind: those that TPTP has messages for, those that travel as text, and what is
+/// nearly one.
 pub fn event() -> impl Strategy<Value = Event<'static>> {
     prop_oneof![30 => with_message(), 25 => without_message(), 2 => nearly_event()]
 }

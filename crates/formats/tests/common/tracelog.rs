@@ -69,7 +69,8 @@ struct Rules {
     threads: Vec<Option<i64>>,
     /// Numbers of the operating system.
     os_threads: HashMap<u64, u64>,
-    /// A record of no ticks in a trace of samples: the stack of what the thread allocated, in the next line.
+    /// A record of no ticks in a trace of samples: the stack of what the thread allocated, in the
+    /// next line.
     site: Option<u64>,
     ended: HashSet<u64>,
     classes: u64,

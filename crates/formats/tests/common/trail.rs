@@ -51,7 +51,8 @@ pub fn in_segments(events: &[Event<'_>], each: usize) -> Vec<u8> {
     out
 }
 
-/// A sound trace of about so many events by four threads: calls, marks that can't be compressed, and now and then a new class.
+/// A sound trace of about so many events by four threads: calls, marks that can't be compressed,
+/// and now and then a new class.
 pub fn busy(count: usize, seed: u64) -> Vec<Event<'static>> {
     let mut random = Random(seed);
     let mut time = 1_700_000_000_000_000_000 + seed as i64;

@@ -219,7 +219,8 @@ impl Matching {
         self.kept.insert(kind.to_owned(), kept);
     }
 
-    /// Whether two events have anything in common besides ids that may mean anything, and how many fields are the same.
+    /// Whether two events have anything in common besides ids that may mean anything, and how many
+    /// fields are the same.
     fn alike(&self, event: &Leaves, other: &Leaves) -> (bool, usize) {
         let fields = event.fields.iter();
         let same = |(name, values): &&(String, Vec<Value>)| {

@@ -1,4 +1,5 @@
-//! Events as flat lists of fields, taken from what `Debug` shows: all kinds alike, and nothing forgotten.
+//! Events as flat lists of fields, taken from what `Debug` shows: all kinds alike, and nothing
+//! forgotten.
 
 use jtrail_model::Event;
 

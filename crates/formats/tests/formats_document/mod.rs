@@ -1,7 +1,9 @@
-//! `docs/formats.md`: what each format is, and tables of what it keeps and what each conversion loses.
+//! `docs/formats.md`: what each format is, and tables of what it keeps and what each conversion
+//! loses.
 //!
-//! The tables are made by converting scenes that have every kind of event, and by looking for each event and each of
-//! its fields in what came out. `JTRAIL_BLESS=1` writes the document anew; otherwise a test compares.
+//! The tables are made by converting scenes that have every kind of event, and by looking for each
+//! event and each of its fields in what came out. `JTRAIL_BLESS=1` writes the document anew;
+//! otherwise a test compares.
 
 mod kept;
 mod leaves;

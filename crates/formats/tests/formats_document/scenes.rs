@@ -1,6 +1,8 @@
-//! Sound traces that together have every kind of event, with every field set to something that can be lost.
+//! Sound traces that together have every kind of event, with every field set to something that can
+//! be lost.
 //!
-//! One trace can't have all: some formats tell either of calls or of samples, and sums stand for single events.
+//! One trace can't have all: some formats tell either of calls or of samples, and sums stand for
+//! single events.
 
 use jtrail_model::*;
 

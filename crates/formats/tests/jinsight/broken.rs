@@ -6,7 +6,8 @@ use super::raw::records;
 use super::rules::check;
 use std::panic::catch_unwind;
 
-/// What [`check`] says of a sound file in which so many is added to the ticks of the nth record of a type.
+/// What [`check`] says of a sound file in which so many is added to the ticks of the nth record of
+/// a type.
 fn said(kind: u8, nth: usize, ticks: i64) -> String {
     let mut bytes = again(&bursts()).bytes;
     let all = records(&bytes);

@@ -208,7 +208,8 @@ fn calls_go_on_behind_a_pause() {
     assert_eq!(told(&cut).len(), 8);
 }
 
-/// What the pause brought stands behind the begin of the next burst, with its ticks: an object's end, a thread's.
+/// What the pause brought stands behind the begin of the next burst, with its ticks: an object's
+/// end, a thread's.
 #[test]
 fn what_a_pause_brought_belongs_to_it() {
     let bytes = File::new()
@@ -509,7 +510,8 @@ fn interfaces_have_bounded_names() {
     assert_eq!(kept, (1 << 20) / 60_000);
 }
 
-/// Two bursts: of the two calls that the first one leaves, one goes on in the second. An object is made and dies.
+/// Two bursts: of the two calls that the first one leaves, one goes on in the second. An object is
+/// made and dies.
 pub(super) fn bursts() -> Vec<u8> {
     File::new()
         .begin(1000)

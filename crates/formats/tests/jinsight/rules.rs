@@ -44,7 +44,8 @@ fn object(record: &Record) -> Option<u64> {
     (object != 0).then_some(object)
 }
 
-/// Ticks never fall among the records of one thread, among those of collections, and among those of bursts.
+/// Ticks never fall among the records of one thread, among those of collections, and among those of
+/// bursts.
 fn check_order(records: &[Record]) {
     let mut latest: HashMap<Line, u64> = HashMap::new();
     for record in records {
@@ -70,8 +71,9 @@ fn check_ends(records: &[Record]) {
     }
 }
 
-/// What stands in a burst lies between its ticks. Calls are made up at its edges, and only there: those with the ticks of its begin were
-/// under way. The outer ones of them are those that the burst before left open, as far as they go on. Answers how many others there are.
+/// What stands in a burst lies between its ticks. Calls are made up at its edges, and only there:
+/// those with the ticks of its begin were under way. The outer ones of them are those that the
+/// burst before left open, as far as they go on. Answers how many others there are.
 fn check_bursts(records: &[Record]) -> u64 {
     let mut others = 0;
     let mut open: HashMap<u64, Vec<Call>> = HashMap::new();

@@ -20,8 +20,8 @@ impl Native {
     /// The native method of that name and descriptor.
     ///
     /// # Safety
-    /// `function` is an `extern "system"` function with the parameters of a static native method of that descriptor: environment,
-    /// class, and the descriptor's.
+    /// `function` is an `extern "system"` function with the parameters of a static native method of
+    /// that descriptor: environment, class, and the descriptor's.
     pub const unsafe fn new(
         name: &'static JNIStr,
         descriptor: &'static JNIStr,
@@ -36,8 +36,8 @@ impl Native {
 }
 
 impl<'e> Env<'e> {
-    /// A class of the boot loader by its internal name (`a/b/C`), defined from `bytes` unless it exists. No other loader is asked:
-    /// it may be the program's own.
+    /// A class of the boot loader by its internal name (`a/b/C`), defined from `bytes` unless it
+    /// exists. No other loader is asked: it may be the program's own.
     ///
     /// # Errors
     /// When the JVM refuses the class.
@@ -71,7 +71,8 @@ impl<'e> Env<'e> {
         unsafe { GlobalRef::from_raw(class) }.ok_or(Error::NoMemory)
     }
 
-    /// Returns true if the JVM tells a thread from the carrier that runs it: it has `Thread.currentCarrierThread` (19 and up).
+    /// Returns true if the JVM tells a thread from the carrier that runs it: it has
+    /// `Thread.currentCarrierThread` (19 and up).
     ///
     /// # Errors
     /// When `java.lang.Thread` is not found.
@@ -87,7 +88,8 @@ impl<'e> Env<'e> {
         })
     }
 
-    /// The class that code of the class `from` means by a name (as `Class.forName` takes it): `hook` has a method that finds it.
+    /// The class that code of the class `from` means by a name (as `Class.forName` takes it):
+    /// `hook` has a method that finds it.
     ///
     /// # Errors
     /// When Java throws.
@@ -153,7 +155,8 @@ impl<'e> Env<'e> {
                 NativeMethod::from_raw_parts(native.name, native.descriptor, native.function)
             };
             let methods: Vec<_> = methods.iter().map(of).collect();
-            // SAFETY: the handle is valid during the call, and not deleted here; the functions as above.
+            // SAFETY: the handle is valid during the call, and not deleted here; the functions as
+            // above.
             unsafe {
                 let class = JClass::from_raw(env, class.as_raw());
                 env.register_native_methods(&class, &methods)
@@ -243,7 +246,8 @@ impl<'e> Env<'e> {
     pub fn set_static_boolean(&self, class: ClassRef<'_>, name: &CStr, value: bool) -> bool {
         let field = self.static_field(class, name, c"Z");
         field.is_some_and(|field| {
-            // SAFETY: the environment is the running thread's; the field is a `boolean` of that class.
+            // SAFETY: the environment is the running thread's; the field is a `boolean` of that
+            // class.
             unsafe {
                 let set = self.functions().SetStaticBooleanField;
                 set(self.as_ptr(), class.as_raw(), field, value);

@@ -12,7 +12,8 @@ pub enum Answer<'e> {
     Expected,
     /// Another class of that name.
     Other,
-    /// It threw this exception, or the JVM did not accept its answer; none without memory for an exception.
+    /// It threw this exception, or the JVM did not accept its answer; none without memory for an
+    /// exception.
     Thrown(Option<ObjectRef<'e>>),
 }
 
@@ -35,10 +36,11 @@ impl<'e> Env<'e> {
         Ok(unsafe { self.local(loader) })
     }
 
-    /// Asks a class loader for the class `expected`, by the class's binary name. No exception stays pending.
+    /// Asks a class loader for the class `expected`, by the class's binary name. No exception stays
+    /// pending.
     ///
-    /// It is `Class.forName`, not `loadClass`: so the JVM records the loader as an initiating loader of what it finds, and never
-    /// asks it for that class again.
+    /// It is `Class.forName`, not `loadClass`: so the JVM records the loader as an initiating
+    /// loader of what it finds, and never asks it for that class again.
     pub fn ask_loader(
         &self,
         loader: LoaderRef<'_>,
@@ -61,24 +63,27 @@ impl<'e> Env<'e> {
         }
     }
 
-    /// Resolves a class by its binary name as code of the class `from` does, whose loader has found it before. From 18
-    /// on that changes nothing; older JVMs check whether `from`'s protection domain may see the class, the first time for each.
+    /// Resolves a class by its binary name as code of the class `from` does, whose loader has found
+    /// it before. From 18 on that changes nothing; older JVMs check whether `from`'s protection
+    /// domain may see the class, the first time for each.
     pub fn resolve_for(&self, loader: LoaderRef<'_>, name: &str, from: ClassRef<'_>) {
         const FOR_NAME: Method = (
             c"forName0",
             c"(Ljava/lang/String;ZLjava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/Class;",
         );
         let more = [jvalue { l: loader.as_raw() }, jvalue { l: from.as_raw() }];
-        // SAFETY: the last arguments of this method are a class loader and a class; where the JDK has no such method, none is
-        // called.
+        // SAFETY: the last arguments of this method are a class loader and a class; where the JDK
+        // has no such method, none is called.
         unsafe { self.find_class(from, FOR_NAME, name, more) };
     }
 
-    /// Calls a static method of `java.lang.Class` with a name, `false` for not to initialize what it finds, and `more` arguments.
-    /// Returns what it returned and what it threw. No exception stays pending.
+    /// Calls a static method of `java.lang.Class` with a name, `false` for not to initialize what
+    /// it finds, and `more` arguments. Returns what it returned and what it threw. No exception
+    /// stays pending.
     ///
     /// # Safety
-    /// If `java.lang.Class` has a method of this name and descriptor, it takes `more` as its other arguments, and returns a class.
+    /// If `java.lang.Class` has a method of this name and descriptor, it takes `more` as its other
+    /// arguments, and returns a class.
     unsafe fn find_class<const MORE: usize>(
         &self,
         any: ClassRef<'_>,
@@ -87,10 +92,12 @@ impl<'e> Env<'e> {
         more: [jvalue; MORE],
     ) -> (Option<ClassRef<'e>>, Option<ObjectRef<'e>>) {
         let (env, functions) = (self.as_ptr(), self.functions());
-        // `java.lang.Class` is taken from the class at hand, because `FindClass` would ask a loader for it.
+        // `java.lang.Class` is taken from the class at hand, because `FindClass` would ask a loader
+        // for it.
         let class = self.class_of(any.as_object()).as_raw();
-        // SAFETY: the environment is the running thread's, and `class` is `java.lang.Class`. A method that is found takes these
-        // arguments (the caller's promise). The JVM returns new local references, or null.
+        // SAFETY: the environment is the running thread's, and `class` is `java.lang.Class`. A
+        // method that is found takes these arguments (the caller's promise). The JVM returns new
+        // local references, or null.
         unsafe {
             let method =
                 (functions.GetStaticMethodID)(env, class, method.as_ptr(), descriptor.as_ptr());

@@ -1,7 +1,9 @@
-//! The Java Native Interface: the running thread's environment, references, and the few things that the agent asks of Java.
+//! The Java Native Interface: the running thread's environment, references, and the few things that
+//! the agent asks of Java.
 //!
-//! [`Env`] is created once per callback. Whoever has one is on a thread that the JVM knows, so all functions that take it are
-//! safe. The types of references ([`refs`]) keep them from being used after their frame, or on another thread.
+//! [`Env`] is created once per callback. Whoever has one is on a thread that the JVM knows, so all
+//! functions that take it are safe. The types of references ([`refs`]) keep them from being used
+//! after their frame, or on another thread.
 
 mod classes;
 mod env;

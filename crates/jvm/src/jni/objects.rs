@@ -8,8 +8,8 @@ impl<'e> Env<'e> {
     /// An object's class.
     #[inline]
     pub fn class_of(&self, object: ObjectRef<'_>) -> ClassRef<'e> {
-        // SAFETY: the environment is the running thread's, and the handle is valid. Every object has a class, so the JVM returns
-        // a new local reference.
+        // SAFETY: the environment is the running thread's, and the handle is valid. Every object
+        // has a class, so the JVM returns a new local reference.
         unsafe {
             let class = (self.functions().GetObjectClass)(self.as_ptr(), object.as_raw());
             self.local(class).unwrap_unchecked()
@@ -28,8 +28,8 @@ impl<'e> Env<'e> {
         result
     }
 
-    /// Deletes a local reference before its frame ends. Nobody uses it afterwards: the callers in this crate lend it for a
-    /// shorter time than it lives.
+    /// Deletes a local reference before its frame ends. Nobody uses it afterwards: the callers in
+    /// this crate lend it for a shorter time than it lives.
     fn delete_local<K>(&self, reference: Handle<'_, K>) {
         // SAFETY: the environment is the running thread's, the callers own the reference.
         unsafe { (self.functions().DeleteLocalRef)(self.as_ptr(), reference.as_raw()) }
@@ -37,8 +37,8 @@ impl<'e> Env<'e> {
 
     /// A class's superclass; `None` for an interface, `Object`, and a primitive type.
     pub fn superclass_of(&self, class: ClassRef<'_>) -> Option<ClassRef<'e>> {
-        // SAFETY: the environment is the running thread's, and the handle refers to a class. The JVM returns a new local
-        // reference to a class, or null.
+        // SAFETY: the environment is the running thread's, and the handle refers to a class. The
+        // JVM returns a new local reference to a class, or null.
         unsafe {
             self.local((self.functions().GetSuperclass)(
                 self.as_ptr(),
@@ -47,7 +47,8 @@ impl<'e> Env<'e> {
         }
     }
 
-    /// Shows `f` a class and its superclasses, innermost first, until it returns false. The references are deleted on the way.
+    /// Shows `f` a class and its superclasses, innermost first, until it returns false. The
+    /// references are deleted on the way.
     pub fn for_superclasses(
         &mut self,
         class: ClassRef<'_>,
@@ -75,17 +76,20 @@ impl<'e> Env<'e> {
 
     /// Returns true if an object is an instance of a class.
     pub fn is_instance(&self, object: ObjectRef<'_>, class: ClassRef<'_>) -> bool {
-        // SAFETY: the environment is the running thread's, and the handles are valid, the second one a class.
+        // SAFETY: the environment is the running thread's, and the handles are valid, the second
+        // one a class.
         unsafe { (self.functions().IsInstanceOf)(self.as_ptr(), object.as_raw(), class.as_raw()) }
     }
 
-    /// Creates a `byte[]` of that length, shows it to `look`, and drops it. `None` if there was no memory for it.
+    /// Creates a `byte[]` of that length, shows it to `look`, and drops it. `None` if there was no
+    /// memory for it.
     pub fn with_garbage<T>(
         &mut self,
         bytes: jint,
         look: impl for<'f> FnOnce(ObjectRef<'f>) -> T,
     ) -> Option<T> {
-        // SAFETY: the environment is the running thread's. The JVM returns a new local reference, or null.
+        // SAFETY: the environment is the running thread's. The JVM returns a new local reference,
+        // or null.
         let array: Option<ObjectRef<'_>> =
             unsafe { self.local((self.functions().NewByteArray)(self.as_ptr(), bytes)) };
         let Some(array) = array else {
@@ -97,8 +101,8 @@ impl<'e> Env<'e> {
         Some(result)
     }
 
-    /// Creates an array of that length, and shows it to `look`. `element` is the first character of the elements' descriptor;
-    /// references are to `class`. `None` if there is no memory for it.
+    /// Creates an array of that length, and shows it to `look`. `element` is the first character of
+    /// the elements' descriptor; references are to `class`. `None` if there is no memory for it.
     pub fn with_new_array<T>(
         &mut self,
         element: u8,
@@ -107,8 +111,8 @@ impl<'e> Env<'e> {
         look: impl for<'f> FnOnce(ObjectRef<'f>) -> T,
     ) -> Option<T> {
         let (env, functions) = (self.as_ptr(), self.functions());
-        // SAFETY: the environment is the running thread's, and the handle refers to a class. The JVM returns a new local
-        // reference, or null.
+        // SAFETY: the environment is the running thread's, and the handle refers to a class. The
+        // JVM returns a new local reference, or null.
         let array: Option<ObjectRef<'_>> = unsafe {
             self.local(match element {
                 b'Z' => (functions.NewBooleanArray)(env, length),
@@ -131,11 +135,12 @@ impl<'e> Env<'e> {
         Some(result)
     }
 
-    /// A new object of a class, without running a constructor; `None` if that is impossible. The class is initialised, or the
-    /// running thread initialises it.
+    /// A new object of a class, without running a constructor; `None` if that is impossible. The
+    /// class is initialised, or the running thread initialises it.
     pub fn allocate(&self, class: ClassRef<'_>) -> Option<ObjectRef<'e>> {
-        // SAFETY: the environment is the running thread's, and the handle refers to a class. The JVM returns a new local
-        // reference; or null, with an exception, also for what has no objects.
+        // SAFETY: the environment is the running thread's, and the handle refers to a class. The
+        // JVM returns a new local reference; or null, with an exception, also for what has no
+        // objects.
         let object = unsafe {
             self.local((self.functions().AllocObject)(
                 self.as_ptr(),
@@ -150,7 +155,8 @@ impl<'e> Env<'e> {
 
     /// `java.lang.Object`.
     pub fn object_class(&self) -> Option<ClassRef<'e>> {
-        // SAFETY: the environment is the running thread's. The JVM returns a new local reference to a class, or null.
+        // SAFETY: the environment is the running thread's. The JVM returns a new local reference to
+        // a class, or null.
         unsafe {
             let name = c"java/lang/Object".as_ptr();
             self.local((self.functions().FindClass)(self.as_ptr(), name))
@@ -165,8 +171,8 @@ impl ObjectArrays {
     /// `None` if there is no memory for a reference.
     pub fn new(env: &mut Env<'_>) -> Option<Self> {
         let object = env.object_class()?;
-        // SAFETY: the environment is the running thread's, and the handle refers to a class. The JVM returns a new local
-        // reference, or null.
+        // SAFETY: the environment is the running thread's, and the handle refers to a class. The
+        // JVM returns a new local reference, or null.
         let array: Option<ObjectRef<'_>> = unsafe {
             let create = env.functions().NewObjectArray;
             env.local(create(env.as_ptr(), 0, object.as_raw(), ptr::null_mut()))
@@ -183,7 +189,8 @@ impl ObjectArrays {
         if !env.is_instance(object, self.0.get()) {
             return None;
         }
-        // SAFETY: instances of `Object[]` are arrays of references; the handle lives as long as the one of the object.
+        // SAFETY: instances of `Object[]` are arrays of references; the handle lives as long as the
+        // one of the object.
         Some(unsafe { object.cast() })
     }
 }
@@ -196,7 +203,8 @@ impl<'e> Env<'e> {
         usize::try_from(length).unwrap_or_default()
     }
 
-    /// Shows `f` the first `most` elements of an array, as far as they are not null. The references are deleted on the way.
+    /// Shows `f` the first `most` elements of an array, as far as they are not null. The references
+    /// are deleted on the way.
     pub fn for_elements(
         &mut self,
         array: ObjectArrayRef<'_>,
@@ -204,8 +212,9 @@ impl<'e> Env<'e> {
         mut f: impl for<'f> FnMut(&mut Self, ObjectRef<'f>),
     ) {
         for index in 0..self.array_length(array).min(most) {
-            // SAFETY: the environment is the running thread's, and the handle refers to an array of references with more than
-            // `index` elements. The JVM returns a new local reference, or null.
+            // SAFETY: the environment is the running thread's, and the handle refers to an array of
+            // references with more than `index` elements. The JVM returns a new local reference, or
+            // null.
             let element: Option<ObjectRef<'_>> = unsafe {
                 let element = self.functions().GetObjectArrayElement;
                 self.local(element(self.as_ptr(), array.as_raw(), index as jint))
@@ -244,7 +253,8 @@ impl<'e> Continuations<'e> {
         if !env.is_instance(thread, self.class) {
             return false;
         }
-        // SAFETY: the environment is the running thread's; the object is an instance of the class, whose field this is.
+        // SAFETY: the environment is the running thread's; the object is an instance of the class,
+        // whose field this is.
         let continuation: Option<ObjectRef<'_>> = unsafe {
             let field = env.functions().GetObjectField;
             env.local(field(env.as_ptr(), thread.as_raw(), self.field))

@@ -1,4 +1,5 @@
-//! References to Java objects: local ones live as long as their frame, global and weak ones until they are dropped.
+//! References to Java objects: local ones live as long as their frame, global and weak ones until
+//! they are dropped.
 
 use super::env::{Env, Vm};
 use jni::sys::{_jobject, JavaVM, jobject};
@@ -24,7 +25,8 @@ pub mod kind {
 
 /// A reference to an object of the kind `K`, never null, which lives at least as long as `'e`.
 ///
-/// It refers to a slot that the JVM holds on to: a local reference, or one borrowed from a [`GlobalRef`].
+/// It refers to a slot that the JVM holds on to: a local reference, or one borrowed from a
+/// [`GlobalRef`].
 #[repr(transparent)]
 pub struct Handle<'e, K> {
     raw: NonNull<_jobject>,
@@ -57,8 +59,8 @@ impl<'e, K> Handle<'e, K> {
     /// The reference at `raw`, which lives as long as the frame of `env`; `None` for null.
     ///
     /// # Safety
-    /// `raw` is null, or a reference to an object of the kind `K` that stays valid during `'e`: an argument of the callback or
-    /// native method that got `env`, or a local reference of its frame.
+    /// `raw` is null, or a reference to an object of the kind `K` that stays valid during `'e`: an
+    /// argument of the callback or native method that got `env`, or a local reference of its frame.
     pub unsafe fn from_raw(_env: &Env<'e>, raw: jobject) -> Option<Self> {
         Some(Self {
             raw: NonNull::new(raw)?,
@@ -103,12 +105,13 @@ impl<'e, K> Handle<'e, K> {
 impl ObjectRef<'_> {
     /// The address of the object at this moment; any collection may move it.
     ///
-    /// References of HotSpot are addresses of slots that hold the object's address. Their two lowest bits tell the kind of the
-    /// slot.
+    /// References of HotSpot are addresses of slots that hold the object's address. Their two
+    /// lowest bits tell the kind of the slot.
     pub fn address(self) -> u64 {
         const KIND_OF_SLOT: usize = 3;
         let slot = self.as_raw().map_addr(|address| address & !KIND_OF_SLOT);
-        // SAFETY: the reference is valid, so its slot is readable. The collector may write it at the same time, hence volatile.
+        // SAFETY: the reference is valid, so its slot is readable. The collector may write it at
+        // the same time, hence volatile.
         unsafe { slot.cast::<u64>().read_volatile() }
     }
 }
@@ -135,7 +138,8 @@ impl StaticVm {
     }
 }
 
-/// A global reference. It is deleted when it is dropped on a thread that is attached to the JVM; else it stays, with its object.
+/// A global reference. It is deleted when it is dropped on a thread that is attached to the JVM;
+/// else it stays, with its object.
 pub struct GlobalRef<K = kind::Object> {
     raw: NonNull<_jobject>,
     kind: PhantomData<*mut K>,
@@ -160,7 +164,8 @@ impl<K> GlobalRef<K> {
     /// Takes over a global reference that the `jni` crate has created.
     ///
     /// # Safety
-    /// `raw` is a global reference to an object of the kind `K`, which nobody else deletes, or null.
+    /// `raw` is a global reference to an object of the kind `K`, which nobody else deletes, or
+    /// null.
     pub(crate) unsafe fn from_raw(raw: jobject) -> Option<Self> {
         Some(Self {
             raw: NonNull::new(raw)?,
@@ -180,7 +185,8 @@ impl<K> GlobalRef<K> {
 impl<K> Drop for GlobalRef<K> {
     fn drop(&mut self) {
         StaticVm::with_env(|env| {
-            // SAFETY: the environment is the running thread's; nobody can use the reference after its owner.
+            // SAFETY: the environment is the running thread's; nobody can use the reference after
+            // its owner.
             unsafe { (env.functions().DeleteGlobalRef)(env.as_ptr(), self.raw.as_ptr()) };
         });
     }
@@ -211,8 +217,8 @@ impl<K> WeakRef<K> {
 
     /// A local reference to the object; `None` if it was collected.
     pub fn upgrade<'e>(&self, env: &Env<'e>) -> Option<Handle<'e, K>> {
-        // SAFETY: the environment is the running thread's, and the reference was not deleted. The JVM returns a new local
-        // reference to the same object, or null.
+        // SAFETY: the environment is the running thread's, and the reference was not deleted. The
+        // JVM returns a new local reference to the same object, or null.
         unsafe {
             env.local((env.functions().NewLocalRef)(
                 env.as_ptr(),
@@ -261,7 +267,8 @@ impl RawWeak {
 
     /// Returns true if that is the object.
     pub(crate) fn is(self, env: &Env<'_>, object: ObjectRef<'_>) -> bool {
-        // SAFETY: the environment is the running thread's; the owner has not deleted the reference, and the handle is valid.
+        // SAFETY: the environment is the running thread's; the owner has not deleted the reference,
+        // and the handle is valid.
         unsafe { (env.functions().IsSameObject)(env.as_ptr(), object.as_raw(), self.0.as_ptr()) }
     }
 

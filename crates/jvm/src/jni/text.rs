@@ -6,7 +6,8 @@ impl<'e> Env<'e> {
     /// A string's text.
     pub fn text(&self, string: TextRef<'_>) -> String {
         let (env, functions, string) = (self.as_ptr(), self.functions(), string.as_raw());
-        // SAFETY: the environment is the running thread's, and the handle refers to a string. `units` has room for its length.
+        // SAFETY: the environment is the running thread's, and the handle refers to a string.
+        // `units` has room for its length.
         unsafe {
             let length = (functions.GetStringLength)(env, string);
             let mut units = vec![0_u16; usize::try_from(length).unwrap_or_default()];

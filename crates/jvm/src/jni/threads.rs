@@ -39,8 +39,8 @@ impl<'e> Env<'e> {
     pub fn park_blocker(&self, thread: ThreadRef<'_>) -> Option<ObjectRef<'e>> {
         static FIELD: OnceLock<usize> = OnceLock::new();
         let field = self.field_of_thread(&FIELD, thread, c"parkBlocker", c"Ljava/lang/Object;")?;
-        // SAFETY: the environment is the running thread's; the field is one of references, of the class `Thread`. The JVM
-        // returns a new local reference, or null.
+        // SAFETY: the environment is the running thread's; the field is one of references, of the
+        // class `Thread`. The JVM returns a new local reference, or null.
         unsafe {
             self.local((self.functions().GetObjectField)(
                 self.as_ptr(),
@@ -50,16 +50,17 @@ impl<'e> Env<'e> {
         }
     }
 
-    /// The number that Java gives a thread, and no other one in the same JVM: what `Thread.getId` returns unless it is overridden.
-    /// 0 for a thread whose constructor has not come so far, and for none: native code is attaching the thread, and its `Thread`
-    /// is being created.
+    /// The number that Java gives a thread, and no other one in the same JVM: what `Thread.getId`
+    /// returns unless it is overridden. 0 for a thread whose constructor has not come so far, and
+    /// for none: native code is attaching the thread, and its `Thread` is being created.
     pub fn thread_id(&self, thread: Option<ThreadRef<'_>>) -> i64 {
         static FIELD: OnceLock<usize> = OnceLock::new();
         let Some(thread) = thread else { return 0 };
         let Some(field) = self.field_of_thread(&FIELD, thread, c"tid", c"J") else {
             return 0;
         };
-        // SAFETY: the environment is the running thread's; the field is a `long` of the class `Thread`.
+        // SAFETY: the environment is the running thread's; the field is a `long` of the class
+        // `Thread`.
         unsafe { (self.functions().GetLongField)(self.as_ptr(), thread.as_raw(), field) }
     }
 
@@ -78,8 +79,9 @@ impl<'e> Env<'e> {
     ) -> Option<jfieldID> {
         let field = *known.get_or_init(|| {
             let (env, functions) = (self.as_ptr(), self.functions());
-            // SAFETY: the environment is the running thread's; the handle refers to a thread, whose class inherits the fields of
-            // `Thread`; the local reference to the class is deleted by whom it was created.
+            // SAFETY: the environment is the running thread's; the handle refers to a thread, whose
+            // class inherits the fields of `Thread`; the local reference to the class is deleted by
+            // whom it was created.
             unsafe {
                 let class = (functions.GetObjectClass)(env, thread.as_raw());
                 let field = (functions.GetFieldID)(env, class, name.as_ptr(), descriptor.as_ptr());

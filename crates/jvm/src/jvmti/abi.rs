@@ -1,8 +1,8 @@
 //! JVMTI as the JVM's header lays it out: functions by slot, events by number, capabilities by bit.
 //!
-//! `jvmti-sys` knows JVMTI 1.2 and returns errors as a closed enum, which is undefined behaviour for
-//! any code that is newer. So its plain structs are used here, and its tables are not; a test holds our slot numbers against
-//! them where both know a function.
+//! `jvmti-sys` knows JVMTI 1.2 and returns errors as a closed enum, which is undefined behaviour
+//! for any code that is newer. So its plain structs are used here, and its tables are not; a test
+//! holds our slot numbers against them where both know a function.
 
 use jni::sys::{JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject};
 use jvmti_sys::{
@@ -308,7 +308,8 @@ pub mod callback {
     /// What a thread of the agent's own runs.
     pub type AgentThread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, *mut c_void);
     pub type MethodEntry = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID);
-    /// The last argument is a `jvalue`, which we never look at; on our targets it is passed as a word.
+    /// The last argument is a `jvalue`, which we never look at; on our targets it is passed as a
+    /// word.
     pub type MethodExit =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID, c_uchar, u64);
     pub type ObjectFree = unsafe extern "system" fn(RawEnv, jlong);
@@ -331,7 +332,8 @@ pub mod callback {
     );
     pub type ExceptionCatch =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID, jlong, jobject);
-    /// Kind, details, tag of the class, of the referrer's class, size, tag, tag of the referrer, array length, our data.
+    /// Kind, details, tag of the class, of the referrer's class, size, tag, tag of the referrer,
+    /// array length, our data.
     pub type HeapReference = unsafe extern "system" fn(
         jint,
         *const c_void,
@@ -347,7 +349,8 @@ pub mod callback {
     pub type HeapIteration =
         unsafe extern "system" fn(jlong, jlong, *mut jlong, jint, *mut c_void) -> jint;
     pub type ClassPrepare = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jclass);
-    /// Method, bytes of code, code; length of the map, map; records of the compiler's (`jvmticmlr.h`).
+    /// Method, bytes of code, code; length of the map, map; records of the compiler's
+    /// (`jvmticmlr.h`).
     pub type CompiledMethodLoad = unsafe extern "system" fn(
         RawEnv,
         jmethodID,

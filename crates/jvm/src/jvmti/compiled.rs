@@ -1,4 +1,5 @@
-//! Compiled code, as the JVM's CompiledMethodLoad event describes it, with the compiler's records (`jvmticmlr.h`).
+//! Compiled code, as the JVM's CompiledMethodLoad event describes it, with the compiler's records
+//! (`jvmticmlr.h`).
 
 use super::method::Method;
 use jni::sys::{jint, jmethodID};
@@ -48,7 +49,8 @@ impl<'c> CompiledCode<'c> {
     /// The code that a CompiledMethodLoad event describes by these arguments.
     ///
     /// # Safety
-    /// The JVM passed the arguments to the callback of that event, which does not return during `'c`.
+    /// The JVM passed the arguments to the callback of that event, which does not return during
+    /// `'c`.
     pub unsafe fn new(
         method: jmethodID,
         size: jint,
@@ -56,8 +58,8 @@ impl<'c> CompiledCode<'c> {
         (map, map_length): (*const jvmtiAddrLocationMap, jint),
         records: *const c_void,
     ) -> Self {
-        // SAFETY: the JVM passed the id, an array of that length, and records of the compiler's or null, all of which are valid until
-        // the callback returns.
+        // SAFETY: the JVM passed the id, an array of that length, and records of the compiler's or
+        // null, all of which are valid until the callback returns.
         unsafe {
             let inlined = inline_record(records.cast());
             Self {
@@ -89,7 +91,8 @@ impl<'c> CompiledCode<'c> {
     pub fn inlined(&self) -> Option<impl Iterator<Item = InlinedStack<'c>>> {
         let address = self.address;
         let stack = move |place: &'c Place| {
-            // SAFETY: arrays of the JVM's, of that many elements, which are valid during `'c` ([`Self::new`]).
+            // SAFETY: arrays of the JVM's, of that many elements, which are valid during `'c`
+            // ([`Self::new`]).
             let (methods, locations) = unsafe {
                 (
                     array(place.methods, place.count, MOST_FRAMES),
@@ -147,7 +150,8 @@ fn offset(instruction: *const c_void, code: u64) -> i64 {
 unsafe fn inline_record<'a>(mut record: *const Header) -> Option<&'a InlineRecord> {
     const INLINE_INFO: jint = 2;
     const MAJOR: jint = 1;
-    // SAFETY: each record begins with a header, whose `next` is null or another record's (the caller's promise).
+    // SAFETY: each record begins with a header, whose `next` is null or another record's (the
+    // caller's promise).
     while let Some(header) = unsafe { record.as_ref() } {
         if header.kind == INLINE_INFO && header.major == MAJOR {
             // SAFETY: a record of this kind and version is an inlining record.

@@ -1,5 +1,5 @@
-//! JVMTI's functions as safe Rust: memory of the JVM is copied and freed, errors are values, and references have lifetimes
-//! ([`crate::jni::Handle`]).
+//! JVMTI's functions as safe Rust: memory of the JVM is copied and freed, errors are values, and
+//! references have lifetimes ([`crate::jni::Handle`]).
 
 use super::abi::{self, Capabilities, Error, RawEnv};
 use super::method::Method;
@@ -114,7 +114,8 @@ impl Jvmti {
     /// Frees memory that the JVM allocated for us.
     ///
     /// # Safety
-    /// A function of this environment returned `memory`, which is null or not freed yet, and nobody uses it any more.
+    /// A function of this environment returned `memory`, which is null or not freed yet, and nobody
+    /// uses it any more.
     pub(super) unsafe fn free<T>(self, memory: *mut T) {
         if !memory.is_null() {
             // SAFETY: the caller hands over memory that this environment allocated.
@@ -125,12 +126,14 @@ impl Jvmti {
     /// Copies and frees a string.
     ///
     /// # Safety
-    /// A function of this environment returned `string`, which is null, or zero-terminated and not freed yet.
+    /// A function of this environment returned `string`, which is null, or zero-terminated and not
+    /// freed yet.
     pub(super) unsafe fn take_text(self, string: *mut c_char) -> String {
         if string.is_null() {
             return String::new();
         }
-        // SAFETY: a zero-terminated string that this environment allocated; it is not used after the copy.
+        // SAFETY: a zero-terminated string that this environment allocated; it is not used after
+        // the copy.
         unsafe {
             let copy = text(CStr::from_ptr(string).to_bytes());
             self.free(string);
@@ -141,13 +144,15 @@ impl Jvmti {
     /// Copies and frees an array.
     ///
     /// # Safety
-    /// A function of this environment returned `array`, which is null, or has `count` elements and is not freed yet.
+    /// A function of this environment returned `array`, which is null, or has `count` elements and
+    /// is not freed yet.
     pub(super) unsafe fn take_array<T: Copy>(self, count: jint, array: *mut T) -> Vec<T> {
         if array.is_null() {
             return Vec::new();
         }
         let count = usize::try_from(count).unwrap_or_default();
-        // SAFETY: an array of so many elements that this environment allocated; it is not used after the copy.
+        // SAFETY: an array of so many elements that this environment allocated; it is not used
+        // after the copy.
         unsafe {
             let copy = std::slice::from_raw_parts(array, count).to_vec();
             self.free(array);
@@ -158,15 +163,16 @@ impl Jvmti {
     /// Copies and frees an array of local references, less those that are null.
     ///
     /// # Safety
-    /// A function of this environment returned `array` just now, with `count` local references of the running thread, whose
-    /// environment `env` is, to objects of the kind `K`; or it is null.
+    /// A function of this environment returned `array` just now, with `count` local references of
+    /// the running thread, whose environment `env` is, to objects of the kind `K`; or it is null.
     pub(super) unsafe fn take_locals<'e, K>(
         self,
         env: &Env<'e>,
         count: jint,
         array: *mut jobject,
     ) -> Vec<Handle<'e, K>> {
-        // SAFETY: the caller has the array from the JVM, with new local references of the current frame.
+        // SAFETY: the caller has the array from the JVM, with new local references of the current
+        // frame.
         unsafe {
             let locals = self.take_array(count, array);
             env.announce_locals(locals.len());
@@ -236,7 +242,8 @@ impl Jvmti {
         }
     }
 
-    /// The running thread; `None` where native code is attaching it and its `Thread` does not exist yet.
+    /// The running thread; `None` where native code is attaching it and its `Thread` does not exist
+    /// yet.
     pub fn current_thread<'e>(self, env: &Env<'e>) -> Result<Option<ThreadRef<'e>>> {
         let mut thread = ptr::null_mut();
         // SAFETY: it takes the answer, a new local reference to a thread, or null.
@@ -250,7 +257,8 @@ impl Jvmti {
     /// Names of a thread and its groups; of the running thread, if there is none.
     pub fn thread_names(self, thread: Option<ThreadRef<'_>>) -> Result<ThreadNames> {
         let info = self.thread_info(thread)?;
-        // SAFETY: the JVM's string, and local references to thread groups that it returned just now.
+        // SAFETY: the JVM's string, and local references to thread groups that it returned just
+        // now.
         unsafe {
             let name = self.take_text(info.name);
             let (group, parent) = self.group(info.thread_group);
@@ -273,7 +281,8 @@ impl Jvmti {
             return nothing;
         }
         let mut info = jvmtiThreadGroupInfo::default();
-        // SAFETY: the caller has the reference from the JVM; `info` takes the answer, with a string.
+        // SAFETY: the caller has the reference from the JVM; `info` takes the answer, with a
+        // string.
         unsafe {
             if abi::get_thread_group_info(self.0, group, &mut info) != Error::NONE {
                 return nothing;
@@ -284,9 +293,12 @@ impl Jvmti {
 
     /// The number that we keep with the running thread; 0 if none.
     ///
-    /// Never asked by a reference, be it to the same thread: HotSpot 19 to 21 (JDK-8319935, mended in 22) makes what it keeps of a native thread when that
-    /// attaches and the allocation of its own `Thread` is told, does not find it by that `Thread`, and makes another one (`JvmtiThreadState`). Only that one goes
-    /// with the thread, and each event that is switched later, by whatever agent, counts down in the freed memory of the thread that the first one is of.
+    /// Never asked by a reference, be it to the same thread: HotSpot 19 to 21 (JDK-8319935, mended
+    /// in 22) makes what it keeps of a native thread when that attaches and the allocation of its
+    /// own `Thread` is told, does not find it by that `Thread`, and makes another one
+    /// (`JvmtiThreadState`). Only that one goes with the thread, and each event that is switched
+    /// later, by whatever agent, counts down in the freed memory of the thread that the first one
+    /// is of.
     pub fn thread_number(self) -> Result<u32> {
         let mut data = ptr::null_mut();
         // SAFETY: a null thread is the running one; `data` takes the answer.
@@ -367,7 +379,8 @@ impl Jvmti {
         class: ClassRef<'_>,
     ) -> Result<Option<LoaderRef<'e>>> {
         let mut loader = ptr::null_mut();
-        // SAFETY: the handle refers to a class; `loader` takes the answer, a new local reference to a class loader, or null.
+        // SAFETY: the handle refers to a class; `loader` takes the answer, a new local reference to
+        // a class loader, or null.
         unsafe {
             let error = abi::get_class_loader(self.0, class.as_raw(), &mut loader);
             check("GetClassLoader", error)?;
@@ -391,7 +404,8 @@ impl Jvmti {
     /// A method's class.
     pub fn declaring_class<'e>(self, env: &Env<'e>, method: Method) -> Result<ClassRef<'e>> {
         let mut class = ptr::null_mut();
-        // SAFETY: an id that the JVM gave ([`Method`]); `class` takes the answer, a new local reference to a class.
+        // SAFETY: an id that the JVM gave ([`Method`]); `class` takes the answer, a new local
+        // reference to a class.
         let class = unsafe {
             let error = abi::get_method_declaring_class(self.0, method.as_raw(), &mut class);
             check("GetMethodDeclaringClass", error)?;
@@ -404,7 +418,8 @@ impl Jvmti {
         class.ok_or(unloaded)
     }
 
-    /// The line table of a method, by the location in its code; empty if the class file has none, or the method is native.
+    /// The line table of a method, by the location in its code; empty if the class file has none,
+    /// or the method is native.
     pub fn lines(self, method: Method) -> Lines {
         let (mut count, mut table) = (0, ptr::null_mut());
         // SAFETY: an id that the JVM gave ([`Method`]); they take the answer, an array.

@@ -1,9 +1,10 @@
 //! Events go on and off, and environments come to their end.
 //!
-//! All HotSpots up to 25 forget a thread's `JvmtiThreadState` when the thread ends while there is no environment at all: a thread of ours that gave the last one
-//! up, or one of the program's that lived longer than the agent. The next agent's events then count down in the freed memory of
-//! each such thread, whatever is there by that time. So one environment, that can do nothing and is told nothing, is never given up
-//! ([`Jvmti::keep_one`]).
+//! All HotSpots up to 25 forget a thread's `JvmtiThreadState` when the thread ends while there is
+//! no environment at all: a thread of ours that gave the last one up, or one of the program's that
+//! lived longer than the agent. The next agent's events then count down in the freed memory of each
+//! such thread, whatever is there by that time. So one environment, that can do nothing and is told
+//! nothing, is never given up ([`Jvmti::keep_one`]).
 
 use super::abi::{self, Callbacks, Event};
 use super::env::{ExtensionEvent, Jvmti, Result, check};

@@ -59,9 +59,10 @@ impl Onward {
 const ABORT: jint = 0x8000;
 
 impl Jvmti {
-    /// Shows `visit` every reference between the objects that can be reached, and every root. An object's first mention comes
-    /// before the references that it holds. The program stands still meanwhile; `visit` runs on a thread of the JVM's, while the
-    /// running one waits, and gets what the running thread lends. It must not call the JVM.
+    /// Shows `visit` every reference between the objects that can be reached, and every root. An
+    /// object's first mention comes before the references that it holds. The program stands still
+    /// meanwhile; `visit` runs on a thread of the JVM's, while the running one waits, and gets what
+    /// the running thread lends. It must not call the JVM.
     ///
     /// HotSpot crashes where it goes into a virtual thread without a continuation.
     pub fn follow_references<L, F>(self, lender: &L, mut visit: F) -> Result<()>
@@ -69,14 +70,16 @@ impl Jvmti {
         L: Lend,
         F: FnMut(&mut L::Lent, Reference<'_>) -> Onward + Send,
     {
-        // SAFETY: the running thread waits in the call below, and the JVM runs the visitor on one thread.
+        // SAFETY: the running thread waits in the call below, and the JVM runs the visitor on one
+        // thread.
         let mut lent = unsafe { lender.lend() };
         self.follow_from(None, &mut |reference: Reference<'_>| {
             visit(&mut lent, reference)
         })
     }
 
-    /// A walk that is over at once: a safepoint, at which the JVM reports all objects that it found dead before.
+    /// A walk that is over at once: a safepoint, at which the JVM reports all objects that it found
+    /// dead before.
     pub fn look_at(self, object: ObjectRef<'_>) -> Result<()> {
         self.follow_from(Some(object), &mut |_| Onward::Stop)
     }
@@ -87,8 +90,8 @@ impl Jvmti {
         F: FnMut(Reference<'_>) -> Onward + Send,
     {
         let callbacks = HeapCallbacks::references(visited::<F>);
-        // SAFETY: a null object stands for all roots, a null class for all classes; callbacks and `visit` live during the call,
-        // and `visited` casts its data to the type of `visit`.
+        // SAFETY: a null object stands for all roots, a null class for all classes; callbacks and
+        // `visit` live during the call, and `visited` casts its data to the type of `visit`.
         check("FollowReferences", unsafe {
             abi::follow_references(
                 self.0,
@@ -101,9 +104,10 @@ impl Jvmti {
         })
     }
 
-    /// Shows `visit` every object in the heap, which may be dead but not collected yet; with some collectors only those that can be reached. Among them are
-    /// what the JVM fills gaps with, where the next object may be made. The program stands still meanwhile; `visit` runs on any thread, and must not call
-    /// the JVM; when it answers `false`, the walk is over.
+    /// Shows `visit` every object in the heap, which may be dead but not collected yet; with some
+    /// collectors only those that can be reached. Among them are what the JVM fills gaps with,
+    /// where the next object may be made. The program stands still meanwhile; `visit` runs on any
+    /// thread, and must not call the JVM; when it answers `false`, the walk is over.
     pub fn pass_objects<F>(self, mut visit: F) -> Result<()>
     where
         F: FnMut(Passed<'_>) -> bool + Send,
@@ -117,7 +121,8 @@ impl Jvmti {
         L: Lend,
         F: FnMut(&mut L::Lent, Passed<'_>) -> bool + Send,
     {
-        // SAFETY: the running thread waits in the call below, and the JVM runs the visitor on one thread.
+        // SAFETY: the running thread waits in the call below, and the JVM runs the visitor on one
+        // thread.
         let mut lent = unsafe { lender.lend() };
         self.iterate(0, None, &mut |object: Passed<'_>| visit(&mut lent, object))
     }
@@ -130,8 +135,8 @@ impl Jvmti {
         self.iterate(0, Some(class), &mut visit)
     }
 
-    /// Takes the tags of all objects away, which may be dead but not collected yet. The program stands still meanwhile. Some collectors only find
-    /// objects that can be reached.
+    /// Takes the tags of all objects away, which may be dead but not collected yet. The program
+    /// stands still meanwhile. Some collectors only find objects that can be reached.
     pub fn untag_all(self) -> Result<()> {
         /// Leaves objects without a tag out.
         const FILTER_UNTAGGED: jint = 0x8;
@@ -148,8 +153,8 @@ impl Jvmti {
         F: FnMut(Passed<'_>) -> bool + Send,
     {
         let callbacks = HeapCallbacks::objects(passed::<F>);
-        // SAFETY: a null class stands for all; callbacks and `visit` live during the call, and `passed` casts its data to the type
-        // of `visit`.
+        // SAFETY: a null class stands for all; callbacks and `visit` live during the call, and
+        // `passed` casts its data to the type of `visit`.
         check("IterateThroughHeap", unsafe {
             abi::iterate_through_heap(
                 self.0,
@@ -169,7 +174,8 @@ impl Jvmti {
     ) -> Result<Vec<(i64, ObjectRef<'e>)>> {
         let (mut count, mut objects, mut found) = (0, ptr::null_mut(), ptr::null_mut());
         let tag_count = jint::try_from(tags.len()).unwrap_or(jint::MAX);
-        // SAFETY: the array has so many tags; the others take the answer: an array of local references, and one of tags.
+        // SAFETY: the array has so many tags; the others take the answer: an array of local
+        // references, and one of tags.
         unsafe {
             let error = abi::get_objects_with_tags(
                 self.0,
@@ -245,7 +251,8 @@ where
     let onward = jtrail_guard::guard::run("a walk over the heap", || {
         // SAFETY: `follow_from` passed an `F`, which it does not touch until the walk is over.
         let visit = unsafe { &mut *visit.cast::<F>() };
-        // SAFETY: null, or the JVM's place for the tag; read before the other one is borrowed, which may be the same.
+        // SAFETY: null, or the JVM's place for the tag; read before the other one is borrowed,
+        // which may be the same.
         let referrer = unsafe { referrer.as_ref() }.copied();
         visit(Reference {
             kind,

@@ -19,7 +19,8 @@ pub struct Member {
 }
 
 impl Jvmti {
-    /// Returns true if a class's fields and methods may be asked for: it is prepared, and neither an array nor primitive.
+    /// Returns true if a class's fields and methods may be asked for: it is prepared, and neither
+    /// an array nor primitive.
     pub fn is_prepared(self, class: ClassRef<'_>) -> Result<bool> {
         const PREPARED: jint = 2;
         const ARRAY: jint = 16;
@@ -28,7 +29,8 @@ impl Jvmti {
         Ok(status & (PREPARED | ARRAY | PRIMITIVE) == PREPARED)
     }
 
-    /// Returns true if a class's static initialiser does not run any more: it has, or has failed, or the type has none.
+    /// Returns true if a class's static initialiser does not run any more: it has, or has failed,
+    /// or the type has none.
     pub fn is_initialised(self, class: ClassRef<'_>) -> Result<bool> {
         const INITIALIZED: jint = 4;
         const ERROR: jint = 8;
@@ -60,7 +62,8 @@ impl Jvmti {
     /// The interfaces that a class names itself. It is prepared, or the JVM refuses.
     pub fn interfaces<'e>(self, env: &Env<'e>, class: ClassRef<'_>) -> Result<Vec<ClassRef<'e>>> {
         let (mut count, mut interfaces) = (0, ptr::null_mut());
-        // SAFETY: the handle refers to a class; they take the answer, an array of local references to classes.
+        // SAFETY: the handle refers to a class; they take the answer, an array of local references
+        // to classes.
         unsafe {
             let class = class.as_raw();
             let error = abi::get_implemented_interfaces(self.0, class, &mut count, &mut interfaces);
@@ -73,7 +76,8 @@ impl Jvmti {
     pub fn fields(self, class: ClassRef<'_>) -> Result<Vec<Member>> {
         let (mut count, mut fields) = (0, ptr::null_mut());
         let class = class.as_raw();
-        // SAFETY: the handle refers to a class; they take the answer, an array of fields of this class.
+        // SAFETY: the handle refers to a class; they take the answer, an array of fields of this
+        // class.
         unsafe {
             let error = abi::get_class_fields(self.0, class, &mut count, &mut fields);
             check("GetClassFields", error)?;
@@ -87,7 +91,8 @@ impl Jvmti {
     unsafe fn field(self, class: jclass, field: jfieldID) -> Result<Member> {
         let (mut name, mut descriptor) = (ptr::null_mut(), ptr::null_mut());
         let mut modifiers = 0;
-        // SAFETY: the caller has the field from the JVM, of this class; the places take the answers, two of them strings.
+        // SAFETY: the caller has the field from the JVM, of this class; the places take the
+        // answers, two of them strings.
         unsafe {
             let (generic, names) = (ptr::null_mut(), (&mut name, &mut descriptor));
             let error = abi::get_field_name(self.0, class, field, names.0, names.1, generic);
@@ -115,8 +120,8 @@ impl Jvmti {
         }
     }
 
-    /// A class's methods: in the order of the class file, where the JVM was asked to keep it. The class is prepared, or the JVM
-    /// refuses.
+    /// A class's methods: in the order of the class file, where the JVM was asked to keep it. The
+    /// class is prepared, or the JVM refuses.
     pub fn methods(self, class: ClassRef<'_>) -> Result<Vec<Member>> {
         let methods = self.method_ids(class)?.into_iter();
         methods.map(|method| self.method(method)).collect()

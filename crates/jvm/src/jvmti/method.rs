@@ -5,8 +5,8 @@ use jni::sys::jmethodID;
 use jvmti_sys::{jvmtiFrameInfo, jvmtiStackInfo};
 use std::marker::PhantomData;
 
-/// The JVM's id of a method. HotSpot never reuses the memory of one: asked about a method whose class was unloaded, it answers
-/// an error. So an id may be kept, and asked about at any time.
+/// The JVM's id of a method. HotSpot never reuses the memory of one: asked about a method whose
+/// class was unloaded, it answers an error. So an id may be kept, and asked about at any time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub struct Method(jmethodID);
@@ -63,11 +63,12 @@ impl<'e> Stack<'e> {
     /// The stacks at an address that the JVM returned.
     ///
     /// # Safety
-    /// The JVM returned `count` stacks at `stacks`, which nobody frees during `'s`, with threads that are local references of the
-    /// current frame; or it is null.
+    /// The JVM returned `count` stacks at `stacks`, which nobody frees during `'s`, with threads
+    /// that are local references of the current frame; or it is null.
     pub(super) unsafe fn slice<'s>(stacks: *const jvmtiStackInfo, count: i32) -> &'s [Self] {
         match usize::try_from(count) {
-            // SAFETY: the JVM's array, of that many elements; a stack is a transparent wrapper of one.
+            // SAFETY: the JVM's array, of that many elements; a stack is a transparent wrapper of
+            // one.
             Ok(count) if !stacks.is_null() => unsafe {
                 std::slice::from_raw_parts(stacks.cast(), count)
             },
@@ -77,7 +78,8 @@ impl<'e> Stack<'e> {
 
     /// Its thread.
     pub fn thread(&self) -> Option<ThreadRef<'e>> {
-        // SAFETY: null, or a local reference to a thread that lives as long as the frame ([`Self::slice`]).
+        // SAFETY: null, or a local reference to a thread that lives as long as the frame
+        // ([`Self::slice`]).
         unsafe { Handle::from_raw_for(self.info.thread) }
     }
 
@@ -90,7 +92,8 @@ impl<'e> Stack<'e> {
     pub fn frames(&self) -> &[Frame] {
         match usize::try_from(self.info.frame_count) {
             Ok(count @ 1..) if !self.info.frame_buffer.is_null() => {
-                // SAFETY: the JVM's array, of that many elements, freed with the stack; a frame is a transparent wrapper of one.
+                // SAFETY: the JVM's array, of that many elements, freed with the stack; a frame is
+                // a transparent wrapper of one.
                 unsafe { std::slice::from_raw_parts(self.info.frame_buffer.cast(), count) }
             }
             _ => &[],

@@ -60,7 +60,8 @@ impl Jvmti {
         object: ObjectRef<'_>,
     ) -> Result<Option<ThreadRef<'e>>> {
         let mut usage = jvmtiMonitorUsage::default();
-        // SAFETY: a valid reference; `usage` takes the answer: arrays, and a new local reference to a thread, or null.
+        // SAFETY: a valid reference; `usage` takes the answer: arrays, and a new local reference to
+        // a thread, or null.
         unsafe {
             let error = abi::get_object_monitor_usage(self.0, object.as_raw(), &mut usage);
             check("GetObjectMonitorUsage", error)?;
@@ -78,7 +79,8 @@ impl Jvmti {
         slot: i32,
     ) -> Result<Option<ObjectRef<'e>>> {
         let mut object = ptr::null_mut();
-        // SAFETY: a null thread is the running one; `object` takes the answer, a new local reference, or null.
+        // SAFETY: a null thread is the running one; `object` takes the answer, a new local
+        // reference, or null.
         unsafe {
             let thread = ptr::null_mut();
             let error = abi::get_local_object(self.0, thread, depth, slot, &mut object);

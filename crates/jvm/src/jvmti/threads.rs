@@ -30,7 +30,8 @@ impl Jvmti {
     /// What the JVM says of a thread, or of the running one. The name has to be freed.
     pub(super) fn thread_info(self, thread: Option<ThreadRef<'_>>) -> Result<jvmtiThreadInfo> {
         let mut info = jvmtiThreadInfo::default();
-        // SAFETY: a valid reference to a thread, or null for the running one; `info` takes the answer.
+        // SAFETY: a valid reference to a thread, or null for the running one; `info` takes the
+        // answer.
         check("GetThreadInfo", unsafe {
             abi::get_thread_info(self.0, Env::raw_thread(thread), &mut info)
         })?;
@@ -69,7 +70,8 @@ impl Jvmti {
         }
     }
 
-    /// Starts an agent thread: a daemon which Java code does not see. `thread` was never started. `body` must not panic.
+    /// Starts an agent thread: a daemon which Java code does not see. `thread` was never started.
+    /// `body` must not panic.
     pub fn run_agent_thread(self, thread: ThreadRef<'_>, body: AgentThread) -> Result<()> {
         const NORMAL_PRIORITY: jint = 5;
         let body = Box::into_raw(Box::new(body));
@@ -83,8 +85,9 @@ impl Jvmti {
         })
     }
 
-    /// Fills `frames` with a thread's frames from `start` on, innermost first, and returns how many there were. A negative `start`
-    /// counts from the outermost frame, and is refused where there are not so many.
+    /// Fills `frames` with a thread's frames from `start` on, innermost first, and returns how many
+    /// there were. A negative `start` counts from the outermost frame, and is refused where there
+    /// are not so many.
     pub fn stack_of(
         self,
         thread: Option<ThreadRef<'_>>,
@@ -95,19 +98,22 @@ impl Jvmti {
         let mut count = 0;
         let thread = Env::raw_thread(thread);
         let frames = Frame::as_mut_ptr(frames);
-        // SAFETY: a valid reference to a thread, or null for the running one; the array has room for `most`.
+        // SAFETY: a valid reference to a thread, or null for the running one; the array has room
+        // for `most`.
         check("GetStackTrace", unsafe {
             abi::get_stack_trace(self.0, thread, start, most, frames, &mut count)
         })?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// Fills `frames` with the running thread's innermost frames, less `skip`, and returns how many there were.
+    /// Fills `frames` with the running thread's innermost frames, less `skip`, and returns how many
+    /// there were.
     pub fn own_stack(self, skip: i32, frames: &mut [Frame]) -> Result<usize> {
         self.stack_of(None, skip, frames)
     }
 
-    /// Shows `f` the states and innermost `depth` frames of all platform threads, as they were at one moment.
+    /// Shows `f` the states and innermost `depth` frames of all platform threads, as they were at
+    /// one moment.
     pub fn with_all_stacks<'e, T>(
         self,
         env: &mut Env<'e>,
@@ -135,7 +141,8 @@ impl Jvmti {
         let threads: Vec<jobject> = threads.iter().map(|thread| thread.as_raw()).collect();
         let count = jint::try_from(threads.len()).unwrap_or(jint::MAX);
         let mut stacks = ptr::null_mut();
-        // SAFETY: valid references to threads; `stacks` takes the answer, whose threads are local references of the current frame.
+        // SAFETY: valid references to threads; `stacks` takes the answer, whose threads are local
+        // references of the current frame.
         unsafe {
             let error = abi::get_thread_list_stack_traces(
                 self.0,
@@ -152,7 +159,8 @@ impl Jvmti {
     /// Shows stacks to `f`, and frees them.
     ///
     /// # Safety
-    /// This environment returned `count` stacks at `stacks` just now, with threads that are local references of the frame of `env`.
+    /// This environment returned `count` stacks at `stacks` just now, with threads that are local
+    /// references of the frame of `env`.
     unsafe fn show_stacks<'e, T>(
         self,
         env: &mut Env<'e>,
@@ -160,8 +168,8 @@ impl Jvmti {
         count: jint,
         f: impl FnOnce(&mut Env<'e>, &[Stack<'e>]) -> T,
     ) -> T {
-        // SAFETY: the caller has the stacks from the JVM; together with their frames they are one piece of memory, which is freed
-        // when `f` is done with it.
+        // SAFETY: the caller has the stacks from the JVM; together with their frames they are one
+        // piece of memory, which is freed when `f` is done with it.
         unsafe {
             let result = f(env, Stack::slice(stacks, count));
             self.free(stacks);
@@ -169,14 +177,14 @@ impl Jvmti {
         }
     }
 
-    /// HotSpot's `GetVirtualThread`, for [`Self::other_thread`]: the virtual thread that runs on a platform thread. `None` in a JVM
-    /// without virtual threads.
+    /// HotSpot's `GetVirtualThread`, for [`Self::other_thread`]: the virtual thread that runs on a
+    /// platform thread. `None` in a JVM without virtual threads.
     pub fn get_virtual_thread(self) -> Result<Option<ThreadFunction>> {
         self.thread_function("com.sun.hotspot.functions.GetVirtualThread")
     }
 
-    /// HotSpot's `GetCarrierThread`, for [`Self::other_thread`]: the platform thread that a virtual one runs on. `None` in a JVM
-    /// without virtual threads.
+    /// HotSpot's `GetCarrierThread`, for [`Self::other_thread`]: the platform thread that a virtual
+    /// one runs on. `None` in a JVM without virtual threads.
     pub fn get_carrier_thread(self) -> Result<Option<ThreadFunction>> {
         self.thread_function("com.sun.hotspot.functions.GetCarrierThread")
     }
@@ -189,8 +197,8 @@ impl Jvmti {
             abi::get_extension_functions(self.0, &mut count, &mut functions)
         })?;
         let mut found = None;
-        // SAFETY: the JVM's array, of strings and arrays that are ours to free. The error that the function returns is a number for
-        // us, as everywhere.
+        // SAFETY: the JVM's array, of strings and arrays that are ours to free. The error that the
+        // function returns is a number for us, as everywhere.
         unsafe {
             for function in self.take_array(count, functions) {
                 self.free(function.short_description);
@@ -212,7 +220,8 @@ impl Jvmti {
     /// Frees the description of an extension's parameters.
     ///
     /// # Safety
-    /// This environment returned `count` parameters at `params`, or null; nobody uses them any more.
+    /// This environment returned `count` parameters at `params`, or null; nobody uses them any
+    /// more.
     pub(super) unsafe fn free_params(self, count: jint, params: *mut jvmtiParamInfo) {
         // SAFETY: the JVM's array, with a string in each element.
         unsafe {
@@ -231,8 +240,8 @@ impl Jvmti {
         thread: ThreadRef<'_>,
     ) -> Result<Option<ThreadRef<'e>>> {
         let mut other: jobject = ptr::null_mut();
-        // SAFETY: one of the two functions that take a valid reference to a thread, and a place for a new local reference to another
-        // one, or null.
+        // SAFETY: one of the two functions that take a valid reference to a thread, and a place for
+        // a new local reference to another one, or null.
         unsafe {
             let error = (function.0)(self.0, thread.as_raw(), &raw mut other);
             check("an extension function", error)?;
@@ -244,9 +253,11 @@ impl Jvmti {
 /// Entry point of agent threads.
 ///
 /// # Safety
-/// `body` is the box that [`Jvmti::run_agent_thread`] passed; `env` is the environment of the new thread.
+/// `body` is the box that [`Jvmti::run_agent_thread`] passed; `env` is the environment of the new
+/// thread.
 unsafe extern "system" fn run(_jvmti: RawEnv, env: *mut JNIEnv, body: *mut c_void) {
-    // SAFETY: the JVM calls it once, with the box from `Box::into_raw`, on the new thread with its environment.
+    // SAFETY: the JVM calls it once, with the box from `Box::into_raw`, on the new thread with its
+    // environment.
     let (body, env) = unsafe {
         let body = Box::from_raw(body.cast::<AgentThread>());
         (body, Env::from_raw(env))

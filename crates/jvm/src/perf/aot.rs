@@ -3,8 +3,8 @@
 //! From 24 on, HotSpot can map classes that are linked already (`-XX:AOTCache`, or an archive that
 //! was made with `-XX:+AOTClassLinking`). It refuses to, with three lines on standard output, if
 //! ClassFileLoadHook is enabled when it maps them, which is before VMStart. Events can be enabled
-//! during Agent_OnLoad and in the live phase, but not in between: with such a cache, the agent waits
-//! for the live phase.
+//! during Agent_OnLoad and in the live phase, but not in between: with such a cache, the agent
+//! waits for the live phase.
 
 use super::fields::{Fields, text_in, word, word_in};
 use std::ffi::CStr;

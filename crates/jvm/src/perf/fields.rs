@@ -1,7 +1,8 @@
-//! The JVM's own tables of its types and their fields: where they are in memory, made for tools that look into a JVM.
+//! The JVM's own tables of its types and their fields: where they are in memory, made for tools
+//! that look into a JVM.
 //!
-//! `libjvm.so` exports them as data: arrays, and variables that say how their entries are laid out. So only names of types and fields are
-//! known here; a JVM that does not have a name tells nothing.
+//! `libjvm.so` exports them as data: arrays, and variables that say how their entries are laid out.
+//! So only names of types and fields are known here; a JVM that does not have a name tells nothing.
 
 use std::ffi::{CStr, c_char};
 use std::ptr::NonNull;
@@ -40,7 +41,8 @@ impl Fields {
             unsafe { libc::dlopen(c"libjvm.so".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
         let library = NonNull::new(library)?;
         let word_at = |name: &CStr| -> Option<usize> {
-            // SAFETY: the library is open; those that are asked for below are words, and never change.
+            // SAFETY: the library is open; those that are asked for below are words, and never
+            // change.
             unsafe {
                 let place = libc::dlsym(library.as_ptr(), name.as_ptr()).cast::<usize>();
                 (!place.is_null()).then(|| place.read())
@@ -79,8 +81,8 @@ impl Fields {
         tables
     }
 
-    /// Where the field is: in an object of its type, or in memory if it is static. The first of these types that has it counts: JVMs of
-    /// several versions call it by several names.
+    /// Where the field is: in an object of its type, or in memory if it is static. The first of
+    /// these types that has it counts: JVMs of several versions call it by several names.
     pub(super) fn place(&self, types: &[&CStr], field: &CStr) -> Option<usize> {
         types.iter().find_map(|of| self.place_in(of, field))
     }
@@ -110,9 +112,11 @@ impl Table {
     /// The entries with this name of a type.
     ///
     /// # Safety
-    /// `entries` is the address of an array of libjvm's with this layout, whose last entry has no name.
+    /// `entries` is the address of an array of libjvm's with this layout, whose last entry has no
+    /// name.
     unsafe fn of_type(&self, name: &CStr) -> impl Iterator<Item = *const u8> {
-        // SAFETY: the array has an entry after each that has a name, and no entry after the first without one is read.
+        // SAFETY: the array has an entry after each that has a name, and no entry after the first
+        // without one is read.
         let entry = |number| unsafe {
             let entry = self.entries.add(number * self.stride);
             text_in(entry, self.type_name).map(|name| (name, entry))
@@ -134,7 +138,8 @@ pub(super) unsafe fn word_in(entry: *const u8, place: usize) -> usize {
 /// The text whose address is at a place in an entry; none if that is null.
 ///
 /// # Safety
-/// `entry` is an entry of one of libjvm's arrays, and has at that offset null or the address of a text that lives as long as libjvm.
+/// `entry` is an entry of one of libjvm's arrays, and has at that offset null or the address of a
+/// text that lives as long as libjvm.
 pub(super) unsafe fn text_in<'a>(entry: *const u8, place: usize) -> Option<&'a CStr> {
     // SAFETY: the word lies in the entry; the text is static and ends with a zero byte.
     unsafe {
@@ -149,7 +154,8 @@ pub(super) unsafe fn text_in<'a>(entry: *const u8, place: usize) -> Option<&'a C
 /// It is the address of an aligned word of libjvm's, which stays readable.
 pub(super) unsafe fn word(address: usize) -> usize {
     let place = std::ptr::with_exposed_provenance::<AtomicUsize>(address);
-    // SAFETY: the word is readable and aligned; threads of the JVM may write it at the same time, hence the atomic.
+    // SAFETY: the word is readable and aligned; threads of the JVM may write it at the same time,
+    // hence the atomic.
     unsafe { &*place }.load(Ordering::Relaxed)
 }
 

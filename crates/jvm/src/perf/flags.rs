@@ -16,12 +16,14 @@ pub(super) struct Flag {
     pub(super) is_default: bool,
 }
 
-/// Returns the flag of that name, which is one that is true or false; `None` if the JVM has none, or does not show its flags.
+/// Returns the flag of that name, which is one that is true or false; `None` if the JVM has none,
+/// or does not show its flags.
 pub(super) fn find(fields: &Fields, wanted: &CStr) -> Option<Flag> {
     let of_flag = |name| fields.place(&[c"JVMFlag"], name);
     let (name, address, state) = (of_flag(c"_name")?, of_flag(c"_addr")?, of_flag(c"_flags")?);
     let stride = fields.size_of(c"JVMFlag")?;
-    // SAFETY: the JVM tells that these are its flags, how many there are, and what one has where. The last ones have no name.
+    // SAFETY: the JVM tells that these are its flags, how many there are, and what one has where.
+    // The last ones have no name.
     unsafe {
         let first = std::ptr::with_exposed_provenance::<u8>(word(of_flag(c"flags")?));
         let count = word(of_flag(c"numFlags")?).min(MOST_FLAGS);

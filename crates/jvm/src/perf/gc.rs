@@ -10,10 +10,12 @@
 //! | ZGC (11: no counter) | right | within the pause | right |
 //! | Shenandoah | right | any time, and by more than one | old |
 //!
-//! Sizes that are old by then are read from the collector itself ([`super::sizes`]). What else is not right is not told.
+//! Sizes that are old by then are read from the collector itself ([`super::sizes`]). What else is
+//! not right is not told.
 //!
-//! Of the collections that Serial and Parallel make for a histogram of classes or a heap dump, a JVM before 25 tells agents nothing. Their counters
-//! move all the same, so [`GcCounters::untold`] finds them.
+//! Of the collections that Serial and Parallel make for a histogram of classes or a heap dump, a
+//! JVM before 25 tells agents nothing. Their counters move all the same, so [`GcCounters::untold`]
+//! finds them.
 
 use super::sizes::HeapFields;
 use super::{Long, PerfData, Text};
@@ -21,7 +23,8 @@ use super::{Long, PerfData, Text};
 /// What the JVM says when no collection is on.
 const NO_CAUSE: &str = "No GC";
 
-/// A heap is a number of whole pages; G1 adds a few bytes to its figures, so that nobody divides by zero.
+/// A heap is a number of whole pages; G1 adds a few bytes to its figures, so that nobody divides by
+/// zero.
 const PAGE: u64 = 4096;
 
 /// Counters of collections.
@@ -215,7 +218,8 @@ impl GcCounters {
         self.started = true;
     }
 
-    /// Collections since the last finish of which the JVM said nothing, each of them once. Nobody knows how large the heap was behind them.
+    /// Collections since the last finish of which the JVM said nothing, each of them once. Nobody
+    /// knows how large the heap was behind them.
     pub fn untold(&mut self) -> Option<Untold> {
         if self.started {
             return None;
@@ -245,8 +249,8 @@ impl GcCounters {
 
     /// What moved a counter since the last finish, without sizes.
     ///
-    /// A concurrent collector counts before the start of its pauses. When the young objects are collected first, and then all, that is one
-    /// collection of all.
+    /// A concurrent collector counts before the start of its pauses. When the young objects are
+    /// collected first, and then all, that is one collection of all.
     fn last(&self, moved_in_pause: impl Fn(&Collector) -> bool) -> (CollectorKind, Collection) {
         let moved = self.collectors.iter().filter(|c| c.moved() != 0);
         // The first of the highest rank.
@@ -275,7 +279,8 @@ impl GcCounters {
         (kind, collection)
     }
 
-    /// Bytes of the heap and bytes in use, when a collection of that kind finishes; 0 where the JVM does not tell.
+    /// Bytes of the heap and bytes in use, when a collection of that kind finishes; 0 where the JVM
+    /// does not tell.
     fn sizes(&self, kind: CollectorKind) -> (u64, u64) {
         let sum = |counters: &[Long]| counters.iter().map(|c| c.get().max(0) as u64).sum();
         let is_zgc_11 = self.collectors.is_empty();

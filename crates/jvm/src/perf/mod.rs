@@ -1,8 +1,9 @@
 //! The JVM's performance counters: what `jstat` reads.
 //!
-//! HotSpot keeps them in a file that it maps into its own memory (`hsperfdata_USER/PID`), and leaves mapped until the process is
-//! gone. We read that mapping in place: plain loads, no function of the JVM, so a GC callback may do it. A JVM that keeps no
-//! such file (`-XX:-UsePerfData`, `-XX:+PerfDisableSharedMem`), and one on a system without `/proc`, tells nothing here.
+//! HotSpot keeps them in a file that it maps into its own memory (`hsperfdata_USER/PID`), and
+//! leaves mapped until the process is gone. We read that mapping in place: plain loads, no function
+//! of the JVM, so a GC callback may do it. A JVM that keeps no such file (`-XX:-UsePerfData`,
+//! `-XX:+PerfDisableSharedMem`), and one on a system without `/proc`, tells nothing here.
 //!
 //! Numbers are in the machine's byte order, which the header tells; its size is 32 bytes:
 //!
@@ -24,11 +25,13 @@
 //! | 12 | u8 | type of an element, as in class files: `J` long, `B` byte |
 //! | 16 | i32 | where its value is |
 //!
-//! JVM 11 marks the file as complete (byte 7) only after VMInit, where ours is read; all of the collectors' counters are in it by then.
+//! JVM 11 marks the file as complete (byte 7) only after VMInit, where ours is read; all of the
+//! collectors' counters are in it by then.
 //!
 //! A text is an array of bytes with a zero byte behind it, or none if it fills the array.
 //!
-//! What the counters do not tell in time is read from the heap's own variables ([`sizes`]), whose places the JVM tells ([`fields`]).
+//! What the counters do not tell in time is read from the heap's own variables ([`sizes`]), whose
+//! places the JVM tells ([`fields`]).
 
 mod aot;
 mod barrier;
@@ -86,7 +89,8 @@ impl Long {
 pub struct Text(&'static [AtomicU8]);
 
 impl Text {
-    /// What it says now. The JVM may be writing: two equal looks are one that can be trusted. Empty otherwise.
+    /// What it says now. The JVM may be writing: two equal looks are one that can be trusted. Empty
+    /// otherwise.
     pub fn get(&self) -> String {
         let look = || -> Vec<u8> {
             self.0
@@ -113,8 +117,8 @@ impl PerfData {
             return None;
         }
         let start = std::ptr::with_exposed_provenance::<AtomicU8>(range.start);
-        // SAFETY: the JVM's own mapping, which it keeps until the process is gone. It is written to by others, hence the
-        // atomics.
+        // SAFETY: the JVM's own mapping, which it keeps until the process is gone. It is written to
+        // by others, hence the atomics.
         let memory: &'static [AtomicU8] = unsafe { std::slice::from_raw_parts(start, range.len()) };
         let copy: Vec<u8> = memory.iter().map(|b| b.load(Ordering::Acquire)).collect();
         Some(Self {
@@ -156,7 +160,8 @@ impl PerfData {
 /// Where the file of the process `name` is mapped, in a list of mappings (`/proc/self/maps`).
 fn mapping(maps: &str, name: &str) -> Option<Range<usize>> {
     maps.lines().find_map(|line| {
-        // Addresses, access, offset, device, inode, path; a file that was deleted has a word behind it.
+        // Addresses, access, offset, device, inode, path; a file that was deleted has a word behind
+        // it.
         let mut words = line.split_whitespace();
         let addresses = words.next()?;
         let path = line.get(line.find('/')?..)?;

@@ -1,7 +1,8 @@
-//! How much of the heap is in use, from the collector's own variables, for collectors whose counters are old when a collection
-//! finishes: Shenandoah, and G1 in its remark and cleanup.
+//! How much of the heap is in use, from the collector's own variables, for collectors whose
+//! counters are old when a collection finishes: Shenandoah, and G1 in its remark and cleanup.
 //!
-//! The JVM tells where they are ([`Fields`]). Reading them is plain loads, so a GC callback may do it; the program stands still then.
+//! The JVM tells where they are ([`Fields`]). Reading them is plain loads, so a GC callback may do
+//! it; the program stands still then.
 
 use super::fields::{Fields, word};
 
@@ -26,7 +27,8 @@ pub(super) struct G1 {
 }
 
 impl HeapFields {
-    /// Those of the running JVM, by the name of one of its collectors; `None` where they are not needed, or can't be found.
+    /// Those of the running JVM, by the name of one of its collectors; `None` where they are not
+    /// needed, or can't be found.
     pub(super) fn find(collector: &str) -> Option<Self> {
         let find = match collector {
             name if name.starts_with("Shenandoah") => {
@@ -99,9 +101,11 @@ impl G1 {
     /// The sum of what the regions hold. The table has no region where the heap never was so big.
     ///
     /// # Safety
-    /// The addresses and offsets are those of this JVM's table of regions, and the JVM is at a safepoint, at which no region goes.
+    /// The addresses and offsets are those of this JVM's table of regions, and the JVM is at a
+    /// safepoint, at which no region goes.
     unsafe fn used(&self) -> u64 {
-        // SAFETY: libjvm's table has `length` addresses of regions, or nulls; each region has both words.
+        // SAFETY: libjvm's table has `length` addresses of regions, or nulls; each region has both
+        // words.
         unsafe {
             let (regions, length) = (word(self.regions), word(self.length));
             (0..length)

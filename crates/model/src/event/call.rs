@@ -41,10 +41,11 @@ pub struct MethodLeave {
     pub by_exception: bool,
 }
 
-/// Calls of one thread that begin, or end by return, in a row: as an [`Event`] for each, in less room.
+/// Calls of one thread that begin, or end by return, in a row: as an [`Event`] for each, in less
+/// room.
 ///
-/// They go as calls do: what ends is the innermost call that is open, with its method and ticket; each ticket is that of the call before, and one; time
-/// never falls.
+/// They go as calls do: what ends is the innermost call that is open, with its method and ticket;
+/// each ticket is that of the call before, and one; time never falls.
 #[derive(Clone, Copy, Debug)]
 pub struct Calls<'c> {
     /// The calling thread.
@@ -162,8 +163,9 @@ impl Calls<'_> {
     }
 }
 
-/// What [`Calls`] are, in less room: methods have the numbers that whoever recorded them gave, and what follows from the order of the steps is told
-/// only where an encoder would have to look at each step to know it. [`Self::calls`] tells the rest.
+/// What [`Calls`] are, in less room: methods have the numbers that whoever recorded them gave, and
+/// what follows from the order of the steps is told only where an encoder would have to look at
+/// each step to know it. [`Self::calls`] tells the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct CallRun<'c> {
     /// The calling thread.
@@ -180,7 +182,8 @@ pub struct CallRun<'c> {
     pub steps: &'c [RunStep],
     /// When, each.
     pub times: &'c [Timestamp],
-    /// Those that begin what is open behind them, outermost first: what the steps say, for who does not look at each.
+    /// Those that begin what is open behind them, outermost first: what the steps say, for who does
+    /// not look at each.
     pub begun: &'c [Begun],
     /// What numbers stand for. None of them changes while a trace lasts.
     pub methods: &'c MethodIds,
@@ -219,7 +222,8 @@ pub struct KeptRun<'c> {
     pub times: Option<usize>,
 }
 
-/// A call begins or ends. See [`CallRun`]. In one word, from the low end: a bit that says that it ends, and the number of its method.
+/// A call begins or ends. See [`CallRun`]. In one word, from the low end: a bit that says that it
+/// ends, and the number of its method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RunStep(pub u32);
 

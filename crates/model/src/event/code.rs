@@ -8,8 +8,9 @@ use crate::{MethodId, Timestamp};
 pub struct CodeRange<'a> {
     /// First byte of the range, counted from the start of the code.
     pub offset: i64,
-    /// The frames at that place: innermost (inlined) method first, the compiled method last. Lines as in [`Frame`]. None where nothing is
-    /// told of the range but that the one before it ends there.
+    /// The frames at that place: innermost (inlined) method first, the compiled method last. Lines
+    /// as in [`Frame`]. None where nothing is told of the range but that the one before it ends
+    /// there.
     pub frames: Vec<Frame<'a>>,
 }
 
@@ -44,7 +45,8 @@ pub struct MethodUncompile {
 pub struct LineCount {
     /// Source line.
     pub line: u32,
-    /// How often one of its line table entries was executed; several entries of one line are added up.
+    /// How often one of its line table entries was executed; several entries of one line are added
+    /// up.
     pub count: u64,
 }
 
@@ -57,6 +59,7 @@ pub struct LineCounts {
     pub time: Timestamp,
     /// How often the method was called.
     pub calls: u64,
-    /// All lines of its line table, ascending, each once. Replaces what was told of this method before.
+    /// All lines of its line table, ascending, each once. Replaces what was told of this method
+    /// before.
     pub lines: Vec<LineCount>,
 }

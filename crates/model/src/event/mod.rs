@@ -37,8 +37,8 @@ pub type Text<'a> = Cow<'a, str>;
 
 /// One event of a trace.
 ///
-/// Programs hand on events by the hundred million. The four kinds in boxes are large and rare: without, each event would be as large as they are
-/// (168 bytes in place of 96).
+/// Programs hand on events by the hundred million. The four kinds in boxes are large and rare:
+/// without, each event would be as large as they are (168 bytes in place of 96).
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -106,7 +106,8 @@ pub enum Event<'a> {
     ObjectReference(ObjectReference),
     /// Free text; see [`crate::Note`] for what jtrail itself writes there.
     Custom(Custom<'a>),
-    /// An object that was there before the trace, or that was not seen when it was made, at its first mention.
+    /// An object that was there before the trace, or that was not seen when it was made, at its
+    /// first mention.
     ObjectDef(ObjectDef),
     /// An exception was thrown.
     ExceptionThrow(ExceptionThrow<'a>),

@@ -1,9 +1,9 @@
 //! Events as text, for formats that have no message for them but take free text.
 //!
-//! The grammar is that of [`crate::Note`]: `jtrail`, a kind, and `key=value` pairs. Keys stand in the
-//! order of the table here, with nothing left out. An empty list has no pair; each entry of a list
-//! repeats the key. Times are nanoseconds since 1970-01-01 UTC, lengths of time nanoseconds, ids and
-//! all other figures decimal numbers.
+//! The grammar is that of [`crate::Note`]: `jtrail`, a kind, and `key=value` pairs. Keys stand in
+//! the order of the table here, with nothing left out. An empty list has no pair; each entry of a
+//! list repeats the key. Times are nanoseconds since 1970-01-01 UTC, lengths of time nanoseconds,
+//! ids and all other figures decimal numbers.
 //!
 //! ```text
 //! jtrail object id=9 time=1700000000000000007 kind=0 size=24 class=3
@@ -50,11 +50,11 @@
 //! - `failed=1` says that an exception ended a class's initialisation, `failed=0` that none did.
 //! - `all=1` says that a handler takes whatever is thrown, `all=0` that it does not.
 //! - `ticks=3`, behind the state of a sample, says that it stands for three; with none, it is one.
-//! - `state` is a name of [`crate::ThreadState`], `generation` one of [`crate::Generation`], `kind` the
-//!   number of an [`ObjectKind`](crate::ObjectKind).
+//! - `state` is a name of [`crate::ThreadState`], `generation` one of [`crate::Generation`], `kind`
+//!   the number of an [`ObjectKind`](crate::ObjectKind).
 //!
-//! What does not read exactly as it would be written, to the last pair, is text like any other: events
-//! of a later version with more to say stay whole.
+//! What does not read exactly as it would be written, to the last pair, is text like any other:
+//! events of a later version with more to say stay whole.
 
 mod value;
 

@@ -55,7 +55,8 @@ pub struct Exchange {
     pub spool: Option<Arc<Memory>>,
 }
 
-/// So many chunks wait for the writer before it is woken; to wake it takes as long as to record some hundred calls. It looks by itself as well, every now and then.
+/// So many chunks wait for the writer before it is woken; to wake it takes as long as to record
+/// some hundred calls. It looks by itself as well, every now and then.
 const WORTH_WAKING: usize = 4;
 
 impl Exchange {

@@ -1,8 +1,9 @@
 //! All buffers that there are, and how their threads find them.
 //!
-//! A thread finds its buffer through a variable of its own ([`super::tls`]), which others may empty while the thread lives. So the place of
-//! that variable is kept here, from the moment when the thread gets its buffer until it ends, or gives the buffer up. All of
-//! that happens under one lock; it is taken when threads begin and end, and when the agent leaves.
+//! A thread finds its buffer through a variable of its own ([`super::tls`]), which others may empty
+//! while the thread lives. So the place of that variable is kept here, from the moment when the
+//! thread gets its buffer until it ends, or gives the buffer up. All of that happens under one
+//! lock; it is taken when threads begin and end, and when the agent leaves.
 
 use super::thread::ThreadBuffer;
 use super::tls;
@@ -20,13 +21,15 @@ static LIVE: LazyLock<Mutex<Live>> = LazyLock::new(Mutex::default);
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Buffer(*mut ThreadBuffer);
 
-// SAFETY: an address, which is compared. Who dereferences it says why it may: `give_up` and `Hidden::free`.
+// SAFETY: an address, which is compared. Who dereferences it says why it may: `give_up` and
+// `Hidden::free`.
 unsafe impl Send for Buffer {}
 
 /// The variable of the thread that the buffer is for; none when that has given it up.
 struct Finder(Option<*mut *mut ThreadBuffer>);
 
-// SAFETY: an address, which only `hide_all` dereferences, under the lock: an ending thread removes it before.
+// SAFETY: an address, which only `hide_all` dereferences, under the lock: an ending thread removes
+// it before.
 unsafe impl Send for Finder {}
 
 thread_local! {
@@ -42,8 +45,8 @@ impl Drop for AtEnd {
     }
 }
 
-/// From now on, the running thread finds this buffer, which [`finish`] or the end of the thread takes away. One
-/// that it has already is finished.
+/// From now on, the running thread finds this buffer, which [`finish`] or the end of the thread
+/// takes away. One that it has already is finished.
 ///
 /// # Safety
 /// [`super::BufferHandle::share`] has made the address, and it is passed once.
@@ -78,9 +81,10 @@ fn give_up(live: &mut Live, buffer: *mut ThreadBuffer) {
     if let Some(finder) = live.get_mut(&Buffer(buffer)) {
         finder.0 = None;
     }
-    // SAFETY: the callers have taken the buffer out of the running thread's variable, into which `begin` put it,
-    // so it is this thread's and not found again. `live` is locked, so `Hidden::free` has not freed it; the writer
-    // does so at the earliest when it has the message, behind which `finish` does not touch the buffer.
+    // SAFETY: the callers have taken the buffer out of the running thread's variable, into which
+    // `begin` put it, so it is this thread's and not found again. `live` is locked, so
+    // `Hidden::free` has not freed it; the writer does so at the earliest when it has the message,
+    // behind which `finish` does not touch the buffer.
     unsafe { ThreadBuffer::finish(buffer) };
 }
 
@@ -90,7 +94,8 @@ pub fn without_buffer<T>(f: impl FnOnce() -> T) -> T {
     f()
 }
 
-/// The running thread's buffer, or null, while it is not to be found. Dropping it lets the thread find it again.
+/// The running thread's buffer, or null, while it is not to be found. Dropping it lets the thread
+/// find it again.
 struct Aside(*mut ThreadBuffer);
 
 impl Aside {
@@ -126,13 +131,14 @@ pub(super) fn forget(buffer: *mut ThreadBuffer) {
     LIVE.lock().remove(&Buffer(buffer));
 }
 
-/// From now on, no thread finds a buffer. What they are; some threads may still be in the middle of a record.
+/// From now on, no thread finds a buffer. What they are; some threads may still be in the middle of
+/// a record.
 pub fn hide_all() -> Hidden {
     let mut live = LIVE.lock();
     for finder in live.values() {
         if let Some(place) = finder.0 {
-            // SAFETY: the variable of a thread that has not ended: it would have taken the lock before, and removed
-            // the address in `give_up`.
+            // SAFETY: the variable of a thread that has not ended: it would have taken the lock
+            // before, and removed the address in `give_up`.
             unsafe { AtomicPtr::from_ptr(place) }.store(std::ptr::null_mut(), Ordering::SeqCst);
         }
     }
@@ -150,8 +156,9 @@ impl Hidden {
     /// [`BufferHandle`](super::BufferHandle) of them any more.
     pub unsafe fn free(self) {
         for Buffer(buffer) in self.0 {
-            // SAFETY: `BufferHandle::share` made it with `Box::into_raw`. `hide_all` took it out of all threads'
-            // variables, and the caller says that nobody is using what it read there before.
+            // SAFETY: `BufferHandle::share` made it with `Box::into_raw`. `hide_all` took it out of
+            // all threads' variables, and the caller says that nobody is using what it read there
+            // before.
             drop(unsafe { Box::from_raw(buffer) });
         }
     }

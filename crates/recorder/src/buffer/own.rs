@@ -1,12 +1,13 @@
 //! The buffer of the running thread, as a value with which safe code records.
 //!
-//! [`ThreadBuffer`] leaves it to its callers that only the owning thread records into it, and only while it
-//! exists. [`OwnBuffer`] establishes both facts itself. It holds no address: each method reads the running
-//! thread's variable ([`super::tls`]), which is empty as soon as the buffer is taken away. So a value that
-//! was copied before [`live::finish`] is harmless afterwards: its methods do nothing.
+//! [`ThreadBuffer`] leaves it to its callers that only the owning thread records into it, and only
+//! while it exists. [`OwnBuffer`] establishes both facts itself. It holds no address: each method
+//! reads the running thread's variable ([`super::tls`]), which is empty as soon as the buffer is
+//! taken away. So a value that was copied before [`live::finish`] is harmless afterwards: its
+//! methods do nothing.
 //!
-//! The hooks on the hot path do without it: they call [`ThreadBuffer::try_record`] with the address that they
-//! have just read.
+//! The hooks on the hot path do without it: they call [`ThreadBuffer::try_record`] with the address
+//! that they have just read.
 
 use super::handle::BufferHandle;
 use super::thread::ThreadBuffer;
@@ -20,7 +21,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// The buffer of the running thread. It does not leave that thread.
 ///
 /// Once the thread has no buffer any more ([`live::finish`], [`live::hide_all`]), and during
-/// [`live::without_buffer`], nothing is recorded: `record` and its kin return true, as where recording goes on.
+/// [`live::without_buffer`], nothing is recorded: `record` and its kin return true, as where
+/// recording goes on.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnBuffer(PhantomData<*mut ()>);
 
@@ -31,8 +33,8 @@ impl OwnBuffer {
         (!tls::get().is_null()).then_some(Self(PhantomData))
     }
 
-    /// Makes `buffer` the running thread's buffer, until [`live::finish`] or the end of the thread. The handle
-    /// is for the writer. A buffer that the thread had before is finished.
+    /// Makes `buffer` the running thread's buffer, until [`live::finish`] or the end of the thread.
+    /// The handle is for the writer. A buffer that the thread had before is finished.
     ///
     /// # Panics
     /// If the thread's variables are destroyed already.
@@ -43,13 +45,13 @@ impl OwnBuffer {
         (Self(PhantomData), handle)
     }
 
-    /// The buffer, as long as the running thread has it. The methods below call nothing that takes it away,
-    /// so it exists until they return.
+    /// The buffer, as long as the running thread has it. The methods below call nothing that takes
+    /// it away, so it exists until they return.
     #[inline]
     fn get(&self) -> Option<&ThreadBuffer> {
-        // SAFETY: the variable is null, or points to the buffer that `begin` gave this thread. The buffer is
-        // freed after `live::finish`, which only this thread calls and which empties the variable before, or
-        // by `Hidden::free`, whose caller promises that no thread is recording.
+        // SAFETY: the variable is null, or points to the buffer that `begin` gave this thread. The
+        // buffer is freed after `live::finish`, which only this thread calls and which empties the
+        // variable before, or by `Hidden::free`, whose caller promises that no thread is recording.
         unsafe { tls::get().as_ref() }
     }
 
@@ -61,8 +63,8 @@ impl OwnBuffer {
             .is_none_or(|buffer| unsafe { buffer.record(now, low) })
     }
 
-    /// Records an enter or leave, after a record of the running thread's CPU time. Returns false if recording
-    /// has ended for good.
+    /// Records an enter or leave, after a record of the running thread's CPU time. Returns false if
+    /// recording has ended for good.
     #[inline]
     pub fn record_with_cpu(self, now: u64, cpu: u64, low: u64, payload: &[u64]) -> bool {
         // SAFETY: `get` returns the buffer of the running thread.
@@ -78,8 +80,8 @@ impl OwnBuffer {
             .is_none_or(|buffer| unsafe { buffer.record_coded(now, code, payload) })
     }
 
-    /// Returns the numbers of the thread that records belong to now, and of the operating-system thread
-    /// itself; [`NO_THREAD`] for both if the thread has no buffer any more.
+    /// Returns the numbers of the thread that records belong to now, and of the operating-system
+    /// thread itself; [`NO_THREAD`] for both if the thread has no buffer any more.
     #[inline]
     pub fn owners(self) -> (u32, u32) {
         // SAFETY: `get` returns the buffer of the running thread.
@@ -87,7 +89,8 @@ impl OwnBuffer {
             .map_or((NO_THREAD, NO_THREAD), |buffer| unsafe { buffer.owners() })
     }
 
-    /// From now on, records belong to `thread`, or to the operating-system thread itself if there is none.
+    /// From now on, records belong to `thread`, or to the operating-system thread itself if there
+    /// is none.
     #[inline]
     pub fn switch_to(self, now: u64, thread: Option<u32>) {
         if let Some(buffer) = self.get() {
@@ -96,11 +99,12 @@ impl OwnBuffer {
         }
     }
 
-    /// Lets compiled hooks of the running thread record into the buffer, if there is a line for its id.
+    /// Lets compiled hooks of the running thread record into the buffer, if there is a line for its
+    /// id.
     ///
     /// # Safety
-    /// `id` is the id that Java gives the running thread: the hooks of the thread with that id store into the
-    /// buffer's chunk from now on.
+    /// `id` is the id that Java gives the running thread: the hooks of the thread with that id
+    /// store into the buffer's chunk from now on.
     #[inline]
     pub unsafe fn show_to_hooks(self, id: u64) {
         if let Some(buffer) = self.get() {
@@ -139,17 +143,18 @@ impl OwnBuffer {
     }
 }
 
-/// The objects of the running thread whose constructor has not reached `Object`'s yet ([`Pending`]). Without a
-/// buffer there are none, and new ones are dropped.
+/// The objects of the running thread whose constructor has not reached `Object`'s yet
+/// ([`Pending`]). Without a buffer there are none, and new ones are dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnPending(OwnBuffer);
 
 impl OwnPending {
-    /// Runs `f` on the thread's list. `f` is a method of [`Pending`] or [`PendingElsewhere`], none of which
-    /// comes back here, so there is no second reference.
+    /// Runs `f` on the thread's list. `f` is a method of [`Pending`] or [`PendingElsewhere`], none
+    /// of which comes back here, so there is no second reference.
     #[inline]
     fn with<T>(self, f: impl FnOnce(&mut Pending) -> T) -> Option<T> {
-        // SAFETY: `get` returns the buffer of the running thread, and this is the only reference to the list.
+        // SAFETY: `get` returns the buffer of the running thread, and this is the only reference to
+        // the list.
         self.0.get().map(|buffer| f(unsafe { buffer.pending() }))
     }
 
@@ -221,12 +226,13 @@ impl OwnPending {
 #[derive(Debug)]
 pub struct LentBuffer(*mut *mut ThreadBuffer);
 
-// SAFETY: the address of a thread's variable, which is read as an atomic. Which thread uses it, and when, is said by
-// whoever calls `Lend::lend`.
+// SAFETY: the address of a thread's variable, which is read as an atomic. Which thread uses it, and
+// when, is said by whoever calls `Lend::lend`.
 unsafe impl Send for LentBuffer {}
 
-// SAFETY: `lend` is called on the thread whose buffer it is. That thread waits while another one uses the result, so it
-// neither ends, which would take its variable away, nor records at the same time.
+// SAFETY: `lend` is called on the thread whose buffer it is. That thread waits while another one
+// uses the result, so it neither ends, which would take its variable away, nor records at the same
+// time.
 unsafe impl Lend for OwnBuffer {
     type Lent = LentBuffer;
 
@@ -238,11 +244,11 @@ unsafe impl Lend for OwnBuffer {
 impl LentBuffer {
     /// Like [`OwnBuffer::record_coded`], for the thread that waits.
     pub fn record_coded(&mut self, now: u64, code: Code, payload: &[u64]) -> bool {
-        // SAFETY: the variable of a thread that waits for this one, as the caller of `lend` said, so it exists. Other
-        // threads write it as an atomic (`live::hide_all`).
+        // SAFETY: the variable of a thread that waits for this one, as the caller of `lend` said,
+        // so it exists. Other threads write it as an atomic (`live::hide_all`).
         let variable = unsafe { AtomicPtr::from_ptr(self.0) };
-        // SAFETY: null, or the waiting thread's buffer, for the reason in `OwnBuffer::get`: that thread does not call
-        // `live::finish` while it waits.
+        // SAFETY: null, or the waiting thread's buffer, for the reason in `OwnBuffer::get`: that
+        // thread does not call `live::finish` while it waits.
         let buffer = unsafe { variable.load(Ordering::Relaxed).as_ref() };
         // SAFETY: this thread records in place of the buffer's owner, which waits.
         buffer.is_none_or(|buffer| unsafe { buffer.record_coded(now, code, payload) })
@@ -327,7 +333,8 @@ mod tests {
 
     /// Frees a buffer that its thread has finished.
     fn free(handle: BufferHandle) {
-        // SAFETY: the callers have seen the message that the buffer's thread sends when it finishes.
+        // SAFETY: the callers have seen the message that the buffer's thread sends when it
+        // finishes.
         unsafe { handle.free() };
     }
 
@@ -466,7 +473,8 @@ mod tests {
         free(handle);
     }
 
-    /// Variables of a thread are destroyed in no certain order, so some code runs when the buffer is gone.
+    /// Variables of a thread are destroyed in no certain order, so some code runs when the buffer
+    /// is gone.
     #[test]
     fn a_copy_in_a_variable_that_outlives_the_buffer_does_nothing() {
         struct RecordsAtEnd(Cell<Option<OwnBuffer>>);

@@ -1,12 +1,13 @@
 //! All chunks together: one block of memory of the size that `buffer=` asks for.
 //!
 //! Threads take empty chunks from a channel and hand full ones to the writer through another. The
-//! writer alone holds the sending end of the first: when it ends, so does the supply, and recording stops.
-//! Chunks that were never used lie in a channel of their own, from which threads take when no chunk came back: so no more memory is used than is
-//! needed, and what is used stays in the processor's caches where that is little.
+//! writer alone holds the sending end of the first: when it ends, so does the supply, and recording
+//! stops. Chunks that were never used lie in a channel of their own, from which threads take when
+//! no chunk came back: so no more memory is used than is needed, and what is used stays in the
+//! processor's caches where that is little.
 //!
-//! A thread that finds no empty chunk falls back on a small reserve of its own, so that a program with more
-//! threads than chunks can't come to a halt.
+//! A thread that finds no empty chunk falls back on a small reserve of its own, so that a program
+//! with more threads than chunks can't come to a halt.
 
 use crate::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
 use crate::memory::Mapping;
@@ -16,8 +17,8 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
 use std::ptr::NonNull;
 
-/// Memory of a chunk that nobody ever had. It is touched when somebody takes it, not before: where it is a file's, the first touch of some hundred
-/// chunks takes longer than a JVM takes to start.
+/// Memory of a chunk that nobody ever had. It is touched when somebody takes it, not before: where
+/// it is a file's, the first touch of some hundred chunks takes longer than a JVM takes to start.
 #[derive(Debug)]
 struct Fresh(NonNull<u8>);
 
@@ -26,7 +27,8 @@ unsafe impl Send for Fresh {}
 
 impl Fresh {
     fn into_chunk(self) -> Chunk {
-        // SAFETY: `of` made it of a whole chunk's memory, aligned and of all zeros, and the channel gives each out once.
+        // SAFETY: `of` made it of a whole chunk's memory, aligned and of all zeros, and the channel
+        // gives each out once.
         unsafe { Chunk::new(self.0, CHUNK_BYTES, false) }
     }
 }
@@ -97,9 +99,11 @@ fn is_short(fresh: &Receiver<Fresh>, returned: usize, all: Option<usize>) -> boo
     returned + fresh.len() <= all.unwrap_or(usize::MAX) / 4
 }
 
-/// Maps memory for as many chunks as `bytes` holds, one at least, and returns the two ends of the supply, and the memory.
+/// Maps memory for as many chunks as `bytes` holds, one at least, and returns the two ends of the
+/// supply, and the memory.
 ///
-/// The memory is only used up as it is written to. Whoever gives it back sees to it that no thread has a chunk any more.
+/// The memory is only used up as it is written to. Whoever gives it back sees to it that no thread
+/// has a chunk any more.
 ///
 /// # Errors
 /// When the system has no such range of addresses.
@@ -113,8 +117,8 @@ pub fn create(bytes: u64) -> io::Result<(Returns, Supply, Mapping)> {
         .ok_or(io::ErrorKind::OutOfMemory)?;
     let memory = Mapping::new(length)?;
     let unaligned = memory.start();
-    // SAFETY: the next multiple of a chunk's size is less than a chunk away. So there are `count` chunks behind it in
-    // the new mapping, whose memory is all zeros, and which nobody else has.
+    // SAFETY: the next multiple of a chunk's size is less than a chunk away. So there are `count`
+    // chunks behind it in the new mapping, whose memory is all zeros, and which nobody else has.
     let (returns, supply) =
         unsafe { of(unaligned.add(unaligned.align_offset(CHUNK_BYTES)), count) };
     Ok((returns, supply, memory))
@@ -123,15 +127,16 @@ pub fn create(bytes: u64) -> io::Result<(Returns, Supply, Mapping)> {
 /// As [`create`], of the chunks of a spool.
 pub fn create_in(spool: &Memory) -> (Returns, Supply) {
     let (start, count) = spool.chunks();
-    // SAFETY: `Memory::create` mapped so many chunks of a new file, at a multiple of their size; there is one pool for
-    // each spool.
+    // SAFETY: `Memory::create` mapped so many chunks of a new file, at a multiple of their size;
+    // there is one pool for each spool.
     unsafe { of(start, count) }
 }
 
 /// A pool of so many chunks.
 ///
 /// # Safety
-/// From `start` on there is memory of `count` chunks, of all zeros, aligned to their size, which nobody else uses.
+/// From `start` on there is memory of `count` chunks, of all zeros, aligned to their size, which
+/// nobody else uses.
 unsafe fn of(start: NonNull<u8>, count: usize) -> (Returns, Supply) {
     let (returned, returns) = bounded(count);
     let (unused, fresh) = bounded(count);
@@ -171,7 +176,7 @@ pub(super) unsafe fn free_reserve(chunk: Chunk, spool: Option<&Memory>) {
     if spool.is_some_and(|memory| memory.take_back(chunk)) {
         return;
     }
-    // SAFETY: the spool has not given it out, so `allocate_reserve` allocated it with this layout; the caller says that
-    // nobody else knows of it.
+    // SAFETY: the spool has not given it out, so `allocate_reserve` allocated it with this layout;
+    // the caller says that nobody else knows of it.
     unsafe { dealloc(chunk.as_ptr().cast(), reserve_layout()) };
 }

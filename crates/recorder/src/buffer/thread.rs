@@ -1,8 +1,8 @@
 //! One thread's place to record: its chunk, and the way to the next one.
 //!
-//! The owning thread stores a record and then moves the cursor behind it; the writer may read all words before
-//! the cursor (see [`crate::published`]). There is no lock, and nothing else that the two share
-//! while a chunk is being filled.
+//! The owning thread stores a record and then moves the cursor behind it; the writer may read all
+//! words before the cursor (see [`crate::published`]). There is no lock, and nothing else that the
+//! two share while a chunk is being filled.
 
 mod missing;
 
@@ -24,7 +24,8 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// One operating-system thread's buffer.
 pub struct ThreadBuffer {
-    /// Its line: its own, or one of a table. The owning thread may change the one for the other while no chunk is in view.
+    /// Its line: its own, or one of a table. The owning thread may change the one for the other
+    /// while no chunk is in view.
     line: AtomicPtr<Line>,
     own_line: OwnLine,
     spool: Option<Arc<Memory>>,
@@ -39,11 +40,11 @@ pub struct ThreadBuffer {
     reserve: Chunk,
 }
 
-// SAFETY: `owner` and `pending` are only touched by the owning thread (see `Self::owner`), all else is atomic or
-// never changes.
+// SAFETY: `owner` and `pending` are only touched by the owning thread (see `Self::owner`), all else
+// is atomic or never changes.
 unsafe impl Sync for ThreadBuffer {}
-// SAFETY: nothing of it belongs to one thread: the lines that it points to are shared memory, and the owning thread
-// hands over its part when it finishes.
+// SAFETY: nothing of it belongs to one thread: the lines that it points to are shared memory, and
+// the owning thread hands over its part when it finishes.
 unsafe impl Send for ThreadBuffer {}
 
 /// The line of a buffer that is in no table.
@@ -69,7 +70,8 @@ impl OwnLine {
     }
 
     fn line(&self) -> &Line {
-        // SAFETY: a box of its own, or a line of the spool, which stays as long as `ThreadBuffer::spool`.
+        // SAFETY: a box of its own, or a line of the spool, which stays as long as
+        // `ThreadBuffer::spool`.
         unsafe { &*self.address() }
     }
 
@@ -80,7 +82,8 @@ impl OwnLine {
     }
 }
 
-/// Further reserves that a thread may make for what may not be left out, while the pool is empty: 1 MiB of them.
+/// Further reserves that a thread may make for what may not be left out, while the pool is empty: 1
+/// MiB of them.
 const MOST_EXTRA: u32 = 64;
 
 /// Words of a record that says whose records follow.
@@ -88,8 +91,8 @@ const SWITCH_WORDS: usize = 2;
 
 /// What only the owning thread touches.
 struct Owner {
-    /// Address behind the last word of the chunk; 0 while there is no chunk. In a further reserve, that of the cursor: there is room for what
-    /// may not be left out, and for nothing else.
+    /// Address behind the last word of the chunk; 0 while there is no chunk. In a further reserve,
+    /// that of the cursor: there is room for what may not be left out, and for nothing else.
     end: usize,
     /// Address behind the last word of the chunk, always.
     limit: usize,
@@ -182,7 +185,8 @@ impl ThreadBuffer {
         reason = "the cell is how the owner alone changes its part"
     )]
     unsafe fn owner(&self) -> &mut Owner {
-        // SAFETY: no other thread touches the part, and the caller, its owner, has no other reference to it.
+        // SAFETY: no other thread touches the part, and the caller, its owner, has no other
+        // reference to it.
         unsafe { &mut *self.owner.get() }
     }
 
@@ -193,7 +197,8 @@ impl ThreadBuffer {
     #[expect(clippy::mut_from_ref, reason = "as for the owner's part")]
     #[inline(always)]
     pub unsafe fn pending(&self) -> &mut Pending {
-        // SAFETY: no other thread touches the objects, and the caller, their owner, has no other reference to them.
+        // SAFETY: no other thread touches the objects, and the caller, their owner, has no other
+        // reference to them.
         unsafe { &mut *self.pending.get() }
     }
 
@@ -206,12 +211,14 @@ impl ThreadBuffer {
     pub unsafe fn try_record(&self, now: u64, low: u64) -> bool {
         let view = self.view();
         let cursor = view.cursor();
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
+        // this part.
         let owner = unsafe { self.owner() };
         if cursor == owner.end || epoch(now) != owner.epoch {
             return false;
         }
-        // SAFETY: `cursor` is before the end of the owner's chunk, so it is the address of one of its words.
+        // SAFETY: `cursor` is before the end of the owner's chunk, so it is the address of one of
+        // its words.
         unsafe { (cursor as *mut u64).write(word(now, low)) };
         view.advance(cursor + 8);
         true
@@ -229,12 +236,14 @@ impl ThreadBuffer {
         payload: [u64; WORDS],
     ) -> bool {
         let cursor = self.view().cursor();
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
+        // this part.
         let owner = unsafe { self.owner() };
         if owner.end - cursor < 8 * (1 + WORDS) || epoch(now) != owner.epoch {
             return false;
         }
-        // SAFETY: `cursor` is the address of a word of the owner's chunk, and 1 + `WORDS` words are before its end.
+        // SAFETY: `cursor` is the address of a word of the owner's chunk, and 1 + `WORDS` words are
+        // before its end.
         unsafe {
             (cursor as *mut u64).write(word(now, low));
             (cursor as *mut u64)
@@ -254,7 +263,8 @@ impl ThreadBuffer {
     #[inline]
     pub unsafe fn try_record_with_cpu(&self, now: u64, cpu: u64, low: u64) -> bool {
         let cursor = self.view().cursor();
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
+        // this part.
         let owner = unsafe { self.owner() };
         if owner.end - cursor < 24 || epoch(now) != owner.epoch {
             return false;
@@ -264,7 +274,8 @@ impl ThreadBuffer {
         true
     }
 
-    /// Lets hooks of the running thread, which Java gives the id `id`, find the buffer, if there is a place for it.
+    /// Lets hooks of the running thread, which Java gives the id `id`, find the buffer, if there is
+    /// a place for it.
     ///
     /// # Safety
     /// The owning thread calls it, which is the one with that id.
@@ -272,7 +283,8 @@ impl ThreadBuffer {
         if self.for_hooks().thread_id() == id || self.has_place() {
             return; // or it was another thread's to Java, and cannot be found any more
         }
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
+        // this part.
         let owner = unsafe { self.owner() };
         let ticks = owner.exchange.ticks.clone();
         let Some(line) = ticks.as_ref().and_then(|ticks| ticks.place(id)) else {
@@ -292,12 +304,14 @@ impl ThreadBuffer {
         !ptr::eq(self.line(), self.own_line.address())
     }
 
-    /// The stamp that was taken for the last record is good for hooks, as long as the clock's word is `tick`.
+    /// The stamp that was taken for the last record is good for hooks, as long as the clock's word
+    /// is `tick`.
     ///
     /// # Safety
     /// The owning thread calls it.
     pub unsafe fn arm(&self, tick: u64) {
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
+        // this part.
         let owner = unsafe { self.owner() };
         // They see the end of a chunk by its address alone.
         if owner.running == owner.told && !owner.in_extra && owner.end % CHUNK_BYTES == 0 {
@@ -318,25 +332,29 @@ impl ThreadBuffer {
     /// The owning thread calls it.
     #[cold]
     pub unsafe fn record(&self, now: u64, low: u64) -> bool {
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
+        // this part.
         let owner = unsafe { self.owner() };
         self.write(owner, now, None, low, &[])
     }
 
-    /// Records an enter or leave, of either kind, with the running thread's CPU time in front: both or none.
+    /// Records an enter or leave, of either kind, with the running thread's CPU time in front: both
+    /// or none.
     ///
     /// Returns `false` when recording has ended for good.
     ///
     /// # Safety
     /// The owning thread calls it.
     pub unsafe fn record_with_cpu(&self, now: u64, cpu: u64, low: u64, payload: &[u64]) -> bool {
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
+        // this part.
         let owner = unsafe { self.owner() };
         self.write(owner, now, Some(cpu), low, payload)
     }
 
-    /// Records something with a payload, of as many words as its code has. In drop mode, there is further memory for records that
-    /// may not be left out ([`Code::may_drop`]); when that is full too, they wait for room.
+    /// Records something with a payload, of as many words as its code has. In drop mode, there is
+    /// further memory for records that may not be left out ([`Code::may_drop`]); when that is full
+    /// too, they wait for room.
     ///
     /// Returns `false` when recording has ended for good.
     ///
@@ -344,7 +362,8 @@ impl ThreadBuffer {
     /// The owning thread calls it.
     pub unsafe fn record_coded(&self, now: u64, code: Code, payload: &[u64]) -> bool {
         debug_assert_eq!(code.words(payload[0]), Some(payload.len()));
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
+        // this part.
         let owner = unsafe { self.owner() };
         self.write(owner, now, None, record::coded(code), payload)
     }
@@ -354,18 +373,20 @@ impl ThreadBuffer {
     /// # Safety
     /// The owning thread calls it.
     pub unsafe fn owners(&self) -> (u32, u32) {
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
+        // this part.
         let owner = unsafe { self.owner() };
         (owner.running, owner.base)
     }
 
-    /// From now on, records belong to `thread`; `None`: to the operating-system thread's own. That never waits, and needs no chunk:
-    /// the next chunk's header says it too.
+    /// From now on, records belong to `thread`; `None`: to the operating-system thread's own. That
+    /// never waits, and needs no chunk: the next chunk's header says it too.
     ///
     /// # Safety
     /// The owning thread calls it.
     pub unsafe fn switch_to(&self, now: u64, thread: Option<u32>) {
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
+        // this part.
         let owner = unsafe { self.owner() };
         owner.running = thread.unwrap_or(owner.base);
         if owner.running == owner.told || owner.in_extra {
@@ -384,7 +405,8 @@ impl ThreadBuffer {
         room >= words + time
     }
 
-    /// Stores the full time, if it is due, and whose records follow, if the chunk says otherwise. There is room.
+    /// Stores the full time, if it is due, and whose records follow, if the chunk says otherwise.
+    /// There is room.
     fn tell_running(&self, owner: &mut Owner, now: u64) {
         if epoch(now) != owner.epoch {
             self.for_hooks().disarm(); // their stamp is of the epoch before
@@ -398,8 +420,8 @@ impl ThreadBuffer {
         }
     }
 
-    /// Hands over what there is, for ever. The writer frees the buffer, maybe before this returns: hence the
-    /// pointer, and nothing of the buffer is touched once the message is out.
+    /// Hands over what there is, for ever. The writer frees the buffer, maybe before this returns:
+    /// hence the pointer, and nothing of the buffer is touched once the message is out.
     ///
     /// # Safety
     /// The owning thread calls it, and forgets the buffer.
@@ -407,7 +429,8 @@ impl ThreadBuffer {
         let (exchange, message) = {
             // SAFETY: the writer frees the buffer when it has the message, which is sent below.
             let buffer = unsafe { &*this };
-            // SAFETY: the owning thread calls this, and none of its methods calls another that takes this part.
+            // SAFETY: the owning thread calls this, and none of its methods calls another that
+            // takes this part.
             let owner = unsafe { buffer.owner() };
             buffer.line().hide();
             let chunk = buffer.close_chunk();
@@ -476,7 +499,8 @@ impl ThreadBuffer {
     fn push(&self, first: u64, payload: &[u64]) {
         let cursor = self.view().cursor();
         for (i, w) in std::iter::once(&first).chain(payload).enumerate() {
-            // SAFETY: the owner has called `has_room`, or compared the cursor with the end: the words lie in its chunk.
+            // SAFETY: the owner has called `has_room`, or compared the cursor with the end: the
+            // words lie in its chunk.
             unsafe { (cursor as *mut u64).add(i).write(*w) };
         }
         self.for_hooks().note_time(first);
@@ -488,8 +512,8 @@ impl ThreadBuffer {
         // SAFETY: only `refill` brings chunks into view, with the address of one.
         let chunk = unsafe { Chunk::from_ptr(self.view().chunk()) }?;
         let used = (self.view().cursor() - chunk.first()) / 8;
-        // SAFETY: only the owning thread calls it, which owns the chunk until it is sent; the writer reads `used` only
-        // once it has received the chunk.
+        // SAFETY: only the owning thread calls it, which owns the chunk until it is sent; the
+        // writer reads `used` only once it has received the chunk.
         unsafe { (*chunk.as_ptr()).used = used as u32 };
         Some(chunk)
     }
@@ -511,8 +535,8 @@ impl ThreadBuffer {
         self.view().retire();
     }
 
-    /// Hands over the chunk, and gets an empty one. A further reserve, which has room for what may not be left out, stays as long as there
-    /// is no other.
+    /// Hands over the chunk, and gets an empty one. A further reserve, which has room for what may
+    /// not be left out, stays as long as there is no other.
     fn refill(&self, owner: &mut Owner, now: u64, may_drop: bool) -> Refill {
         if let Ok(chunk) = owner.reserve_back.try_recv() {
             owner.reserve = Some(chunk);
@@ -558,8 +582,8 @@ impl ThreadBuffer {
             owner.give_back(chunk);
             return Refill::NoRoom;
         }
-        // SAFETY: the chunk comes from the pool, or is a reserve of this buffer, so it is the owner's until it is
-        // handed over.
+        // SAFETY: the chunk comes from the pool, or is a reserve of this buffer, so it is the
+        // owner's until it is handed over.
         unsafe { chunk.begin(self.number, now, owner.running) };
         owner.told = owner.running;
         owner.limit = chunk.end();
@@ -599,8 +623,8 @@ impl ThreadBuffer {
             // There is room: no other one is given back.
             let _ = self.reserve_return.try_send(chunk);
         } else {
-            // SAFETY: `refill` got a further one from `allocate_reserve` with this spool, and handed it over; the
-            // caller, the writer, has read it.
+            // SAFETY: `refill` got a further one from `allocate_reserve` with this spool, and
+            // handed it over; the caller, the writer, has read it.
             unsafe { pool::free_reserve(chunk, self.spool.as_deref()) };
         }
     }
@@ -611,8 +635,9 @@ impl Drop for ThreadBuffer {
         if self.has_place() {
             self.line().give_back();
         }
-        // SAFETY: `new` got it from `allocate_reserve` with this spool. The buffer is dropped when its thread has
-        // finished and the writer has read what was handed over, or when both are gone.
+        // SAFETY: `new` got it from `allocate_reserve` with this spool. The buffer is dropped when
+        // its thread has finished and the writer has read what was handed over, or when both are
+        // gone.
         unsafe { pool::free_reserve(self.reserve, self.spool.as_deref()) };
         self.own_line.give_back();
     }
@@ -631,7 +656,8 @@ impl Owner {
         if chunk.is_reserve() {
             self.reserve = Some(chunk);
         } else {
-            // The pool's own sender is the writer's; an empty chunk can go to it as a full one without records.
+            // The pool's own sender is the writer's; an empty chunk can go to it as a full one
+            // without records.
             self.exchange.hand_over(Full {
                 buffer: 0,
                 chunk: Some(chunk),

@@ -1,15 +1,16 @@
 //! The running thread's buffer, found without a call.
 //!
 //! Rust gives a `thread_local!` in a shared library the general-dynamic model, which calls
-//! `__tls_get_addr` at each access. The hook is a few instructions long. The initial-exec model would
-//! be two loads, but one variable of it moves all thread-local variables of the library, some 860
-//! bytes, into the static TLS block, whose reserve for libraries that are opened later holds one or
-//! two such libraries: a second build of the agent could not be attached.
+//! `__tls_get_addr` at each access. The hook is a few instructions long. The initial-exec model
+//! would be two loads, but one variable of it moves all thread-local variables of the library, some
+//! 860 bytes, into the static TLS block, whose reserve for libraries that are opened later holds
+//! one or two such libraries: a second build of the agent could not be attached.
 //!
-//! So on x86-64 with glibc the pointer is kept where `pthread_setspecific` keeps it. glibc stores the
-//! values of the first 32 keys in the thread's own descriptor, at the same distance from the thread
-//! pointer in all threads. That distance is found once, by looking for a value that was stored (Go does
-//! so on Android); then an access is two loads here, too. Where it is not found, a `thread_local!` does.
+//! So on x86-64 with glibc the pointer is kept where `pthread_setspecific` keeps it. glibc stores
+//! the values of the first 32 keys in the thread's own descriptor, at the same distance from the
+//! thread pointer in all threads. That distance is found once, by looking for a value that was
+//! stored (Go does so on Android); then an access is two loads here, too. Where it is not found, a
+//! `thread_local!` does.
 
 use super::thread::ThreadBuffer;
 use std::sync::atomic::AtomicPtr;
@@ -28,8 +29,8 @@ mod imp {
     use std::sync::Once;
     use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-    /// The slot's distance from the thread pointer; 0 where there is none. Never changes once a thread
-    /// has a buffer.
+    /// The slot's distance from the thread pointer; 0 where there is none. Never changes once a
+    /// thread has a buffer.
     static SLOT: AtomicUsize = AtomicUsize::new(0);
     static KEY: AtomicU32 = AtomicU32::new(0);
 
@@ -38,7 +39,8 @@ mod imp {
     /// Bytes of a descriptor (`struct pthread`) that every glibc has.
     const DESCRIPTOR: usize = 2_048;
 
-    /// Looks for the slot, once: when the agent comes, and otherwise before the first thread gets a buffer.
+    /// Looks for the slot, once: when the agent comes, and otherwise before the first thread gets a
+    /// buffer.
     pub fn prepare() {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
@@ -64,9 +66,9 @@ mod imp {
         });
     }
 
-    /// The distance of a new key's value from the thread pointer; none if it is not in the descriptor, or
-    /// if the key was in use before: threads may have old values in such a slot, which only a comparison
-    /// with the sequence number in front of the value tells from new ones.
+    /// The distance of a new key's value from the thread pointer; none if it is not in the
+    /// descriptor, or if the key was in use before: threads may have old values in such a slot,
+    /// which only a comparison with the sequence number in front of the value tells from new ones.
     fn slot_of(key: pthread_key_t) -> Option<usize> {
         const FIRST_USE: usize = 1;
         let marks =
@@ -90,8 +92,8 @@ mod imp {
     fn read(distance: usize) -> usize {
         debug_assert!(distance < DESCRIPTOR);
         let word;
-        // SAFETY: the thread pointer is the address of the thread's descriptor, and each glibc's is longer than
-        // `DESCRIPTOR`.
+        // SAFETY: the thread pointer is the address of the thread's descriptor, and each glibc's is
+        // longer than `DESCRIPTOR`.
         unsafe {
             asm!(
                 "mov {0}, qword ptr fs:[{1}]",
@@ -110,8 +112,8 @@ mod imp {
             0 => variable().load(Ordering::Relaxed),
             slot => {
                 let buffer;
-                // SAFETY: `prepare` found this distance inside of the thread descriptor, which each thread has; the
-                // instruction reads this one word.
+                // SAFETY: `prepare` found this distance inside of the thread descriptor, which each
+                // thread has; the instruction reads this one word.
                 unsafe {
                     asm!(
                         "mov {0}, qword ptr fs:[{1}]",
@@ -139,7 +141,8 @@ mod imp {
         match SLOT.load(Ordering::Relaxed) {
             0 => variable().store(buffer, Ordering::Relaxed),
             _ => {
-                // SAFETY: `prepare` created the key, and nobody deletes it. It cannot fail where values are in the descriptor.
+                // SAFETY: `prepare` created the key, and nobody deletes it. It cannot fail where
+                // values are in the descriptor.
                 unsafe { pthread_setspecific(KEY.load(Ordering::Relaxed), buffer.cast()) };
             }
         }
@@ -157,8 +160,8 @@ mod imp {
     cold
 )]
 fn variable() -> &'static AtomicPtr<ThreadBuffer> {
-    // SAFETY: the thread's own variable, which has no destructor: it lives as long as the thread, and
-    // the reference stays on it.
+    // SAFETY: the thread's own variable, which has no destructor: it lives as long as the thread,
+    // and the reference stays on it.
     BUFFER.with(|buffer| unsafe { &*std::ptr::from_ref(buffer) })
 }
 

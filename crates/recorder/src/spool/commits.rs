@@ -43,12 +43,14 @@ impl Commits {
     /// The trace that the last state tells of is, or will be, at that path.
     ///
     /// # Errors
-    /// When the folder can't get the trace's name; with [`io::ErrorKind::WouldBlock`], because another process records there.
+    /// When the folder can't get the trace's name; with [`io::ErrorKind::WouldBlock`], because
+    /// another process records there.
     pub fn go_to(&mut self, path: &Path) -> io::Result<()> {
         self.folder.go_to(path)
     }
 
-    /// What the state says is true from now on, with these new names; its number and names are given here.
+    /// What the state says is true from now on, with these new names; its number and names are
+    /// given here.
     ///
     /// # Errors
     /// When the system does not take it. The state before still counts.
@@ -68,7 +70,8 @@ impl Commits {
         Ok(())
     }
 
-    /// Nothing is recorded any more, and the trace is not whole: it may be recovered while the process runs on.
+    /// Nothing is recorded any more, and the trace is not whole: it may be recovered while the
+    /// process runs on.
     pub fn leave(&self) {
         self.memory.unlock();
     }

@@ -1,5 +1,5 @@
-//! The folder of a spool. It gets its name when the JVM runs the program: of a JVM that does not come up, nothing is left, and what an
-//! earlier process left beside the trace is still there.
+//! The folder of a spool. It gets its name when the JVM runs the program: of a JVM that does not
+//! come up, nothing is left, and what an earlier process left beside the trace is still there.
 
 use jtrail_records::ownership;
 use jtrail_records::spool::{ANNOUNCED, MEMORY, NAMED, folder_of, state_name};
@@ -20,10 +20,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct Folder(State);
 
 enum State {
-    /// The files have no names yet, and go with the process. They are to be in a folder beside each other.
+    /// The files have no names yet, and go with the process. They are to be in a folder beside each
+    /// other.
     Unnamed(Vec<(&'static str, File)>),
-    /// For file systems that have no such files: a folder that has another name so far. A JVM that does not come up leaves it, and the
-    /// next one that writes the same trace removes it.
+    /// For file systems that have no such files: a folder that has another name so far. A JVM that
+    /// does not come up leaves it, and the next one that writes the same trace removes it.
     Temporary(PathBuf),
     Named(PathBuf),
 }
@@ -85,8 +86,8 @@ impl Folder {
         }
     }
 
-    /// Gives it the name that belongs to the trace at `path`; or another one than it had. What a process that is gone left there is gone
-    /// as well, as its trace is.
+    /// Gives it the name that belongs to the trace at `path`; or another one than it had. What a
+    /// process that is gone left there is gone as well, as its trace is.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if another process records there; or it can't be named so.
@@ -128,8 +129,8 @@ impl Folder {
     }
 }
 
-/// A lock on the folder that a trace is in. Processes that give spools their names there, or clear what others have left, do
-/// that one after the other.
+/// A lock on the folder that a trace is in. Processes that give spools their names there, or clear
+/// what others have left, do that one after the other.
 struct Turn {
     folder: Option<File>,
 }
@@ -173,7 +174,8 @@ fn temporary_name(path: &Path, process: &str) -> PathBuf {
     spool.with_file_name(format!(".{name}-{process}"))
 }
 
-/// Removes the temporary folders of processes that are gone: JVMs that did not come up. A JVM then exits without a word to its agents.
+/// Removes the temporary folders of processes that are gone: JVMs that did not come up. A JVM then
+/// exits without a word to its agents.
 fn clear_abandoned(path: &Path) {
     let temporary = temporary_name(path, "");
     let Some(prefix) = temporary.file_name() else {
@@ -226,7 +228,8 @@ mod tests {
         names
     }
 
-    /// Files with names and without: what is written before they get theirs is in them, and they move with the folder.
+    /// Files with names and without: what is written before they get theirs is in them, and they
+    /// move with the folder.
     #[test]
     fn a_folder_gets_its_name_later() {
         type Create = fn(&Path) -> io::Result<(Folder, Files)>;

@@ -26,8 +26,9 @@ impl Journal {
         }))
     }
 
-    /// Writes an announcement down and sends it, in one order with all others. Where it can't be written, nothing that comes behind it is of use:
-    /// whoever reads the file sees that some are missing.
+    /// Writes an announcement down and sends it, in one order with all others. Where it can't be
+    /// written, nothing that comes behind it is of use: whoever reads the file sees that some are
+    /// missing.
     pub fn send<M>(&self, told: Announcement, wrap: fn(Announcement) -> M, to: &Sender<M>) {
         let mut pages = self.0.lock();
         let Pages {

@@ -66,8 +66,8 @@ impl Memory {
         make_room(&file, CHUNKS_AT as u64, all - CHUNKS_AT)?;
         let mapping = Arc::new(Mapping::of_file(&file, all, CHUNK_BYTES)?);
         mapping.read_nothing_ahead(CHUNKS_AT);
-        // SAFETY: a new file is all zeros. The head and the lines are apart in it, and nothing else of this type
-        // touches these bytes; both begin at a multiple of a line's size.
+        // SAFETY: a new file is all zeros. The head and the lines are apart in it, and nothing else
+        // of this type touches these bytes; both begin at a multiple of a line's size.
         let (head, lines) = unsafe {
             (
                 Zeros::within(&mapping, 0, HEAD_BYTES as usize / 8),
@@ -129,10 +129,11 @@ impl Memory {
         behind.iter().chain(before).find(|line| line.take())
     }
 
-    /// The memory of the table that compiled hooks look into: [`TABLE_BYTES`] zeros, for whoever asks first.
+    /// The memory of the table that compiled hooks look into: [`TABLE_BYTES`] zeros, for whoever
+    /// asks first.
     pub(crate) fn table(&self) -> Option<Zeros<u8>> {
-        // SAFETY: a new file is all zeros, and the bytes from `TABLE_AT` on are the table's alone, which is given out
-        // once.
+        // SAFETY: a new file is all zeros, and the bytes from `TABLE_AT` on are the table's alone,
+        // which is given out once.
         let table = || unsafe { Zeros::within(&self.mapping, TABLE_AT, TABLE_BYTES) };
         let is_first = !self.has_given_table.swap(true, Ordering::Relaxed);
         is_first.then(table)
@@ -144,7 +145,8 @@ impl Memory {
     }
 
     fn at(&self, place: usize) -> NonNull<u8> {
-        // SAFETY: `create` has mapped the file up to the last chunk, and the callers pass the place of a chunk or reserve.
+        // SAFETY: `create` has mapped the file up to the last chunk, and the callers pass the place
+        // of a chunk or reserve.
         unsafe { self.mapping.start().add(place) }
     }
 
@@ -163,8 +165,9 @@ impl Memory {
             self.set(head::RESERVES + 1, end as u64);
         }
         let number = reserves.free.pop()?;
-        // SAFETY: the file has room for the reserve, at a multiple of its size; the number was free, so nobody else has
-        // the memory until `take_back`. What it held before is no matter: the chunk gets a new header.
+        // SAFETY: the file has room for the reserve, at a multiple of its size; the number was
+        // free, so nobody else has the memory until `take_back`. What it held before is no matter:
+        // the chunk gets a new header.
         Some(unsafe { Chunk::new(self.at(place_of(number)), RESERVE_BYTES, true) })
     }
 

@@ -1,7 +1,10 @@
-//! What is recorded and not written yet, kept in files that outlive the process ([`jtrail_records::spool`]).
+//! What is recorded and not written yet, kept in files that outlive the process
+//! ([`jtrail_records::spool`]).
 //!
-//! The chunks, and the lines that say how far they are filled, are in [`Memory`], which is a file as well. What is announced goes through the
-//! [`Journal`]. The writer has the rest ([`Commits`]), gives the folder its name when the JVM runs the program, and takes it away when the trace is whole.
+//! The chunks, and the lines that say how far they are filled, are in [`Memory`], which is a file
+//! as well. What is announced goes through the [`Journal`]. The writer has the rest ([`Commits`]),
+//! gives the folder its name when the JVM runs the program, and takes it away when the trace is
+//! whole.
 
 mod commits;
 mod folder;
@@ -30,7 +33,8 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// A spool for the trace at `path`. It is not in the folder of that name before [`Commits::go_to`].
+    /// A spool for the trace at `path`. It is not in the folder of that name before
+    /// [`Commits::go_to`].
     ///
     /// # Errors
     /// When there is no room for all of it.

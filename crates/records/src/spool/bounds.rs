@@ -1,4 +1,5 @@
-//! What numbers can be true in a spool. It may be damaged, and tables of numbers take memory up to the largest.
+//! What numbers can be true in a spool. It may be damaged, and tables of numbers take memory up to
+//! the largest.
 
 use crate::announce::{Announcement, Compilation};
 use crate::record::{self, Code, METHOD_LIMIT, NO_THREAD};

@@ -17,7 +17,8 @@ pub fn frame(value: &impl Serialize, out: &mut Vec<u8>) {
     head[4..].copy_from_slice(&crc32c::crc32c(body).to_le_bytes());
 }
 
-/// The value that `bytes` begins with, and what follows it; `None` if there is none, or not all of it.
+/// The value that `bytes` begins with, and what follows it; `None` if there is none, or not all of
+/// it.
 pub(super) fn unframe<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
     let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
     let [a, b, c, d, e, f, g, h] = *head;

@@ -1,15 +1,20 @@
 //! What the file `memory` holds, byte for byte.
 //!
-//! Everything is little-endian, and addresses are those of the process that recorded. The first page is words of 64 bits, at the places that
-//! [`head`] names; the first two say what the file is. Then come, where the head says, *lines*, one for each thread that records, *reserves* and *chunks*.
+//! Everything is little-endian, and addresses are those of the process that recorded. The first
+//! page is words of 64 bits, at the places that [`head`] names; the first two say what the file is.
+//! Then come, where the head says, *lines*, one for each thread that records, *reserves* and
+//! *chunks*.
 //!
-//! A line has 64 bytes: at 0 the address behind the last word that its thread has published, and at 8 the address of the chunk that it is in. Where these
-//! do not belong together, there is no such chunk. At 48 stands the number of the buffer that the line is of, 0 while it is of none, and at 56 how many of its events are
-//! lost and told of by no record.
+//! A line has 64 bytes: at 0 the address behind the last word that its thread has published, and at
+//! 8 the address of the chunk that it is in. Where these do not belong together, there is no such
+//! chunk. At 48 stands the number of the buffer that the line is of, 0 while it is of none, and at
+//! 56 how many of its events are lost and told of by no record.
 //!
-//! A chunk begins with 64 bytes: its size in bytes (4 bytes), the words in use once it is full (4), the full time at which it was begun (8), the
-//! thread that its first records belong to (4), 4 bytes that mean nothing here, the buffer that it was filled for (8), and its sequence number, 0 while it is empty
-//! (8). All other bytes are words, as [`crate::record`] has them. A reserve is a small chunk. Sequence numbers go up, over all buffers.
+//! A chunk begins with 64 bytes: its size in bytes (4 bytes), the words in use once it is full (4),
+//! the full time at which it was begun (8), the thread that its first records belong to (4), 4
+//! bytes that mean nothing here, the buffer that it was filled for (8), and its sequence number, 0
+//! while it is empty (8). All other bytes are words, as [`crate::record`] has them. A reserve is a
+//! small chunk. Sequence numbers go up, over all buffers.
 
 /// Bytes of the first page.
 pub const HEAD_BYTES: u64 = 4096;

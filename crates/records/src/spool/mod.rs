@@ -1,7 +1,7 @@
 //! The spool: what is recorded and not written yet, in files that outlive the process.
 //!
-//! The agent records into memory that is a file as well, so what is in it is there when the process is killed. A folder beside the trace, which
-//! has its name with `.spool` behind, holds
+//! The agent records into memory that is a file as well, so what is in it is there when the process
+//! is killed. A folder beside the trace, which has its name with `.spool` behind, holds
 //!
 //! | File | What |
 //! |---|---|
@@ -10,13 +10,16 @@
 //! | `named` | the ids that classes and methods got in the trace |
 //! | `state-0`, `state-1` | in turn, how far the trace is written: [`State`] |
 //!
-//! The writer *commits* every so often: it writes all that it has read to the trace, then a new state, says in `memory` which one counts, and
-//! only then gives the chunks back that it has read. So the trace up to the length that the state says, and what the chunks hold behind the places that it says, are
-//! all that was recorded, and nothing is there twice. Where the buffers keep the newest events (`overflow=ring`), no trace is written; the state says what one would
-//! begin with, and the folder has the name of the next one. No data has to reach the disk for that: the system keeps what a killed process has written.
+//! The writer *commits* every so often: it writes all that it has read to the trace, then a new
+//! state, says in `memory` which one counts, and only then gives the chunks back that it has read.
+//! So the trace up to the length that the state says, and what the chunks hold behind the places
+//! that it says, are all that was recorded, and nothing is there twice. Where the buffers keep the
+//! newest events (`overflow=ring`), no trace is written; the state says what one would begin with,
+//! and the folder has the name of the next one. No data has to reach the disk for that: the system
+//! keeps what a killed process has written.
 //!
-//! Records of `announced` and `named`, and the states, are *frames*: length and CRC-32C of what follows (4 bytes each, little-endian), and so many bytes of
-//! [`postcard`].
+//! Records of `announced` and `named`, and the states, are *frames*: length and CRC-32C of what
+//! follows (4 bytes each, little-endian), and so many bytes of [`postcard`].
 
 mod bounds;
 mod frame;

@@ -26,7 +26,8 @@ pub struct State {
 pub struct TraceState {
     /// The identity of the agent in the trace, which tells it from others.
     pub agent_id: String,
-    /// What opens it, as a trail, where nothing of it is written (`overflow=ring`): it begins at the tick `written` with the calls that are open there.
+    /// What opens it, as a trail, where nothing of it is written (`overflow=ring`): it begins at
+    /// the tick `written` with the calls that are open there.
     pub opening: Option<Vec<u8>>,
     /// Bytes that are written.
     pub length: u64,

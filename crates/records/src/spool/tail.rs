@@ -177,8 +177,9 @@ impl Spool {
         self.head.pid
     }
 
-    /// What is recorded behind [`TraceState::length`], where the trace up to there tells of the objects `defined`; or, where nothing of it was written, behind its
-    /// opening. `None` if there is no trace.
+    /// What is recorded behind [`TraceState::length`], where the trace up to there tells of the
+    /// objects `defined`; or, where nothing of it was written, behind its opening. `None` if there
+    /// is no trace.
     ///
     /// # Errors
     /// When the memory can't be read.
@@ -301,8 +302,8 @@ impl Spool {
         Ok(streams.collect())
     }
 
-    /// By the place of each chunk that a thread was filling, how many of its words are published. By number of each buffer, how many of its
-    /// events are lost and in no record.
+    /// By the place of each chunk that a thread was filling, how many of its words are published.
+    /// By number of each buffer, how many of its events are lost and in no record.
     fn lines(&self) -> io::Result<(FxHashMap<u64, u64>, FxHashMap<u64, u64>)> {
         let (mut published, mut lost) = (FxHashMap::default(), FxHashMap::default());
         let mut bytes = vec![0; LINE_BYTES as usize * 1024];
@@ -379,7 +380,8 @@ struct Stream {
 }
 
 impl Stream {
-    /// Reads up to the time `limit`, and to the end of a chunk at most; the time of the next record.
+    /// Reads up to the time `limit`, and to the end of a chunk at most; the time of the next
+    /// record.
     fn run(&mut self, memory: &File, limit: u64, sink: &mut impl Sink) -> io::Result<Option<u64>> {
         let Some(chunk) = self.chunks.front() else {
             return Ok(None);

@@ -1,7 +1,8 @@
 //! Calls added up: a tree of call paths.
 //!
-//! Memory grows with distinct paths, not with calls. A path that would make the tree too large is folded: it
-//! goes on at an ancestor of the same method, or at the top. Counts and times of each method stay exact.
+//! Memory grows with distinct paths, not with calls. A path that would make the tree too large is
+//! folded: it goes on at an ancestor of the same method, or at the top. Counts and times of each
+//! method stay exact.
 
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, AggregatedLeave, Duration, Event, MethodId, ThreadId,
@@ -80,12 +81,14 @@ impl CallTree {
         self.nodes[1..].iter().map(|node| node.method)
     }
 
-    /// Calls so far that are at another place than their own, because the tree is as large as it may be.
+    /// Calls so far that are at another place than their own, because the tree is as large as it
+    /// may be.
     pub(super) fn folded(&self) -> u64 {
         self.folded
     }
 
-    /// A call begins within the innermost one that is open. `cpu` is the thread's CPU time, 0 where it is not measured.
+    /// A call begins within the innermost one that is open. `cpu` is the thread's CPU time, 0 where
+    /// it is not measured.
     #[inline]
     pub(super) fn enter(&mut self, method: u32, time: Timestamp, cpu: Duration) {
         let parent = self.open.last().map_or(ROOT, |open| open.node);
@@ -189,7 +192,8 @@ impl CallTree {
         None
     }
 
-    /// Ends the calls that are still open, and tells of all as aggregated calls of that thread, from the top.
+    /// Ends the calls that are still open, and tells of all as aggregated calls of that thread,
+    /// from the top.
     pub(super) fn tell(
         &mut self,
         thread: ThreadId,
@@ -345,7 +349,8 @@ mod tests {
             leave(&mut tree, 0);
             paths += 1 + 100 + 100 * 106;
         }
-        // Once it is full, there is room at the top only: for what is there anyway, and for what is folded to there.
+        // Once it is full, there is room at the top only: for what is there anyway, and for what is
+        // folded to there.
         let beyond = &tree.nodes[MOST_NODES..];
         assert!(beyond.iter().all(|node| node.parent == ROOT));
         let unfolded = beyond.iter().filter(|node| node.method <= 100).count();

@@ -5,12 +5,14 @@ use super::runs::MOST_STEPS;
 use jtrail_classfile::SuperMarks;
 use jtrail_model::{Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestamp};
 
-/// An open call, as one word, which a loop over runs of calls writes and compares as a whole: from the low end, 24 bits of its method, two of
-/// its phase, one if it is hidden, one if it is shown, and above bit 32 its ticket.
+/// An open call, as one word, which a loop over runs of calls writes and compares as a whole: from
+/// the low end, 24 bits of its method, two of its phase, one if it is hidden, one if it is shown,
+/// and above bit 32 its ticket.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Call(u64);
 
-/// The largest ticket. What is above it stands for one while a run is read: which step of it begins the call.
+/// The largest ticket. What is above it stands for one while a run is read: which step of it begins
+/// the call.
 pub(super) const LAST_TICKET: u32 = u32::MAX - MOST_STEPS as u32 - 1;
 
 const PHASE: u32 = 24;
@@ -201,7 +203,8 @@ impl Translator {
         thread.hidden += 1;
     }
 
-    /// Shows the format the calls that are under way and not in the trace, if it has a place for them. They are left as other calls are.
+    /// Shows the format the calls that are under way and not in the trace, if it has a place for
+    /// them. They are left as other calls are.
     pub(super) fn show_calls_under_way(&mut self, time: Timestamp) {
         if !self.settings.shows_calls_under_way {
             return;
@@ -256,8 +259,8 @@ impl Translator {
         }
     }
 
-    /// Closes the calls of a thread from `keep` on, innermost first. All but the outermost of these were
-    /// gone without a leave.
+    /// Closes the calls of a thread from `keep` on, innermost first. All but the outermost of these
+    /// were gone without a leave.
     pub(super) fn close(&mut self, number: u32, ticks: u64, keep: usize, by_exception: bool) {
         let Some((thread, time)) = self.at(number, ticks) else {
             return;
@@ -316,9 +319,9 @@ impl Translator {
     /// The open call of `method` that an event of its own can belong to: the innermost, less those
     /// that are known to be gone.
     ///
-    /// An exception that leaves a constructor out of `super(...)` passes by every handler, so the call
-    /// ends without a leave. A constructor has by then begun, and not come back from there; one that
-    /// leaves by itself either came back, or is still before its call.
+    /// An exception that leaves a constructor out of `super(...)` passes by every handler, so the
+    /// call ends without a leave. A constructor has by then begun, and not come back from there;
+    /// one that leaves by itself either came back, or is still before its call.
     fn innermost(&self, number: u32, method: u32) -> Option<usize> {
         let marks = self
             .methods
@@ -348,8 +351,8 @@ impl Translator {
         }
     }
 
-    /// Behind a constructor that was left by an exception: those that had called it as `this(...)` or
-    /// `super(...)` are gone with it, at this very moment, so nothing is repaired.
+    /// Behind a constructor that was left by an exception: those that had called it as `this(...)`
+    /// or `super(...)` are gone with it, at this very moment, so nothing is repaired.
     fn left_with_super(&mut self, number: u32, ticks: u64, mut inner: u32) {
         while let Some(call) = self.thread(number).calls.last().copied() {
             let inner_class = self.methods.at(inner).class;

@@ -76,8 +76,9 @@ impl Translator {
         }
     }
 
-    /// What is known of the class is given up, if it was not before. Its id and those of its methods stay, for events that still come: the class is told to
-    /// be unloaded, their compiled code goes a little later, and sums come at the end.
+    /// What is known of the class is given up, if it was not before. Its id and those of its
+    /// methods stay, for events that still come: the class is told to be unloaded, their compiled
+    /// code goes a little later, and sums come at the end.
     pub(super) fn class_gone(&mut self, number: u32, ticks: u64) {
         let time = Timestamp(self.timeline.at(ticks));
         let about = self.classes.at(number).about.as_mut();
@@ -126,8 +127,8 @@ impl Translator {
         }));
     }
 
-    /// A thread leaves a `<clinit>`. That is not told if its begin is not in the trace. If records are missing, the initialisations within this one
-    /// are taken for ended, without an event.
+    /// A thread leaves a `<clinit>`. That is not told if its begin is not in the trace. If records
+    /// are missing, the initialisations within this one are taken for ended, without an event.
     pub(super) fn initialisation_ended(
         &mut self,
         number: u32,

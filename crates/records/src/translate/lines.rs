@@ -45,7 +45,8 @@ impl Translator {
                     _ => lines.push(LineCount { line: *line, count }),
                 }
             }
-            // Without records of calls, the first instruction tells them, as long as nothing jumps back to it.
+            // Without records of calls, the first instruction tells them, as long as nothing jumps
+            // back to it.
             let at_entry = || method.entry_counter.map_or(0, count);
             let calls = match self.entered.as_ref().and_then(|e| e.get(number)) {
                 None | Some(0) => at_entry(),

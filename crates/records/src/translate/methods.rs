@@ -39,7 +39,8 @@ impl Known {
         self.0 & Self::UNTOLD != 0
     }
 
-    /// As [`Self::phase`], in bits, as a [`Call`](super::calls::Call) has them, and [`Self::UNTOLD`].
+    /// As [`Self::phase`], in bits, as a [`Call`](super::calls::Call) has them, and
+    /// [`Self::UNTOLD`].
     #[inline(always)]
     pub(super) fn bits(self) -> u8 {
         self.0
@@ -71,8 +72,9 @@ impl Cell {
     }
 }
 
-/// What each call asks of its method, by the method's number. A copy shares the table, for who follows calls ahead. In a shared table, the trace
-/// may be told of a method, and the phase of one that it was not told of may change; all else makes a new table.
+/// What each call asks of its method, by the method's number. A copy shares the table, for who
+/// follows calls ahead. In a shared table, the trace may be told of a method, and the phase of one
+/// that it was not told of may change; all else makes a new table.
 #[derive(Clone, Default)]
 pub(super) struct KnownMethods(Arc<[Cell]>);
 

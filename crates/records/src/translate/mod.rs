@@ -1,7 +1,8 @@
 //! Records become events: numbers become ids, and ticks become times.
 //!
-//! Ids of threads, classes, methods and heap dumps come from one counter, as TPTP has it, in the order in which things are first
-//! mentioned. Objects have a counter of their own, which is the agent's: their id is their number.
+//! Ids of threads, classes, methods and heap dumps come from one counter, as TPTP has it, in the
+//! order in which things are first mentioned. Objects have a counter of their own, which is the
+//! agent's: their id is their number.
 
 mod aggregate;
 mod ahead;
@@ -62,7 +63,8 @@ pub struct Settings {
     pub keeps_details: bool,
     /// Another one may begin, with the compiled code that is there, of which nobody tells again.
     pub keeps_code: bool,
-    /// Another one may begin at a time that is past, and mention objects of which nobody tells again.
+    /// Another one may begin at a time that is past, and mention objects of which nobody tells
+    /// again.
     pub keeps_objects: bool,
     /// What heap dumps are called, before their number.
     pub heap_name: String,
@@ -70,7 +72,8 @@ pub struct Settings {
     pub started: Timestamp,
     /// Calls are not seen while collection pauses.
     pub has_gate: bool,
-    /// Calls that are under way where the trace begins or goes on are shown, though they are not counted.
+    /// Calls that are under way where the trace begins or goes on are shown, though they are not
+    /// counted.
     pub shows_calls_under_way: bool,
     /// Somebody asks what has been named.
     pub tells_names: bool,
@@ -95,21 +98,24 @@ pub struct Translator {
     pub out: Vec<u8>,
     timeline: Timeline,
     ids: Ids,
-    /// By number; none before it is mentioned, and when it has ended. A program may have had millions of virtual threads.
+    /// By number; none before it is mentioned, and when it has ended. A program may have had
+    /// millions of virtual threads.
     threads: FxHashMap<u32, Box<Thread>>,
     ended: NumberSet,
     classes: ByNumber<Class>,
-    /// Those whose details are kept, in the order in which they were told: a class stands behind its supers.
+    /// Those whose details are kept, in the order in which they were told: a class stands behind
+    /// its supers.
     detailed: Vec<u32>,
     methods: Methods,
     known: KnownMethods,
     /// None of methods that the trace was not told of.
     ids_of_methods: MethodIds,
     room: Box<Room>,
-    /// Bytes of the compiled code that the trace was told of, by method and address: an address may be taken again before its former
-    /// code is told to be gone.
+    /// Bytes of the compiled code that the trace was told of, by method and address: an address may
+    /// be taken again before its former code is told to be gone.
     code: FxHashMap<(u32, u64), u32>,
-    /// Methods that should be recorded and are not, the first [`MOST_MISSING`] of them: each trace tells of them.
+    /// Methods that should be recorded and are not, the first [`MOST_MISSING`] of them: each trace
+    /// tells of them.
     missing: BTreeSet<Missing>,
     /// All of the code that is there, where another trace may be told of it.
     kept_code: FxHashMap<(u32, u64), Box<CompiledInfo>>,
@@ -150,7 +156,8 @@ pub struct Translator {
     told_beside: u64,
 }
 
-/// A method that should be recorded and is not: its class, the method or nothing for the whole class, and why.
+/// A method that should be recorded and is not: its class, the method or nothing for the whole
+/// class, and why.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Missing([Box<str>; 3]);
 
@@ -342,7 +349,8 @@ impl Translator {
         self.encoder.event(event, &mut self.out);
     }
 
-    /// Takes in something that was announced, and tells what is to be told of it. Of a compilation when it is its time.
+    /// Takes in something that was announced, and tells what is to be told of it. Of a compilation
+    /// when it is its time.
     pub fn announce(&mut self, told: Announcement) {
         match told {
             Announcement::Compilation(told) => self.compilation(told),
@@ -434,8 +442,9 @@ impl Translator {
         }));
     }
 
-    /// Tells, at a tick, of what is there when a trace begins: methods that should be recorded and are not, what classes declare, their compiled code, and the calls that
-    /// are open if they are to be entered.
+    /// Tells, at a tick, of what is there when a trace begins: methods that should be recorded and
+    /// are not, what classes declare, their compiled code, and the calls that are open if they are
+    /// to be entered.
     pub fn tell_what_is_there(&mut self, ticks: u64, calls: OpenCalls) {
         let missing = std::mem::take(&mut self.missing);
         missing
@@ -449,7 +458,8 @@ impl Translator {
         }
     }
 
-    /// Writes what stands behind all events but the closing ones. With a coarse clock, what that did.
+    /// Writes what stands behind all events but the closing ones. With a coarse clock, what that
+    /// did.
     pub fn totals(&mut self, time: Timestamp, clock: Option<ClockNote>) {
         self.encoder.settle(&mut self.out); // calls that may become sums stand before
         if let Some(since) = self.paused {
@@ -548,7 +558,8 @@ impl Translator {
         self.totals.lost
     }
 
-    /// Says that the process ended before its trace did, and how many events had not been written by then.
+    /// Says that the process ended before its trace did, and how many events had not been written
+    /// by then.
     pub(crate) fn recovered(&mut self, events: u64) {
         self.note(&Note::Recovered(events));
     }

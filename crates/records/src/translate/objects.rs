@@ -16,14 +16,16 @@ use rustc_hash::FxHashMap;
 pub(super) struct Objects {
     /// By number: whether the trace holds a definition.
     pub(super) defined: NumberSet,
-    /// For each collection, how many objects had numbers when it began: numbers grow with time, so this tells an
-    /// object's age.
+    /// For each collection, how many objects had numbers when it began: numbers grow with time, so
+    /// this tells an object's age.
     collections: Vec<u64>,
-    /// Found dead by the collection under way: 11 says so before it says that the collection is over.
+    /// Found dead by the collection under way: 11 says so before it says that the collection is
+    /// over.
     pub(super) dying: NumberSet,
     /// The heap dump being written.
     pub(super) dump: HeapDumpId,
-    /// By number, the objects of which records told that are passed, where a trace may begin behind them that mentions these objects.
+    /// By number, the objects of which records told that are passed, where a trace may begin behind
+    /// them that mentions these objects.
     passed: FxHashMap<u64, Passed>,
 }
 
@@ -73,7 +75,8 @@ impl Objects {
         &self.collections
     }
 
-    /// An object's id in an event: none if the trace holds no definition of it (there was no room for it).
+    /// An object's id in an event: none if the trace holds no definition of it (there was no room
+    /// for it).
     fn id(&self, object: u64) -> ObjectId {
         match self.is_defined(object) {
             true => ObjectId(object),
@@ -121,8 +124,8 @@ impl Translator {
         }));
     }
 
-    /// The id of an object that an event mentions at that time. The trace defines it, or does so now, where that was told before the trace began. None otherwise: there was no
-    /// room for that.
+    /// The id of an object that an event mentions at that time. The trace defines it, or does so
+    /// now, where that was told before the trace began. None otherwise: there was no room for that.
     pub(super) fn mentioned(&mut self, object: u64, time: Timestamp) -> ObjectId {
         if !self.objects.is_defined(object)
             && let Some(&Passed { class, size, .. }) = self.objects.passed.get(&object)
@@ -132,7 +135,8 @@ impl Translator {
         self.objects.id(object)
     }
 
-    /// What records told of objects before that tick is forgotten: what is mentioned from then on was told again.
+    /// What records told of objects before that tick is forgotten: what is mentioned from then on
+    /// was told again.
     pub fn forget_objects_before(&mut self, ticks: u64) {
         let time = Timestamp(self.timeline.at(ticks));
         let passed = &mut self.objects.passed;

@@ -1,8 +1,9 @@
 //! Collection pauses, and goes on; or goes on in another trace.
 //!
-//! While it pauses, the stacks of threads are kept up, and nothing is written but definitions, what ends, and what happens to threads and
-//! classes. Behind the pause, the calls that were left meanwhile are left at the time of the pause; those that began meanwhile are
-//! hidden, and so are their leaves.
+//! While it pauses, the stacks of threads are kept up, and nothing is written but definitions, what
+//! ends, and what happens to threads and classes. Behind the pause, the calls that were left
+//! meanwhile are left at the time of the pause; those that began meanwhile are hidden, and so are
+//! their leaves.
 
 use super::calls::Call;
 use super::{Ids, OpenCalls, Settings, Translator};
@@ -49,7 +50,8 @@ impl Translator {
         was_paused
     }
 
-    /// Nobody will see whether calls that are open end before collection goes on, so they are left where it pauses.
+    /// Nobody will see whether calls that are open end before collection goes on, so they are left
+    /// where it pauses.
     fn leave_open_calls(&mut self, time: Timestamp) {
         for thread in self.threads.values_mut() {
             let cpu = thread.cpu;
@@ -95,7 +97,8 @@ impl Translator {
         }
     }
 
-    /// When something ended: what ends while collection pauses does so at the time of the pause, as calls do.
+    /// When something ended: what ends while collection pauses does so at the time of the pause, as
+    /// calls do.
     pub(super) fn end_in_pause(&self, time: Timestamp) -> Timestamp {
         self.paused.unwrap_or(time)
     }
@@ -115,7 +118,8 @@ impl Translator {
         self.show_calls_under_way(time);
     }
 
-    /// Leaves that came while collection paused; not those behind the trace's end, whose calls are open there.
+    /// Leaves that came while collection paused; not those behind the trace's end, whose calls are
+    /// open there.
     pub(super) fn write_gone(&mut self, number: u32, time: Timestamp) {
         if self.is_cut {
             return;
@@ -176,8 +180,8 @@ impl Translator {
         }
     }
 
-    /// Another trace begins. What is known of threads, classes and methods stays known, and is told anew before its first use; line
-    /// counters count from here.
+    /// Another trace begins. What is known of threads, classes and methods stays known, and is told
+    /// anew before its first use; line counters count from here.
     pub fn restart(&mut self, encoder: Box<dyn Encode>, settings: Settings, calls: OpenCalls) {
         let had_gate = self.settings.has_gate;
         (self.encoder, self.settings) = (encoder, settings);
@@ -199,7 +203,8 @@ impl Translator {
             ..Totals::default()
         };
         (self.cut_samples, self.folded_calls) = (0, 0);
-        // What is hidden may be gone, or shown later: without hooks and behind a gate, nobody saw it end.
+        // What is hidden may be gone, or shown later: without hooks and behind a gate, nobody saw
+        // it end.
         let forgets = had_gate || self.settings.has_gate || self.settings.shows_calls_under_way;
         if forgets && calls == OpenCalls::Hide {
             self.forget_open_calls();
@@ -245,7 +250,8 @@ impl Translator {
         !self.collecting && self.objects.dump == HeapDumpId::NONE
     }
 
-    /// Enters the calls that are open when a trace goes on where another one ended, and tells which classes are being initialised.
+    /// Enters the calls that are open when a trace goes on where another one ended, and tells which
+    /// classes are being initialised.
     pub(super) fn enter_open_calls(&mut self, ticks: u64) {
         for number in self.thread_numbers() {
             let Some(thread) = self.threads.get_mut(&number) else {

@@ -1,11 +1,15 @@
-//! Runs of calls: enters and leaves in a row, of one thread. Nearly all records are in such runs, and nearly all of these are calls of methods that
-//! the trace knows, and returns of the innermost call. These become steps in a tight loop, and are handed to the encoder together. So are the marks
-//! of constructors among them. What is unusual goes the careful way, one by one, and so may all the others, with the same outcome.
+//! Runs of calls: enters and leaves in a row, of one thread. Nearly all records are in such runs,
+//! and nearly all of these are calls of methods that the trace knows, and returns of the innermost
+//! call. These become steps in a tight loop, and are handed to the encoder together. So are the
+//! marks of constructors among them. What is unusual goes the careful way, one by one, and so may
+//! all the others, with the same outcome.
 //!
-//! The loop asks nothing of the thread: it has a stack of the calls that begin in the run, and lists the methods of those that end and began before it,
-//! which are compared with the thread's stack afterwards. It has a branch for whether a call begins or ends: programs repeat themselves, so the processor
-//! foresees most of them. And it has no tickets: a call that begins has the place of its step on the stack, from which its ticket follows once the run is over.
-//! So somebody else may have gone through the loop before ([`super::ahead`]).
+//! The loop asks nothing of the thread: it has a stack of the calls that begin in the run, and
+//! lists the methods of those that end and began before it, which are compared with the thread's
+//! stack afterwards. It has a branch for whether a call begins or ends: programs repeat themselves,
+//! so the processor foresees most of them. And it has no tickets: a call that begins has the place
+//! of its step on the stack, from which its ticket follows once the run is over. So somebody else
+//! may have gone through the loop before ([`super::ahead`]).
 
 use super::Translator;
 use super::calls::{Call, LAST_TICKET, Phase};
@@ -75,7 +79,8 @@ impl Default for OnThread {
     }
 }
 
-/// The same time over and over, as often as was asked for: where clocks tick, many runs in a row have it.
+/// The same time over and over, as often as was asked for: where clocks tick, many runs in a row
+/// have it.
 struct Still {
     times: [Timestamp; MOST_STEPS],
     filled: usize,
@@ -125,7 +130,8 @@ struct Found {
     /// Calls that are in [`Steps::open`], and in [`Steps::ended`].
     open: usize,
     ended: usize,
-    /// Of all words less the first one's time, the bits that are set in any: of the time, none where the clock stood still.
+    /// Of all words less the first one's time, the bits that are set in any: of the time, none
+    /// where the clock stood still.
     moved: u64,
     /// The largest mark's word less the first one's time.
     last_mark: u64,
@@ -196,7 +202,8 @@ impl Translator {
             return Taken::default(); // it is not announced yet, or has ended, or tickets begin anew
         }
         let thread = &mut **thread;
-        // It would be found to end another call than the innermost one only after many more were looked at.
+        // It would be found to end another call than the innermost one only after many more were
+        // looked at.
         let first = run.words.first().copied().unwrap_or_default();
         let innermost = thread.calls.last().map(|call| call.low());
         if record::is_leave(first) && innermost != Some(record::method(first)) {
@@ -274,7 +281,8 @@ impl Found {
 }
 
 impl Steps {
-    /// Takes the first records of a run, so many steps at most, as far as they are usual whatever is open.
+    /// Takes the first records of a run, so many steps at most, as far as they are usual whatever
+    /// is open.
     pub(super) fn take(&mut self, run: Run<'_>, most: usize, known: &KnownMethods) {
         let mut found = Found::default();
         loop {
@@ -333,7 +341,8 @@ impl Steps {
         record::tick(self.found.last_mark)
     }
 
-    /// The times become what they are, from `begin` on, where the clock moved. `time_of` gets, for each step, how many ticks it is behind the first word.
+    /// The times become what they are, from `begin` on, where the clock moved. `time_of` gets, for
+    /// each step, how many ticks it is behind the first word.
     #[inline(always)]
     pub(super) fn set_times(&mut self, begin: Timestamp, mut time_of: impl FnMut(u64) -> i64) {
         if self.found.has_moved() {
@@ -345,7 +354,8 @@ impl Steps {
         }
     }
 
-    /// Follows the first calls of some words, behind what was found; how many. This is where most of the writer's time goes.
+    /// Follows the first calls of some words, behind what was found; how many. This is where most
+    /// of the writer's time goes.
     #[inline(never)]
     fn follow(&mut self, run: Run<'_>, words: &[u64], known: &[Cell], found: &mut Found) -> usize {
         let (mut open, mut ended) = (found.open, found.ended);
@@ -398,7 +408,8 @@ impl View<'_> {
         places.filter_map(|place| self.times.get(place as usize).copied())
     }
 
-    /// The first of the calls that end and began before that is not the innermost one of those that were open, if there is one.
+    /// The first of the calls that end and began before that is not the innermost one of those that
+    /// were open, if there is one.
     fn first_other(&self, calls: &[Call]) -> Option<usize> {
         let mut innermost = calls.iter().rev();
         let mut is_usual =
@@ -413,7 +424,8 @@ impl View<'_> {
 }
 
 impl OnThread {
-    /// The thread's stack becomes what the steps make of it, but for the tickets of calls that began.
+    /// The thread's stack becomes what the steps make of it, but for the tickets of calls that
+    /// began.
     fn settle(&mut self, view: View<'_>, begin: Timestamp, calls: &mut CallStack<Call>) {
         let ended = calls.iter().rev().take(view.ended.len());
         for (ticket, call) in self.before.iter_mut().zip(ended) {

@@ -1,7 +1,9 @@
-//! What a translator has come to know, so that another one can go on where it stopped ([`crate::spool`]).
+//! What a translator has come to know, so that another one can go on where it stopped
+//! ([`crate::spool`]).
 //!
-//! What is announced is not part of it, nor are the ids that classes and methods have got ([`Named`]): both are written down as they
-//! come, for they are many, and stay. The objects that the trace tells of are in the trace. Calls that are added up cannot go on elsewhere.
+//! What is announced is not part of it, nor are the ids that classes and methods have got
+//! ([`Named`]): both are written down as they come, for they are many, and stay. The objects that
+//! the trace tells of are in the trace. Calls that are added up cannot go on elsewhere.
 
 use super::calls::{Call, LAST_TICKET, Phase};
 use super::objects::Passed;
@@ -90,7 +92,8 @@ struct SavedThread {
     names: Vec<Box<str>>,
 }
 
-/// Method, ticket, and what else is known: its phase in bits 0 and 1, whether it is hidden in bit 2.
+/// Method, ticket, and what else is known: its phase in bits 0 and 1, whether it is hidden in
+/// bit 2.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SavedCall(u32, u32, u8);
 
@@ -117,7 +120,8 @@ impl SavedCall {
 }
 
 impl Saved {
-    /// Whether it can be true, where threads, classes and methods with such numbers are known: it may be damaged.
+    /// Whether it can be true, where threads, classes and methods with such numbers are known: it
+    /// may be damaged.
     pub(crate) fn is_sound(
         &self,
         is_thread: impl Fn(u32) -> bool,
@@ -266,8 +270,10 @@ impl Translator {
         }
     }
 
-    /// One that goes on from there, in a trace that tells of the objects `defined`. What was announced before is to be handed to
-    /// [`Self::remember`], and what was named to [`Self::name`]. Where there was no trace, the encoder gets one from [`Self::begin_at`] on, and nothing before.
+    /// One that goes on from there, in a trace that tells of the objects `defined`. What was
+    /// announced before is to be handed to [`Self::remember`], and what was named to
+    /// [`Self::name`]. Where there was no trace, the encoder gets one from [`Self::begin_at`] on,
+    /// and nothing before.
     pub fn restore(encoder: Box<dyn Encode>, saved: Saved, defined: NumberSet) -> Self {
         let settings = Settings {
             tell_threads: saved.settings.tell_threads,
@@ -328,7 +334,8 @@ impl Translator {
         self.tell_what_is_there(ticks, OpenCalls::Enter);
     }
 
-    /// Takes in what was announced before the translator was saved: the trace has what is to be told of it.
+    /// Takes in what was announced before the translator was saved: the trace has what is to be
+    /// told of it.
     pub fn remember(&mut self, told: Announcement) {
         match told {
             // It is saved, or has ended.

@@ -1,5 +1,5 @@
-//! Objects that are seen where code creates them. Where the agent gives them no identity, their ids are counted here, in the order
-//! of the trace.
+//! Objects that are seen where code creates them. Where the agent gives them no identity, their ids
+//! are counted here, in the order of the trace.
 
 use super::{Translator, slot};
 use crate::announce::Sizing;

@@ -4,7 +4,8 @@ use super::Translator;
 use jtrail_model::{Event, Timestamp, TraceEnd};
 
 impl Translator {
-    /// The number of the snapshot, from 1 on, and its document. None where the format writes what happens as it comes.
+    /// The number of the snapshot, from 1 on, and its document. None where the format writes what
+    /// happens as it comes.
     pub fn snapshot(&mut self, ticks: u64) -> Option<(u64, Vec<u8>)> {
         let time = Timestamp(self.timeline.at(ticks));
         self.tell_lines(time); // told again later, they stand for all

@@ -38,8 +38,9 @@ impl Translator {
         }
     }
 
-    /// Whether what ends here was told when it began. HotSpot 25 tells that a virtual thread got its monitor back after a wait
-    /// as if it had blocked on it, and the waits for a class to be initialised have ends only.
+    /// Whether what ends here was told when it began. HotSpot 25 tells that a virtual thread got
+    /// its monitor back after a wait as if it had blocked on it, and the waits for a class to be
+    /// initialised have ends only.
     fn has_begun(&mut self, number: u32, code: Code) -> bool {
         let thread = self.thread(number);
         let (state, begins) = match code {

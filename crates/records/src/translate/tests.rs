@@ -129,7 +129,8 @@ fn initialisations_are_told_that_begin_in_the_trace() {
     end(&mut other, 12, 0);
     assert_eq!(told(), ["10 begin", "11 begin", "12 end false"]);
 
-    // A trace that goes on where another one ended tells what is open; one that begins anew does not.
+    // A trace that goes on where another one ended tells what is open; one that begins anew does
+    // not.
     translator.restart(encoder(), Settings::default(), OpenCalls::Enter);
     translator.tell_what_is_there(13, OpenCalls::Enter);
     end(&mut translator, 14, 0);

@@ -54,8 +54,8 @@ impl Translator {
         }
     }
 
-    /// The time of a record on its thread, where it never falls, and the thread's id; announces the thread
-    /// if need be. `None` when the thread has ended.
+    /// The time of a record on its thread, where it never falls, and the thread's id; announces the
+    /// thread if need be. `None` when the thread has ended.
     #[inline]
     pub(super) fn at(&mut self, number: u32, ticks: u64) -> Option<(ThreadId, Timestamp)> {
         let time = Timestamp(self.timeline.at(ticks));
@@ -104,7 +104,8 @@ impl Translator {
         self.announce_thread(number).0
     }
 
-    /// Events are missing here: `payload` is that of the record, and how many of them an earlier trace has told.
+    /// Events are missing here: `payload` is that of the record, and how many of them an earlier
+    /// trace has told.
     pub(super) fn lost(&mut self, number: u32, ticks: u64, payload: &[u64]) {
         let &[calls, others, open, told] = payload else {
             return; // the stream gives so many
@@ -116,7 +117,8 @@ impl Translator {
         let thread = self.thread(number);
         thread.parks = 0;
         let keep = thread.calls.len().saturating_sub(closed as usize);
-        // Their leaves are among the lost events, and are given back here, with the time of the gap's end.
+        // Their leaves are among the lost events, and are given back here, with the time of the
+        // gap's end.
         let given_back = (thread.calls.len() - keep) as u64;
         let repaired = self.totals.repaired;
         self.close(number, ticks, keep, false);

@@ -1,4 +1,5 @@
-//! Calls of one thread may stand before what other threads did earlier, as far as a trail allows, and nothing else may.
+//! Calls of one thread may stand before what other threads did earlier, as far as a trail allows,
+//! and nothing else may.
 
 use super::*;
 use crate::helpers::Pool;
@@ -11,7 +12,8 @@ const TURNS: u64 = 2_000;
 /// Ticks from one record to the next.
 const STEP: u64 = 1_000;
 
-/// What the writer makes of threads that take turns, each of which tells of something else than calls every now and then.
+/// What the writer makes of threads that take turns, each of which tells of something else than
+/// calls every now and then.
 fn turns(ahead: u64) -> Vec<(u32, u64, Seen)> {
     let (empty, supply, _memory) = create_pool(16 * CHUNK_BYTES as u64).expect("memory");
     let (full_sender, full): (_, Receiver<Full>) = unbounded();

@@ -54,7 +54,8 @@ fn calls_around_a_pause() {
     assert_eq!(words(1)[1], words(8)[1]);
 }
 
-/// A format that has calls under way is shown those that began in the pause. They are not counted, and their leaves are neither.
+/// A format that has calls under way is shown those that began in the pause. They are not counted,
+/// and their leaves are neither.
 #[test]
 fn calls_under_way_are_shown() {
     let mut translator = translator_of(Settings {
@@ -427,7 +428,8 @@ fn a_trace_of_one_burst_has_so_many_events() {
     );
 }
 
-/// What is lost is told in the trace that it was lost in, though its record only comes in the next one.
+/// What is lost is told in the trace that it was lost in, though its record only comes in the next
+/// one.
 #[test]
 fn each_trace_tells_its_own_losses() {
     const CALLS: u64 = 200_000;
@@ -493,7 +495,8 @@ fn the_observer_is_told_what_becomes_of_the_trace() {
     bench.act(Action::Resume);
     assert_eq!(bench.fake.told(), ["switched false", "switched true"]);
     bench.end();
-    // A file that is full, where objects are named: those that the next one mentions have to be told of again.
+    // A file that is full, where objects are named: those that the next one mentions have to be
+    // told of again.
     let folder = tempfile::tempdir().expect("a folder");
     let bounded = parsed("format=binary,events=methods+monitors,maxsize=1m");
     let output = target(folder.path().join("0.trace"));

@@ -1,4 +1,5 @@
-//! Calls that the writer takes in a row make the same trace as calls one by one, whatever the records and whoever follows them.
+//! Calls that the writer takes in a row make the same trace as calls one by one, whatever the
+//! records and whoever follows them.
 
 use super::*;
 use crate::helpers::Pool;
@@ -362,7 +363,8 @@ fn helpers_make_the_same_trace_as_calls_one_by_one() {
     assert!(calls > 200_000, "{calls}");
 }
 
-/// Checks that a program's traces are the same as of calls one by one. Answers with how many there are.
+/// Checks that a program's traces are the same as of calls one by one. Answers with how many there
+/// are.
 fn same_traces(seed: u64, begin: (u64, u32), timeline: Timeline, way: Way<'_>) -> usize {
     let mut calls = 0;
     for format in [Format::Trail, Format::TptpBinary] {

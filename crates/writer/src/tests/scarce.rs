@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Virtual threads begin, change carriers, make calls and end, far more than there is room for. Nobody waits, what may not be left out is
-/// there to the last record, and what is left out is counted where it is missing.
+/// Virtual threads begin, change carriers, make calls and end, far more than there is room for.
+/// Nobody waits, what may not be left out is there to the last record, and what is left out is
+/// counted where it is missing.
 #[test]
 fn calls_take_no_room_from_what_may_not_be_left_out() {
     const CARRIERS: u32 = 2;

@@ -1,14 +1,17 @@
-//! How many records a second the writer makes a trail of, on one core, and whether that is what it should do.
+//! How many records a second the writer makes a trail of, on one core, and whether that is what it
+//! should do.
 //!
 //! ```text
 //! cargo test --release -p jtrail-writer --lib -- --ignored --nocapture writer_speed
 //! ```
 //!
-//! The variable `JTRAIL_ROWS` has it go through some rows only: those whose names hold it. With `JTRAIL_TRACE`, a trail, there are rows of its calls.
+//! The variable `JTRAIL_ROWS` has it go through some rows only: those whose names hold it. With
+//! `JTRAIL_TRACE`, a trail, there are rows of its calls.
 //!
-//! From chunks to the bytes of segments, in memory: merge, translation, encoding, compression. Behind that, what of it the writer has to do itself when helpers
-//! have followed calls before, and compress. Then, by the clock and to the last byte: how many times as much is written with a helper on a core of its own, and by two
-//! writers at once that have nothing to do with each other.
+//! From chunks to the bytes of segments, in memory: merge, translation, encoding, compression.
+//! Behind that, what of it the writer has to do itself when helpers have followed calls before, and
+//! compress. Then, by the clock and to the last byte: how many times as much is written with a
+//! helper on a core of its own, and by two writers at once that have nothing to do with each other.
 
 use super::runs::Random;
 use super::*;
@@ -23,7 +26,8 @@ use std::sync::{Arc, Barrier};
 use std::thread::{scope, sleep};
 use std::time::Instant;
 
-/// Chunks that are filled before the writer is let at them: some, so that they are no nearer to its core than those of a program.
+/// Chunks that are filled before the writer is let at them: some, so that they are no nearer to its
+/// core than those of a program.
 const CHUNKS: u64 = 16;
 const ROUNDS: usize = 60;
 /// The same where the clock on the wall tells: so many that several segments are under way.
@@ -90,8 +94,9 @@ impl Program for Fib {
     }
 }
 
-/// A program like the Java compiler: each method has places where it calls one method, or now and then one of a few; conditions and loops depend
-/// on data. Most calls are to small methods that call nothing.
+/// A program like the Java compiler: each method has places where it calls one method, or now and
+/// then one of a few; conditions and loops depend on data. Most calls are to small methods that
+/// call nothing.
 #[derive(Clone)]
 struct Compiler {
     random: Random,
@@ -189,9 +194,10 @@ impl Program for Compiler {
     }
 }
 
-/// Calls of one thread of a trail, over and over. A trail does not have the marks of constructors: here, each makes one when the constructor that it calls
-/// first returns, or where it begins, if it calls none first. A program makes fewer: constructors of classes right below `Object` need none (of javac, 20 million
-/// constructors of 34 made one, and 5 million two).
+/// Calls of one thread of a trail, over and over. A trail does not have the marks of constructors:
+/// here, each makes one when the constructor that it calls first returns, or where it begins, if it
+/// calls none first. A program makes fewer: constructors of classes right below `Object` need none
+/// (of javac, 20 million constructors of 34 made one, and 5 million two).
 #[derive(Clone)]
 struct Recorded {
     /// What happens, and how many ns behind what was before.
@@ -515,8 +521,9 @@ fn measured(
     (rounds[ROUNDS - 1], rounds[ROUNDS / 2], size)
 }
 
-/// How many times as much is written as by one writer alone: by one with a helper, and by two independent ones at once, which is about what two cores give. Medians
-/// of rounds, in each of which all write the same.
+/// How many times as much is written as by one writer alone: by one with a helper, and by two
+/// independent ones at once, which is about what two cores give. Medians of rounds, in each of
+/// which all write the same.
 fn gained(program: &dyn Program, stamps: Stamps, min: Option<Duration>) -> [f64; 2] {
     let start = |helpers| {
         let program = program.again();

@@ -49,7 +49,8 @@ impl Work {
         }
     }
 
-    /// Begins the bursts for which it is time, or for which a call has become too slow; how long until the next look.
+    /// Begins the bursts for which it is time, or for which a call has become too slow; how long
+    /// until the next look.
     pub(super) fn begin_bursts(&mut self) -> Duration {
         let (Some(bursts), Some(trace)) = (&self.setup.bursts, &mut self.trace) else {
             return DRAIN_INTERVAL;

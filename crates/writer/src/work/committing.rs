@@ -1,4 +1,5 @@
-//! Where there is a spool: what is read from chunks stays in them until it is in the trace, and the spool says so.
+//! Where there is a spool: what is read from chunks stays in them until it is in the trace, and the
+//! spool says so.
 
 use super::traces::clock_note;
 use super::{Work, write};

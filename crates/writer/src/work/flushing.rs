@@ -105,7 +105,8 @@ pub(super) struct Flushing<'a> {
     /// Bursts that are over, and when the last one was.
     pub(super) ended: Vec<Burst>,
     pub(super) ended_at: u64,
-    /// With how many bytes the file is full, and what is left of it then that it is not worth to go on for; where it is bounded.
+    /// With how many bytes the file is full, and what is left of it then that it is not worth to go
+    /// on for; where it is bounded.
     pub(super) bound: Option<(u64, u64)>,
     pub(super) is_full: bool,
     /// Records that were read.

@@ -45,7 +45,8 @@ impl Work {
             }
             return;
         }
-        // What the next file mentions of objects that are there, the program has to tell of again; what it has recorded by now, it told for this one.
+        // What the next file mentions of objects that are there, the program has to tell of again;
+        // what it has recorded by now, it told for this one.
         self.setup.program.tell_objects_again();
         if let Some(files) = &mut self.files {
             files.is_ending = true;

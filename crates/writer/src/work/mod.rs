@@ -33,8 +33,8 @@ use trace::Trace;
 
 /// How long published records may wait when no chunk is full.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a pass waits for a thread that hands a chunk over. The chunk's arrival wakes us before the thread is through with that, and it may
-/// have nothing more to send: it may wait for us.
+/// How long a pass waits for a thread that hands a chunk over. The chunk's arrival wakes us before
+/// the thread is through with that, and it may have nothing more to send: it may wait for us.
 const HAND_OVER: Duration = Duration::from_micros(100);
 /// The same for the last pass: a thread hands a chunk over at once, unless it is kept from running.
 const LAST_HAND_OVER: Duration = Duration::from_secs(1);
@@ -43,15 +43,16 @@ const HAND_OVER_INTERVAL: Duration = Duration::from_millis(1);
 /// How long records are waited for that happened before something that is to be done.
 const ACTION_INTERVAL: Duration = Duration::from_millis(5);
 
-/// How far calls may stand in a trail before what other threads did earlier. Threads that run at the same time call some ten times in a microsecond; to
-/// change from one to another for each call would take the writer several times as long as the calls themselves.
+/// How far calls may stand in a trail before what other threads did earlier. Threads that run at
+/// the same time call some ten times in a microsecond; to change from one to another for each call
+/// would take the writer several times as long as the calls themselves.
 const AHEAD: Duration = Duration::from_nanos(trail::CALLS_AHEAD.0.unsigned_abs());
 
 pub(super) struct Work {
     setup: Setup,
     merge: Merge,
-    /// There is one from the moment that the JVM is live, while the output takes what we write. Between two traces it goes on, and
-    /// writes nothing.
+    /// There is one from the moment that the JVM is live, while the output takes what we write.
+    /// Between two traces it goes on, and writes nothing.
     trace: Option<Trace>,
     /// Announcements that came before there was a trace.
     waiting: Vec<Announcement>,
@@ -123,7 +124,8 @@ impl Work {
                 recv(self.setup.input.woken) -> _ => {}
                 default(interval) => {}
             }
-            // All that is there, so that what happens behind an action's tick is not written before it is known.
+            // All that is there, so that what happens behind an action's tick is not written before
+            // it is known.
             if commands.try_iter().any(|command| self.take(command)) {
                 break;
             }
@@ -153,7 +155,8 @@ impl Work {
         false
     }
 
-    /// Reads what there is to read; whether that is all, and no thread was in the middle of handing a chunk over. The last pass leaves nothing.
+    /// Reads what there is to read; whether that is all, and no thread was in the middle of handing
+    /// a chunk over. The last pass leaves nothing.
     fn pass(&mut self, full: &mut Vec<Full>, last: bool) -> bool {
         // Where a burst counts events, it may be over behind each of them.
         let counts = self.windows.target().is_some();
@@ -208,15 +211,16 @@ impl Work {
         true
     }
 
-    /// Takes in what threads have handed over, and looks at what else they have published. Returns the tick before which nothing is
-    /// missing of that, and the chunks being filled; none if a chunk is still on its way.
+    /// Takes in what threads have handed over, and looks at what else they have published. Returns
+    /// the tick before which nothing is missing of that, and the chunks being filled; none if a
+    /// chunk is still on its way.
     fn look(&mut self, full: &mut Vec<Full>, last: bool) -> (u64, Option<Vec<PublishedChunk>>) {
-        // In this order: all that a thread stored before the first moment is published by the third, also by threads
-        // that had no buffer before; and all that it published before is in the chunks that are in the channel by
-        // the fourth.
+        // In this order: all that a thread stored before the first moment is published by the
+        // third, also by threads that had no buffer before; and all that it published before is in
+        // the chunks that are in the channel by the fourth.
         let before = self.setup.now();
-        // What has arrived is not on its way any more: else a pass that the end of a thread brings about would come to nothing, and with
-        // threads that end all the time, each would.
+        // What has arrived is not on its way any more: else a pass that the end of a thread brings
+        // about would come to nothing, and with threads that end all the time, each would.
         full.extend(self.setup.input.full.try_iter());
         self.take_announcements();
         for message in full.drain(..) {
@@ -237,7 +241,8 @@ impl Work {
         (before, published)
     }
 
-    /// Ends the bursts and carries out the actions that are due by `limit`, each when all before it is written. `before` is now.
+    /// Ends the bursts and carries out the actions that are due by `limit`, each when all before it
+    /// is written. `before` is now.
     fn act_before(&mut self, limit: u64, before: u64) {
         loop {
             let action = self.actions.front().map(|(at, ..)| *at);
@@ -295,7 +300,8 @@ impl Work {
         }
     }
 
-    /// As [`Self::merge_until`], as far as it goes without something else, or until so many chunks are read.
+    /// As [`Self::merge_until`], as far as it goes without something else, or until so many chunks
+    /// are read.
     fn merge_some(&mut self, limit: u64, chunks: usize) -> Merged {
         let bound = self.bound();
         let Some(trace) = &mut self.trace else {

@@ -1,5 +1,6 @@
-//! The buffers keep the newest events (`overflow=ring`). There is no trace; the oldest records are read where room is needed, and only what is open
-//! is kept of them. When something happens, what is there becomes a trace, which begins with the calls that are open then.
+//! The buffers keep the newest events (`overflow=ring`). There is no trace; the oldest records are
+//! read where room is needed, and only what is open is kept of them. When something happens, what
+//! is there becomes a trace, which begins with the calls that are open then.
 
 use super::{Merged, Work};
 use crate::action::{NextTrace, SaveReason};
@@ -21,7 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-/// What happens by itself may happen again and again: so long behind the last one, it is passed over.
+/// What happens by itself may happen again and again: so long behind the last one, it is passed
+/// over.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// See the module.
@@ -34,8 +36,8 @@ pub(super) struct Ring {
     /// What opens a trace of which nothing is written.
     opening: Vec<Event<'static>>,
     pub(super) identity: Identity,
-    /// When the program began to tell of objects again that it mentions from then on; the first one is of before the oldest record, and so is the second one, if
-    /// there was time for it.
+    /// When the program began to tell of objects again that it mentions from then on; the first one
+    /// is of before the oldest record, and so is the second one, if there was time for it.
     told_again: VecDeque<u64>,
 }
 
@@ -98,8 +100,10 @@ impl Work {
         self.commit();
     }
 
-    /// What a trace mentions that begins with the oldest record, may have been told of before. So that not all objects ever need to be kept, the program tells of them again
-    /// and again. A thread may be about to mention one that it had told of; in time it has done so, and what was told is kept for that long.
+    /// What a trace mentions that begins with the oldest record, may have been told of before. So
+    /// that not all objects ever need to be kept, the program tells of them again and again. A
+    /// thread may be about to mention one that it had told of; in time it has done so, and what was
+    /// told is kept for that long.
     fn have_objects_told_again(&mut self) {
         let (Some(ring), Some(trace)) = (&mut self.ring, &mut self.trace) else {
             return;
@@ -122,7 +126,8 @@ impl Work {
         }
     }
 
-    /// What the options call the first trace that is made of the newest events, or its name where another process has that.
+    /// What the options call the first trace that is made of the newest events, or its name where
+    /// another process has that.
     pub(super) fn first_of_ring(&self) -> Option<PathBuf> {
         self.ring.as_ref()?;
         let file = &self.setup.options.file;
@@ -178,8 +183,8 @@ impl Work {
         }
     }
 
-    /// Writes what was recorded up to the tick `at` and is still there, to a file of that name, or of the next one. The trace tells what triggered it, and on
-    /// which thread.
+    /// Writes what was recorded up to the tick `at` and is still there, to a file of that name, or
+    /// of the next one. The trace tells what triggered it, and on which thread.
     ///
     /// # Errors
     /// A sentence that says why there is no such trace.

@@ -21,8 +21,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long records are held back, so that one that was stamped, and stored a little later, still finds its
-/// place among those of other threads.
+/// How long records are held back, so that one that was stamped, and stored a little later, still
+/// finds its place among those of other threads.
 const MERGE_WINDOW: Duration = Duration::from_millis(10);
 
 impl Work {
@@ -65,7 +65,8 @@ impl Work {
         let (commits, output) = (&mut self.setup.commits, &self.setup.target.output);
         if let (Some(commits), Some(path)) = (commits, output.as_ref().and_then(Output::path))
             && let Err(error) = commits.go_to(path)
-            // Between two file systems nothing can be renamed; the buffers of a ring are for further traces, and the folder stays where those are.
+            // Between two file systems nothing can be renamed; the buffers of a ring are for
+            // further traces, and the folder stays where those are.
             && !(self.ring.is_some() && error.kind() == io::ErrorKind::CrossesDevices)
         {
             self.give_spool_up(&error);
@@ -123,7 +124,8 @@ impl Work {
         // Without an output, another trace may begin later.
         let is_idle = self.setup.target.output.is_none();
         let encoder = format::encoder(&options, &self.helpers).filter(|_| !is_idle);
-        // This may sleep a little, which is why it is done here and not where the program waits for it.
+        // This may sleep a little, which is why it is done here and not where the program waits for
+        // it.
         let timeline = clock::timeline(self.setup.clocks.loaded, self.setup.clocks.now);
         let at = started;
         let started = Timestamp(timeline.at(at));
@@ -198,7 +200,8 @@ impl Work {
         self.commit();
     }
 
-    /// As [`Self::close`], without a commit. With `follows`, what there is to say is said when the last of its files ends.
+    /// As [`Self::close`], without a commit. With `follows`, what there is to say is said when the
+    /// last of its files ends.
     pub(super) fn end_trace(&mut self, now: u64, follows: bool) {
         if let Some(trace) = &mut self.trace
             && !std::mem::replace(&mut trace.is_over, true)
@@ -246,7 +249,8 @@ impl Work {
             let patches = translator.patches();
             let has_notes = format::has_notes(options.format);
             self.flush();
-            // A client has its own word of what was lost, and the program's output is not the client's.
+            // A client has its own word of what was lost, and the program's output is not the
+            // client's.
             let is_file = |output: &Output| !output.is_stream();
             if self.setup.target.output.as_ref().is_some_and(is_file) {
                 self.patch(&patches);

@@ -16,8 +16,8 @@ pub(super) use show::ended_text;
 
 /// Command the agent in a running program: start, stop, pause, mark, status …
 ///
-/// The agent must have a command channel: server=enabled, controlled or application. Exits with 0 when the command was
-/// carried out, else with 2.
+/// The agent must have a command channel: server=enabled, controlled or application. Exits with 0
+/// when the command was carried out, else with 2.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -65,7 +65,8 @@ enum Action {
     Status,
     /// Begin a trace into a file
     Start {
-        /// As the agent's options: file, format, events, include, exclude; the last two in order, repeatable
+        /// As the agent's options: file, format, events, include, exclude; the last two in order,
+        /// repeatable
         #[arg(value_name = "KEY=VALUE")]
         wishes: Vec<String>,
     },
@@ -212,7 +213,8 @@ fn command(action: Action) -> anyhow::Result<Command> {
     })
 }
 
-/// What `KEY=VALUE` arguments ask of a trace. The agent says what is wrong with events and patterns.
+/// What `KEY=VALUE` arguments ask of a trace. The agent says what is wrong with events and
+/// patterns.
 pub(super) fn start(wishes: &[String]) -> anyhow::Result<Start> {
     let mut start = Start::default();
     for wish in wishes {

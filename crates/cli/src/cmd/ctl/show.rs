@@ -35,8 +35,8 @@ pub(crate) fn ended_text(name: &str, ended: &Ended) -> String {
     )
 }
 
-/// As [`ended_text`], of the trace under way. Of the newest events, `the newest events: trail, of the last
-/// 12.100 s; recorded before: 48,213, saved: 4.0 MiB`
+/// As [`ended_text`], of the trace under way. Of the newest events, `the newest events: trail, of
+/// the last 12.100 s; recorded before: 48,213, saved: 4.0 MiB`
 fn under_way_text(trace: &Ended) -> String {
     let name = target(&trace.trace);
     if trace.trace.to != Destination::Ring {

@@ -7,16 +7,17 @@
 //! 0.001204500 #1 enter com.acme.Main.main([Ljava/lang/String;)V ticket=1 depth=1
 //! ```
 //!
-//! Fields are apart by one blank. TIME is in seconds with nine digits, counted from the first time in
-//! the trace, `-` for events without one. THREAD is `#` and the thread's id, `-` for events without
-//! one. EVENT is a word: `enter`, `leave`, and those of `base` and `details`. Values with blanks, quotation marks, backslashes or control
-//! characters stand in quotation marks, with `\"`, `\\`, `\n` and `\u{…}` inside. New keys may come
-//! at the end of a line in later versions, and new events; what is there stays.
+//! Fields are apart by one blank. TIME is in seconds with nine digits, counted from the first time
+//! in the trace, `-` for events without one. THREAD is `#` and the thread's id, `-` for events
+//! without one. EVENT is a word: `enter`, `leave`, and those of `base` and `details`. Values with
+//! blanks, quotation marks, backslashes or control characters stand in quotation marks, with `\"`,
+//! `\\`, `\n` and `\u{…}` inside. New keys may come at the end of a line in later versions, and new
+//! events; what is there stays.
 //!
-//! Lists have commas between their items. A frame is `method:line` (line -1 is unknown, -2 native), a
-//! stack a list of frames, innermost first. A member of a class is `name:descriptor:flags`, a range of
-//! compiled code `offset:frame<frame…`, innermost first, a line count `line:count`. Flags and addresses
-//! are hexadecimal.
+//! Lists have commas between their items. A frame is `method:line` (line -1 is unknown, -2 native),
+//! a stack a list of frames, innermost first. A member of a class is `name:descriptor:flags`, a
+//! range of compiled code `offset:frame<frame…`, innermost first, a line count `line:count`. Flags
+//! and addresses are hexadecimal.
 //!
 //! | Module | Holds |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! `jtrail recover`: a sound trail of what is sound in a damaged one, and of what its process had not written yet.
+//! `jtrail recover`: a sound trail of what is sound in a damaged one, and of what its process had
+//! not written yet.
 
 mod spooled;
 
@@ -14,14 +15,18 @@ use std::path::{Path, PathBuf};
 
 /// Make a sound trail of what is sound in a damaged one
 ///
-/// For trails (format=trail) that break off because the process was killed, or that are damaged: cut, overwritten, with parts missing, repeated or of another
-/// trace. What the process had recorded and not written yet is taken from the folder FILE.spool beside the trail, if that is still there. Says which bytes
-/// are damaged and which events are missing; the new trace says it too. No event is made up.
+/// For trails (format=trail) that break off because the process was killed, or that are damaged:
+/// cut, overwritten, with parts missing, repeated or of another trace. What the process had
+/// recorded and not written yet is taken from the folder FILE.spool beside the trail, if that is
+/// still there. Says which bytes are damaged and which events are missing; the new trace says it
+/// too. No event is made up.
 ///
-/// Of a flight recorder (overflow=ring), FILE need not be there: the newest events of a process that was killed are in FILE.spool.
+/// Of a flight recorder (overflow=ring), FILE need not be there: the newest events of a process
+/// that was killed are in FILE.spool.
 ///
-/// Exits with 0 when everything is there, 3 when something is missing, 2 when nothing can be recovered. Memory is bounded, whatever
-/// the file's size. The file is written under a name that ends in .part, and gets its own name when it is whole.
+/// Exits with 0 when everything is there, 3 when something is missing, 2 when nothing can be
+/// recovered. Memory is bounded, whatever the file's size. The file is written under a name that
+/// ends in .part, and gets its own name when it is whole.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The damaged trail: a file, which is read twice

@@ -23,7 +23,8 @@ pub(super) struct Spooled {
 pub(super) enum Before {
     /// So many bytes of the file.
     File(u64),
-    /// What opens a trace, as a trail: they are the newest events, of which the process had written nothing.
+    /// What opens a trace, as a trail: they are the newest events, of which the process had written
+    /// nothing.
     Opening(Vec<u8>),
 }
 
@@ -38,7 +39,8 @@ impl Spooled {
         if let Ok(Some(found)) = found {
             return Ok(Some(found));
         }
-        // Where a trace goes on in another file, the spool has that one's first state before it has its name.
+        // Where a trace goes on in another file, the spool has that one's first state before it has
+        // its name.
         let folder = trail.parent().filter(|folder| *folder != Path::new(""));
         let others = fs::read_dir(folder.unwrap_or(Path::new(".")));
         let others = others.into_iter().flatten().flatten();

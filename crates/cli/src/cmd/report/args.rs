@@ -9,14 +9,14 @@ use std::path::PathBuf;
 
 /// Show what a trace says, summed up: threads, calls, objects, collections, waits and more
 ///
-/// Without a choice of tables this is an overview: each table that the trace has something for, except
-/// those that take a second look. With --only or the options under "Subjects", these tables and no
-/// others.
+/// Without a choice of tables this is an overview: each table that the trace has something for,
+/// except those that take a second look. With --only or the options under "Subjects", these tables
+/// and no others.
 ///
 /// Total time of a method does not count its recursive calls twice. Self time is what remains
-/// without the calls that the trace holds. Calls and waits still open at the trace's end count up to
-/// there. TSV and JSON have all times in ns. With --from or --to, definitions count and what happened
-/// then; calls that began before do not.
+/// without the calls that the trace holds. Calls and waits still open at the trace's end count up
+/// to there. TSV and JSON have all times in ns. With --from or --to, definitions count and what
+/// happened then; calls that began before do not.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The trace, in any format; - for standard input
@@ -157,7 +157,8 @@ impl Least {
         Err(wrong())
     }
 
-    /// In ns. A part of nothing is not nothing: else a tree of calls that all take no time would be shown whole.
+    /// In ns. A part of nothing is not nothing: else a tree of calls that all take no time would be
+    /// shown whole.
     pub(super) fn of(self, all: i64) -> i64 {
         match self {
             Self::Share(share) => ((share * all as f64) as i64).max((share > 0.0).into()),

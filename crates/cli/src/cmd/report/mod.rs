@@ -11,7 +11,8 @@
 //! | `classes` | classes and coverage |
 //! | `heap` | heap dumps |
 //!
-//! The figures are made by [`jtrail_analysis`] and written by [`crate::output`]. Here they become rows.
+//! The figures are made by [`jtrail_analysis`] and written by [`crate::output`]. Here they become
+//! rows.
 
 mod args;
 mod calls;

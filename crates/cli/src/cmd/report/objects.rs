@@ -127,7 +127,8 @@ impl Report<'_> {
         self.by_thread(Table::AllocationThreads, threads.map(|(t, a)| (*t, *a)))
     }
 
-    /// Without frees all objects are alive as far as the trace says, which is nothing for an overview.
+    /// Without frees all objects are alive as far as the trace says, which is nothing for an
+    /// overview.
     fn tells_the_dead(&self) -> bool {
         self.analysis.objects.freed.objects > 0 || !self.args.overview()
     }

@@ -199,7 +199,8 @@ pub(super) struct Flags {
     /// Exceptions thrown, caught, and never caught
     #[arg(long)]
     exceptions: bool,
-    /// Classes with superclass, interfaces, loader, size, their members, and the slowest initialisations
+    /// Classes with superclass, interfaces, loader, size, their members, and the slowest
+    /// initialisations
     #[arg(long)]
     classes: bool,
     /// Compiled code

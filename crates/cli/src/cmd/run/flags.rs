@@ -106,8 +106,8 @@ impl Found {
     }
 }
 
-/// The words with those of a file in place of each `@FILE`, as the launcher reads them. Files name no
-/// further files; the JVM itself complains of those that cannot be read.
+/// The words with those of a file in place of each `@FILE`, as the launcher reads them. Files name
+/// no further files; the JVM itself complains of those that cannot be read.
 fn with_argument_files(words: Vec<String>) -> Vec<String> {
     let mut all = Vec::new();
     let mut files_are_read = true;

@@ -11,9 +11,9 @@ use std::process::{Child, Command, ExitStatus};
 /// The variable that every JVM reads.
 pub(super) const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 
-/// Returns true if the program is a java launcher, which takes the agent as an argument: it, or what
-/// it is a symbolic link to, has the launcher's name. A wrapper script of that name (jenv, asdf)
-/// hands its arguments on to one.
+/// Returns true if the program is a java launcher, which takes the agent as an argument: it, or
+/// what it is a symbolic link to, has the launcher's name. A wrapper script of that name (jenv,
+/// asdf) hands its arguments on to one.
 pub(super) fn is_java(program: &OsStr) -> bool {
     is_launcher_name(program)
         || found(program)

@@ -1,7 +1,7 @@
 //! What `run` says when the program has ended.
 //!
-//! Counts are read back from the trace, so they say what is in the file and not what should be. Of a
-//! large trace only the end is read, where the agent wrote down its own totals.
+//! Counts are read back from the trace, so they say what is in the file and not what should be. Of
+//! a large trace only the end is read, where the agent wrote down its own totals.
 
 use crate::input::Input;
 use crate::outcome::Streams;
@@ -110,7 +110,8 @@ fn no_place(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether traces of the format tell what the agent says of itself: events lost, methods not covered, its totals.
+/// Whether traces of the format tell what the agent says of itself: events lost, methods not
+/// covered, its totals.
 fn has_notes(format: OutputFormat) -> bool {
     !matches!(
         format,
@@ -128,7 +129,8 @@ fn files(ran: &Ran<'_>) -> Vec<(PathBuf, u64)> {
     found(ran, "")
 }
 
-/// As [`files`], of what has one more ending: folders beside the trace files that there are, or would have been.
+/// As [`files`], of what has one more ending: folders beside the trace files that there are, or
+/// would have been.
 fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
     let pid = ran.direct.then_some(ran.pid);
     let fits = fitting(ran.options, pid, ending).into_iter();
@@ -182,8 +184,9 @@ struct Fit {
     about: Metadata,
 }
 
-/// What there is that the traces of a run may be called, with one more ending. The numbers of its processes, the time and the host's
-/// name may be any, but for the number of the JVM where that is known.
+/// What there is that the traces of a run may be called, with one more ending. The numbers of its
+/// processes, the time and the host's name may be any, but for the number of the JVM where that is
+/// known.
 fn fitting(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Fit> {
     let mut name = options.file.text().replace("%%", "\0");
     if let Some(pid) = pid {
@@ -199,7 +202,8 @@ fn fitting(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Fit> {
         .fold(name.to_owned(), |n, letters| n.replace(letters, "*"));
     let wanted = Pattern::new(&stars.replace('\0', "%"));
     let folder = folder.to_string_lossy().replace('\0', "%");
-    // Further files of a trace have a number, and that of another process has its id, where this one's has the name.
+    // Further files of a trace have a number, and that of another process has its id, where this
+    // one's has the name.
     let is_wanted = |name: &str| {
         let names = std::iter::successors(Some(name.to_owned()), |name| without_number(name));
         names.take(3).any(|name| wanted.matches(&name))
@@ -223,7 +227,8 @@ fn fitting(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Fit> {
     entries.filter_map(fit).collect()
 }
 
-/// What the first file of a trace is called that has one of that name: `trace.trail` for `trace-7.trail`.
+/// What the first file of a trace is called that has one of that name: `trace.trail` for
+/// `trace-7.trail`.
 fn without_number(name: &str) -> Option<String> {
     let path = Path::new(name);
     let (stem, number) = path.file_stem()?.to_str()?.rsplit_once('-')?;
@@ -305,8 +310,8 @@ fn totals_of_trail(path: &Path) -> anyhow::Result<Option<Totals>> {
     Ok(totals)
 }
 
-/// The agent's totals from the last bytes of a trace in another format. They are the last thing in it but for the end
-/// marks, and plain ASCII in every format.
+/// The agent's totals from the last bytes of a trace in another format. They are the last thing in
+/// it but for the end marks, and plain ASCII in every format.
 fn totals_at_end(path: &Path) -> io::Result<Option<Totals>> {
     const TAIL: u64 = 4_096;
     let mut file = File::open(path)?;

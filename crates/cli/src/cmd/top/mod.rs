@@ -29,10 +29,11 @@ use std::time::{Duration, Instant};
 
 /// Show the hottest methods of a running program, live
 ///
-/// On an idle agent it begins a trace of its own, of totals, and ends it when it quits; nothing else is left behind. Where a trace is under
-/// way, or another client has the data stream, it shows the rates of events only. Times are those of the last interval; 100 % is
-/// one thread all the time. Without a terminal it writes a table for each interval. Exits with 0, or with 2 when the agent is gone
-/// or the trace was ended by another client.
+/// On an idle agent it begins a trace of its own, of totals, and ends it when it quits; nothing
+/// else is left behind. Where a trace is under way, or another client has the data stream, it shows
+/// the rates of events only. Times are those of the last interval; 100 % is one thread all the
+/// time. Without a terminal it writes a table for each interval. Exits with 0, or with 2 when the
+/// agent is gone or the trace was ended by another client.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]

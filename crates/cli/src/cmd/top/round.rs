@@ -1,7 +1,7 @@
 //! What one interval showed: a document of totals becomes rows.
 //!
-//! The agent adds calls up itself, and hands over one document for each interval (`source`). Memory is bounded by what a
-//! document may hold, half a million paths.
+//! The agent adds calls up itself, and hands over one document for each interval (`source`). Memory
+//! is bounded by what a document may hold, half a million paths.
 
 use jtrail_analysis::{Analysis, Subjects};
 use jtrail_control::Status;

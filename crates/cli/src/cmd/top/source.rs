@@ -1,8 +1,10 @@
 //! Where the figures come from.
 //!
-//! On an idle agent, a trace of totals (`profilerj`) to this client: the agent's writer adds calls up by path, and nothing is sent but
-//! a document at the end of each interval, when the trace is rotated. So the program waits for no client that reads every call, and the
-//! agent writes none. Where another trace is under way, or another client has the stream, only the counts of `status` are to be had.
+//! On an idle agent, a trace of totals (`profilerj`) to this client: the agent's writer adds calls
+//! up by path, and nothing is sent but a document at the end of each interval, when the trace is
+//! rotated. So the program waits for no client that reads every call, and the agent writes none.
+//! Where another trace is under way, or another client has the stream, only the counts of `status`
+//! are to be had.
 
 use super::round::{Calls, Round, Summing};
 use anyhow::bail;

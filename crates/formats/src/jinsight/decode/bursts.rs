@@ -22,7 +22,8 @@ pub(super) struct Bursts {
     pub(super) paused: Timestamp,
     /// Threads whose open calls that one left.
     left: VecDeque<u32>,
-    /// Time of the last BEGIN_BURST, as long as nothing stands behind it but what it shows and what the pause brought.
+    /// Time of the last BEGIN_BURST, as long as nothing stands behind it but what it shows and what
+    /// the pause brought.
     resuming: Option<Timestamp>,
 }
 
@@ -58,7 +59,8 @@ impl Decoder {
         self.resumed()
     }
 
-    /// All that a burst begins with is known: tells which calls ended in the pause, and then that it is over.
+    /// All that a burst begins with is known: tells which calls ended in the pause, and then that
+    /// it is over.
     pub(super) fn resumed<'a>(&mut self) -> Option<Decoded<'a>> {
         let time = self.bursts.resuming?;
         while let Some(key) = self.bursts.left.front().copied() {

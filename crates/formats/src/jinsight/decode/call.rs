@@ -109,8 +109,8 @@ impl Decoder {
         }
     }
 
-    /// A leave that ends the innermost call of its thread and stands at `offset`. `false` when something is
-    /// told first.
+    /// A leave that ends the innermost call of its thread and stands at `offset`. `false` when
+    /// something is told first.
     fn left<'a>(&mut self, key: u32, ticks: u64, offset: u64) -> (bool, Step<'a>) {
         let Some(thread) = self.threads.get_mut(u64::from(key)) else {
             return (false, self.unknown_thread_at(key, ticks, offset).step);

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The rest of a record, in the byte order of the file. A method answers `None` where the input ends.
+/// The rest of a record, in the byte order of the file. A method answers `None` where the input
+/// ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'a> {
     pub(super) rest: &'a [u8],
@@ -76,7 +77,8 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Modified UTF-8 has its zeros in two bytes, and characters beyond U+FFFF as two surrogates of three bytes each.
+/// Modified UTF-8 has its zeros in two bytes, and characters beyond U+FFFF as two surrogates of
+/// three bytes each.
 fn modified_utf8(bytes: &[u8]) -> Option<String> {
     let mut units = Vec::with_capacity(bytes.len());
     let mut rest = bytes;

@@ -72,7 +72,8 @@ impl Decoder {
         })
     }
 
-    /// A definition of an object, with what says how it was made if that is next, or such a record alone.
+    /// A definition of an object, with what says how it was made if that is next, or such a record
+    /// alone.
     pub(super) fn object<'a>(&mut self, input: &'a [u8], last: bool) -> Option<Decoded<'a>> {
         let mut record = self.object_record(input)?;
         let (mut records, mut defined) = (1, record.ticks);
@@ -140,7 +141,8 @@ impl Decoder {
         Some(event(record.used, told))
     }
 
-    /// A definition, and what stands behind it with ticks of its own. The model has one time for both.
+    /// A definition, and what stands behind it with ticks of its own. The model has one time for
+    /// both.
     pub(super) fn look_at_definition(&mut self, defined: u64, done: u64) {
         if defined != done {
             self.tally.passed(Passed::DefinitionTimes, self.offset);

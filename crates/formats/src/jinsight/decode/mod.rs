@@ -156,7 +156,8 @@ impl Decoder {
         nothing(HEADER_SIZE)
     }
 
-    /// Tells what the header says, and when the trace began: with the first burst, if that is first.
+    /// Tells what the header says, and when the trace began: with the first burst, if that is
+    /// first.
     fn first<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
         let State::First(ref start) = self.state else {
             return nothing(0);

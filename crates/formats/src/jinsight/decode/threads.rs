@@ -30,7 +30,8 @@ pub(super) struct Thread {
     ticket: u32,
     /// The burst that the thread was last seen in.
     burst: u32,
-    /// Innermost frames that were open at the last pause, and are not known to be open in this burst.
+    /// Innermost frames that were open at the last pause, and are not known to be open in this
+    /// burst.
     pub(super) suspended: usize,
 }
 

@@ -88,8 +88,8 @@ impl Encoder {
         self.put_leave(id, ticks, out);
     }
 
-    /// A call that ended while the trace paused, and is left where that began. The leave that was made up there stands for it, and the
-    /// next burst does not enter it.
+    /// A call that ended while the trace paused, and is left where that began. The leave that was
+    /// made up there stands for it, and the next burst does not enter it.
     #[cold]
     fn leave_in_pause(&mut self, e: &MethodLeave) {
         let thread = self.threads.get_mut(e.thread);

@@ -1,8 +1,8 @@
 //! Classes: written once each, when all of their methods are known, or when the first is needed.
 //!
-//! A class with details is written as soon as they come, with all its methods. One without is written
-//! when something needs it, with the methods known by then. A method that turns up later is written
-//! in a further class of the same name: the format takes it for one of another loader.
+//! A class with details is written as soon as they come, with all its methods. One without is
+//! written when something needs it, with the methods known by then. A method that turns up later is
+//! written in a further class of the same name: the format takes it for one of another loader.
 
 use super::losses::{Losses, Lost};
 use super::stream::Stream;

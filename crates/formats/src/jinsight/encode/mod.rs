@@ -252,7 +252,8 @@ impl Encoder {
         let open = std::mem::take(&mut thread.calls).len();
         for _ in 0..open {
             self.losses.part(Lost::CallCut);
-            // The end of the burst had leaves for all calls, and the next burst does not show these.
+            // The end of the burst had leaves for all calls, and the next burst does not show
+            // these.
             if !self.stream.is_paused() {
                 self.put_leave(id, ticks, out);
             }

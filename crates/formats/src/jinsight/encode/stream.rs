@@ -25,7 +25,8 @@ pub(super) struct Stream {
     overhead: u32,
     /// Ticks of BEGIN_BURST.
     begin: u64,
-    /// The lowest ticks of what follows: those of BEGIN_BURST, but in the first burst, which begins as early as it must.
+    /// The lowest ticks of what follows: those of BEGIN_BURST, but in the first burst, which begins
+    /// as early as it must.
     floor: u64,
     /// Lowest and highest ticks so far.
     lowest: u64,
@@ -128,7 +129,8 @@ impl Stream {
         ticks.max(self.begin)
     }
 
-    /// The ticks of an enter. With those of BEGIN_BURST it would be read as a call that was there before.
+    /// The ticks of an enter. With those of BEGIN_BURST it would be read as a call that was there
+    /// before.
     #[inline]
     pub(super) fn enter_ticks(&mut self, ticks: u64, losses: &mut Losses) -> u64 {
         if ticks != self.begin {
@@ -166,8 +168,8 @@ impl Stream {
         }
     }
 
-    /// The ticks for the end of a burst: behind all that is in it. A leave with these ticks would be
-    /// read as one that was made up.
+    /// The ticks for the end of a burst: behind all that is in it. A leave with these ticks would
+    /// be read as one that was made up.
     pub(super) fn end_ticks(&mut self, wanted: u64, losses: &mut Losses) -> u64 {
         let ticks = wanted.max(self.latest);
         let end = if ticks == self.last_leave && ticks > 0 {
@@ -214,7 +216,8 @@ impl Stream {
         std::mem::take(&mut self.held_at).len()
     }
 
-    /// What a callback costs, in picoseconds. Whether the header has a place for all of it: it is told in whole ticks.
+    /// What a callback costs, in picoseconds. Whether the header has a place for all of it: it is
+    /// told in whole ticks.
     pub(super) fn set_overhead(&mut self, ps: u64) -> bool {
         let ticks = ps.saturating_add(500) / 1000 * u64::from(TICKS) / 1000;
         self.overhead = u32::try_from(ticks).unwrap_or(u32::MAX);

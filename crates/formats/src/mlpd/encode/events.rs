@@ -55,8 +55,9 @@ impl Encoder {
         COMPILED
     }
 
-    /// Names the thread of compilations, before the first of them. In its own buffer: definitions of a batch are
-    /// read before all else, and would be written in another order when they are written again.
+    /// Names the thread of compilations, before the first of them. In its own buffer: definitions
+    /// of a batch are read before all else, and would be written in another order when they are
+    /// written again.
     fn name_compiler(&mut self, time: Timestamp) {
         if !std::mem::replace(&mut self.has_compiler, true) {
             let time = self.clock(time);

@@ -94,7 +94,8 @@ impl Encode for Encoder {
         self.written(place, out);
     }
 
-    /// Ends a batch, as one that is full would. A method that waits for its name has no use so far, and waits on.
+    /// Ends a batch, as one that is full would. A method that waits for its name has no use so far,
+    /// and waits on.
     fn flush(&mut self, out: &mut Vec<u8>) {
         if self.origin.is_some() && self.output.waits() {
             self.flush_batch(out);
@@ -143,7 +144,8 @@ impl Encoder {
         }
     }
 
-    /// The same for an event that the trace does not have: its batch ends where it does when it is read.
+    /// The same for an event that the trace does not have: its batch ends where it does when it is
+    /// read.
     #[cold]
     fn written_within(&mut self, place: usize) {
         let mut ended = std::mem::take(&mut self.ended);
@@ -310,8 +312,8 @@ impl Encoder {
         place
     }
 
-    /// Leaves the calls inside of `call`, which have no leave of their own, and takes it off the stack.
-    /// `false` when it is not open.
+    /// Leaves the calls inside of `call`, which have no leave of their own, and takes it off the
+    /// stack. `false` when it is not open.
     #[cold]
     fn leave_inner(&mut self, place: usize, call: (u32, u32), time: Timestamp) -> bool {
         let calls = &mut self.output.buffer(place).calls;
@@ -427,7 +429,8 @@ impl Encoder {
         DEFINING
     }
 
-    /// Names the method that waits for it. Whether the event behind it was of its bytecode, and is used up.
+    /// Names the method that waits for it. Whether the event behind it was of its bytecode, and is
+    /// used up.
     #[cold]
     fn name_method(&mut self, next: Option<&Event<'_>>) -> bool {
         let Some(method) = self.unnamed.take() else {

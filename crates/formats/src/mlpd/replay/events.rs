@@ -32,7 +32,8 @@ impl Replay {
             }
             Raw::Image { id, name, module } => {
                 let (name, has_module) = (self.text(name, at), !module.is_empty());
-                // In our files they are the loaders of classes, and so is what else stands around them.
+                // In our files they are the loaders of classes, and so is what else stands around
+                // them.
                 self.tally.passed_if(!self.own, Passed::Metadata, offset);
                 self.tally.passed_if(has_module, Passed::ModuleIds, offset);
                 self.known.image(id, &name);

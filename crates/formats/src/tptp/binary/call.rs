@@ -1,9 +1,9 @@
 //! The short way for the two messages that nearly all of a trace is made of.
 //!
 //! Without text in them, 1015 and 1016 have a fixed size, and each field a fixed place. Both are
-//! written as one copy of a template, and read by loads from fixed places, when the stream is spelled
-//! as ours are. What does not fit takes the long way through the table in `message`; tests hold the
-//! two ways against each other.
+//! written as one copy of a template, and read by loads from fixed places, when the stream is
+//! spelled as ours are. What does not fit takes the long way through the table in `message`; tests
+//! hold the two ways against each other.
 
 use jtrail_model::{
     ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,

@@ -25,8 +25,8 @@ macro_rules! messages {
             }
         }
 
-        /// Reads the fields of message `id`, which must be one of the table; says in which field the
-        /// fault is.
+        /// Reads the fields of message `id`, which must be one of the table; says in which field
+        /// the fault is.
         pub(super) fn take<'a>(
             id: u16,
             fields: &mut Fields<'a>,

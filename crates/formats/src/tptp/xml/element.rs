@@ -59,8 +59,8 @@ fn is_passed(attribute: &Attribute<'_>, remarks: &mut impl Remarks) -> bool {
 /// attribute in brackets is left out when its field is unset.
 macro_rules! elements {
     ($($variant:ident($payload:ident) $element:literal { $($attribute:tt = $field:ident)* })*) => {
-        /// Appends the start of the element and its attributes, without the closing bracket; answers
-        /// with its name, or `None` when the format has no element for the event.
+        /// Appends the start of the element and its attributes, without the closing bracket;
+        /// answers with its name, or `None` when the format has no element for the event.
         pub(super) fn write(event: &Event<'_>, out: &mut Vec<u8>) -> Option<&'static str> {
             match event {
                 $(Event::$variant(e) => {

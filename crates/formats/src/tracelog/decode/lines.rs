@@ -387,7 +387,8 @@ impl Decoder {
         self.passed_if(hr != 0, kind, Passed::Statuses);
     }
 
-    /// Looks at the id of a thread or class in the profiling interface: ours is the internal one, and one.
+    /// Looks at the id of a thread or class in the profiling interface: ours is the internal one,
+    /// and one.
     fn look_at_id(&mut self, id: u64, iid: u32, kind: &str) {
         self.passed_if(id != u64::from(iid) + 1, kind, Passed::Ids);
     }

@@ -286,7 +286,8 @@ impl Decoder {
                 .and_then(|class| class.name.clone())
                 .unwrap_or_default()
         };
-        // Functions tell the names of their classes. Those that do not can't all have one that is far longer than what they tell.
+        // Functions tell the names of their classes. Those that do not can't all have one that is
+        // far longer than what they tell.
         let class_name = match class_name.len() <= LONG_CLASS.max(2 * full.len()) {
             true => &*class_name,
             false => names::class_of_source(full),
@@ -408,7 +409,8 @@ impl Decoder {
                 line,
             }];
             ranges.push(CodeRange { offset, frames });
-            // A range ends where the next one starts. Where this one does not, nothing is told of what follows.
+            // A range ends where the next one starts. Where this one does not, nothing is told of
+            // what follows.
             let next = starts.behind(start);
             match i64::try_from(end) {
                 _ if end < start || end == next.unwrap_or(size) => {}

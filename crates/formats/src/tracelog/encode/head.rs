@@ -128,7 +128,8 @@ impl Head {
         for (name, value) in &self.options {
             settings::line(name, value, out);
         }
-        // Thread 0 stands for the process: readers look for the thread whose number is the process's.
+        // Thread 0 stands for the process: readers look for the thread whose number is the
+        // process's.
         out.extend_from_slice(b"thr crt 0x0000000000000001 0x00000000\nthr aos 0x00000000 ");
         text::dec(self.pid, out);
         out.extend_from_slice(b"\napd crf 0x0000000000000001 ");

@@ -163,7 +163,8 @@ impl Encoder {
         let (iid, sums) = (thread.iid, std::mem::take(&mut thread.sums));
         thread.line_ms = thread.line_ms.max(thread.sums_ms);
         let ms = thread.line_ms;
-        // The stack in which they were allocated comes right before, and before both what they name.
+        // The stack in which they were allocated comes right before, and before both what they
+        // name.
         if !matches!(&self.pending, Pending::Stack { thread, .. } if *thread == id) {
             self.flush(out);
         }

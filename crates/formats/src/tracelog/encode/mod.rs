@@ -42,7 +42,8 @@ pub struct Encoder {
     pending: Pending,
     /// Frames that the pending record pushes.
     frames: Vec<u32>,
-    /// The thread whose samples or sums of allocations came last, already merged, and their millisecond.
+    /// The thread whose samples or sums of allocations came last, already merged, and their
+    /// millisecond.
     told: Option<(Told, ThreadId, u64)>,
     paused: bool,
     pause_ms: u64,
@@ -169,9 +170,9 @@ impl Encoder {
 
     /// Writes what waits, but for a thread's stack: an event is to be written behind it.
     ///
-    /// Only such an event may end what waits. One that is not written is missing when the log is read, and the
-    /// lines are to be the same when it is written again. For that, too, all that is written late is written
-    /// in one order: definitions, the pending record, the line.
+    /// Only such an event may end what waits. One that is not written is missing when the log is
+    /// read, and the lines are to be the same when it is written again. For that, too, all that is
+    /// written late is written in one order: definitions, the pending record, the line.
     #[inline]
     fn settle(&mut self, out: &mut Vec<u8>) {
         self.end_told(out);

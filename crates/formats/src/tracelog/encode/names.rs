@@ -8,8 +8,8 @@ use crate::hash::{Digest, Digests};
 use jtrail_model::{ClassDef, ClassDetail, ClassId, MethodCompile, MethodDef, MethodId};
 use std::collections::HashMap;
 
-/// Ids of classes and methods that only frames name: these, and those above. Where one is written, it is made
-/// of the place in the file, which stays when the trace is written again.
+/// Ids of classes and methods that only frames name: these, and those above. Where one is written,
+/// it is made of the place in the file, which stays when the trace is written again.
 const UNANNOUNCED: u64 = 1 << 63;
 /// The largest internal id.
 const MOST: u32 = 0xffff_fffe;
@@ -246,7 +246,8 @@ impl Names {
         Some(())
     }
 
-    /// Writes the code of a method, and answers with its id in the file. `None` when it is not known.
+    /// Writes the code of a method, and answers with its id in the file. `None` when it is not
+    /// known.
     pub(super) fn code(
         &mut self,
         e: &MethodCompile<'_>,

@@ -1,9 +1,10 @@
 //! Makes a sound trail of what is sound in a damaged one.
 //!
-//! The file is looked through twice. The first look finds the segments whose checksums are right, wherever they are, and chooses those of one trace:
-//! they say of which they are. The second reads these and writes what they hold anew, with an index of its own. Each
-//! event that is written was in the file, in the order in which it was there; what is missing is one event more, the note that tells of a loss
-//! ([`jtrail_model::Lost`]), with [`REASON`].
+//! The file is looked through twice. The first look finds the segments whose checksums are right,
+//! wherever they are, and chooses those of one trace: they say of which they are. The second reads
+//! these and writes what they hold anew, with an index of its own. Each event that is written was
+//! in the file, in the order in which it was there; what is missing is one event more, the note
+//! that tells of a loss ([`jtrail_model::Lost`]), with [`REASON`].
 
 mod salvage;
 mod survey;
@@ -30,11 +31,13 @@ pub struct Recovered {
     pub added: u64,
     /// It is known what was not in the file: nothing of it is missing.
     pub is_added: bool,
-    /// Events that are known to be missing. How many followed where a trace breaks off, nobody knows.
+    /// Events that are known to be missing. How many followed where a trace breaks off, nobody
+    /// knows.
     pub lost: u64,
     /// Calls that are open at the end.
     pub open_calls: u64,
-    /// The file says that the trace is whole, and that it ends there. If it does not, the written one breaks off as well.
+    /// The file says that the trace is whole, and that it ends there. If it does not, the written
+    /// one breaks off as well.
     pub has_end: bool,
     /// Bytes of the file.
     pub size: u64,
@@ -57,7 +60,8 @@ impl Recovered {
 /// A place where something is missing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Gap {
-    /// The place in the file, between two segments that were taken. It is empty where bytes were cut out, or stand elsewhere.
+    /// The place in the file, between two segments that were taken. It is empty where bytes were
+    /// cut out, or stand elsewhere.
     pub bytes: Range<u64>,
     /// Bytes there that are in no sound segment.
     pub damaged: u64,
@@ -84,7 +88,8 @@ pub struct Other {
     pub segments: u64,
     /// Events in them.
     pub events: u64,
-    /// They are there twice, and were taken from another place. Otherwise they are of another trace.
+    /// They are there twice, and were taken from another place. Otherwise they are of another
+    /// trace.
     pub is_repeated: bool,
 }
 
@@ -136,7 +141,8 @@ impl More for () {
 
 /// Makes a trail of what is sound in `source`, and writes it to `out`.
 ///
-/// Memory does not grow with the file, but with the number of places where it is damaged, up to a bound, and with what the trace defines.
+/// Memory does not grow with the file, but with the number of places where it is damaged, up to a
+/// bound, and with what the trace defines.
 ///
 /// # Errors
 /// When reading or writing fails, or `source` is no trail.

@@ -96,7 +96,8 @@ impl<'o> Salvage<'o> {
         Ok(())
     }
 
-    /// Goes on at another place of file and trace. Tells what is missing, if something is, and takes definitions from their copies.
+    /// Goes on at another place of file and trace. Tells what is missing, if something is, and
+    /// takes definitions from their copies.
     fn gap(&mut self, at: u64, place: Place, is_last: bool) -> Result<(), RecoverError> {
         let bytes = self.end.min(at)..at;
         let damaged = (at - bytes.start).saturating_sub(self.survey.sound_bytes(&bytes));

@@ -1,4 +1,5 @@
-//! The first look at a damaged trail: where its sound segments are, and which of them are of one trace.
+//! The first look at a damaged trail: where its sound segments are, and which of them are of one
+//! trace.
 
 use super::super::columns::MOST_EVENTS;
 use super::super::segment::{HEADER, Header, LARGEST_PAYLOAD, MAGIC, NoHeader, next_place};
@@ -36,7 +37,8 @@ impl Place {
         }
     }
 
-    /// Whether a trace that has come to here may go on at `later`, with some segments missing in between.
+    /// Whether a trace that has come to here may go on at `later`, with some segments missing in
+    /// between.
     pub(super) fn leads_to(self, later: Self) -> bool {
         let segments = later.number.checked_sub(self.number);
         let events = later.before.checked_sub(self.before);
@@ -103,7 +105,8 @@ impl Survey {
             ..Self::default()
         };
         let mut at = 0;
-        // What was checked in vain. A payload may be full of what looks like headers, each with a payload as large as can be.
+        // What was checked in vain. A payload may be full of what looks like headers, each with a
+        // payload as large as can be.
         let mut vain = 0_u64;
         loop {
             let Some(bytes) = window.get(at, HEADER)?.first_chunk() else {
@@ -173,7 +176,8 @@ impl Survey {
         }
     }
 
-    /// Parts the runs into those of one trace, in its order, and all others in the order of the file. It is the trace of which most is there.
+    /// Parts the runs into those of one trace, in its order, and all others in the order of the
+    /// file. It is the trace of which most is there.
     pub(super) fn chosen(&mut self) -> (Vec<Run>, Vec<Run>) {
         self.trace = largest(&self.runs);
         // The first segment of a trace holds nothing, and does not say of which trace it is.

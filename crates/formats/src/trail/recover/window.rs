@@ -28,7 +28,8 @@ impl<R: Read + Seek> Window<R> {
         })
     }
 
-    /// As many bytes from `offset` on, fewer only where the source ends. Takes memory for those that are there.
+    /// As many bytes from `offset` on, fewer only where the source ends. Takes memory for those
+    /// that are there.
     ///
     /// # Errors
     /// Those of the source.
@@ -36,7 +37,8 @@ impl<R: Read + Seek> Window<R> {
         let end = self.start + self.bytes.len() as u64;
         if !(self.start..=end).contains(&offset) {
             match self.source.seek(SeekFrom::Start(offset)) {
-                // No file is that long there, so this one ends before; and it stands where it stood.
+                // No file is that long there, so this one ends before; and it stands where it
+                // stood.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(&[]),
                 sought => _ = sought?,
             }

@@ -20,8 +20,9 @@ impl ThreadBuffer {
         }
     }
 
-    /// Writes down what is missing for a thread, and enters anew the calls that are still open, so that nesting stays exact; `false` if
-    /// there is no room for that, but would be in another chunk.
+    /// Writes down what is missing for a thread, and enters anew the calls that are still open, so
+    /// that nesting stays exact; `false` if there is no room for that, but would be in another
+    /// chunk.
     pub(super) fn write_gap_of(&self, owner: &mut Owner, now: u64, thread: u32) -> bool {
         let Some(gap) = owner.gaps.get(&thread) else {
             return true;
@@ -50,7 +51,8 @@ impl ThreadBuffer {
         true
     }
 
-    /// Adds to the number of what is left out and not written down; wraps. Only the owning thread writes it.
+    /// Adds to the number of what is left out and not written down; wraps. Only the owning thread
+    /// writes it.
     fn add_unwritten(&self, events: u64) {
         let sum = self.unwritten.load(Ordering::Relaxed).wrapping_add(events);
         self.unwritten.store(sum, Ordering::Relaxed);

@@ -11,7 +11,8 @@ use jtrail_model::{KeptSteps, Timestamp};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Most pieces of words that are followed at once, which bounds their memory. Where there are more, following gains nothing.
+/// Most pieces of words that are followed at once, which bounds their memory. Where there are more,
+/// following gains nothing.
 const MOST_PIECES: usize = 512;
 
 /// Follows calls ahead of a translator, on any thread.
@@ -33,7 +34,8 @@ impl Translator {
 }
 
 impl Follower {
-    /// Follows the words of a range of a chunk's. `epoch` is that of the chunk's begin. What was found in other words is over.
+    /// Follows the words of a range of a chunk's. `epoch` is that of the chunk's begin. What was
+    /// found in other words is over.
     pub fn follow(&self, words: &[u64], range: Range<usize>, epoch: u64, into: &mut Followed) {
         let mut position = range.start;
         let words = &words[..range.end.min(words.len())];

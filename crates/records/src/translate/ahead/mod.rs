@@ -1,9 +1,12 @@
 //! Runs of calls that somebody else has followed before the translator comes to them.
 //!
-//! A [`Follower`] goes through words as a run does, and keeps what it finds in *pieces*, each of which is what a run would take in at once. It joins pieces in a row: to take
-//! one costs the translator more than a step does, and most calls that a piece ends were begun by the piece before it. A follower knows neither the
-//! thread's stack nor up to when records are read, nor whether the word that it begins with is a record's first one. So a piece is a proposal: the translator takes
-//! it where a run begins with its first word, all of it may be read and its ends are those of the thread's calls. Else it does what it would do without.
+//! A [`Follower`] goes through words as a run does, and keeps what it finds in *pieces*, each of
+//! which is what a run would take in at once. It joins pieces in a row: to take one costs the
+//! translator more than a step does, and most calls that a piece ends were begun by the piece
+//! before it. A follower knows neither the thread's stack nor up to when records are read, nor
+//! whether the word that it begins with is a record's first one. So a piece is a proposal: the
+//! translator takes it where a run begins with its first word, all of it may be read and its ends
+//! are those of the thread's calls. Else it does what it would do without.
 
 mod follower;
 mod joining;
@@ -27,7 +30,8 @@ pub struct Followed {
     pieces: Vec<Parts>,
     /// Those in a row, as one.
     joined: Vec<Parts>,
-    /// How many pieces, and how many of the joined ones, begin before the position that was asked for last.
+    /// How many pieces, and how many of the joined ones, begin before the position that was asked
+    /// for last.
     passed: usize,
     joined_passed: usize,
     /// The steps of all pieces, and their calls that are open, and that ended and began before.

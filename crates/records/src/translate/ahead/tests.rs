@@ -11,7 +11,8 @@ use jtrail_classfile::SuperMarks;
 
 const THREAD: u32 = 1;
 
-/// A translator that has told of methods 1 to 4, of which 4 makes marks, and has a call of method 1 open.
+/// A translator that has told of methods 1 to 4, of which 4 makes marks, and has a call of method 1
+/// open.
 fn translator() -> Translator {
     let timeline = Timeline::new(0, 0, (1, 1));
     let mut translator = Translator::new(Translator::silent(), timeline, Settings::default());
@@ -42,7 +43,8 @@ fn leave(time: u64, method: u32) -> u64 {
     record::word(time, record::leave(method))
 }
 
-/// How many words a run takes in that begins there and has no more than its first word to look at by itself.
+/// How many words a run takes in that begins there and has no more than its first word to look at
+/// by itself.
 fn taken(
     translator: &mut Translator,
     words: &[u64],
@@ -151,7 +153,8 @@ fn a_piece_that_does_not_fit_is_left() {
 fn pieces_in_a_row_are_joined() {
     const DEEP: u32 = 1500;
     for moves in [0, 1] {
-        // Calls of method 2 in each other, and their ends, three times over; at last, that of the call that is open.
+        // Calls of method 2 in each other, and their ends, three times over; at last, that of the
+        // call that is open.
         let mut words = Vec::new();
         let mut now = 10;
         for _ in 0..3 {
