@@ -1,7 +1,8 @@
 //! The texts of USER_EVENT: monitors, parks, marks.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write as _};
+use std::fmt;
+use std::fmt::Write as _;
 
 /// What jtrail's own notes begin with; they stand as they are.
 pub(super) const NOTE: &str = "jtrail ";

@@ -1,7 +1,8 @@
 //! The header of a file, written and read.
 
-use super::losses::{Lack, Losses};
-use super::{CLOCK_START, DataVersion, FILE_ID};
+use super::DataVersion;
+use super::encode::losses::{Lack, Losses};
+use super::wire::{CLOCK_START, FILE_ID};
 use jtrail_model::{Event, TIMER_OVERHEAD, Timestamp};
 
 /// Keys of options that the header has a place for.

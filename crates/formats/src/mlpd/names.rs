@@ -1,6 +1,6 @@
 //! Names as the format spells them: `java.lang.String[]`, `a.B:run (int,java.lang.String[])`.
 
-use super::NO_CLASS;
+use super::wire::NO_CLASS;
 use jtrail_model::ObjectKind;
 use std::borrow::Cow;
 

@@ -158,29 +158,16 @@
 //! | `elapsedTime` of a living thread without frames, lines above 65,535, `class` of a class that has a `name` | passed over, told in the same way |
 //! | `cumulated` and the like, where the own parts are there | checked, and passed over |
 
-mod call;
-mod coverage;
 mod decode;
-mod document;
-mod element;
 mod encode;
-mod findings;
-mod ids;
-mod losses;
 mod names;
-mod objects;
-mod open;
-mod queue;
-mod registry;
 mod text;
-mod threads;
-mod tree;
 
 use jtrail_xml::{Scanner, Token};
 
 pub use decode::Decoder;
+pub(crate) use decode::findings::PASSED_OVER;
 pub use encode::Encoder;
-pub(crate) use findings::PASSED_OVER;
 
 /// Name of the format in errors.
 const FORMAT: &str = "profilerj";

@@ -1,7 +1,8 @@
 //! What a trail says of itself: where its segments are, and how much there was of everything.
 
 use super::columns::{Packer, unpack};
-use super::record::{self, ByCode};
+use super::record;
+use super::record::ByCode;
 use super::value::{Bytes, put_number, put_signed};
 
 /// An index is written behind so many segments at the latest.

@@ -1,28 +1,18 @@
 #![doc = include_str!("../../../../docs/formats/trail.md")]
 
-mod block;
 mod calls;
 mod columns;
-mod copies;
 mod decode;
-mod earlier;
 mod encode;
-mod filling;
 mod huffman;
 mod index;
-mod kept;
 mod open;
-mod packing;
-mod parts;
-mod queue;
 mod record;
 pub mod recover;
-mod row;
-mod segment;
-mod segments;
 mod symbols;
 mod times;
 mod value;
+mod wire;
 
 use jtrail_model::Duration;
 
@@ -30,9 +20,9 @@ use jtrail_model::Duration;
 pub const CALLS_AHEAD: Duration = Duration(10_000);
 
 pub use decode::Decoder;
+pub use decode::parts::{Part, Parts};
+pub use decode::row::{Row, RowStep};
+pub use decode::segments::{Counts, Found, OpenOfThread, SegmentReader, Segments, ThreadState};
 pub use encode::Encoder;
 pub use open::OpenCall;
-pub use parts::{Part, Parts};
-pub use row::{Row, RowStep};
-pub(crate) use segment::MAGIC;
-pub use segments::{Counts, Found, OpenOfThread, SegmentReader, Segments, ThreadState};
+pub(crate) use wire::MAGIC;

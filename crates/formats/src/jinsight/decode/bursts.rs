@@ -2,11 +2,10 @@
 
 use super::{Decoder, Passed, State, event, nothing};
 use crate::Decoded;
-use crate::jinsight::record::{
-    CLASS_DEFINE, CLASS_LOAD, HEAD, OBJECT_RECLAIMED, THREAD_DEFINE, THREAD_EXIT, THREAD_START,
-    WIDE_METHOD_ENTER,
+use crate::jinsight::wire::{
+    CLASS_DEFINE, CLASS_LOAD, EVENTS_AT, HEAD, HEADER_SIZE, OBJECT_RECLAIMED, THREAD_DEFINE,
+    THREAD_EXIT, THREAD_START, WIDE_METHOD_ENTER,
 };
-use crate::jinsight::{EVENTS_AT, HEADER_SIZE};
 use jtrail_model::{AgentDestroy, Event, Timestamp, TraceEnd, TracePause, TraceResume};
 use std::collections::VecDeque;
 

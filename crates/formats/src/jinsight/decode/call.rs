@@ -2,7 +2,7 @@
 
 use super::threads::{Frame, Thread};
 use super::{Decoder, Passed, nothing};
-use crate::jinsight::record::{END_BURST, ENTER_SIZE, HEAD, LEAVE_SIZE, METHOD_LEAVE, NO_OBJECT};
+use crate::jinsight::wire::{END_BURST, ENTER_SIZE, HEAD, LEAVE_SIZE, METHOD_LEAVE, NO_OBJECT};
 use crate::{Decoded, Step};
 use jtrail_model::{
     Event, MethodDef, MethodEnter, MethodId, MethodLeave, ThreadId, ThreadStart, Timestamp,

@@ -1,7 +1,7 @@
 //! Classes and their methods, by the ids of the file.
 
 use super::fields::{Fields, text};
-use crate::jinsight::record::changed_over;
+use crate::jinsight::wire::changed_over;
 use jtrail_model::{ClassId, Member, MethodId};
 use std::collections::HashMap;
 

@@ -3,7 +3,7 @@
 use super::classes::class_name;
 use super::{Decoder, Passed, event};
 use crate::Decoded;
-use crate::jinsight::record::{
+use crate::jinsight::wire::{
     ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, HEAD, NO_OBJECT, OBJECT_CLASS,
     OBJECT_CREATED, OBJECT_DEFINED, PRIMITIVE_ARRAYS, array_of,
 };

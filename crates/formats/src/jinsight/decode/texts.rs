@@ -3,8 +3,9 @@
 use super::fields::text;
 use super::{Decoder, Passed, event};
 use crate::Decoded;
-use crate::jinsight::record::HEAD;
-use crate::jinsight::text::{self, Message};
+use crate::jinsight::text;
+use crate::jinsight::text::Message;
+use crate::jinsight::wire::HEAD;
 use jtrail_model::{
     Custom, Event, MonitorContendedEnter, MonitorContendedEntered, MonitorWait, MonitorWaited,
     Note, ObjectId, RuntimeInitDone, RuntimeShutdown, Text, ThreadId, ThreadPark, ThreadUnpark,

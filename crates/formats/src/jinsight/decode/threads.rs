@@ -3,7 +3,7 @@
 use super::fields::text;
 use super::{Decoder, Passed, event, nothing};
 use crate::Decoded;
-use crate::jinsight::record::{HEAD, NO_OBJECT, THREAD_CLASS, UNKNOWN_THREAD};
+use crate::jinsight::wire::{HEAD, NO_OBJECT, THREAD_CLASS, UNKNOWN_THREAD};
 use jtrail_model::{ClassId, Event, MethodId, ObjectId, ThreadEnd, ThreadId, ThreadStart};
 
 /// An open call.

@@ -5,7 +5,7 @@ use super::losses::Lost;
 use super::stream::Stream;
 use super::threads::{Call, Left};
 use super::{Encoder, sink};
-use crate::jinsight::record::{METHOD_LEAVE, NO_OBJECT, WIDE_METHOD_ENTER};
+use crate::jinsight::wire::{METHOD_LEAVE, NO_OBJECT, WIDE_METHOD_ENTER};
 use jtrail_model::{MethodEnter, MethodLeave, ThreadId, Timestamp};
 
 impl Encoder {

@@ -7,7 +7,7 @@
 use super::losses::{Losses, Lost};
 use super::stream::Stream;
 use crate::check::table::Table;
-use crate::jinsight::record::{
+use crate::jinsight::wire::{
     CLASS_DEFINE, CLASS_LOAD, FIRST_CLASS, JAVA_OBJECT, JAVA_THREAD, OBJECT_CLASS, OVERFLOW,
     OVERFLOW_CLASS, THREAD_CLASS, changed_over,
 };

@@ -4,7 +4,7 @@ use super::classes::Sink;
 use super::losses::Lost;
 use super::objects::{Known, Shape};
 use super::{Encoder, sink};
-use crate::jinsight::record::{
+use crate::jinsight::wire::{
     ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, JAVA_CLASS, JAVA_OBJECT, JAVA_THREAD,
     OBJECT_CREATED, OBJECT_DEFINED, OBJECT_RECLAIMED, PRIMITIVE_ARRAYS, THREAD_CLASS, array_of,
 };

@@ -9,11 +9,11 @@ mod objects;
 mod stream;
 mod threads;
 
-use super::record::{
+use super::text::{Message, NOTE};
+use super::wire::{
     END_FILE_RECORD, GC_START, GC_STOP, THREAD_DEFINE, THREAD_EXIT, THREAD_START, UNKNOWN_THREAD,
     USER_EVENT,
 };
-use super::text::{Message, NOTE};
 use crate::{Encode, Loss, Patch};
 use classes::{Classes, Sink, put_text};
 use jtrail_model::{

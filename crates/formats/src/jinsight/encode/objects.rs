@@ -1,7 +1,7 @@
 //! Objects: ids from 1 in the order of the file, and the class of each for texts.
 
 use crate::check::table::Table;
-use crate::jinsight::record::NO_OBJECT;
+use crate::jinsight::wire::NO_OBJECT;
 use jtrail_model::ObjectId;
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;

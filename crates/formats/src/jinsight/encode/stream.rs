@@ -2,10 +2,9 @@
 
 use super::losses::{Losses, Lost};
 use crate::Patch;
-use crate::jinsight::record::{BEGIN_BURST, END_BURST, HEAD};
-use crate::jinsight::{
-    EVENTS_AT, HEADER_SIZE, LINUX_X86, OPEN_CLASSES, OPEN_THREADS, OVERHEAD_AT, START_AT, TAG,
-    TICKS, VERSION,
+use crate::jinsight::wire::{
+    BEGIN_BURST, END_BURST, EVENTS_AT, HEAD, HEADER_SIZE, LINUX_X86, OPEN_CLASSES, OPEN_THREADS,
+    OVERHEAD_AT, START_AT, TAG, TICKS, VERSION,
 };
 use jtrail_model::Timestamp;
 

@@ -1,8 +1,8 @@
 //! Threads and their open calls.
 
+use super::classes::Place;
 use super::losses::{Losses, Lost};
 use crate::check::table::Table;
-use crate::jinsight::encode::classes::Place;
 use jtrail_model::ThreadId;
 
 /// An open call.

@@ -1,24 +1,29 @@
 //! Events to buffers.
 
+mod define;
 mod events;
+mod heap;
+pub(super) mod losses;
+mod output;
 
-use crate::mlpd::define::{Definitions, file_id, shortened};
-use crate::mlpd::header::Opening;
-use crate::mlpd::heap::Dump;
-use crate::mlpd::losses::{Lack, Losses};
-use crate::mlpd::output::{Buffer, COMPILED, DEFINING, Output, THREADLESS};
-use crate::mlpd::{
+use super::header::Opening;
+use super::wire::{
     ALLOC, ALLOC_BACKTRACE, CLAUSE, CLAUSE_CATCH, CLAUSE_FINALLY, CLOCK_START, COMPILER,
-    CONTENTION, DEFINITIONS, DONE, DataVersion, ENTER, EXC_LEAVE, FARTHEST, FARTHEST_LEAVE, GC_END,
-    GC_EVENT, GC_RESIZE, GC_START, JIT, LEAVE, METADATA_LOAD, METADATA_NAME, METADATA_UNLOAD,
-    MONITOR, MONITOR_BACKTRACE, THREAD, THROW, THROW_BACKTRACE, VM, kind_of,
+    CONTENTION, DEFINITIONS, DONE, ENTER, EXC_LEAVE, FARTHEST, FARTHEST_LEAVE, GC_END, GC_EVENT,
+    GC_RESIZE, GC_START, JIT, LEAVE, METADATA_LOAD, METADATA_NAME, METADATA_UNLOAD, MONITOR,
+    MONITOR_BACKTRACE, THREAD, THROW, THROW_BACKTRACE, VM,
 };
+use super::{DataVersion, kind_of};
 use crate::{Encode, Loss};
+use define::{Definitions, file_id, shortened};
+use heap::Dump;
 use jtrail_model::{
     CatchDetail, ClassDetail, ClassId, ClassUnload, Event, ExceptionCatch, ExceptionThrow, Frame,
     GcDetail, GcFinish, Generation, MethodCompile, MethodDef, MethodEnter, MethodLeave,
     ObjectAlloc, ObjectId, Text, ThreadId, ThreadStart, Timestamp,
 };
+use losses::{Lack, Losses};
+use output::{Buffer, COMPILED, DEFINING, Output, THREADLESS};
 
 /// Writes a log profile.
 #[derive(Debug, Default)]
@@ -510,7 +515,7 @@ impl Encoder {
     pub(super) fn finish_listed(&mut self) {
         if let Some(listed) = self.dump.listed.take() {
             self.batch_for(THREADLESS, listed.time());
-            super::heap::put(&listed, self.version, &mut self.output);
+            heap::put(&listed, self.version, &mut self.output);
         }
     }
 }

@@ -6,15 +6,13 @@
 //! | `value` | the types of attributes |
 //! | `names` | what is spelled otherwise: constructors and class initialisers |
 //! | `call` | a short way for method entries and exits |
-//! | `tally` | findings that are counted |
-//! | `encode`, `decode` | the document around the elements |
+//! | `encode`, `decode` | the document around the elements; findings |
 
 mod call;
 mod decode;
 mod element;
 mod encode;
 mod names;
-mod tally;
 mod value;
 
 pub use decode::Decoder;

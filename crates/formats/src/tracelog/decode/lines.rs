@@ -1,11 +1,11 @@
 //! The records, by type and sub-type.
 
-use super::super::record::{Words, is_thread, parts, read_item};
-use super::super::settings::{self, Collection};
-use super::super::text::{read_hex, unescape};
-use super::super::{is_known, names};
 use super::stacks::Life;
 use super::{Decoder, Line, Passed};
+use crate::tracelog::settings::Collection;
+use crate::tracelog::text::{read_hex, unescape};
+use crate::tracelog::wire::{Words, is_known, is_thread, parts, read_item};
+use crate::tracelog::{names, settings};
 use jtrail_model::{
     AllocationSum, Duration, Event, GcDetail, GcFinish, GcStart, Generation, LiveClass,
     LiveObjects, ProcessCpu, ThreadCpu, TracePause, TraceResume,

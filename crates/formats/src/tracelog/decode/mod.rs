@@ -4,16 +4,17 @@ mod lines;
 mod opening;
 mod stacks;
 mod tables;
+pub(super) mod tally;
 
-use super::record::Words;
-use super::tally::{Passed, Tally};
-use super::{FORMAT, LONGEST_LINE, clock};
+use super::wire::{LONGEST_LINE, Words};
+use super::{FORMAT, clock};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use jtrail_model::{ClassId, Event, ThreadId, Timestamp};
 use opening::Opening;
 use stacks::{Expansion, Threads};
 use std::collections::VecDeque;
 use tables::Tables;
+use tally::{Passed, Tally};
 
 /// Reads the trace log: ours, and those of the profiler that it comes from.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! The begin of a trace: gathered, since the model tells of the process before it tells of options.
 
-use super::super::clock;
 use super::{Decoder, Passed};
+use crate::tracelog::clock;
 use jtrail_model::{
     AgentCreate, Event, Node, ProcessCreate, ThreadId, ThreadOsId, ThreadStart, TraceOption,
     TraceStart,

@@ -1,11 +1,11 @@
 //! The threads' stacks, and the events that a change of one gives.
 
-use super::super::record::{Words, is_ip, parts, read_iid};
-use super::super::settings::Collection;
-use super::super::text::{read_dec, read_hex};
 use super::{Decoder, Line, Passed};
 use crate::check::table::Table;
 use crate::room::Room;
+use crate::tracelog::settings::Collection;
+use crate::tracelog::text::{read_dec, read_hex};
+use crate::tracelog::wire::{Words, is_ip, parts, read_iid};
 use jtrail_model::{
     Event, Frame, MethodEnter, MethodLeave, Sample, ThreadEnd, ThreadId, ThreadState, Ticks,
     Timestamp,

@@ -1,10 +1,10 @@
 //! Classes and functions, as the lines define them.
 
-use super::super::names;
-use super::super::record::Starts;
 use super::{Decoder, Passed};
 use crate::check::table::Table;
 use crate::room::Room;
+use crate::tracelog::names;
+use crate::tracelog::wire::Starts;
 use jtrail_model::{
     ClassDef, ClassDetail, ClassId, CodeRange, Event, Frame, MethodCompile, MethodDef, MethodId,
     Timestamp,

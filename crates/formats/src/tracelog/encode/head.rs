@@ -1,8 +1,8 @@
 //! What stands before the first line of the trace proper.
 
-use super::super::settings::{self, Settings};
-use super::super::{clock, text};
 use super::Losses;
+use crate::tracelog::settings::Settings;
+use crate::tracelog::{clock, settings, text};
 use jtrail_model::{Event, TraceOption};
 
 /// What is known of the trace before its first line is written.

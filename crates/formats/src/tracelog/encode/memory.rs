@@ -1,7 +1,7 @@
 //! Allocations, collections, and what is alive behind them.
 
-use super::super::text;
 use super::{Encoder, Pending, Told};
+use crate::tracelog::text;
 use jtrail_model::{
     AllocationSum, ClassId, GcDetail, GcFinish, GcStart, Generation, LiveObjects, ObjectAlloc,
     ObjectDef, ObjectFree, ThreadId,

@@ -1,10 +1,10 @@
 //! Classes and functions: kept when they are announced, written when a line first names them.
 
-use super::super::record::Starts;
-use super::super::{names, text};
 use super::{Losses, quoted};
 use crate::check::table::Table;
 use crate::hash::{Digest, Digests};
+use crate::tracelog::wire::Starts;
+use crate::tracelog::{names, text};
 use jtrail_model::{ClassDef, ClassDetail, ClassId, MethodCompile, MethodDef, MethodId};
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! CPU time of the process, and compiled code.
 
-use super::super::text;
 use super::{Encoder, Pending};
+use crate::tracelog::text;
 use jtrail_model::{MethodCompile, ProcessCpu};
 
 /// CPU time of the process.

@@ -1,9 +1,9 @@
 //! Calls and samples: lines that tell how a thread's stack changed.
 
-use super::super::settings::Collection;
-use super::super::text;
 use super::threads::{Call, Run};
 use super::{Encoder, Pending, Told};
+use crate::tracelog::settings::Collection;
+use crate::tracelog::text;
 use jtrail_model::{MethodEnter, MethodLeave, Sample, ThreadId};
 
 /// Open calls that are looked through for the one that a leave belongs to.

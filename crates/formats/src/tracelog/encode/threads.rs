@@ -1,8 +1,8 @@
 //! The threads of a trace: what is known of each, and their own lines.
 
-use super::super::text;
 use super::{Encoder, Pending};
 use crate::check::table::Table;
+use crate::tracelog::text;
 use jtrail_model::{
     ClassId, Duration, MethodId, ThreadCpu, ThreadEnd, ThreadId, ThreadOsId, ThreadStart,
 };

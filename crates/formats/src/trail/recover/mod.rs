@@ -12,7 +12,7 @@ mod window;
 
 pub(super) use window::Window;
 
-use super::segment::VERSION;
+use super::wire::VERSION;
 use jtrail_model::Event;
 use salvage::Salvage;
 use std::io::{self, Read, Seek, Write};

@@ -1,16 +1,16 @@
 //! The second look at a damaged trail: what its sound segments hold is written anew.
 
-use super::super::block::Block;
-use super::super::calls::{Thread, Threads};
-use super::super::columns::unpack;
-use super::super::copies::Copies;
-use super::super::encode::Encoder;
-use super::super::index::Found;
-use super::super::segment::{HEADER, Header, Kind};
-use super::super::value::Bytes;
 use super::survey::{Place, Run, Survey};
 use super::{Gap, More, Other, REASON, RecoverError, Recovered, Window};
 use crate::Encode;
+use crate::trail::calls::{Thread, Threads};
+use crate::trail::columns::unpack;
+use crate::trail::decode::block::Block;
+use crate::trail::decode::copies::Copies;
+use crate::trail::encode::Encoder;
+use crate::trail::index::Found;
+use crate::trail::value::Bytes;
+use crate::trail::wire::{HEADER, Header, Kind};
 use jtrail_model::{Custom, Event, Lost, Note, ThreadId, Timestamp};
 use std::io::{self, Read, Seek, Write};
 use std::ops::Range;

@@ -1,9 +1,9 @@
 //! The first look at a damaged trail: where its sound segments are, and which of them are of one
 //! trace.
 
-use super::super::columns::MOST_EVENTS;
-use super::super::segment::{HEADER, Header, LARGEST_PAYLOAD, MAGIC, NoHeader, next_place};
 use super::window::Window;
+use crate::trail::columns::MOST_EVENTS;
+use crate::trail::wire::{HEADER, Header, LARGEST_PAYLOAD, MAGIC, NoHeader, next_place};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek};

@@ -61,7 +61,7 @@ impl<R: Read + Seek> Window<R> {
     }
 
     /// The bytes from `offset` on that are in memory.
-    pub(in crate::trail) fn near(&self, offset: u64) -> &[u8] {
+    pub(super) fn near(&self, offset: u64) -> &[u8] {
         let at = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
         self.bytes.get(at..).unwrap_or_default()
     }

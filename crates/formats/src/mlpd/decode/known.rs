@@ -1,0 +1,309 @@
+//! What a reader knows of classes and methods.
+
+use crate::mlpd::index::Index;
+use crate::mlpd::names::{class_read, frame_shown, method_read};
+use crate::mlpd::wire::UNRESOLVED;
+use jtrail_model::{
+    ClassDef, ClassDetail, ClassId, Event, Frame, MethodCompile, MethodDef, MethodDetail, MethodId,
+    Timestamp,
+};
+use std::collections::HashMap;
+
+/// A method and its class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct MethodOf {
+    pub(super) method: MethodId,
+    pub(super) class: ClassId,
+}
+
+#[derive(Debug)]
+struct Class {
+    /// As shown.
+    name: Box<str>,
+    image: u64,
+    /// The file defines it, and not only by the name of a method.
+    defined: bool,
+}
+
+#[derive(Debug)]
+struct Method {
+    of: MethodOf,
+    /// The name as the file has it.
+    full: Box<str>,
+    /// As frames have it.
+    frame: Box<str>,
+    /// The file defines it.
+    defined: bool,
+}
+
+/// Classes and methods, numbered in the order of their definitions.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    classes: Vec<Class>,
+    class_places: Index,
+    tables: Index,
+    /// The class of each name that was told last.
+    latest: HashMap<Box<str>, usize>,
+    methods: Vec<Method>,
+    method_places: Index,
+    images: HashMap<u64, Box<str>>,
+}
+
+/// Takes the events that definitions make.
+pub(super) type Emit<'e> = &'e mut dyn FnMut(Event<'static>);
+
+/// Most ids are multiples of four.
+fn key(raw: u64) -> u64 {
+    raw.rotate_right(2)
+}
+
+fn class_id(place: usize) -> ClassId {
+    ClassId(place as u64 + 1)
+}
+
+impl Known {
+    pub(super) fn image(&mut self, raw: u64, name: &str) {
+        self.images.insert(raw, name.into());
+    }
+
+    /// `false` when the class was not defined.
+    pub(super) fn table(&mut self, raw: u64, class: u64) -> bool {
+        let place = self.class_places.get(key(class));
+        if let Some(place) = place {
+            self.tables.set(key(raw), place);
+        }
+        place.is_some()
+    }
+
+    fn new_class(&mut self, class: Class, time: Timestamp, emit: Emit<'_>) -> usize {
+        let place = self.classes.len();
+        emit(Event::ClassDef(ClassDef {
+            class: class_id(place),
+            time,
+            name: class_read(&class.name).into_owned().into(),
+            ..ClassDef::default()
+        }));
+        self.latest.insert(class.name.clone(), place);
+        self.classes.push(class);
+        place
+    }
+
+    /// The file defines a class, or repeats that it does.
+    pub(super) fn class_def(
+        &mut self,
+        (raw, image): (u64, u64),
+        name: &str,
+        time: Timestamp,
+        emit: Emit<'_>,
+    ) -> ClassId {
+        let known = self.class_places.get(key(raw));
+        let same = |class: &&mut Class| *class.name == *name;
+        if let Some(place) = known
+            && let Some(class) = self.classes.get_mut(place).filter(same)
+        {
+            if std::mem::replace(&mut class.image, image) != image
+                && let Some(loader) = self.images.get(&image)
+            {
+                emit(
+                    ClassDetail {
+                        class: class_id(place),
+                        time,
+                        loader: loader.to_string().into(),
+                        ..ClassDetail::default()
+                    }
+                    .into(),
+                );
+            }
+            self.latest.insert(name.into(), place);
+            return class_id(place);
+        }
+        let made_up = self.latest.get(name).copied();
+        let made_up = made_up.filter(|&at| self.classes.get(at).is_some_and(|c| !c.defined));
+        let place = match made_up {
+            Some(place) => place,
+            None => {
+                let class = Class {
+                    name: name.into(),
+                    image,
+                    defined: true,
+                };
+                self.new_class(class, time, emit)
+            }
+        };
+        if let Some(class) = self.classes.get_mut(place) {
+            (class.image, class.defined) = (image, true);
+        }
+        self.class_places.set(key(raw), place);
+        class_id(place)
+    }
+
+    /// The class of an id, if the file has defined it.
+    pub(super) fn defined_class(&self, raw: u64) -> Option<ClassId> {
+        self.class_places.get(key(raw)).map(class_id)
+    }
+
+    /// The class of what objects refer to, by way of tables or directly.
+    pub(super) fn object_class(&self, raw: u64, by_table: bool) -> Option<ClassId> {
+        let places = match by_table {
+            true => &self.tables,
+            false => &self.class_places,
+        };
+        places.get(key(raw)).map(class_id)
+    }
+
+    /// A class that the file has not defined.
+    pub(super) fn unresolved_class(
+        &mut self,
+        raw: u64,
+        time: Timestamp,
+        emit: Emit<'_>,
+    ) -> ClassId {
+        let name = format!("{UNRESOLVED}{raw:#x}");
+        if let Some(&place) = self.latest.get(&*name) {
+            return class_id(place);
+        }
+        let class = Class {
+            name: name.into(),
+            image: 0,
+            defined: false,
+        };
+        class_id(self.new_class(class, time, emit))
+    }
+
+    /// The name of a class, as shown.
+    pub(super) fn class_name(&self, id: ClassId) -> &str {
+        let place = (id.0 as usize).wrapping_sub(1);
+        self.classes.get(place).map_or("", |class| &class.name)
+    }
+
+    fn new_method(&mut self, raw: u64, method: Method) -> MethodOf {
+        let of = method.of;
+        self.method_places.set(key(raw), self.methods.len());
+        self.methods.push(method);
+        of
+    }
+
+    fn next_method(&self) -> MethodId {
+        MethodId(self.methods.len() as u64 + 1)
+    }
+
+    /// The file defines a method, or repeats that it does. `false` when it was used before.
+    pub(super) fn method_def(
+        &mut self,
+        (raw, address, size): (u64, u64, i64),
+        full: &str,
+        time: Timestamp,
+        emit: Emit<'_>,
+    ) -> bool {
+        let known = self.method_places.get(key(raw));
+        let known = known.and_then(|place| self.methods.get(place));
+        let in_time = known.is_none_or(|method| method.defined);
+        let known = known.filter(|method| *method.full == *full);
+        let of = match known {
+            Some(method) => method.of,
+            None => self.define_method(raw, full, time, emit),
+        };
+        // That address says: no code yet.
+        if address == raw {
+            if size > 0 {
+                let method = of.method;
+                emit(Event::MethodDetail(MethodDetail { method, size }));
+            }
+        } else {
+            emit(Event::MethodCompile(MethodCompile {
+                method: of.method,
+                time,
+                address,
+                size,
+                ranges: Vec::new(),
+            }));
+        }
+        in_time
+    }
+
+    fn define_method(&mut self, raw: u64, full: &str, time: Timestamp, emit: Emit<'_>) -> MethodOf {
+        let parts = method_read(full, |class| self.latest.contains_key(class));
+        let class = match parts.class {
+            None => self.unresolved_class(0, time, emit),
+            Some(name) => class_id(match self.latest.get(name) {
+                Some(&place) => place,
+                None => {
+                    let class = Class {
+                        name: name.into(),
+                        image: 0,
+                        defined: false,
+                    };
+                    self.new_class(class, time, emit)
+                }
+            }),
+        };
+        let method = self.next_method();
+        let frame = frame_shown(self.class_name(class), parts.name, &parts.descriptor).into();
+        emit(Event::MethodDef(MethodDef {
+            method,
+            class,
+            name: parts.name.to_owned().into(),
+            signature: parts.descriptor.into(),
+            ..MethodDef::default()
+        }));
+        let of = MethodOf { method, class };
+        self.new_method(
+            raw,
+            Method {
+                of,
+                full: full.into(),
+                frame,
+                defined: true,
+            },
+        )
+    }
+
+    /// The method of an id; one that is made up when the file has not defined it.
+    #[inline]
+    pub(super) fn method(
+        &mut self,
+        raw: u64,
+        time: Timestamp,
+        emit: Emit<'_>,
+    ) -> Result<MethodOf, MethodOf> {
+        let place = self.method_places.get(key(raw));
+        match place.and_then(|place| self.methods.get(place)) {
+            Some(method) => Ok(method.of),
+            None => Err(self.unknown_method(raw, time, emit)),
+        }
+    }
+
+    #[cold]
+    fn unknown_method(&mut self, raw: u64, time: Timestamp, emit: Emit<'_>) -> MethodOf {
+        let class = self.unresolved_class(0, time, emit);
+        let method = self.next_method();
+        let name = format!("unknown method {raw:#x}");
+        let frame = frame_shown(self.class_name(class), &name, "").into();
+        emit(Event::MethodDef(MethodDef {
+            method,
+            class,
+            name: name.into(),
+            ..MethodDef::default()
+        }));
+        let of = MethodOf { method, class };
+        self.new_method(
+            raw,
+            Method {
+                of,
+                full: "".into(),
+                frame,
+                defined: false,
+            },
+        )
+    }
+
+    /// A frame in a method.
+    pub(super) fn frame(&self, method: MethodId) -> Frame<'static> {
+        let place = (method.0 as usize).wrapping_sub(1);
+        let text = self.methods.get(place).map_or("", |method| &method.frame);
+        Frame {
+            method: text.to_owned().into(),
+            line: -1,
+        }
+    }
+}

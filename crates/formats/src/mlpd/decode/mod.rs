@@ -1,0 +1,225 @@
+//! The stream around the buffers.
+
+mod gunzip;
+mod known;
+mod merge;
+mod raw;
+mod replay;
+pub(super) mod tally;
+
+use super::header::{Found, Header};
+use super::wire::{BUFFER_HEADER, DEFINITIONS, LARGEST_BUFFER};
+use super::{FORMAT, GZIP_MAGIC, header};
+use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
+use gunzip::Gunzip;
+use merge::Batch;
+use raw::{Buffer, BufferHeader};
+use replay::Replay;
+
+/// Bytes of buffers that are merged. Our own batches have less.
+const LARGEST_BATCH: usize = 8 << 20;
+
+/// Reads log profiles, plain or compressed.
+#[derive(Debug, Default)]
+pub struct Decoder(Source);
+
+#[derive(Debug, Default)]
+enum Source {
+    #[default]
+    Unknown,
+    Plain(Box<Stream>),
+    Gzip(Box<Gunzip>),
+}
+
+impl Decode for Decoder {
+    #[inline]
+    fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
+        let (used, step) = match &mut self.0 {
+            Source::Plain(stream) => stream.step(input, last)?,
+            Source::Gzip(gunzip) => gunzip.step(input, last)?,
+            Source::Unknown => {
+                if input.len() < GZIP_MAGIC.len() && !last {
+                    (0, Step::NeedMore)
+                } else {
+                    self.0 = if input.starts_with(GZIP_MAGIC) {
+                        Source::Gzip(Box::default())
+                    } else {
+                        Source::Plain(Box::default())
+                    };
+                    (0, Step::Nothing)
+                }
+            }
+        };
+        Ok(Decoded { used, step })
+    }
+}
+
+/// The plain stream: a header, and buffers.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    /// Where the input of the next step starts.
+    offset: u64,
+    header: Option<Box<Header>>,
+    batch: Batch,
+    /// Events are taken from the batch, and nothing is added to it.
+    releases: bool,
+    replay: Replay,
+    /// The last buffer was one of definitions, with nothing in it: the end of a trace of ours that
+    /// has no agent's end.
+    ends_empty: bool,
+    ending: Option<Ending>,
+}
+
+#[derive(Debug)]
+enum Ending {
+    /// The last events are to be told.
+    Complete,
+    /// It breaks off; the remark is to be told.
+    Truncated(Option<Remark>),
+    Refused(DecodeError),
+}
+
+pub(super) type Stepped = Result<(usize, Step<'static>), DecodeError>;
+
+impl Stream {
+    #[inline]
+    pub(super) fn step(&mut self, input: &[u8], last: bool) -> Stepped {
+        if self.releases {
+            if let Some(event) = self.replay.queued() {
+                return Ok((0, Step::Event(event)));
+            }
+            while let Some(next) = self.batch.next() {
+                if let Some(event) = self.replay.next(next) {
+                    return Ok((0, Step::Event(event)));
+                }
+            }
+            self.releases = false;
+        }
+        let (used, step) = match self.ending {
+            Some(_) => self.ending(),
+            None if self.header.is_none() => self.header(input, last),
+            None => self.buffer(input, last),
+        }?;
+        self.offset += used as u64;
+        Ok((used, step))
+    }
+
+    fn header(&mut self, input: &[u8], last: bool) -> Stepped {
+        match header::read(input) {
+            Found::Header(header, used) => {
+                self.replay.header(&header);
+                self.header = Some(header);
+                Ok((used, Step::Nothing))
+            }
+            Found::Part if !last => Ok((0, Step::NeedMore)),
+            Found::Part => Err(self.refuse(0, "the file is shorter than its header".into())),
+            Found::Wrong(at, message) => Err(self.refuse(at, message)),
+        }
+    }
+
+    /// Takes a buffer, or releases those that were taken.
+    fn buffer(&mut self, input: &[u8], last: bool) -> Stepped {
+        let Some(version) = self.header.as_ref().map(|header| header.version) else {
+            return Ok((0, Step::End));
+        };
+        if input.is_empty() && last {
+            return Ok(self.end(Ending::Complete));
+        }
+        let Some(head) = input.first_chunk::<BUFFER_HEADER>() else {
+            return Ok(self.more(input, last));
+        };
+        let Some(header) = BufferHeader::read(head) else {
+            let error = self.refuse(0, "no buffer starts here".into());
+            return Ok(self.end(Ending::Refused(error)));
+        };
+        if header.length > LARGEST_BUFFER {
+            let message = format!("a buffer of {} bytes", header.length);
+            let error = self.refuse(4, message);
+            return Ok(self.end(Ending::Refused(error)));
+        }
+        let begins_batch = !self.batch.is_empty()
+            && (header.thread == DEFINITIONS
+                || !self.replay.is_own()
+                || self.batch.has(header.thread)
+                || self.batch.bytes() > LARGEST_BATCH);
+        if begins_batch {
+            self.releases = true;
+            return Ok((0, Step::Nothing));
+        }
+        let Some(bytes) = input.get(BUFFER_HEADER..BUFFER_HEADER + header.length) else {
+            return Ok(self.more(input, last));
+        };
+        self.replay.buffer(header.thread, header.time, self.offset);
+        let definitions = self.replay.is_own() && header.thread == DEFINITIONS;
+        self.ends_empty = definitions && header.length == 0;
+        let offset = self.offset + BUFFER_HEADER as u64;
+        let buffer = Buffer::new(version, header, bytes, offset);
+        self.batch.add(buffer, bytes.len(), definitions);
+        Ok((BUFFER_HEADER + bytes.len(), Step::Nothing))
+    }
+
+    fn more(&mut self, input: &[u8], last: bool) -> (usize, Step<'static>) {
+        if !last {
+            return (0, Step::NeedMore);
+        }
+        let remark = self.broken_off(&format!("{} bytes of a buffer are dropped", input.len()));
+        let used = input.len();
+        let (_, step) = self.end(Ending::Truncated(Some(remark)));
+        (used, step)
+    }
+
+    fn broken_off(&self, how: &str) -> Remark {
+        Remark {
+            offset: self.offset,
+            severity: Severity::Truncated,
+            message: format!("the trace breaks off: {how}"),
+        }
+    }
+
+    /// Whether the trace is whole, as far as it can say so: only traces of ours do.
+    fn ends(&self) -> bool {
+        !self.replay.is_own() || self.replay.has_agent_end || self.ends_empty
+    }
+
+    /// Nothing more is to be read: what was taken is released, and then comes the end.
+    fn end(&mut self, ending: Ending) -> (usize, Step<'static>) {
+        self.ending = Some(ending);
+        self.releases = true;
+        (0, Step::Nothing)
+    }
+
+    fn ending(&mut self) -> Stepped {
+        if let (None, Some(Ending::Refused(error))) = (&self.header, &self.ending) {
+            return Err(error.clone());
+        }
+        if let Some(event) = self.replay.last_event() {
+            return Ok((0, Step::Event(event)));
+        }
+        if let Some(remark) = self.replay.tally.take() {
+            return Ok((0, Step::Remark(remark)));
+        }
+        if matches!(self.ending, Some(Ending::Complete)) && !self.ends() {
+            let remark = self.broken_off("the end is missing");
+            self.ending = Some(Ending::Truncated(None));
+            return Ok((0, Step::Remark(remark)));
+        }
+        match &mut self.ending {
+            Some(Ending::Truncated(remark)) if remark.is_some() => {
+                let remark = remark.take();
+                Ok((0, remark.map_or(Step::End, Step::Remark)))
+            }
+            Some(Ending::Refused(error)) => Err(error.clone()),
+            _ => Ok((0, Step::End)),
+        }
+    }
+
+    fn refuse(&mut self, at: usize, message: String) -> DecodeError {
+        let error = DecodeError {
+            format: FORMAT,
+            offset: self.offset + at as u64,
+            message,
+        };
+        self.ending = Some(Ending::Refused(error.clone()));
+        error
+    }
+}

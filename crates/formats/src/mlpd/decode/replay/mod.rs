@@ -1,0 +1,464 @@
+//! The file's events as those of the model.
+
+mod dump;
+mod events;
+
+use super::known::{Known, MethodOf};
+use super::merge::Next;
+use super::raw::Raw;
+use super::tally::{Passed, Tally};
+use crate::mlpd::header::{AGENT, ARCHITECTURE, Header, OPERATING_SYSTEM};
+use crate::mlpd::wire::{
+    CLAUSE_CATCH, CLAUSE_FINALLY, COMPILER, CONTENTION, DEFINITIONS, DONE, FARTHEST_LEAVE, GC_END,
+    GC_START, METADATA_FAILED, METADATA_LOAD, METADATA_UNLOAD, ROOT_KINDS, VM,
+};
+use crate::mlpd::{DataVersion, kind_of};
+use jtrail_model::{
+    AgentCreate, AgentDestroy, CatchDetail, ClassId, ClassUnload, Duration, Event, ExceptionCatch,
+    ExceptionThrow, Frame, GcDetail, GcFinish, GcRoot, GcStart, Generation, HeapDump, HeapDumpEnd,
+    HeapDumpId, HeapObject, MethodEnter, MethodId, MethodLeave, MonitorContendedEnter,
+    MonitorContendedEntered, Node, ObjectAlloc, ObjectId, ObjectReference, ProcessCreate,
+    TIMER_OVERHEAD, ThreadEnd, ThreadId, ThreadName, ThreadStart, Timestamp, TraceEnd, TraceOption,
+    TraceStart,
+};
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+
+/// Reads the events of buffers, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Replay {
+    /// Written by us: ids of threads and objects are kept.
+    own: bool,
+    /// A buffer was there.
+    begun: bool,
+    version: DataVersion,
+    header: Header,
+    /// What is added to times of the file's clock.
+    epoch: i64,
+    opened: bool,
+    agent: Option<Timestamp>,
+    trace: Option<Timestamp>,
+    trace_end: Option<Timestamp>,
+    agent_end: Option<Timestamp>,
+    pub(super) has_agent_end: bool,
+    threads: Vec<Thread>,
+    free: Vec<usize>,
+    places: HashMap<u64, usize>,
+    /// The thread of the last event, and its place.
+    at: Option<(u64, usize)>,
+    last_thread: u64,
+    known: Known,
+    /// Identity of each address in foreign files, and the class there.
+    objects: HashMap<u64, (ObjectId, ClassId)>,
+    last_object: u64,
+    /// The collection that is open: the generation at its begin, and when that was.
+    collection: Option<(u64, Timestamp)>,
+    heap_size: i64,
+    /// Where the heap's size was told, if no collection has ended since.
+    heap_size_at: Option<u64>,
+    /// The heap dump that is open, and the thread that writes it.
+    dump: Option<(u64, HeapDumpId)>,
+    last_dump: u64,
+    /// The object whose references follow.
+    source: Option<(ObjectId, HeapDumpId)>,
+    queue: VecDeque<Event<'static>>,
+    pub(super) tally: Tally,
+}
+
+#[derive(Debug, Default)]
+struct Thread {
+    id: ThreadId,
+    announced: bool,
+    time: u64,
+    ticket: u32,
+    calls: Vec<Call>,
+    /// In our files the class that stands before an exception, in others that of the last one.
+    exception: ClassId,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    of: MethodOf,
+    ticket: u32,
+}
+
+/// Where and when an event is.
+#[derive(Clone, Copy)]
+struct At {
+    /// Of the file.
+    thread: u64,
+    /// Place among the threads.
+    place: usize,
+    time: Timestamp,
+    offset: u64,
+}
+
+impl Replay {
+    pub(super) fn header(&mut self, header: &Header) {
+        self.header = header.clone();
+        self.version = header.version;
+        self.epoch = self.header.startup;
+    }
+
+    pub(super) fn is_own(&self) -> bool {
+        self.own
+    }
+
+    /// A buffer begins.
+    pub(super) fn buffer(&mut self, thread: u64, time: u64, offset: u64) {
+        if !std::mem::replace(&mut self.begun, true) {
+            // It tells whose file it is, and in version 1 when the clock started.
+            self.own = thread == DEFINITIONS;
+            let clock = self.header.clock.unwrap_or(time);
+            self.epoch = self.header.startup.wrapping_sub(clock.cast_signed());
+        }
+        let before = self
+            .places
+            .get(&thread)
+            .and_then(|&at| self.threads.get(at));
+        if before.is_some_and(|before| time < before.time) {
+            self.tally
+                .fault("the time of a thread falls from buffer to buffer", offset);
+        }
+    }
+
+    /// An event that belongs before the next one.
+    pub(super) fn queued(&mut self) -> Option<Event<'static>> {
+        self.queue.pop_front()
+    }
+
+    /// What is left to say when all is read.
+    pub(super) fn last_event(&mut self) -> Option<Event<'static>> {
+        self.open();
+        self.settle();
+        if let Some(event) = self.queued() {
+            return Some(event);
+        }
+        if let Some(time) = self.trace_end.take() {
+            return Some(Event::TraceEnd(TraceEnd {
+                trace_id: "".into(),
+                time,
+            }));
+        }
+        let time = self.agent_end.take()?;
+        Some(Event::AgentDestroy(AgentDestroy {
+            agent_id: "".into(),
+            time,
+        }))
+    }
+
+    /// Tells, or counts, what waited for the end of a collection that never came.
+    fn settle(&mut self) {
+        if let Some((1.., time)) = self.collection.take() {
+            self.queue.push_back(Event::GcDetail(GcDetail {
+                time,
+                generation: Generation::Full,
+                ..GcDetail::default()
+            }));
+        }
+        if let Some(place) = self.heap_size_at.take() {
+            self.tally.passed(Passed::HeapSizes, place);
+        }
+    }
+
+    /// What the header says, before anything else.
+    fn open(&mut self) {
+        if std::mem::replace(&mut self.opened, true) {
+            return;
+        }
+        let header = std::mem::take(&mut self.header);
+        let time = self.agent.unwrap_or(Timestamp(header.startup));
+        let (major, minor) = header.numbers;
+        self.queue.extend([
+            Event::Node(Node {
+                time,
+                ..Node::default()
+            }),
+            ProcessCreate {
+                pid: header.pid,
+                time,
+                ..ProcessCreate::default()
+            }
+            .into(),
+            AgentCreate {
+                name: AGENT.into(),
+                time,
+                parameters: header.arguments.into(),
+                version: format!("{major}.{minor}").into(),
+                ..AgentCreate::default()
+            }
+            .into(),
+            Event::TraceStart(TraceStart {
+                time: self.trace.unwrap_or(time),
+                ..TraceStart::default()
+            }),
+        ]);
+        let number = |number: i64, usual: i64| match number == usual {
+            true => String::new(),
+            false => number.to_string(),
+        };
+        for (key, value) in [
+            (TIMER_OVERHEAD, number(header.timer_overhead.into(), 0)),
+            (ARCHITECTURE, header.architecture),
+            (OPERATING_SYSTEM, header.operating_system),
+            ("pointerSize", number(header.pointer_size.into(), 8)),
+            ("system", number(header.system.into(), 0)),
+        ] {
+            if !value.is_empty() {
+                self.queue.push_back(Event::Option(TraceOption {
+                    key: key.into(),
+                    value: value.into(),
+                }));
+            }
+        }
+        self.trace = Some(self.trace.unwrap_or(time));
+    }
+
+    fn wall(&self, time: u64) -> Timestamp {
+        Timestamp(time.cast_signed().wrapping_add(self.epoch))
+    }
+
+    /// Reads an event of the file. What it answers comes behind all that [`Self::queued`] has.
+    #[inline]
+    pub(super) fn next(&mut self, next: Next<'_>) -> Option<Event<'static>> {
+        let raw = match next.raw {
+            Ok(raw) => raw,
+            Err(fault) => {
+                self.tally.fault(fault.skips(), next.place);
+                return None;
+            }
+        };
+        if !self.opened && !self.begins(&raw) {
+            self.open();
+        }
+        let place = match self.at {
+            Some((thread, place)) if thread == next.thread => place,
+            _ => self.thread(next.thread, next.time, &raw),
+        };
+        let state = self.threads.get_mut(place)?;
+        state.time = next.time.max(state.time);
+        let at = At {
+            thread: next.thread,
+            place,
+            time: Timestamp(state.time.cast_signed().wrapping_add(self.epoch)),
+            offset: next.place,
+        };
+        let event = match raw {
+            Raw::Enter(method) => self.enter(at, method),
+            Raw::Leave {
+                method,
+                by_exception,
+            } => self.leave(at, method, by_exception),
+            raw => self.any(at, raw),
+        };
+        if self.queue.is_empty() {
+            return event;
+        }
+        self.queue.extend(event);
+        self.queued()
+    }
+
+    /// Whether an event tells when agent or trace began.
+    fn begins(&self, raw: &Raw<'_>) -> bool {
+        self.own
+            && matches!(
+                raw,
+                Raw::Thread {
+                    id: DEFINITIONS | VM,
+                    ..
+                }
+            )
+    }
+
+    /// The place of a thread. A new one is announced, unless it announces itself.
+    #[cold]
+    fn thread(&mut self, raw: u64, time: u64, first: &Raw<'_>) -> usize {
+        if let Some(&place) = self.places.get(&raw) {
+            self.at = Some((raw, place));
+            return place;
+        }
+        let id = match raw {
+            DEFINITIONS | VM | COMPILER if self.own => ThreadId::NONE,
+            raw if self.own => ThreadId(raw),
+            _ => {
+                self.last_thread += 1;
+                ThreadId(self.last_thread)
+            }
+        };
+        let announces_itself =
+            matches!(first, Raw::Thread { state: METADATA_LOAD, id, .. } if *id == raw);
+        let announced = id.is_none() || !announces_itself;
+        let thread = Thread {
+            id,
+            announced,
+            ..Thread::default()
+        };
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => {
+                self.threads.push(Thread::default());
+                self.threads.len() - 1
+            }
+        };
+        if let Some(free) = self.threads.get_mut(place) {
+            *free = thread;
+        }
+        self.places.insert(raw, place);
+        self.at = Some((raw, place));
+        if announced && !id.is_none() {
+            let start = ThreadStart {
+                thread: id,
+                time: self.wall(time),
+                ..ThreadStart::default()
+            };
+            self.queue.push_back(Event::ThreadStart(start));
+        }
+        place
+    }
+
+    fn id(&self, at: At) -> ThreadId {
+        let thread = self.threads.get(at.place);
+        thread.map_or(ThreadId::NONE, |thread| thread.id)
+    }
+
+    #[inline]
+    fn method(&mut self, raw: u64, at: At) -> MethodOf {
+        let queue = &mut self.queue;
+        let emit = &mut |event| queue.push_back(event);
+        self.known.method(raw, at.time, emit).unwrap_or_else(|of| {
+            self.tally
+                .fault("methods used, and not defined before", at.offset);
+            of
+        })
+    }
+
+    #[inline]
+    fn enter(&mut self, at: At, method: u64) -> Option<Event<'static>> {
+        let of = self.method(method, at);
+        let thread = self.threads.get_mut(at.place)?;
+        thread.ticket = thread.ticket.checked_add(1).unwrap_or(1);
+        let ticket = thread.ticket;
+        thread.calls.push(Call { of, ticket });
+        Some(Event::MethodEnter(MethodEnter {
+            thread: thread.id,
+            time: at.time,
+            method: of.method,
+            class: of.class,
+            ticket,
+            cpu_time: Duration(0),
+            stack_depth: thread.calls.len() as i64,
+        }))
+    }
+
+    #[inline]
+    fn leave(&mut self, at: At, method: u64, by_exception: bool) -> Option<Event<'static>> {
+        let of = self.method(method, at);
+        let thread = self.threads.get_mut(at.place)?;
+        if thread.calls.last().is_none_or(|call| call.of != of) {
+            self.leave_inner(at, of)?;
+        }
+        let thread = self.threads.get_mut(at.place)?;
+        let call = thread.calls.pop()?;
+        Some(leave(thread.id, at.time, call, by_exception))
+    }
+
+    /// Closes the calls inside of the one that is left. None when that is not open.
+    #[cold]
+    fn leave_inner(&mut self, at: At, of: MethodOf) -> Option<()> {
+        let thread = self.threads.get_mut(at.place)?;
+        let near = thread.calls.len().saturating_sub(FARTHEST_LEAVE);
+        let found = thread.calls.iter().rposition(|call| call.of == of);
+        let Some(found) = found.filter(|&found| found >= near) else {
+            self.tally
+                .fault("leaves of methods that are not open", at.offset);
+            return None;
+        };
+        for call in thread.calls.drain(found + 1..).rev() {
+            self.queue.push_back(leave(thread.id, at.time, call, false));
+        }
+        self.tally.fault("leaves that skip open calls", at.offset);
+        Some(())
+    }
+
+    /// The object at an address. In our files the address is its id.
+    fn object(&mut self, address: u64) -> ObjectId {
+        if self.own || address == 0 {
+            return ObjectId(address);
+        }
+        let next = self.last_object + 1;
+        let entry = self.objects.entry(address);
+        let (object, _) = *entry.or_insert((ObjectId(next), ClassId::NONE));
+        self.last_object = self.last_object.max(object.0);
+        object
+    }
+
+    /// A new object, whatever was at its address before.
+    fn new_object(&mut self, address: u64, class: ClassId) -> ObjectId {
+        if self.own {
+            return ObjectId(address);
+        }
+        self.last_object += 1;
+        let object = ObjectId(self.last_object);
+        self.objects.insert(address, (object, class));
+        object
+    }
+
+    fn moves(&mut self, addresses: &[u64], at: At) {
+        if self.own {
+            self.tally.passed(Passed::Moves, at.offset);
+            return;
+        }
+        // All leave their places before any arrives.
+        let (pairs, _) = addresses.as_chunks::<2>();
+        let moved: Vec<_> = pairs
+            .iter()
+            .filter_map(|[from, to]| Some((*to, self.objects.remove(from)?)))
+            .collect();
+        self.objects.extend(moved);
+    }
+
+    /// The class that an object refers to.
+    fn object_class(&mut self, raw: u64, at: At) -> ClassId {
+        let by_table = self.version == DataVersion::V17;
+        if let Some(class) = self.known.object_class(raw, by_table) {
+            return class;
+        }
+        self.tally
+            .fault("classes used, and not defined before", at.offset);
+        self.unresolved_class(raw, at)
+    }
+
+    /// A size of the file.
+    fn size(&mut self, size: u64, at: At) -> i64 {
+        size.try_into().unwrap_or_else(|_| {
+            self.tally.passed(Passed::Sizes, at.offset);
+            i64::MAX
+        })
+    }
+
+    /// Text of the file; what is none becomes U+FFFD.
+    fn text(&mut self, bytes: &[u8], at: At) -> String {
+        let text = String::from_utf8_lossy(bytes);
+        self.tally
+            .passed_if(matches!(text, Cow::Owned(_)), Passed::Texts, at.offset);
+        text.into_owned()
+    }
+
+    fn unresolved_class(&mut self, raw: u64, at: At) -> ClassId {
+        let queue = &mut self.queue;
+        let emit = &mut |event| queue.push_back(event);
+        self.known.unresolved_class(raw, at.time, emit)
+    }
+}
+
+fn leave(thread: ThreadId, time: Timestamp, call: Call, by_exception: bool) -> Event<'static> {
+    Event::MethodLeave(MethodLeave {
+        thread,
+        time,
+        method: call.of.method,
+        class: call.of.class,
+        ticket: call.ticket,
+        cpu_time: Duration(0),
+        by_exception,
+    })
+}

@@ -1,0 +1,190 @@
+//! Heap dumps, as they are written: each object with its references.
+
+use super::Encoder;
+use super::define::file_id;
+use super::losses::Lack;
+use super::output::{DEFINING, Output, THREADLESS};
+use crate::mlpd::DataVersion;
+use crate::mlpd::wire::{HEAP_END, HEAP_OBJECT, HEAP_ROOT, HEAP_START, ROOT_KINDS};
+use jtrail_model::{
+    GcRoot, HeapDump, HeapDumpId, HeapObject, ObjectId, ObjectReference, Timestamp,
+};
+use std::collections::HashMap;
+
+/// References of an object that wait to be written with it.
+const REFERENCES: usize = 4096;
+/// Objects whose bits stand together.
+const PAGE: u64 = 4096;
+
+/// The heap dump at hand.
+#[derive(Debug, Default)]
+pub(in crate::mlpd) struct Dump {
+    open: Option<HeapDumpId>,
+    time: u64,
+    seen: Bits,
+    /// The object listed last.
+    pub(super) listed: Option<Listed>,
+}
+
+/// An object and some of its references.
+#[derive(Debug)]
+pub(super) struct Listed {
+    time: u64,
+    object: ObjectId,
+    class: u64,
+    /// 0 when the object itself was written before.
+    size: u64,
+    references: Vec<u64>,
+}
+
+impl Listed {
+    pub(super) fn time(&self) -> u64 {
+        self.time
+    }
+}
+
+/// A set of objects, of which each takes a bit.
+#[derive(Debug, Default)]
+struct Bits(HashMap<u64, Box<[u64; PAGE as usize / 64]>>);
+
+impl Bits {
+    fn place(id: ObjectId) -> (u64, usize, u64) {
+        let within = (id.0 % PAGE) as usize;
+        (id.0 / PAGE, within / 64, 1 << (within % 64))
+    }
+
+    fn has(&self, id: ObjectId) -> bool {
+        let (page, word, bit) = Self::place(id);
+        self.0.get(&page).is_some_and(|page| page[word] & bit != 0)
+    }
+
+    /// Adds an object; `false` when it is there already.
+    fn add(&mut self, id: ObjectId) -> bool {
+        let (page, word, bit) = Self::place(id);
+        let page = self.0.entry(page);
+        let page = page.or_insert_with(|| Box::new([0; PAGE as usize / 64]));
+        let new = page[word] & bit == 0;
+        page[word] |= bit;
+        new
+    }
+}
+
+impl Encoder {
+    pub(super) fn dump_start(&mut self, e: &HeapDump<'_>) -> usize {
+        self.losses.one_if(!e.name.is_empty(), Lack::DumpNames);
+        self.dump_end(None);
+        self.event_at(THREADLESS, e.time, HEAP_START);
+        self.dump.time = self.clock(e.time);
+        self.dump.open = Some(e.dump);
+        THREADLESS
+    }
+
+    /// Ends the dump that is open, if it is that one; any, when none is said.
+    pub(super) fn dump_end(&mut self, end: Option<(HeapDumpId, Timestamp)>) -> usize {
+        let Some(open) = self.dump.open else {
+            self.losses.one_if(end.is_some(), Lack::DumpObjects);
+            return DEFINING;
+        };
+        if end.is_some_and(|(dump, _)| dump != open) {
+            self.losses.one(Lack::DumpObjects);
+            return DEFINING;
+        }
+        self.finish_listed();
+        match end {
+            Some((_, time)) => {
+                self.event_at(THREADLESS, time, HEAP_END);
+            }
+            None => {
+                self.batch_for(THREADLESS, self.dump.time);
+                self.output.event(THREADLESS, self.dump.time, HEAP_END);
+            }
+        }
+        self.dump = Dump::default();
+        THREADLESS
+    }
+
+    pub(super) fn dump_object(&mut self, e: &HeapObject) -> usize {
+        if self.dump.open != Some(e.dump) || e.object.is_none() || !self.dump.seen.add(e.object) {
+            self.losses.one(Lack::DumpObjects);
+            return DEFINING;
+        }
+        let class = file_id(self.definitions.class(e.class, &mut self.output));
+        // Size 0 says that the object stood there before.
+        let size = u64::try_from(e.size).unwrap_or(0).max(1);
+        self.losses
+            .one_if(size.cast_signed() != e.size, Lack::Sizes);
+        self.list(e.object, class, size);
+        THREADLESS
+    }
+
+    fn list(&mut self, object: ObjectId, class: u64, size: u64) {
+        self.finish_listed();
+        self.dump.listed = Some(Listed {
+            time: self.dump.time,
+            object,
+            class,
+            size,
+            references: Vec::new(),
+        });
+    }
+
+    pub(super) fn dump_reference(&mut self, e: &ObjectReference) -> usize {
+        let known = self.dump.open == Some(e.dump) && self.dump.seen.has(e.source);
+        if !known || e.target.is_none() {
+            self.losses.one(Lack::DumpReferences);
+            return DEFINING;
+        }
+        let fits =
+            |listed: &Listed| listed.object == e.source && listed.references.len() < REFERENCES;
+        if !self.dump.listed.as_ref().is_some_and(fits) {
+            self.list(e.source, 0, 0);
+        }
+        if let Some(listed) = &mut self.dump.listed {
+            listed.references.push(e.target.0);
+        }
+        THREADLESS
+    }
+
+    pub(super) fn dump_root(&mut self, e: &GcRoot<'_>) -> usize {
+        if self.version == DataVersion::V1 || self.dump.open.is_none() {
+            self.losses.one(Lack::DumpRoots);
+            return DEFINING;
+        }
+        self.losses
+            .one_if(!e.class.is_none(), Lack::DumpRootClasses);
+        self.finish_listed();
+        let kind = ROOT_KINDS.iter().position(|kind| *kind == e.kind);
+        let time = self.dump.time;
+        self.batch_for(THREADLESS, time);
+        let (buffer, _) = self.output.event(THREADLESS, time, HEAP_ROOT);
+        buffer.uleb(1);
+        buffer.pointer(kind.map_or(0, |kind| kind as u64 + 1));
+        buffer.object(e.object.0);
+        THREADLESS
+    }
+}
+
+/// Writes an object and its references.
+pub(super) fn put(listed: &Listed, version: DataVersion, output: &mut Output) {
+    let v17 = version == DataVersion::V17;
+    let buffer = if v17 {
+        output.event(THREADLESS, listed.time, HEAP_OBJECT).0
+    } else {
+        output.untimed(THREADLESS, listed.time, HEAP_OBJECT)
+    };
+    buffer.object(listed.object.0);
+    buffer.pointer(listed.class);
+    buffer.uleb(listed.size);
+    if v17 {
+        // The generation, which is not known.
+        buffer.byte(0);
+    }
+    buffer.uleb(listed.references.len() as u64);
+    for &target in &listed.references {
+        if v17 {
+            // The difference from the last field's offset, which is not known.
+            buffer.uleb(0);
+        }
+        buffer.object(target);
+    }
+}

@@ -1,0 +1,502 @@
+//! Elements that are open, and what their begin and end say.
+
+use super::call;
+use super::call::Call;
+use super::element::{Attributes, Message, Sum};
+use super::findings::{Findings, Passed};
+use super::ids::{Ids, Section};
+use super::queue::Queue;
+use crate::profilerj::names::frame_from_sampler;
+use crate::xml::{cut, read_unsigned};
+use jtrail_model::{
+    AggregatedDetail, AggregatedEnter, AggregatedLeave, ClassId, Duration, Event, Frame, LineCount,
+    LineCounts, MethodDef, MethodId, ObjectCounts, SampleSum, ThreadId, Timestamp,
+};
+use jtrail_xml::{Scanner, Tag};
+
+/// The largest line that a class file can name.
+const LAST_LINE: u64 = u16::MAX as u64;
+const MICROSECOND: u64 = 1000;
+
+/// An element that is open inside of the root.
+#[derive(Debug)]
+pub(super) enum Open {
+    Section(Section),
+    Thread(Thread),
+    Node(Node),
+    Row,
+    Class(ClassId),
+    Method(Method),
+    Footprints(Footprints),
+    /// Passed over, with all that is in it.
+    Unknown(Box<str>),
+}
+
+#[derive(Debug)]
+pub(super) struct Thread {
+    section: Section,
+    thread: ThreadId,
+    /// How long it existed.
+    elapsed: Timestamp,
+    has_frames: bool,
+    /// Samples: of a thread that ran, and all.
+    sums: [Sum; 2],
+}
+
+/// An element of a tree of calls or of samples.
+#[derive(Debug)]
+pub(super) struct Node {
+    thread: ThreadId,
+    elapsed: Timestamp,
+    /// None for samples.
+    method: Option<MethodId>,
+    /// Its event, which waits for the elements inside of it.
+    waiting: Option<u64>,
+    /// Elapsed, CPU, overhead; or samples of a thread that ran, and all.
+    sums: [Sum; 3],
+}
+
+/// A method of section `coverage`.
+#[derive(Debug)]
+pub(super) struct Method {
+    class: ClassId,
+    name: Box<str>,
+    signature: Box<str>,
+    first_line: u32,
+    calls: u64,
+    footprints: Footprints,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Footprints {
+    /// None where there is no code.
+    counts: Vec<Option<u64>>,
+}
+
+impl Footprints {
+    pub(super) fn add(&mut self, text: &str) -> Result<(), Message> {
+        for word in text.split_ascii_whitespace() {
+            let count = match word {
+                "-1" => None,
+                _ => match read_unsigned(word) {
+                    Some(count) => Some(count),
+                    None => return Err("a footprint is no number".into()),
+                },
+            };
+            if self.counts.len() as u64 > LAST_LINE {
+                return Err(format!("a method has more than {LAST_LINE} lines").into());
+            }
+            self.counts.push(count);
+        }
+        Ok(())
+    }
+}
+
+impl Open {
+    /// The thread whose calls may begin right inside of it.
+    pub(super) fn calling(&self) -> Option<ThreadId> {
+        match self {
+            Self::Thread(thread) if thread.section == Section::Profile => Some(thread.thread),
+            Self::Node(node) => node.method.map(|_| node.thread),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_node(&self) -> bool {
+        matches!(self, Self::Node(_))
+    }
+
+    /// Its name in the document.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Section(Section::Profile) | Self::Node(_) => "profile",
+            Self::Section(Section::Sampler) => "sampler",
+            Self::Section(Section::Memory) | Self::Row => "memory",
+            Self::Section(Section::Coverage) => "coverage",
+            Self::Thread(_) => "thread",
+            Self::Class(_) => "class",
+            Self::Method(_) => "method",
+            Self::Footprints(_) => "footprints",
+            Self::Unknown(name) => name,
+        }
+    }
+}
+
+/// A place in the document, with all that its meaning needs.
+pub(super) struct Place<'p> {
+    pub(super) scanner: &'p Scanner,
+    pub(super) queue: &'p mut Queue,
+    pub(super) ids: &'p mut Ids,
+    pub(super) findings: &'p mut Findings,
+    /// Elements open outside of this one, the root not counted.
+    pub(super) depth: u64,
+    pub(super) offset: u64,
+}
+
+impl Place<'_> {
+    /// Takes the begin of an element inside of `parent`.
+    pub(super) fn open(&mut self, parent: Option<&Open>, tag: Tag<'_>) -> Result<Open, Message> {
+        Ok(match (parent, tag.name) {
+            (None, "profile") => self.section(Section::Profile, tag),
+            (None, "sampler") => self.section(Section::Sampler, tag),
+            (None, "memory") => self.section(Section::Memory, tag),
+            (None, "coverage") => self.section(Section::Coverage, tag),
+            (Some(Open::Section(Section::Profile)), "thread") => self.calling_thread(tag)?,
+            (Some(Open::Section(Section::Sampler)), "thread") => self.sampled_thread(tag)?,
+            (Some(Open::Section(Section::Memory)), "thread") => self.allocating_thread(tag)?,
+            (Some(Open::Thread(thread)), "profile") => match thread.section {
+                Section::Profile => self.call(thread.thread, tag)?,
+                Section::Sampler => self.frame(thread.thread, thread.elapsed, tag)?,
+                _ => self.unknown(tag),
+            },
+            (Some(Open::Node(node)), "profile") => match node.method {
+                Some(_) => self.call(node.thread, tag)?,
+                None => self.frame(node.thread, node.elapsed, tag)?,
+            },
+            (Some(Open::Thread(thread)), "memory") if thread.section == Section::Memory => {
+                self.row(thread.thread, tag)?
+            }
+            (Some(Open::Section(Section::Coverage)), "class") => self.class(tag)?,
+            (Some(Open::Class(class)), "method") => self.method(*class, tag)?,
+            (Some(Open::Method(_)), "footprints") => {
+                self.attributes(tag, ("footprints", &[]));
+                Open::Footprints(Footprints::default())
+            }
+            // What is inside of an unknown element is not told again.
+            (Some(Open::Unknown(_)), name) => Open::Unknown(name.into()),
+            _ => self.unknown(tag),
+        })
+    }
+
+    fn unknown(&mut self, tag: Tag<'_>) -> Open {
+        let message = format!("element {} is not known here; passed over", cut(tag.name));
+        self.findings.add(message, self.offset);
+        Open::Unknown(tag.name.into())
+    }
+
+    fn attributes<'a, const N: usize>(
+        &mut self,
+        tag: Tag<'a>,
+        known: (&'static str, &'static [&'static str; N]),
+    ) -> Attributes<'a, N> {
+        Attributes::read(tag, self.scanner, known, self.findings, self.offset)
+    }
+
+    fn section(&mut self, section: Section, tag: Tag<'_>) -> Open {
+        self.attributes(tag, ("a section", &[]));
+        Open::Section(section)
+    }
+
+    fn calling_thread(&mut self, tag: Tag<'_>) -> Result<Open, Message> {
+        const KNOWN: &[&str; 3] = &["name", "cpuTime", "isAlive"];
+        let found = self.attributes(tag, ("thread", KNOWN));
+        let name = found.name(0)?;
+        let cpu = found.number(1, self.findings, self.offset)?;
+        let alive = found.boolean(2, self.findings, self.offset)?;
+        let cpu = Duration(self.signed(cpu));
+        let section = Section::Profile;
+        let thread = self.ids.thread(section, (name, cpu, alive), self.queue);
+        Ok(Open::Thread(Thread {
+            section,
+            thread,
+            elapsed: Timestamp(0),
+            has_frames: false,
+            sums: Default::default(),
+        }))
+    }
+
+    fn sampled_thread(&mut self, tag: Tag<'_>) -> Result<Open, Message> {
+        const KNOWN: &[&str; 6] = &[
+            "name",
+            "cumulated",
+            "cpuTime",
+            "cumulatedElapsed",
+            "elapsedTime",
+            "isAlive",
+        ];
+        let found = self.attributes(tag, ("thread", KNOWN));
+        let name = found.name(0)?;
+        let cpu = found.number(2, self.findings, self.offset)?;
+        let elapsed = found.number(4, self.findings, self.offset)?;
+        let alive = found.boolean(5, self.findings, self.offset)?;
+        let [mut runnable, mut all] = [Sum::default(); 2];
+        (runnable.with, all.with) = (found.optional(1)?, found.optional(3)?);
+        (runnable.own, all.own) = (Some(0), Some(0));
+        let cpu = Duration(self.signed(cpu));
+        let elapsed = Timestamp(self.signed(elapsed));
+        let section = Section::Sampler;
+        let thread = self.ids.thread(section, (name, cpu, alive), self.queue);
+        self.ids.seen(thread, elapsed);
+        Ok(Open::Thread(Thread {
+            section,
+            thread,
+            elapsed,
+            has_frames: false,
+            sums: [runnable, all],
+        }))
+    }
+
+    fn allocating_thread(&mut self, tag: Tag<'_>) -> Result<Open, Message> {
+        let found = self.attributes(tag, ("thread", &["name"]));
+        let thread = self.ids.thread_by_name(found.name(0)?, self.queue);
+        Ok(Open::Thread(Thread {
+            section: Section::Memory,
+            thread,
+            elapsed: Timestamp(0),
+            has_frames: false,
+            sums: Default::default(),
+        }))
+    }
+
+    fn call(&mut self, thread: ThreadId, tag: Tag<'_>) -> Result<Open, Message> {
+        let found = self.attributes(tag, ("profile", call::KNOWN));
+        let call = Call::read(&found, self.findings, self.offset)?;
+        Ok(self.called(thread, &call))
+    }
+
+    /// Takes a call of a thread.
+    pub(super) fn called(&mut self, thread: ThreadId, call: &Call<'_>) -> Open {
+        let Call {
+            elapsed,
+            cpu,
+            overhead,
+            ..
+        } = *call;
+        if call.exceptions > call.count {
+            self.findings.passed(Passed::Exceptions, self.offset);
+        }
+        let method = self.ids.call(call.name, call.signature, self.queue);
+        let event = Event::AggregatedEnter(AggregatedEnter {
+            thread,
+            method,
+            base_time: self.time(elapsed.own.unwrap_or(0)),
+            base_cpu_time: self.time(cpu.settled()),
+            calls: self.signed(call.count),
+            ..AggregatedEnter::default()
+        });
+        let waiting = self.push(event, elapsed.own.is_none());
+        let overhead_time = self.time(overhead.settled());
+        if call.exceptions > 0 || overhead_time.0 > 0 {
+            self.queue.push(Event::AggregatedDetail(AggregatedDetail {
+                thread,
+                method,
+                exceptions: call.exceptions,
+                overhead: overhead_time,
+            }));
+        }
+        Open::Node(Node {
+            thread,
+            elapsed: Timestamp(0),
+            method: Some(method),
+            waiting,
+            sums: [elapsed, cpu, overhead],
+        })
+    }
+
+    fn frame(&mut self, thread: ThreadId, time: Timestamp, tag: Tag<'_>) -> Result<Open, Message> {
+        const KNOWN: &[&str; 5] = &["name", "hits", "elapsed", "cumulated", "cumulatedElapsed"];
+        let found = self.attributes(tag, ("profile", KNOWN));
+        let (method, native) = frame_from_sampler(found.name(0)?);
+        let runnable = Sum {
+            own: Some(found.number(1, self.findings, self.offset)?),
+            with: found.optional(3)?,
+            callees: 0,
+        };
+        let all = Sum {
+            own: found.optional(2)?,
+            with: found.optional(4)?,
+            callees: 0,
+        };
+        let event = Event::SampleSum(SampleSum {
+            thread,
+            time,
+            depth: self.depth.saturating_sub(1),
+            frame: Frame {
+                method: method.into(),
+                line: if native { -2 } else { -1 },
+            },
+            runnable: runnable.settled(),
+            all: all.own.unwrap_or(0),
+        });
+        let waiting = self.push(event, all.own.is_none());
+        Ok(Open::Node(Node {
+            thread,
+            elapsed: time,
+            method: None,
+            waiting,
+            sums: [runnable, all, Sum::default()],
+        }))
+    }
+
+    fn push(&mut self, event: Event<'static>, waits: bool) -> Option<u64> {
+        if waits {
+            return Some(self.queue.push_waiting(event));
+        }
+        self.queue.push(event);
+        None
+    }
+
+    fn row(&mut self, thread: ThreadId, tag: Tag<'_>) -> Result<Open, Message> {
+        const KNOWN: &[&str; 3] = &["class", "count", "max"];
+        let found = self.attributes(tag, ("memory", KNOWN));
+        let class = self.ids.class_by_source(found.name(0)?, self.queue);
+        let live = found.number(1, self.findings, self.offset)?;
+        let peak = found.number(2, self.findings, self.offset)?;
+        if live > peak {
+            self.findings.passed(Passed::Rows, self.offset);
+        }
+        self.queue.push(Event::ObjectCounts(ObjectCounts {
+            thread,
+            time: Timestamp(0),
+            class,
+            live,
+            peak,
+        }));
+        Ok(Open::Row)
+    }
+
+    fn class(&mut self, tag: Tag<'_>) -> Result<Open, Message> {
+        const KNOWN: &[&str; 3] = &["name", "source", "class"];
+        let found = self.attributes(tag, ("class", KNOWN));
+        let name = match (found.text(0), found.text(2)) {
+            (None, Some(name)) => name,
+            (Some(name), Some(class)) if name != class => {
+                self.findings.passed(Passed::ClassNames, self.offset);
+                name
+            }
+            _ => found.name(0)?,
+        };
+        let source = found.text(1).unwrap_or_default();
+        let class = self.ids.covered_class(name, source, self.queue);
+        Ok(Open::Class(class))
+    }
+
+    fn method(&mut self, class: ClassId, tag: Tag<'_>) -> Result<Open, Message> {
+        const KNOWN: &[&str; 4] = &["name", "signature", "firstline", "count"];
+        let found = self.attributes(tag, ("method", KNOWN));
+        let name = found.name(0)?.into();
+        let signature = found.text(1).unwrap_or_default().into();
+        let first_line = found.number(2, self.findings, self.offset)?;
+        let calls = found.number(3, self.findings, self.offset)?;
+        if first_line > LAST_LINE {
+            return Err("firstline of method is larger than any line".into());
+        }
+        Ok(Open::Method(Method {
+            class,
+            name,
+            signature,
+            first_line: first_line as u32,
+            calls,
+            footprints: Footprints::default(),
+        }))
+    }
+
+    /// Takes the end of an element inside of `parent`.
+    pub(super) fn close(&mut self, open: Open, parent: Option<&mut Open>) {
+        match (open, parent) {
+            (Open::Node(node), Some(parent)) => self.close_node(node, parent),
+            (Open::Thread(thread), _) => self.close_thread(&thread),
+            (Open::Footprints(footprints), Some(Open::Method(method))) => {
+                method.footprints = footprints;
+            }
+            (Open::Method(method), _) => self.close_method(method),
+            _ => {}
+        }
+    }
+
+    fn close_thread(&mut self, thread: &Thread) {
+        if !thread.sums.iter().all(Sum::fits) {
+            self.findings.passed(Passed::Samples, self.offset);
+        }
+        // Frames tell it, and else the thread's end.
+        let is_told = thread.has_frames || self.ids.has_ended(thread.thread);
+        if thread.elapsed.0 != 0 && !is_told {
+            self.findings.passed(Passed::Elapsed, self.offset);
+        }
+    }
+
+    fn close_node(&mut self, node: Node, parent: &mut Open) {
+        let [first, second, third] = node.sums;
+        if ![first, second, third].iter().all(Sum::fits) {
+            self.findings.passed(Passed::Sums, self.offset);
+        }
+        let outer: &mut [Sum] = match parent {
+            Open::Node(node) => &mut node.sums,
+            Open::Thread(thread) => {
+                thread.has_frames = true;
+                &mut thread.sums
+            }
+            _ => &mut [],
+        };
+        for (outer, sum) in outer.iter_mut().zip([first, second, third]) {
+            outer.callees = outer.callees.saturating_add(sum.whole());
+        }
+        if let Some(waiting) = node.waiting {
+            let own_time = self.time(first.settled());
+            self.queue.settle(waiting, |event| match event {
+                Event::AggregatedEnter(e) => e.base_time = own_time,
+                Event::SampleSum(e) => e.all = second.settled(),
+                _ => {}
+            });
+        }
+        if let Some(method) = node.method {
+            let thread = node.thread;
+            let leave = AggregatedLeave { thread, method };
+            self.queue.push(Event::AggregatedLeave(leave));
+        }
+    }
+
+    fn close_method(&mut self, method: Method) {
+        let counts = &method.footprints.counts;
+        if method.first_line == 0 && !counts.is_empty() {
+            self.findings.passed(Passed::Footprints, self.offset);
+        }
+        let places = (LAST_LINE + 1).saturating_sub(method.first_line.into());
+        let behind = counts.iter().skip(places as usize).flatten().count();
+        if method.first_line > 0 && behind > 0 {
+            self.findings.passed(Passed::LastLines, self.offset);
+        }
+        let lines: Vec<_> = (method.first_line..)
+            .zip(counts)
+            .filter(|(line, _)| method.first_line > 0 && u64::from(*line) <= LAST_LINE)
+            .filter_map(|(line, count)| {
+                Some(LineCount {
+                    line,
+                    count: (*count)?,
+                })
+            })
+            .collect();
+        let line = |line: Option<&LineCount>| line.map_or(0, |line| i64::from(line.line));
+        let def = MethodDef {
+            class: method.class,
+            name: String::from(method.name).into(),
+            signature: String::from(method.signature).into(),
+            start_line: line(lines.first()),
+            end_line: line(lines.last()),
+            ..MethodDef::default()
+        };
+        let id = self.ids.covered_method(def, self.queue);
+        self.queue.push(Event::LineCounts(LineCounts {
+            method: id,
+            time: Timestamp(0),
+            calls: method.calls,
+            lines,
+        }));
+    }
+
+    /// Microseconds as the model has times.
+    fn time(&mut self, microseconds: u64) -> Duration {
+        match microseconds.checked_mul(MICROSECOND) {
+            Some(ns) => Duration(self.signed(ns)),
+            None => Duration(self.signed(u64::MAX)),
+        }
+    }
+
+    /// A number as the model has it: one bit smaller.
+    fn signed(&mut self, number: u64) -> i64 {
+        i64::try_from(number).unwrap_or_else(|_| {
+            self.findings.passed(Passed::Numbers, self.offset);
+            i64::MAX
+        })
+    }
+}

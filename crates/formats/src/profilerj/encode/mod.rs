@@ -1,0 +1,326 @@
+//! Events to sums.
+
+mod coverage;
+mod document;
+mod losses;
+mod objects;
+mod registry;
+mod threads;
+mod tree;
+
+use super::MOST_CALL_NODES;
+use super::text::legal;
+use crate::{Encode, Loss};
+use coverage::Coverage;
+use document::Written;
+use jtrail_model::{
+    AggregatedDetail, AggregatedEnter, Cost, Event, MethodEnter, ObjectAlloc, RECORD_OVERHEAD,
+    Sample, SampleSum, ThreadId, ThreadState, Timestamp,
+};
+use losses::Losses;
+use objects::Objects;
+use registry::Names;
+use threads::{Calls, Hits, Room, Rooms, Thread, Threads, nanoseconds};
+use tree::{NONE, Place, Spot, Tree};
+
+/// Nodes of all trees of samples together.
+const MOST_SAMPLE_NODES: usize = 1 << 18;
+/// Trees that come added up are whole already; they get more room, so that they stay as they are.
+const ROOM_FOR_SUMS: usize = 4;
+/// Line of a frame in a native method.
+const NATIVE: i64 = -2;
+
+/// Adds up what happens, and writes the document at the end.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    pub(super) names: Names,
+    pub(super) threads: Threads,
+    pub(super) calls: Tree<Calls>,
+    pub(super) samples: Tree<Hits>,
+    /// Threads with calls, and with samples, in the order of their first one.
+    pub(super) calling: Vec<ThreadId>,
+    pub(super) sampled: Vec<ThreadId>,
+    pub(super) objects: Objects,
+    pub(super) coverage: Coverage,
+    /// The latest time.
+    last: Option<Timestamp>,
+    rooms: Rooms,
+    /// What recording takes.
+    cost: Cost,
+    hits: Room,
+    losses: Losses,
+    /// How much of the document is written, once all is added up.
+    written: Option<Written>,
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self {
+            names: Names::default(),
+            threads: Threads::default(),
+            calls: Tree::new(MOST_CALL_NODES),
+            samples: Tree::new(MOST_SAMPLE_NODES),
+            calling: Vec::new(),
+            sampled: Vec::new(),
+            objects: Objects::default(),
+            coverage: Coverage::default(),
+            last: None,
+            rooms: Rooms::default(),
+            cost: Cost::default(),
+            hits: Room::default(),
+            losses: Losses::default(),
+            written: None,
+        }
+    }
+}
+
+impl Encode for Encoder {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(document::HEAD);
+    }
+
+    fn holds_back(&self) -> bool {
+        true
+    }
+
+    fn event(&mut self, event: &Event<'_>, _out: &mut Vec<u8>) {
+        if let Some(time) = event.time() {
+            self.last = self.last.max(Some(time));
+        }
+        match event {
+            Event::MethodEnter(e) => self.enter(e),
+            Event::MethodLeave(e) => {
+                let thread = self.threads.get_mut(e.thread, e.time);
+                if !thread.leave(e, &mut self.calls, &mut self.rooms) {
+                    self.losses.leaves_alone += 1;
+                }
+            }
+            Event::TracePause(e) => self.threads.pause(e.time, &mut self.calls, &mut self.rooms),
+            // What was open at the pause has ended there.
+            Event::TraceResume(_) => {}
+            Event::ObjectAlloc(e) => self.alloc(e),
+            Event::ObjectFree(e) => {
+                if !self.objects.freed(e.object) {
+                    self.losses.frees_alone += 1;
+                }
+            }
+            Event::Sample(e) => self.sample(e),
+            Event::ThreadStart(e) => {
+                self.threads.start(e.thread, &legal(&e.name), e.time);
+                self.losses.thread_groups += u64::from(!e.group.is_empty());
+            }
+            Event::ThreadEnd(e) => {
+                self.threads
+                    .end(e.thread, e.time, &mut self.calls, &mut self.rooms);
+            }
+            Event::ThreadName(e) => {
+                let thread = self.threads.get_mut(e.thread, e.time);
+                let before = std::mem::replace(&mut thread.name, legal(&e.name).into());
+                self.losses.thread_names += u64::from(!before.is_empty());
+            }
+            Event::ThreadCpu(e) => {
+                self.threads.get_mut(e.thread, e.time).uses_cpu(e.cpu_time);
+            }
+            Event::ClassDef(e) => self.names.class_def(e),
+            Event::ClassSource(e) => self.names.class_source(e),
+            Event::MethodDef(e) => self.names.method_def(e),
+            Event::LineCounts(e) => {
+                let class = self.names.class_of(e.method);
+                self.losses.lines += self.coverage.counts(class, e);
+            }
+            Event::AggregatedEnter(e) => self.aggregated(e),
+            Event::AggregatedLeave(e) => {
+                let now = self.last();
+                let thread = self.threads.get_mut(e.thread, now);
+                if thread.aggregated.pop().is_none() {
+                    self.losses.leaves_alone += 1;
+                }
+            }
+            Event::AggregatedDetail(e) => self.aggregated_detail(e),
+            Event::Option(e) if e.key == RECORD_OVERHEAD && self.cost.take(e) => {}
+            Event::SampleSum(e) => self.sample_sum(e),
+            Event::ObjectCounts(e) => {
+                let class = self.names.class_number(e.class);
+                self.threads.get_mut(e.thread, e.time).allocates = true;
+                self.objects.counted(e.thread, class, e.live, e.peak);
+            }
+            _ => self.losses.event(event),
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        while self.end_part(out) {}
+    }
+
+    fn end_part(&mut self, out: &mut Vec<u8>) -> bool {
+        let mut written = self.written.take().unwrap_or_else(|| {
+            let now = self.last();
+            self.threads.finish(now, &mut self.calls, &mut self.rooms);
+            self.add_cost();
+            self.calls.finish(Calls::add_times);
+            self.samples.finish(Hits::add);
+            Written::default()
+        });
+        let more = written.write(self, out);
+        self.written = Some(written);
+        more
+    }
+
+    fn copy(&self) -> Option<Box<dyn Encode>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn losses(&self) -> Vec<Loss> {
+        self.losses.all()
+    }
+
+    fn dropped(&self) -> u64 {
+        self.losses.events()
+    }
+}
+
+impl Encoder {
+    /// The latest moment of the trace so far.
+    pub(super) fn last(&self) -> Timestamp {
+        self.last.unwrap_or_default()
+    }
+
+    fn enter(&mut self, e: &MethodEnter) {
+        let name = self.names.call_number(e.method);
+        let trees = (&mut self.threads, &mut self.calls);
+        let thread = calling(trees, &mut self.calling, e.thread, e.time);
+        let folded = thread.enter(e, name, &mut self.calls);
+        self.losses.folded_calls += u64::from(folded);
+        self.losses.calls += 1;
+    }
+
+    fn aggregated(&mut self, e: &AggregatedEnter) {
+        let name = self.names.call_number(e.method);
+        let now = self.last();
+        let trees = (&mut self.threads, &mut self.calls);
+        let thread = calling(trees, &mut self.calling, e.thread, now);
+        let parent = thread.aggregated.last().copied();
+        let parent = parent.unwrap_or(thread.calls.into());
+        let spot = self.calls.step(parent, name, ROOM_FOR_SUMS);
+        thread.aggregated.push(spot);
+        let sums = self.calls.sums(spot.at);
+        let count = u64::try_from(e.calls).unwrap_or(0);
+        sums.count = sums.count.saturating_add(count);
+        sums.elapsed += self.rooms.elapsed.take(nanoseconds(e.base_time));
+        sums.cpu += self.rooms.cpu.take(nanoseconds(e.base_cpu_time));
+        if spot.folded {
+            self.losses.folded_calls = self.losses.folded_calls.saturating_add(count);
+        }
+        self.losses.bounds += u64::from((e.min_time.0, e.max_time.0) != (0, 0));
+    }
+
+    fn aggregated_detail(&mut self, e: &AggregatedDetail) {
+        let now = self.last();
+        let thread = self.threads.get_mut(e.thread, now);
+        let Some(spot) = thread.aggregated.last() else {
+            self.losses.leaves_alone += 1;
+            return;
+        };
+        let sums = self.calls.sums(spot.at);
+        sums.exceptions = sums.exceptions.saturating_add(e.exceptions);
+        sums.overhead += self.rooms.overhead.take(nanoseconds(e.overhead));
+    }
+
+    fn sample(&mut self, e: &Sample<'_>) {
+        let ticks = e.ticks.get();
+        if e.stack.is_empty() {
+            self.losses.empty_sample(ticks);
+            return;
+        }
+        let trees = (&mut self.threads, &mut self.samples);
+        let thread = sampled(trees, &mut self.sampled, e.thread, e.time);
+        let mut spot = Spot::from(thread.samples);
+        for frame in e.stack.iter().rev() {
+            let name = self.names.frame_number(&frame.method, frame.line == NATIVE);
+            spot = self.samples.step(spot, name, 1);
+        }
+        let runnable = match e.state {
+            ThreadState::Runnable => ticks,
+            _ => 0,
+        };
+        self.hit(spot, runnable, ticks);
+        self.losses.samples = self.losses.samples.saturating_add(ticks);
+    }
+
+    fn sample_sum(&mut self, e: &SampleSum<'_>) {
+        let trees = (&mut self.threads, &mut self.samples);
+        let thread = sampled(trees, &mut self.sampled, e.thread, e.time);
+        thread.sampled_until = thread.sampled_until.max(Some(e.time));
+        let depth = usize::try_from(e.depth).unwrap_or(usize::MAX);
+        thread.sampled.truncate(depth.saturating_sub(1));
+        let parent = thread.sampled.last().copied();
+        let parent = parent.unwrap_or(thread.samples.into());
+        let name = self
+            .names
+            .frame_number(&e.frame.method, e.frame.line == NATIVE);
+        let spot = self.samples.step(parent, name, ROOM_FOR_SUMS);
+        thread.sampled.push(spot);
+        self.hit(spot, e.runnable, e.all);
+    }
+
+    fn hit(&mut self, spot: Spot, runnable: u64, all: u64) {
+        if spot.folded {
+            self.losses.folded_samples = self.losses.folded_samples.saturating_add(all);
+        }
+        let sums = self.samples.sums(spot.at);
+        let all = self.hits.take(all);
+        for (sum, hits) in [runnable.min(all), all].into_iter().enumerate() {
+            sums.own[sum] += hits;
+            sums.all[sum] += hits;
+        }
+    }
+
+    /// What it took to record the calls: an enter and a leave for each.
+    fn add_cost(&mut self) {
+        let (cost, rooms) = (self.cost, &mut self.rooms);
+        self.calls.for_each(|sums| {
+            let records = sums.count.saturating_mul(2);
+            sums.overhead += rooms.overhead.take(cost.of(records).unsigned_abs());
+        });
+    }
+
+    fn alloc(&mut self, e: &ObjectAlloc) {
+        let class = self.names.class_number(e.class);
+        self.threads.get_mut(e.thread, e.time).allocates = true;
+        self.objects.allocated(e.thread, class, e.object);
+        self.losses.objects += 1;
+    }
+}
+
+/// The thread, with a tree of calls.
+fn calling<'t>(
+    (threads, calls): (&'t mut Threads, &mut Tree<Calls>),
+    calling: &mut Vec<ThreadId>,
+    id: ThreadId,
+    time: Timestamp,
+) -> &'t mut Thread {
+    let thread = threads.get_mut(id, time);
+    plant(&mut thread.calls, calls, calling, id);
+    thread
+}
+
+/// Makes sure that there is the root of a thread's tree, and that the thread is among those that
+/// have one.
+fn plant<S: Default>(root: &mut Place, tree: &mut Tree<S>, with: &mut Vec<ThreadId>, id: ThreadId) {
+    if *root == NONE {
+        *root = tree.root();
+        with.push(id);
+    }
+}
+
+/// The thread, with a tree of samples.
+fn sampled<'t>(
+    (threads, samples): (&'t mut Threads, &mut Tree<Hits>),
+    sampled: &mut Vec<ThreadId>,
+    id: ThreadId,
+    time: Timestamp,
+) -> &'t mut Thread {
+    let thread = threads.get_mut(id, time);
+    plant(&mut thread.samples, samples, sampled, id);
+    thread
+}

@@ -1,0 +1,286 @@
+//! What is known of threads, and their open calls.
+
+use super::tree::{NONE, Place, Spot, Tree};
+use crate::check::table::Table;
+use jtrail_model::{Duration, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp};
+
+/// Sums of the calls of one path. Once the tree is finished, times are those with callees.
+#[derive(Clone, Debug, Default)]
+pub(in crate::profilerj) struct Calls {
+    pub(super) count: u64,
+    pub(super) elapsed: u64,
+    pub(super) cpu: u64,
+    pub(super) overhead: u64,
+    pub(super) exceptions: u64,
+}
+
+impl Calls {
+    pub(super) fn add_times(&mut self, other: &Self) {
+        self.elapsed += other.elapsed;
+        self.cpu += other.cpu;
+        self.overhead += other.overhead;
+    }
+}
+
+/// Samples of one path. Once the tree is finished, those of all that it calls as well.
+#[derive(Clone, Debug, Default)]
+pub(in crate::profilerj) struct Hits {
+    /// Samples that ended here.
+    pub(super) own: [u64; 2],
+    /// Samples below, these included: of threads that ran, and all.
+    pub(super) all: [u64; 2],
+}
+
+impl Hits {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.all[0] += other.all[0];
+        self.all[1] += other.all[1];
+    }
+}
+
+/// What may still be added to sums of one kind, so that none of them passes 63 bits.
+#[derive(Clone, Debug)]
+pub(super) struct Room(u64);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(i64::MAX as u64)
+    }
+}
+
+impl Room {
+    /// As much of `amount` as there is room for.
+    pub(super) fn take(&mut self, amount: u64) -> u64 {
+        let taken = amount.min(self.0);
+        self.0 -= taken;
+        taken
+    }
+}
+
+/// Room for each kind of time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rooms {
+    pub(super) elapsed: Room,
+    pub(super) cpu: Room,
+    pub(super) overhead: Room,
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Thread {
+    pub(super) name: Box<str>,
+    /// When it began, or was first seen.
+    pub(super) start: Timestamp,
+    pub(super) end: Option<Timestamp>,
+    /// Up to when its samples were added up, where the trace has sums only.
+    pub(super) sampled_until: Option<Timestamp>,
+    /// CPU time that it has used, as told last.
+    pub(super) cpu: u64,
+    /// Roots of its trees, if it has any.
+    pub(super) calls: Place,
+    pub(super) samples: Place,
+    /// It allocated objects.
+    pub(super) allocates: bool,
+    open: Vec<Open>,
+    /// Calls that a pause ended for good, and whose leaves may still come.
+    cut_off: Vec<(u32, MethodId)>,
+    /// Aggregated calls that did not end.
+    pub(super) aggregated: Vec<Spot>,
+    /// Sampled frames that the next one may be called by.
+    pub(super) sampled: Vec<Spot>,
+}
+
+/// A call that has not ended.
+#[derive(Clone, Debug)]
+struct Open {
+    spot: Spot,
+    method: MethodId,
+    ticket: u32,
+    began: Timestamp,
+    /// CPU time at its begin, 0 if not measured.
+    began_cpu: u64,
+    /// Time of its callees.
+    callees: u64,
+    callees_cpu: u64,
+}
+
+impl Thread {
+    /// Whether a section will name it.
+    pub(super) fn has_data(&self) -> bool {
+        self.calls != NONE || self.samples != NONE || self.allocates
+    }
+
+    pub(super) fn uses_cpu(&mut self, cpu: Duration) {
+        self.cpu = self.cpu.max(nanoseconds(cpu));
+    }
+
+    /// Begins a call. Answers whether its path is folded.
+    pub(super) fn enter(&mut self, e: &MethodEnter, name: u32, tree: &mut Tree<Calls>) -> bool {
+        self.uses_cpu(e.cpu_time);
+        let parent = self.open.last().map_or(self.calls.into(), |open| open.spot);
+        let spot = tree.step(parent, name, 1);
+        let sums = tree.sums(spot.at);
+        sums.count = sums.count.saturating_add(1);
+        self.open.push(Open {
+            spot,
+            method: e.method,
+            ticket: e.ticket,
+            began: e.time,
+            began_cpu: nanoseconds(e.cpu_time),
+            callees: 0,
+            callees_cpu: 0,
+        });
+        spot.folded
+    }
+
+    /// Ends the call, and those that it called and that have no leave. `false` when there is none.
+    pub(super) fn leave(
+        &mut self,
+        e: &MethodLeave,
+        tree: &mut Tree<Calls>,
+        rooms: &mut Rooms,
+    ) -> bool {
+        self.uses_cpu(e.cpu_time);
+        let fits = |open: &Open| open.ticket == e.ticket && open.method == e.method;
+        let depth = match self.open.last() {
+            Some(last) if fits(last) => self.open.len() - 1,
+            // Tickets rise along the stack.
+            _ => self.open.partition_point(|open| open.ticket < e.ticket),
+        };
+        match self.open.get(depth) {
+            Some(open) if fits(open) => {
+                if e.by_exception {
+                    tree.sums(open.spot.at).exceptions += 1;
+                }
+                self.close(depth, e.time, tree, rooms);
+                true
+            }
+            _ => self.leave_cut_off(e, tree, rooms),
+        }
+    }
+
+    /// A leave of a call that has ended at a pause; whether it is one. What it called since has no
+    /// leave.
+    #[cold]
+    fn leave_cut_off(
+        &mut self,
+        e: &MethodLeave,
+        tree: &mut Tree<Calls>,
+        rooms: &mut Rooms,
+    ) -> bool {
+        let depth = self.cut_off.partition_point(|(t, _)| *t < e.ticket);
+        let is_one = self.cut_off.get(depth) == Some(&(e.ticket, e.method));
+        if is_one {
+            self.cut_off.truncate(depth);
+            self.close(0, e.time, tree, rooms);
+        }
+        is_one
+    }
+
+    /// Ends all calls for good: nobody sees what they do until collection goes on.
+    fn pause(&mut self, time: Timestamp, tree: &mut Tree<Calls>, rooms: &mut Rooms) {
+        let open = self.open.iter().map(|open| (open.ticket, open.method));
+        self.cut_off.extend(open);
+        self.close(0, time, tree, rooms);
+    }
+
+    /// Ends all calls from that depth on.
+    pub(super) fn close(
+        &mut self,
+        depth: usize,
+        time: Timestamp,
+        tree: &mut Tree<Calls>,
+        rooms: &mut Rooms,
+    ) {
+        while self.open.len() > depth {
+            let Some(call) = self.open.pop() else { return };
+            let all = nanoseconds(time.since(call.began));
+            let all_cpu = match call.began_cpu {
+                0 => 0,
+                began => self.cpu.saturating_sub(began),
+            };
+            let sums = tree.sums(call.spot.at);
+            sums.elapsed += rooms.elapsed.take(all.saturating_sub(call.callees));
+            sums.cpu += rooms.cpu.take(all_cpu.saturating_sub(call.callees_cpu));
+            if let Some(caller) = self.open.last_mut() {
+                caller.callees = caller.callees.saturating_add(all);
+                caller.callees_cpu = caller.callees_cpu.saturating_add(all_cpu);
+            }
+        }
+    }
+
+    /// How long it existed while it was sampled. `last` is the end of the trace.
+    pub(super) fn sampled_for(&self, last: Timestamp) -> u64 {
+        let end = self.sampled_until.or(self.end).unwrap_or(last);
+        nanoseconds(end.since(self.start))
+    }
+}
+
+/// All threads. Of those that ended, only the ones that a section will name are kept.
+#[derive(Clone, Debug, Default)]
+pub(in crate::profilerj) struct Threads {
+    by_id: Table<Option<Box<Thread>>>,
+}
+
+impl Threads {
+    pub(super) fn get(&self, id: ThreadId) -> Option<&Thread> {
+        self.by_id.get(id.0)?.as_deref()
+    }
+
+    /// The thread, which is there from now on if it was not.
+    #[inline]
+    pub(super) fn get_mut(&mut self, id: ThreadId, time: Timestamp) -> &mut Thread {
+        self.by_id
+            .or_insert_with(id.0, || None)
+            .get_or_insert_with(|| {
+                Box::new(Thread {
+                    start: time,
+                    ..Thread::default()
+                })
+            })
+    }
+
+    pub(super) fn start(&mut self, id: ThreadId, name: &str, time: Timestamp) {
+        let thread = self.get_mut(id, time);
+        (thread.name, thread.start) = (name.into(), time);
+    }
+
+    pub(super) fn end(
+        &mut self,
+        id: ThreadId,
+        time: Timestamp,
+        tree: &mut Tree<Calls>,
+        rooms: &mut Rooms,
+    ) {
+        let thread = self.get_mut(id, time);
+        if thread.has_data() {
+            thread.close(0, time, tree, rooms);
+            thread.end = Some(time);
+            (thread.open, thread.cut_off) = Default::default();
+            (thread.aggregated, thread.sampled) = Default::default();
+        } else {
+            *self.by_id.or_insert_with(id.0, || None) = None;
+        }
+    }
+
+    /// Ends the calls of all threads at a pause.
+    pub(super) fn pause(&mut self, time: Timestamp, tree: &mut Tree<Calls>, rooms: &mut Rooms) {
+        let threads = self.by_id.values_mut();
+        threads
+            .flatten()
+            .for_each(|thread| thread.pause(time, tree, rooms));
+    }
+
+    /// Ends the calls of all threads.
+    pub(super) fn finish(&mut self, last: Timestamp, tree: &mut Tree<Calls>, rooms: &mut Rooms) {
+        let threads = self.by_id.values_mut();
+        threads
+            .flatten()
+            .for_each(|thread| thread.close(0, last, tree, rooms));
+    }
+}
+
+/// A length of time that is not negative.
+pub(super) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.0).unwrap_or(0)
+}

@@ -1,0 +1,177 @@
+//! Messages 1 and 2, with a size and without.
+//!
+//! The design note of the format prints them without a size, its general rule gives every message
+//! one. So both forms may be met, and must be told apart by what stands behind the id.
+
+use crate::tptp::binary::charset::Charset;
+use crate::tptp::binary::field::Spelling;
+use crate::tptp::binary::wire::MESSAGE_HEAD;
+
+/// Id of the message that names the character set.
+pub(in crate::tptp) const ENCODING: u16 = 1;
+/// Id of the message that gives the ticks a second.
+pub(in crate::tptp) const FREQUENCY: u16 = 2;
+
+/// Bytes of message 2 with its size.
+const FREQUENCY_SIZE: usize = 14;
+/// Sizes that message 1 can have.
+const ENCODING_SIZES: std::ops::RangeInclusive<usize> = 7..=128;
+/// Longest name in a message 1 without a size.
+const LONGEST_NAME: usize = *ENCODING_SIZES.end() - MESSAGE_HEAD;
+
+/// What stands at a place where message 1 or 2 begins.
+#[derive(PartialEq, Eq, Debug)]
+pub(in crate::tptp) enum System<'a, T> {
+    /// The message, and how many bytes it takes.
+    Whole(T, usize),
+    /// The input ends inside the message.
+    Part,
+    /// No such message: what stands where the name should be.
+    Wrong(&'a [u8]),
+}
+
+/// Reads a message 1 at the begin of `input`: the name of the character set.
+///
+/// `last` says that nothing follows `input`.
+pub(in crate::tptp) fn encoding(input: &[u8], spelling: Spelling, last: bool) -> System<'_, &str> {
+    let size = size(input, spelling).filter(|size| ENCODING_SIZES.contains(size));
+    if let Some(size) = size {
+        match input.get(MESSAGE_HEAD..size) {
+            Some([name @ .., 0]) if printable(name) => return whole(name, size),
+            Some(_) => {}
+            None if !last => return System::Part,
+            None => {}
+        }
+    } else if input.len() < MESSAGE_HEAD && !last {
+        return System::Part;
+    }
+    let rest = input.get(2..).unwrap_or_default();
+    let rest = &rest[..rest.len().min(LONGEST_NAME + 1)];
+    match rest.iter().position(|&b| b == 0) {
+        Some(end) if end > 0 && printable(&rest[..end]) => whole(&rest[..end], 2 + end + 1),
+        // Cut off inside the size, or behind a sensible one: no name, and not a wrong one either.
+        _ if input.len() < size.unwrap_or(MESSAGE_HEAD) => System::Part,
+        Some(end) => System::Wrong(&rest[..end]),
+        None if rest.len() > LONGEST_NAME || (last && !printable(rest)) => System::Wrong(rest),
+        None => System::Part,
+    }
+}
+
+fn printable(name: &[u8]) -> bool {
+    name.iter().all(|b| matches!(b, b' '..=b'~'))
+}
+
+fn whole(name: &[u8], size: usize) -> System<'_, &str> {
+    match std::str::from_utf8(name) {
+        Ok(text) => System::Whole(text, size),
+        Err(_) => System::Wrong(name),
+    }
+}
+
+/// Reads a message 2 at the begin of `input`: ticks a second.
+pub(in crate::tptp) fn frequency(input: &[u8], spelling: Spelling) -> System<'_, i64> {
+    let Some(size) = size(input, spelling) else {
+        return System::Part;
+    };
+    let at = if size == FREQUENCY_SIZE {
+        MESSAGE_HEAD
+    } else {
+        2
+    };
+    match input.get(at..).and_then(<[u8]>::first_chunk) {
+        Some(&ticks) => System::Whole(spelling.long(ticks).cast_signed(), at + ticks.len()),
+        None => System::Part,
+    }
+}
+
+/// What the size field says, if it is one.
+fn size(input: &[u8], spelling: Spelling) -> Option<usize> {
+    let &bytes = input.get(2..)?.first_chunk()?;
+    usize::try_from(spelling.integer(bytes)).ok()
+}
+
+/// The character set of that name, or what to say about it.
+pub(in crate::tptp) fn charset(name: &str) -> Result<Charset, String> {
+    Charset::by_name(name).ok_or_else(|| format!("text in {name:?}: this encoding is not known"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LITTLE: fn() -> Spelling = Spelling::default;
+
+    #[test]
+    fn encoding_has_two_forms() {
+        let with_size = b"\x01\x00\x0b\x00\x00\x00UTF8\x00rest";
+        assert_eq!(
+            encoding(with_size, LITTLE(), true),
+            System::Whole("UTF8", 11)
+        );
+        assert_eq!(
+            encoding(b"\x01\x00UTF8\x00rest", LITTLE(), true),
+            System::Whole("UTF8", 7)
+        );
+        let big = Spelling {
+            big_endian: true,
+            ..LITTLE()
+        };
+        assert_eq!(
+            encoding(b"\0\x01\0\0\0\x0bUTF8\0", big, true),
+            System::Whole("UTF8", 11)
+        );
+        assert_eq!(
+            encoding(b"\x00\x01KOI8-R\x00", big, true),
+            System::Whole("KOI8-R", 9)
+        );
+    }
+
+    #[test]
+    fn a_cut_encoding_is_told_from_a_wrong_one() {
+        let with_size = b"\x01\x00\x0b\x00\x00\x00UTF8\x00";
+        let without = b"\x01\x00UTF8\x00";
+        let big_endian = b"\x00\x01\x00\x00\x00\x0bUTF8\x00";
+        let big = Spelling {
+            big_endian: true,
+            ..LITTLE()
+        };
+        for (whole, spelling) in [
+            (&with_size[..], LITTLE()),
+            (without, LITTLE()),
+            (big_endian, big),
+        ] {
+            for end in 2..whole.len() {
+                for last in [false, true] {
+                    let got = encoding(&whole[..end], spelling, last);
+                    assert!(
+                        matches!(got, System::Part),
+                        "{whole:?} {end} {last} {got:?}"
+                    );
+                }
+            }
+        }
+        assert_eq!(
+            encoding(b"\x01\x00\x09\x09\x00\x00", LITTLE(), true),
+            System::Wrong(b"\x09\x09")
+        );
+        let long = [&b"\x01\x00"[..], &[b'x'; 200]].concat();
+        assert!(matches!(encoding(&long, LITTLE(), false), System::Wrong(_)));
+    }
+
+    #[test]
+    fn frequency_has_two_forms() {
+        let with_size = b"\x02\x00\x0e\x00\x00\x00\x00\xca\x9a\x3b\x00\x00\x00\x00";
+        assert_eq!(
+            frequency(with_size, LITTLE()),
+            System::Whole(1_000_000_000, 14)
+        );
+        let without = b"\x02\x00\x00\xca\x9a\x3b\x00\x00\x00\x00";
+        assert_eq!(
+            frequency(without, LITTLE()),
+            System::Whole(1_000_000_000, 10)
+        );
+        for end in 2..with_size.len() {
+            assert_eq!(frequency(&with_size[..end], LITTLE()), System::Part);
+        }
+    }
+}

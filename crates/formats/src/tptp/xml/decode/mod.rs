@@ -1,0 +1,321 @@
+//! XML elements to events.
+
+mod tally;
+
+use super::element::Remarks as _;
+use super::value::Value;
+use super::{FORMAT, call, element, names};
+use crate::tptp::{LARGEST_EVENT, custom};
+use crate::xml::{Document, Element, State, done};
+use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
+use jtrail_model::{
+    Event, Frame, MonitorContendedEnter, MonitorContendedEntered, MonitorWait, MonitorWaited,
+};
+use jtrail_xml::{Attribute, Error, Scanner, Tag, Token};
+use std::borrow::Cow;
+use tally::Tally;
+
+/// Elements that may be open inside of each other, the root not counted.
+const DEEPEST: usize = 32;
+const ROOT: &str = "TRACE";
+
+/// Reads the XML document: ours, and those of older agents.
+#[derive(Debug)]
+pub struct Decoder {
+    document: Document,
+    scanner: Scanner,
+    /// Elements that are open inside of the root.
+    open: Vec<String>,
+    /// What the outermost of them is.
+    outer: Outer,
+    tally: Tally,
+    /// Id of the trace, which filters belong to; their own element does not say it.
+    trace_id: String,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self {
+            document: Document::new(FORMAT, ROOT),
+            scanner: Scanner::new("one element", LARGEST_EVENT),
+            open: Vec::new(),
+            outer: Outer::default(),
+            tally: Tally::default(),
+            trace_id: String::new(),
+        }
+    }
+}
+
+/// What an element right inside of the root is.
+#[derive(Debug, Default)]
+enum Outer {
+    /// Passed over, with all that is in it.
+    #[default]
+    Passed,
+    /// An event that was handed out.
+    Done,
+    /// An event that takes frames until its end.
+    Pending(Pending),
+}
+
+#[derive(Debug)]
+struct Pending {
+    event: Event<'static>,
+    start: u64,
+    /// Bytes of its frames so far.
+    size: usize,
+}
+
+impl Decode for Decoder {
+    fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
+        let step = self.any(input, last);
+        self.document.passed(&step);
+        step
+    }
+}
+
+impl Decoder {
+    #[inline]
+    fn any<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
+        match self.document.state {
+            State::Inside if self.open.is_empty() => match call::take(input) {
+                Some((event, used)) => Ok(done(used, Step::Event(event))),
+                None => Ok(self.token(input, last)),
+            },
+            State::Ending(_) => self.document.ending(self.tally.pop()),
+            State::Start => Ok(self.document.start(input, last)),
+            _ => Ok(self.token(input, last)),
+        }
+    }
+
+    fn token<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
+        let (space, rest, offset) = self.document.skip_space(input);
+        let scanned = match rest {
+            [b'<', ..] | [] => self.scanner.scan(rest, offset, last),
+            // It is refused before its end comes.
+            _ => Err(Error::new(offset, "text where an element is expected")),
+        };
+        let error = match scanned {
+            Ok(None) if last => return self.end_of_input(input, space),
+            Ok(None) => return self.document.more(space),
+            Ok(Some((token, size))) => match self.take(token, offset) {
+                Ok(step) => return done(space + size, step),
+                Err(message) => Error::new(offset, message),
+            },
+            Err(error) => error,
+        };
+        self.document.refuse(error)
+    }
+
+    /// Takes a token at `offset`.
+    fn take<'a>(&mut self, token: Token<'a>, offset: u64) -> Result<Step<'a>, Cow<'static, str>> {
+        match self.document.take(token, &self.scanner)? {
+            Some(Element::Start(tag)) => self.start(tag, offset),
+            Some(Element::End(name)) => self.end(name),
+            Some(Element::Root(tag)) => {
+                let mut remarks = self.tally.element(ROOT, offset);
+                let attributes = self.scanner.attributes(tag.text);
+                attributes.for_each(|attribute| remarks.unknown(attribute.name));
+                Ok(Step::Nothing)
+            }
+            None => Ok(Step::Nothing),
+        }
+    }
+
+    fn start<'a>(&mut self, tag: Tag<'a>, offset: u64) -> Result<Step<'a>, Cow<'static, str>> {
+        let Tag { text, name, empty } = tag;
+        let depth = self.open.len();
+        if !empty {
+            if depth == DEEPEST {
+                return Err(format!("elements nest deeper than {DEEPEST}").into());
+            }
+            self.open.push(name.to_owned());
+        }
+        match (depth, &mut self.outer) {
+            (0, _) => return Ok(self.event(tag, offset)),
+            (1, Outer::Pending(pending)) if name == "annotation" => {
+                match frame(&mut self.tally, offset, self.scanner.attributes(text)) {
+                    Ok(Some(frame)) => pending.push(frame)?,
+                    Ok(None) => {}
+                    Err(attribute) => return Ok(fault(name, attribute, offset)),
+                }
+            }
+            (1, Outer::Pending(_) | Outer::Done) => self.tally.unknown_element(name, offset),
+            // Inside of what is passed over.
+            _ => {}
+        }
+        Ok(Step::Nothing)
+    }
+
+    /// Takes an element right inside of the root.
+    fn event<'a>(&mut self, tag: Tag<'a>, offset: u64) -> Step<'a> {
+        let Tag { text, name, empty } = tag;
+        self.outer = Outer::Passed;
+        let attributes = self.scanner.attributes(text);
+        let mut event = match element::read(name, attributes, &mut self.tally.element(name, offset))
+        {
+            Ok(Some(event)) => custom::unwrapped(event),
+            Ok(None) => {
+                self.tally.unknown_element(name, offset);
+                return Step::Nothing;
+            }
+            Err(attribute) => return fault(name, attribute, offset),
+        };
+        match &mut event {
+            Event::MethodDef(e) => {
+                let renamed = names::from_xml(&e.name, &e.signature);
+                if renamed != e.name {
+                    e.name = renamed.to_owned().into();
+                }
+            }
+            Event::TraceStart(e) => e.trace_id.as_ref().clone_into(&mut self.trace_id),
+            Event::Filter(e) => e.trace_id = self.trace_id.clone().into(),
+            _ => {}
+        }
+        if empty {
+            return Step::Event(event);
+        }
+        if let Some(event) = without_stack(&event) {
+            let (start, size) = (offset, 0);
+            self.outer = Outer::Pending(Pending { event, start, size });
+            return Step::Nothing;
+        }
+        self.outer = Outer::Done;
+        Step::Event(event)
+    }
+
+    fn end<'a>(&mut self, name: &str) -> Result<Step<'a>, Cow<'static, str>> {
+        let open = self.open.pop();
+        self.document.end(name, open.as_deref())?;
+        if !self.open.is_empty() {
+            return Ok(Step::Nothing);
+        }
+        match std::mem::take(&mut self.outer) {
+            Outer::Pending(pending) => Ok(Step::Event(pending.event)),
+            Outer::Done | Outer::Passed => Ok(Step::Nothing),
+        }
+    }
+
+    /// The trace is over, or breaks off in what starts behind `space`.
+    fn end_of_input<'a>(&mut self, input: &'a [u8], space: usize) -> Decoded<'a> {
+        let Some(offset) = self.document.end_of_input(input, space) else {
+            return done(input.len(), Step::Nothing);
+        };
+        let offset = match &self.outer {
+            Outer::Pending(pending) => pending.start,
+            Outer::Done | Outer::Passed => offset,
+        };
+        self.document.broken_off(input, offset, "trace")
+    }
+}
+
+impl Pending {
+    fn push(&mut self, frame: Frame<'static>) -> Result<(), Cow<'static, str>> {
+        self.size += frame.method.len() + size_of::<Frame<'_>>();
+        if self.size > LARGEST_EVENT {
+            return Err(
+                format!("the frames of one event are larger than {LARGEST_EVENT} bytes").into(),
+            );
+        }
+        match &mut self.event {
+            Event::MonitorWait(e) => e.stack.push(frame),
+            Event::MonitorWaited(e) => e.stack.push(frame),
+            Event::MonitorContendedEnter(e) => e.stack.push(frame),
+            Event::MonitorContendedEntered(e) => e.stack.push(frame),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The event as one that can wait for its frames; `None` when it has none.
+fn without_stack(event: &Event<'_>) -> Option<Event<'static>> {
+    let stack = Vec::new();
+    Some(match *event {
+        Event::MonitorWait(MonitorWait {
+            thread,
+            time,
+            object,
+            timeout_ms,
+            ..
+        }) => Event::MonitorWait(MonitorWait {
+            thread,
+            time,
+            object,
+            timeout_ms,
+            stack,
+        }),
+        Event::MonitorWaited(MonitorWaited {
+            thread,
+            time,
+            object,
+            timed_out,
+            ..
+        }) => Event::MonitorWaited(MonitorWaited {
+            thread,
+            time,
+            object,
+            timed_out,
+            stack,
+        }),
+        Event::MonitorContendedEnter(MonitorContendedEnter {
+            thread,
+            time,
+            object,
+            owner,
+            ..
+        }) => {
+            let e = MonitorContendedEnter {
+                thread,
+                time,
+                object,
+                owner,
+                stack,
+            };
+            Event::MonitorContendedEnter(e)
+        }
+        Event::MonitorContendedEntered(MonitorContendedEntered {
+            thread,
+            time,
+            object,
+            ..
+        }) => Event::MonitorContendedEntered(MonitorContendedEntered {
+            thread,
+            time,
+            object,
+            stack,
+        }),
+        _ => return None,
+    })
+}
+
+/// Reads an annotation. `Ok(None)`: it is about something else than a frame.
+fn frame<'a>(
+    tally: &mut Tally,
+    offset: u64,
+    attributes: impl Iterator<Item = Attribute<'a>>,
+) -> Result<Option<Frame<'static>>, &'static str> {
+    let mut frame = Frame::default();
+    let mut is_frame = false;
+    for Attribute { name, value } in attributes {
+        match name {
+            "key" => is_frame = value == "stackFrame",
+            "value" => frame.method = names::frame_from_xml(&value).into_owned().into(),
+            "line" => frame.line = Value::read(value).ok_or("line")?,
+            _ => tally.element("annotation", offset).unknown(name),
+        }
+    }
+    if !is_frame {
+        tally.unknown_element("annotation", offset);
+    }
+    Ok(is_frame.then_some(frame))
+}
+
+fn fault<'a>(element: &str, attribute: &str, offset: u64) -> Step<'a> {
+    let message = format!("{element} is passed over: the value of {attribute} is none of its type");
+    Step::Remark(Remark {
+        offset,
+        severity: Severity::Fault,
+        message,
+    })
+}

@@ -1,0 +1,55 @@
+//! Definitions as they are read from their copies, which stand before the segment of events that
+//! has them.
+
+use crate::trail::record;
+use crate::trail::value::{Bytes, LARGEST_RECORD, Last, Source};
+use jtrail_model::Event;
+use std::ops::Range;
+
+/// Hands out definitions; none, if the copies are damaged from the start.
+#[derive(Clone, Default)]
+pub(in crate::trail) struct Copies {
+    column: Vec<u8>,
+    at: usize,
+    texts: Vec<Range<usize>>,
+    last: Last,
+}
+
+impl Copies {
+    /// Of the column of a segment of definitions.
+    pub(in crate::trail) fn of(column: Vec<u8>) -> Self {
+        Self {
+            column,
+            ..Self::default()
+        }
+    }
+
+    /// Whether all are handed out.
+    pub(super) fn is_over(&self) -> bool {
+        self.at >= self.column.len()
+    }
+}
+
+impl Iterator for Copies {
+    type Item = Event<'static>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut source = Source {
+            column: &self.column,
+            bytes: Bytes(self.column.get(self.at..)?),
+            texts: &mut self.texts,
+            last: &mut self.last,
+            room: LARGEST_RECORD,
+        };
+        let code = source.bytes.byte()?;
+        let event = record::get(code, &mut source);
+        self.at = self.column.len() - source.bytes.0.len();
+        match event {
+            Some(event) if event.is_definition() => Some(event),
+            _ => {
+                *self = Self::default();
+                None
+            }
+        }
+    }
+}

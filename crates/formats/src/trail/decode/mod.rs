@@ -1,0 +1,409 @@
+//! Reads a trail, also a damaged one.
+
+pub(super) mod block;
+pub(super) mod copies;
+mod earlier;
+pub(super) mod parts;
+pub(super) mod row;
+pub(super) mod segments;
+
+use super::calls::{Thread, Threads};
+use super::columns::unpack;
+use super::index::{Entry, Found, MOST_ENTRIES, Totals};
+use super::record;
+use super::value::Bytes;
+use super::wire::{HEADER, Header, Kind, NoHeader, VERSION, next_place};
+use crate::{Decode, DecodeError, Decoded, Handed, Remark, Severity, Step};
+use block::Block;
+use copies::Copies;
+use jtrail_model::{CallStep, Event};
+use row::RowRoom;
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+/// Reads a trail.
+#[derive(Default)]
+pub struct Decoder {
+    offset: u64,
+    /// Number of the next segment, and the events before it.
+    number: u32,
+    before: u64,
+    /// What tells the trace from others, once a segment has said it.
+    trace: u32,
+    threads: Threads,
+    ended: Vec<u64>,
+    block: Block,
+    /// Room for calls that are handed out.
+    room: RowRoom,
+    steps: Vec<CallStep>,
+    /// Where the current segment of events begins.
+    block_at: u64,
+    /// Copies of the definitions of the segment of that number.
+    copies: Option<(u32, Vec<u8>)>,
+    recovery: Copies,
+    remarks: VecDeque<Remark>,
+    /// Where bytes begin that are no segment.
+    damage: Option<u64>,
+    /// The segments since the last index, and the place of that, and 1: to be compared with the
+    /// next.
+    seen: Vec<Entry>,
+    last_index: u64,
+    /// What was read, to be compared with what is told at the end; not if something is missing.
+    totals: Totals,
+    is_damaged: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    #[default]
+    Begin,
+    Segments,
+    /// The last index was read.
+    Ended,
+    Done,
+}
+
+impl Decode for Decoder {
+    fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
+        if let Some(step) = self.waiting() {
+            return Ok(Decoded { used: 0, step });
+        }
+        let decoded = self.segment(input, last)?;
+        self.offset += decoded.used as u64;
+        Ok(decoded)
+    }
+
+    fn hand_out(&mut self, visit: &mut dyn FnMut(Handed<'_>) -> ControlFlow<()>) {
+        if !self.remarks.is_empty() || !self.recovery.is_over() {
+            return; // they come first
+        }
+        // With the last one, there is more to do.
+        while self.block.left() > 1 {
+            let flow = match self.block.row(&mut self.room) {
+                Some(row) => {
+                    let (begun, ended) = row.counts();
+                    self.totals.add_calls(begun, ended);
+                    visit(Handed::Calls(row.calls(&mut self.steps)))
+                }
+                None => match self.next_event() {
+                    Some(event) => visit(Handed::Event(event)),
+                    None => return,
+                },
+            };
+            if flow.is_break() {
+                return;
+            }
+        }
+    }
+}
+
+impl Decoder {
+    /// What was read and not handed out.
+    fn waiting<'a>(&mut self) -> Option<Step<'a>> {
+        if let Some(remark) = self.remarks.pop_front() {
+            return Some(Step::Remark(remark));
+        }
+        if let Some(event) = self.recovery.next() {
+            return Some(Step::Event(event));
+        }
+        if self.block.left() == 0 {
+            return None;
+        }
+        let Some(event) = self.next_event() else {
+            return self.remarks.pop_front().map(Step::Remark);
+        };
+        if self.block.left() == 0 {
+            self.end_block();
+        }
+        Some(Step::Event(event))
+    }
+
+    /// The next event of the segment. If it can't be read, the segment is given up, with a remark.
+    #[inline]
+    fn next_event(&mut self) -> Option<Event<'static>> {
+        let Some(event) = self.block.next() else {
+            let left = self.block.left();
+            self.block.give_up();
+            self.is_damaged = true;
+            let message = format!("a segment's contents make no sense: {left} events are missing");
+            let remark = self.fault(self.block_at, message);
+            self.remarks.push_back(remark);
+            return None;
+        };
+        if let Some(code) = record::code(&event) {
+            self.totals.add(code);
+        }
+        if let Event::ThreadEnd(e) = &event {
+            self.ended.push(e.thread.0);
+        }
+        Some(event)
+    }
+
+    fn end_block(&mut self) {
+        // Threads without an event here would cost a reader memory, and nobody a byte.
+        let had_events = |(_, thread): &(u64, Thread)| thread.events > 0;
+        self.threads.extend(self.block.threads().filter(had_events));
+        for thread in self.ended.drain(..) {
+            self.threads.remove(&thread);
+        }
+        if !self.block.is_used_up() {
+            let message = "a segment holds more than its events".into();
+            let remark = self.fault(self.block_at, message);
+            self.remarks.push_back(remark);
+        }
+    }
+
+    fn fault(&self, offset: u64, message: String) -> Remark {
+        Remark {
+            offset,
+            severity: Severity::Fault,
+            message,
+        }
+    }
+
+    fn error(&mut self, message: String) -> DecodeError {
+        self.state = State::Done;
+        DecodeError {
+            format: "trail",
+            offset: self.offset,
+            message,
+        }
+    }
+
+    /// Reads a segment, or passes over bytes that are none.
+    fn segment<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
+        if matches!(self.state, State::Ended | State::Done) {
+            return Ok(self.behind(input, last));
+        }
+        let Some(bytes) = input.first_chunk::<HEADER>() else {
+            return Ok(if last { self.broken_off(input) } else { more() });
+        };
+        let header = match Header::get(bytes) {
+            Ok(header) => header,
+            Err(NoHeader::Version(version)) if self.state == State::Begin => {
+                return Err(self.error(format!(
+                    "version {version}: only those up to {VERSION} are known; read it with a later jtrail"
+                )));
+            }
+            Err(_) => return Ok(self.skip(input)),
+        };
+        let length = header.length as usize;
+        let Some(payload) = input[HEADER..].get(..length) else {
+            return Ok(if last { self.broken_off(input) } else { more() });
+        };
+        self.state = State::Segments;
+        self.end_damage();
+        self.take(&header, payload);
+        let used = HEADER + length;
+        let step = Step::Nothing;
+        Ok(Decoded { used, step })
+    }
+
+    /// Passes over bytes that are no segment.
+    fn skip<'a>(&mut self, input: &[u8]) -> Decoded<'a> {
+        self.state = State::Segments;
+        self.damage.get_or_insert(self.offset);
+        self.is_damaged = true;
+        Decoded {
+            used: next_place(input),
+            step: Step::Nothing,
+        }
+    }
+
+    fn end_damage(&mut self) {
+        if let Some(from) = self.damage.take() {
+            let bytes = self.offset - from;
+            let remark = self.fault(from, format!("damaged: {bytes} bytes are passed over"));
+            self.remarks.push_back(remark);
+        }
+    }
+
+    fn take(&mut self, header: &Header, payload: &[u8]) {
+        let is_of_another = ![0, header.trace].contains(&self.trace) && header.trace != 0;
+        if header.number < self.number || is_of_another {
+            let message = match is_of_another {
+                true => "a segment of another trace is passed over".to_owned(),
+                false => format!("segment {} is there twice; passed over", header.number),
+            };
+            let remark = self.fault(self.offset, message);
+            self.remarks.push_back(remark);
+            return;
+        }
+        if crc32c::crc32c(payload) != header.checksum {
+            // What it held shows when the next segment says how many events came before it.
+            self.damage = Some(self.offset);
+            self.offset += (HEADER + payload.len()) as u64;
+            self.end_damage();
+            self.offset -= (HEADER + payload.len()) as u64;
+            self.is_damaged = true;
+            return;
+        }
+        if header.number != self.number || header.before != self.before {
+            self.missing(header);
+        }
+        self.trace = self.trace.max(header.trace);
+        self.number = header.number.wrapping_add(1);
+        self.before = header.before.wrapping_add(header.events.into());
+        // Of earlier versions there is one more before an index, where a segment of events came
+        // with one of definitions.
+        if header.kind != Kind::Index && self.seen.len() > MOST_ENTRIES && !self.is_damaged {
+            self.is_damaged = true;
+            let remark = self.fault(self.offset, "an index is missing".into());
+            self.remarks.push_back(remark);
+        }
+        let is_read = match header.kind {
+            Kind::Definitions => {
+                let mut column = [Vec::new()];
+                let read = unpack(header.version, &mut Bytes(payload), &mut column);
+                let [column] = column;
+                self.copies = Some((self.number, column));
+                self.see(header, Vec::new());
+                read
+            }
+            Kind::Events => self.events(header, payload),
+            Kind::Index => self.index(header.version, payload),
+        };
+        if is_read.is_none() {
+            self.is_damaged = true;
+            let message = format!(
+                "a segment's contents make no sense: {} events are missing",
+                header.events
+            );
+            let remark = self.fault(self.offset, message);
+            self.remarks.push_back(remark);
+        }
+    }
+
+    /// Says what is missing before a segment, and makes up for it as far as copies go.
+    fn missing(&mut self, header: &Header) {
+        self.is_damaged = true;
+        let events = header.before.saturating_sub(self.before);
+        let copies = self.copies.take();
+        if let Some((number, bytes)) = copies
+            && number == self.number
+            && number != header.number
+        {
+            self.recovery = Copies::of(bytes);
+        }
+        let kept = self.recovery.clone().count();
+        let mut message = match events {
+            0 => "segments are missing, but no event".to_owned(),
+            _ => format!(
+                "events {} to {} are missing",
+                self.before.saturating_add(1),
+                header.before
+            ),
+        };
+        if kept > 0 {
+            message += &format!(", but for {kept} definitions");
+        }
+        let remark = self.fault(self.offset, message);
+        self.remarks.push_back(remark);
+    }
+
+    fn events(&mut self, header: &Header, payload: &[u8]) -> Option<()> {
+        self.copies = None;
+        self.block_at = self.offset;
+        let goes_on = self.block.begin(header, payload, &self.threads)?;
+        if !goes_on && !self.is_damaged {
+            let message = "threads do not go on where they were".into();
+            let remark = self.fault(self.offset, message);
+            self.remarks.push_back(remark);
+        }
+        let threads = self.block.threads().map(|(id, _)| id).collect();
+        self.see(header, threads);
+        Some(())
+    }
+
+    fn see(&mut self, header: &Header, threads: Vec<u64>) {
+        if !self.is_damaged {
+            self.seen.push(Entry {
+                is_events: header.kind == Kind::Events,
+                offset: self.offset,
+                events: header.events,
+                times: header.times,
+                threads,
+            });
+        }
+    }
+
+    fn index(&mut self, version: u8, payload: &[u8]) -> Option<()> {
+        let found = Found::get(version, payload)?;
+        if !self.is_damaged && (found.previous, &found.entries) != (self.last_index, &self.seen) {
+            let message = "the index is not that of the segments before it".into();
+            let remark = self.fault(self.offset, message);
+            self.remarks.push_back(remark);
+        }
+        self.seen.clear();
+        self.last_index = self.offset + 1;
+        let Some((mut totals, breaks_off)) = found.end else {
+            return Some(());
+        };
+        self.state = State::Ended;
+        totals.before = self.totals.before;
+        if !self.is_damaged && totals != self.totals {
+            let message = "the counts at the end are not those of the events".into();
+            let remark = self.fault(self.offset, message);
+            self.remarks.push_back(remark);
+        }
+        if breaks_off {
+            self.remarks.push_back(Remark {
+                offset: self.offset,
+                severity: Severity::Truncated,
+                message: "the trace breaks off here".into(),
+            });
+        }
+        Some(())
+    }
+
+    /// The input is over, and the trace is not.
+    fn broken_off<'a>(&mut self, input: &[u8]) -> Decoded<'a> {
+        self.state = State::Done;
+        let mut offset = self.offset;
+        if self.damage.is_some() {
+            // How far damage was looked at depends on the pieces that the input came in.
+            self.offset += input.len() as u64;
+            self.end_damage();
+            offset = self.offset;
+            self.offset -= input.len() as u64;
+        }
+        self.remarks.push_back(Remark {
+            offset,
+            severity: Severity::Truncated,
+            message: format!("the trace breaks off behind event {}", self.before),
+        });
+        Decoded {
+            used: input.len(),
+            step: Step::Nothing,
+        }
+    }
+
+    /// The trace is over.
+    fn behind<'a>(&mut self, input: &[u8], last: bool) -> Decoded<'a> {
+        if input.is_empty() {
+            let step = if last { Step::End } else { Step::NeedMore };
+            return Decoded { used: 0, step };
+        }
+        let step = match self.state {
+            State::Ended => Step::Remark(Remark {
+                offset: self.offset,
+                severity: Severity::Fault,
+                message: "bytes behind the end of the trace".into(),
+            }),
+            _ => Step::Nothing,
+        };
+        self.state = State::Done;
+        Decoded {
+            used: input.len(),
+            step,
+        }
+    }
+}
+
+fn more<'a>() -> Decoded<'a> {
+    Decoded {
+        used: 0,
+        step: Step::NeedMore,
+    }
+}

@@ -1,0 +1,140 @@
+//! Reads some segments of a trail, which its index finds.
+
+use super::block::Block;
+use super::copies::Copies;
+use super::segments::{indexes, segment, size};
+use crate::trail::calls::Threads;
+use crate::trail::columns::unpack;
+use crate::trail::index::Entry;
+use crate::trail::recover::Window;
+use crate::trail::value::Bytes;
+use jtrail_model::{Event, ThreadId};
+use std::io::{self, Read, Seek, SeekFrom};
+
+/// The segments of events of a trail, one after the other. Those that are not wanted are not read.
+pub struct Parts<R> {
+    window: Window<R>,
+    entries: std::vec::IntoIter<Entry>,
+    block: Block,
+    read: u64,
+    breaks_off: bool,
+}
+
+/// What the index says of a segment of events.
+#[derive(Debug)]
+pub struct Part {
+    /// Smallest and largest time in it, in ns since 1970-01-01 UTC; 0 and 0 if there is none.
+    pub times: [i64; 2],
+    /// Threads that have events in it, and 0 for events of no thread.
+    pub threads: Vec<ThreadId>,
+    /// How many events it has.
+    pub events: u32,
+    /// It is the last one, with the trace's end.
+    pub is_last: bool,
+    definitions: Option<u64>,
+    place: u64,
+}
+
+impl<R: Read + Seek> Parts<R> {
+    /// Reads the index; `None` without a sound one, so that the trace must be read as a whole.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn open(mut source: R) -> io::Result<Option<Self>> {
+        let size = source.seek(SeekFrom::End(0))?;
+        let mut parts = Self {
+            window: Window::new(source)?,
+            entries: Vec::new().into_iter(),
+            block: Block::default(),
+            read: 0,
+            breaks_off: false,
+        };
+        let Some(indexes) = indexes(&mut parts.window, size)? else {
+            return Ok(None);
+        };
+        let ends = indexes.iter().filter_map(|index| index.found.end.as_ref());
+        parts.breaks_off = ends.into_iter().any(|(_, breaks_off)| *breaks_off);
+        let indexes = indexes.into_iter().map(|index| index.found.entries);
+        let entries: Vec<Entry> = indexes.flatten().collect();
+        parts.entries = entries.into_iter();
+        Ok(Some(parts))
+    }
+
+    /// The next segment of events.
+    pub fn next_part(&mut self) -> Option<Part> {
+        let mut definitions = None;
+        while let Some(entry) = self.entries.next() {
+            if !entry.is_events {
+                definitions = Some(entry.offset);
+            } else if entry.events > 0 {
+                return Some(Part {
+                    times: entry.times,
+                    threads: entry.threads.into_iter().map(ThreadId).collect(),
+                    events: entry.events,
+                    is_last: !self.entries.as_slice().iter().any(|e| e.is_events),
+                    definitions,
+                    place: entry.offset,
+                });
+            } else {
+                definitions = None;
+            }
+        }
+        None
+    }
+
+    /// Hands out the definitions of a segment, without the segment.
+    ///
+    /// # Errors
+    /// Those of the source, and `InvalidData` where it is damaged.
+    pub fn definitions(&mut self, part: &Part) -> io::Result<impl Iterator<Item = Event<'static>>> {
+        let mut column = [Vec::new()];
+        if let Some(place) = part.definitions {
+            let segment = segment(&mut self.window, place)?;
+            let read = segment.and_then(|(header, payload)| {
+                self.read += size(&header);
+                unpack(header.version, &mut Bytes(payload), &mut column)
+            });
+            read.ok_or_else(|| damaged(place))?;
+        }
+        let [column] = column;
+        Ok(Copies::of(column))
+    }
+
+    /// Hands out the events of a segment, until `visit` fails.
+    ///
+    /// # Errors
+    /// Those of the source and of `visit`, and `InvalidData` where it is damaged.
+    pub fn events<E: From<io::Error>>(
+        &mut self,
+        part: &Part,
+        mut visit: impl FnMut(&Event<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let segment = segment(&mut self.window, part.place)?;
+        let begun = segment.and_then(|(header, payload)| {
+            self.read += size(&header);
+            self.block.begin(&header, payload, &Threads::default())
+        });
+        begun.ok_or_else(|| damaged(part.place))?;
+        while self.block.left() > 0 {
+            let event = self.block.next().ok_or_else(|| damaged(part.place))?;
+            visit(&event)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the trace says that it broke off at its end.
+    pub fn breaks_off(&self) -> bool {
+        self.breaks_off
+    }
+
+    /// Bytes of the segments that were read.
+    pub fn bytes_read(&self) -> u64 {
+        self.read
+    }
+}
+
+fn damaged(place: u64) -> io::Error {
+    let message =
+        format!("trail: at byte {place}: damaged; `jtrail recover` makes a sound trace of it");
+    io::Error::new(io::ErrorKind::InvalidData, message)
+}

@@ -1,0 +1,144 @@
+//! Steps that stay where a helper put them until the segment is packed; the segment keeps their
+//! addresses alone.
+
+use crate::trail::symbols::Step;
+use crate::trail::times::TimeSteps;
+use jtrail_model::{KeptRun, KeptSteps, Timestamp};
+use std::mem::{replace, swap};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Steps that are kept elsewhere, in their order.
+#[derive(Default)]
+pub(super) struct Kept {
+    parts: Vec<Part>,
+    /// How many steps they are, and how many of these have their times there, too.
+    count: usize,
+    timed: usize,
+}
+
+/// Those of one run or of some in a row.
+struct Part {
+    among: Arc<KeptSteps>,
+    range: Range<usize>,
+    /// They come behind so many of the segment's own.
+    at: usize,
+    times: Option<Times>,
+}
+
+/// Their times.
+struct Times {
+    range: Range<usize>,
+    at: usize,
+    /// The thread's time before them.
+    before: i64,
+}
+
+impl Kept {
+    /// Takes in a run that comes behind so many own steps, on a thread whose last time was `last`.
+    pub(super) fn push(
+        &mut self,
+        run: KeptRun<'_>,
+        times: &[Timestamp],
+        own: usize,
+        own_times: &mut TimeSteps,
+        last: &mut i64,
+    ) {
+        let count = times.len();
+        self.count += count;
+        let new = match run.times {
+            Some(from) if TimeSteps::is_plain(*last, times) => {
+                self.timed += count;
+                Some(Times {
+                    range: from..from + count,
+                    at: own_times.settle_and_count(),
+                    before: replace(last, times[count - 1].0),
+                })
+            }
+            _ => {
+                own_times.push_all(last, times);
+                None
+            }
+        };
+        let range = run.steps..run.steps + count;
+        match self.parts.last_mut() {
+            Some(part) if part.goes_on(&run, own, new.as_ref()) => {
+                part.range.end = range.end;
+                if let (Some(times), Some(more)) = (&mut part.times, new) {
+                    times.range.end = more.range.end;
+                }
+            }
+            _ => self.parts.push(Part {
+                among: Arc::clone(run.among),
+                range,
+                at: own,
+                times: new,
+            }),
+        }
+    }
+
+    /// Most bytes that their times may become, and how many steps they are.
+    pub(super) fn most_bytes_and_steps(&self) -> (usize, usize) {
+        (TimeSteps::most_bytes_of(self.timed), self.count)
+    }
+
+    /// They take their places among the segment's own.
+    pub(super) fn join(&mut self, own: &mut Vec<Step>, own_times: &mut TimeSteps, room: &mut Room) {
+        if self.parts.is_empty() {
+            return;
+        }
+        let (steps, times) = (&mut room.steps, &mut room.times);
+        steps.clear();
+        times.clear();
+        steps.reserve_exact(own.len() + self.count);
+        let (mut done, mut timed) = (0, 0);
+        let all_times = own_times.all_steps();
+        times.reserve_exact(all_times.len() + self.timed);
+        for part in self.parts.drain(..) {
+            steps.extend_from_slice(&own[done..part.at]);
+            done = part.at;
+            steps.extend(part.among.steps[part.range].iter().map(|step| step.0));
+            if let Some(Times { range, at, before }) = part.times {
+                times.extend_from_slice(&all_times[timed..at]);
+                timed = at;
+                TimeSteps::extend_plain(times, before, &part.among.times[range]);
+            }
+        }
+        steps.extend_from_slice(&own[done..]);
+        times.extend_from_slice(&all_times[timed..]);
+        swap(own, steps);
+        swap(all_times, times);
+        self.clear();
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.parts.clear();
+        (self.count, self.timed) = (0, 0);
+    }
+}
+
+impl Part {
+    /// Whether a run follows without anything in between.
+    fn goes_on(&self, run: &KeptRun<'_>, own: usize, times: Option<&Times>) -> bool {
+        // Where no own steps are in between, no own times are; but another thread may go on, whose
+        // last time is another one.
+        let follows = Arc::ptr_eq(&self.among, run.among) && self.range.end == run.steps;
+        follows
+            && self.at == own
+            && match (&self.times, times) {
+                (None, None) => true,
+                (Some(times), Some(more)) => {
+                    let newest = self.among.times[times.range.end - 1].0;
+                    times.range.end == more.range.start && newest == more.before
+                }
+                _ => false,
+            }
+    }
+}
+
+/// Room to join steps in.
+#[derive(Default)]
+pub(super) struct Room {
+    steps: Vec<Step>,
+    times: Vec<u32>,
+}

@@ -1,0 +1,71 @@
+//! What a segment of events has gathered, and how it becomes a payload.
+
+use super::kept::{Kept, Room};
+use crate::trail::columns::{COLUMNS, Column, Packer};
+use crate::trail::symbols::{Named, Step, Symbols};
+use crate::trail::times::TimeSteps;
+
+/// The events of a segment, as they are gathered: what takes time is done when it is packed.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// Those columns that are made as events come.
+    pub(super) columns: [Vec<u8>; COLUMNS],
+    pub(super) steps: Vec<Step>,
+    pub(super) times: TimeSteps,
+    /// Steps that are not among these.
+    pub(super) kept: Kept,
+    /// The methods of the steps.
+    pub(super) named: Named,
+}
+
+/// Room for more bytes of a column is given up when a segment is packed.
+const LARGEST_KEPT: usize = 2 << 20;
+
+impl Gathered {
+    /// Most bytes that they may become.
+    pub(super) fn most_bytes(&self) -> usize {
+        let columns: usize = self.columns.iter().map(Vec::len).sum();
+        let (kept_times, kept) = self.kept.most_bytes_and_steps();
+        let steps = self.steps.len() + kept;
+        let width = if steps > 0xffff { 4 } else { 2 };
+        // Where methods are more than a few, symbols pack well.
+        columns + self.times.most_bytes() + kept_times + width * steps + 10 * steps.min(1 << 11)
+    }
+
+    pub(super) fn clear(&mut self) {
+        for column in &mut self.columns {
+            column.clear();
+            column.shrink_to(LARGEST_KEPT);
+        }
+        self.steps.clear();
+        self.times.clear();
+        self.kept.clear();
+    }
+}
+
+/// Packs segments, one after the other.
+#[derive(Default)]
+pub(super) struct SegmentPacker {
+    room: Room,
+    symbols: Symbols,
+    pub(super) packer: Packer,
+}
+
+impl SegmentPacker {
+    /// Appends the payload of a segment.
+    pub(super) fn pack(&mut self, gathered: &mut Gathered, out: &mut Vec<u8>) {
+        let Gathered {
+            columns,
+            steps,
+            times,
+            kept,
+            named,
+        } = gathered;
+        kept.join(steps, times, &mut self.room);
+        let [.., symbols, _, tokens, _, _] = columns;
+        self.symbols.put(steps, named, symbols, tokens);
+        times.put(&mut columns[Column::Times as usize]);
+        self.packer
+            .pack(columns.each_ref().map(|column| &column[..]), out);
+    }
+}
