@@ -8,7 +8,7 @@ use crate::support::{FILTER, agent, few_versions, harness, one_version, program}
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{Event, MethodId, ThreadId};
 use jtrail_records::spool::layout::{CHUNK_BYTES, head};
-use jtrail_records::spool::{ANNOUNCED, MEMORY, NAMED, folder_of, state_name};
+use jtrail_records::spool::{DEFINITIONS, MEMORY, NAMED, folder_of, state_name};
 use jtrail_testkit::{Jdk, Output, Run};
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -396,10 +396,10 @@ fn a_damaged_spool_does_no_harm() {
     let (more, after) = (",buffer=1m", Duration::from_millis(30));
     killed(&jdk, folder.path(), &left, more, after);
     let all = recovered_in_part(&left, "no damage");
-    let [memory, announced, named] = [MEMORY, ANNOUNCED, NAMED].map(|n| left.spool().join(n));
+    let [memory, defined, named] = [MEMORY, DEFINITIONS, NAMED].map(|n| left.spool().join(n));
     let states = [0, 1].map(|number| left.spool().join(state_name(number)));
     let mut in_file = u64::MAX;
-    for file in [&announced, &named, &states[0], &states[1]] {
+    for file in [&defined, &named, &states[0], &states[1]] {
         let length = fs::metadata(file).expect("a file of the spool").len();
         let name = file.display();
         for part in 0..8 {

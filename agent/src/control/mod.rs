@@ -63,7 +63,7 @@ pub(crate) struct Channel {
 static BEACON: Mutex<Option<Beacon>> = Mutex::new(None);
 
 /// Lets clients find the agent.
-fn announce(listener: Option<&Listener>) {
+fn light_beacon(listener: Option<&Listener>) {
     match Beacon::light(env!("CARGO_PKG_VERSION"), listener.map(Listener::path)) {
         Ok(beacon) => *BEACON.lock() = Some(beacon),
         Err(error) => log::say(&format!(
@@ -91,26 +91,26 @@ pub(crate) fn start(tracer: &'static Tracer, slot: &ChannelSlot, env: &mut Env<'
     }
     let options = &tracer.session.options;
     if options.server == options::Server::Standalone {
-        return announce(None);
+        return light_beacon(None);
     }
     let listener = match options.control {
         Control::Off => None,
         _ => listen(options)
-            .inspect_err(|error| tell(&error.to_string()))
+            .inspect_err(|error| report(&error.to_string()))
             .ok(),
     };
-    announce(listener.as_ref());
+    light_beacon(listener.as_ref());
     // The program can command without a socket; and who waits for no client in vain, leaves.
     let is_served = listener.is_some()
         || options.server == options::Server::Application
         || options.linger.is_some();
     if is_served && let Err(error) = serve(tracer, slot, env, listener) {
-        announce(None);
-        tell(&error.to_string());
+        light_beacon(None);
+        report(&error.to_string());
     }
 }
 
-fn tell(error: &str) {
+fn report(error: &str) {
     log::say(&format!("no command channel: {error}; the program goes on"));
 }
 

@@ -22,8 +22,8 @@ use jtrail_jvm::jvmti;
 use jtrail_jvm::perf::Returns;
 use jtrail_options::{ClassVerdict, Events};
 use jtrail_recorder::bursts::Bursts;
-use jtrail_records::Announcement;
-use jtrail_records::announce::MethodInfo;
+use jtrail_records::Definition;
+use jtrail_records::definition::MethodInfo;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -321,7 +321,7 @@ impl Instrument {
                 return None;
             }
         };
-        let instrumented = self.announce(&planner, &mut known, plan, &rewritten);
+        let instrumented = self.define(&planner, &mut known, plan, &rewritten);
         drop(known);
         if origin.class.is_some() {
             self.forget_methods(); // code has moved
@@ -345,7 +345,7 @@ impl Instrument {
     }
 
     /// Tells the writer what became of a class's methods. Returns how many have hooks.
-    fn announce(
+    fn define(
         &self,
         planner: &Planner<'_, '_>,
         known: &mut Known,
@@ -359,7 +359,7 @@ impl Instrument {
                 Ok(inserted) => {
                     instrumented += 1;
                     plan.set_marks(*at, inserted.super_marks);
-                    self.announce_method(planner, known, &plan, (*at, method), inserted);
+                    self.define_method(planner, known, &plan, (*at, method), inserted);
                     included += u64::from(plan.is_included(*at));
                 }
                 Err(refusal) if plan.is_new => {
@@ -371,12 +371,12 @@ impl Instrument {
                 Err(_) => {}
             }
         }
-        plan.announce(planner.session, included);
+        plan.define(planner.session, included);
         instrumented
     }
 
     /// Tells the writer what a method has got.
-    fn announce_method(
+    fn define_method(
         &self,
         planner: &Planner<'_, '_>,
         known: &mut Known,
@@ -526,7 +526,7 @@ impl Instrument {
         let full_name = format!("{method_name}{descriptor}");
         let (method_number, is_new) = known.method(loader, name, &full_name)?;
         if is_new {
-            session.announce(Announcement::Methods {
+            session.define(Definition::Methods {
                 class: number,
                 methods: vec![MethodInfo {
                     number: method_number,
@@ -587,7 +587,7 @@ fn parsed<'a>(session: &Session, name: Option<&str>, bytes: &'a [u8]) -> Option<
 }
 
 pub(super) fn uncovered(session: &Session, class: &str, method: &str, reason: &str) {
-    session.announce(Announcement::Uncovered {
+    session.define(Definition::Uncovered {
         class: class_name(class).into(),
         method: method.into(),
         reason: reason.into(),

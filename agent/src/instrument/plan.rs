@@ -10,8 +10,8 @@ use jtrail_classfile::{
     AllocationSite, CallsTo, Class, Inserted, LineProbe, Method, Probes, SuperMarks,
 };
 use jtrail_options::{ClassVerdict, Events, Filter, Trivial};
-use jtrail_records::Announcement;
-use jtrail_records::announce::MethodInfo;
+use jtrail_records::Definition;
+use jtrail_records::definition::MethodInfo;
 use std::sync::Arc;
 
 const ACC_NATIVE: u16 = 0x0100;
@@ -298,16 +298,16 @@ impl Plan {
         }
     }
 
-    pub(super) fn announce(self, session: &Session, instrumented: u64) {
+    pub(super) fn define(self, session: &Session, instrumented: u64) {
         if !self.new_methods.is_empty() {
             let methods = self.new_methods.into_iter().map(|(_, info)| info).collect();
-            session.announce(Announcement::Methods {
+            session.define(Definition::Methods {
                 class: self.class,
                 methods,
             });
         }
         if self.is_new && self.is_included {
-            session.announce(Announcement::Instrumented {
+            session.define(Definition::Instrumented {
                 methods: instrumented,
             });
         }
@@ -352,7 +352,7 @@ pub(super) fn tell_lines(
             LineProbe::Own(counter) => Some(*counter),
             _ => None,
         });
-    session.announce(Announcement::Lines {
+    session.define(Definition::Lines {
         method: number,
         counters: counters.into(),
         entry,

@@ -10,7 +10,7 @@ use crate::session::{Known, Loader, Session};
 use jtrail_classfile::{Allocation, AllocationSite};
 use jtrail_recorder::memory::Zeros;
 use jtrail_recorder::pending::NewClass;
-use jtrail_records::Announcement;
+use jtrail_records::Definition;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};
@@ -165,7 +165,7 @@ pub(super) fn number(
     }
     let first = all.take(sites)?;
     entry.sites = Some((content, first));
-    session.announce(Announcement::AllocSites {
+    session.define(Definition::AllocSites {
         method: entry.number,
         first,
         lines: sites.iter().map(|site| site.line).collect(),

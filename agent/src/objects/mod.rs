@@ -21,7 +21,7 @@ use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::pending::{NewClass, PendingElsewhere};
 use jtrail_records::NumberSet;
-use jtrail_records::announce::ObjectInfo;
+use jtrail_records::definition::ObjectInfo;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -6,8 +6,8 @@ use super::known::Known;
 use super::loader::{Loader, Loaders, Watched};
 use jtrail_jvm::jni::{ClassRef, Env, LoaderRef};
 use jtrail_jvm::jvmti::Jvmti;
-use jtrail_records::Announcement;
-use jtrail_records::announce::ClassInfo;
+use jtrail_records::Definition;
+use jtrail_records::definition::ClassInfo;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashSet;
 
@@ -88,11 +88,11 @@ impl ClassTable {
     }
 
     /// The number of a class that can't be looked up, by its name as `Class.getName` prints it.
-    /// `announce` is called if it is new.
-    pub(crate) fn number_of_name(&self, name: &str, announce: impl FnOnce(u32)) -> u32 {
+    /// `define` is called if it is new.
+    pub(crate) fn number_of_name(&self, name: &str, define: impl FnOnce(u32)) -> u32 {
         let name = name.replace('.', "/");
         let mut known = self.known.lock();
-        known.class(Loader::BOOT, &name, announce).number
+        known.class(Loader::BOOT, &name, define).number
     }
 }
 
@@ -115,7 +115,7 @@ impl Session {
             known.make_room(loader, name);
         }
         let entry = known.class(loader, name, |number| {
-            self.announce(Announcement::Class(ClassInfo {
+            self.define(Definition::Class(ClassInfo {
                 number,
                 name: class_name(name).into(),
                 super_name: "".into(),

@@ -6,8 +6,8 @@ use super::lines::LineCounters;
 use super::loader::Loader;
 use jtrail_classfile::Class;
 use jtrail_recorder::buffer::record::METHOD_LIMIT;
-use jtrail_records::Announcement;
-use jtrail_records::announce::ClassInfo;
+use jtrail_records::Definition;
+use jtrail_records::definition::ClassInfo;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 
@@ -44,12 +44,12 @@ pub(crate) struct MethodEntry {
 }
 
 impl Known {
-    /// The class's entry, which is made and announced by `announce` if there is none.
+    /// The class's entry, which is made and announced by `define` if there is none.
     pub(crate) fn class(
         &mut self,
         loader: Loader,
         name: &str,
-        announce: impl FnOnce(u32),
+        define: impl FnOnce(u32),
     ) -> &mut ClassEntry {
         let Self {
             classes,
@@ -60,7 +60,7 @@ impl Known {
         let new = || {
             let number = *count;
             *count += 1;
-            announce(number);
+            define(number);
             ClassEntry {
                 number,
                 loaded: false,
@@ -94,7 +94,7 @@ impl Known {
         if is_new {
             // Also if it was announced already, by an object or a stack: here we know more.
             let super_name = class.super_name().map(|s| class_name(&s));
-            session.announce(Announcement::Class(ClassInfo {
+            session.define(Definition::Class(ClassInfo {
                 number,
                 name: class_name(name).into(),
                 super_name: super_name.unwrap_or_default().into(),

@@ -30,13 +30,13 @@ use jtrail_jvm::jni::{Env, Vm};
 use jtrail_jvm::jvmti::Jvmti;
 use jtrail_model::Cost;
 use jtrail_options::{Events, Filter, Options, OutputFormat};
-use jtrail_recorder::announce::Message;
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::buffer::{Exchange, OwnBuffer, ThreadBuffer};
 use jtrail_recorder::bursts::{Bursts, is_gate_open};
+use jtrail_recorder::message::Message;
 use jtrail_recorder::spool::Journal;
 use jtrail_recorder::ticks::Ticks;
-use jtrail_records::Announcement;
+use jtrail_records::Definition;
 use jtrail_records::record::NO_THREAD;
 use parking_lot::RwLock;
 use std::sync::Arc;
@@ -149,11 +149,11 @@ impl Session {
 
     /// Sends a definition to the writer, which has it before any record that the running thread
     /// makes from now on.
-    pub(crate) fn announce(&self, announcement: Announcement) {
+    pub(crate) fn define(&self, definition: Definition) {
         let Definitions { sender, journal } = &self.definitions;
         match journal {
-            Some(journal) => journal.send(announcement, Message::Told, sender),
-            None => _ = sender.send(Message::Told(announcement)), // fails when the writer has ended
+            Some(journal) => journal.send(definition, Message::Define, sender),
+            None => _ = sender.send(Message::Define(definition)), // fails when the writer has ended
         }
     }
 

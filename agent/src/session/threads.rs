@@ -32,9 +32,9 @@ impl Threads {
         self.numbers.lock().find(id)
     }
 
-    /// The number of a thread. If it has none, it gets the next one, and `announce` is called with
+    /// The number of a thread. If it has none, it gets the next one, and `define` is called with
     /// it under the lock: whoever finds the number finds it announced.
-    pub(crate) fn number(&self, id: i64, name: &str, announce: impl FnOnce(u32)) -> Option<u32> {
+    pub(crate) fn number(&self, id: i64, name: &str, define: impl FnOnce(u32)) -> Option<u32> {
         let mut numbers = self.numbers.lock();
         let mut is_new = false;
         let number = numbers.known_or(id, || {
@@ -43,7 +43,7 @@ impl Threads {
         });
         if is_new && let Some(number) = number {
             numbers.set_name(id, name);
-            announce(number);
+            define(number);
         }
         number
     }

@@ -12,7 +12,7 @@ use jtrail_jvm::jvmti::{Failure, Jvmti};
 use jtrail_options::{AllocMode, ClassVerdict, Engine, Events, Options};
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::pending;
-use jtrail_records::Announcement;
+use jtrail_records::Definition;
 use std::cell::Cell;
 
 thread_local! {
@@ -368,7 +368,7 @@ fn reason(error: &Failure) -> String {
 }
 
 fn uncovered(tracer: &Tracer, class: &str, reason: &str) {
-    tracer.session.announce(Announcement::Uncovered {
+    tracer.session.define(Definition::Uncovered {
         class: class.into(),
         method: "".into(),
         reason: reason.into(),

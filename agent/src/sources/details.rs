@@ -11,8 +11,8 @@ use jtrail_jvm::jvmti::abi::{Capability, Event};
 use jtrail_jvm::jvmti::{self, Result};
 use jtrail_options::{Events, Options};
 use jtrail_recorder::buffer::record::Code;
-use jtrail_records::Announcement;
-use jtrail_records::announce::{ClassDetailInfo, Member};
+use jtrail_records::Definition;
+use jtrail_records::definition::{ClassDetailInfo, Member};
 
 /// `events=details`.
 pub(super) struct ClassDetails;
@@ -98,8 +98,8 @@ fn report_loaded(tracer: &Tracer, env: &mut Env<'_>) {
 
 fn report(tracer: &Tracer, found: Found) {
     tracer.details.report(found, |info| {
-        let announcement = Announcement::ClassDetail(Box::new(info));
-        tracer.session.announce(announcement);
+        let definition = Definition::ClassDetail(Box::new(info));
+        tracer.session.define(definition);
     });
 }
 
@@ -164,12 +164,12 @@ fn details(
 
 /// Members as they are announced.
 fn members(members: Vec<jvmti::Member>) -> Vec<Member> {
-    let announced = |member: jvmti::Member| Member {
+    let defined = |member: jvmti::Member| Member {
         name: member.name.into(),
         descriptor: member.descriptor.into(),
         access: member.access,
     };
-    members.into_iter().map(announced).collect()
+    members.into_iter().map(defined).collect()
 }
 
 fn name_of(tracer: &Tracer, class: ClassRef<'_>) -> Result<Box<str>> {

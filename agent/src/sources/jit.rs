@@ -12,9 +12,9 @@ use jtrail_jvm::jvmti::abi::{Capability, Event};
 use jtrail_jvm::jvmti::{CompiledCode, Failure, InlinedStack, Method};
 use jtrail_options::{Events, Options};
 use jtrail_recorder::buffer::record;
-use jtrail_records::Announcement;
-use jtrail_records::announce::Compilation;
-use jtrail_records::announce::CompiledInfo;
+use jtrail_records::Definition;
+use jtrail_records::definition::Compilation;
+use jtrail_records::definition::CompiledInfo;
 
 /// Most ranges of one method's code that are written; the rest of the code belongs to the last one.
 const MOST_RANGES: usize = 4096;
@@ -80,7 +80,7 @@ pub(crate) fn compiled(tracer: &Tracer, env: &Env<'_>, code: &CompiledCode<'_>) 
         size: code.size(),
         ranges,
     }));
-    tracer.session.announce(Announcement::Compilation(made));
+    tracer.session.define(Definition::Compilation(made));
 }
 
 /// The code of a method was discarded. The method may have been unloaded: the JVM is not asked
@@ -94,7 +94,7 @@ pub(crate) fn discarded(tracer: &Tracer, method: Method, address: u64) {
             time: tracer.session.now(),
             address,
         };
-        tracer.session.announce(Announcement::Compilation(gone));
+        tracer.session.define(Definition::Compilation(gone));
     }
 }
 

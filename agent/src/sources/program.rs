@@ -13,8 +13,8 @@ use jtrail_jvm::jni::{ClassRef, Env};
 use jtrail_options::{Options, Overflow, size_text};
 use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::Code;
-use jtrail_records::Announcement;
-use jtrail_records::announce::MarkInfo;
+use jtrail_records::Definition;
+use jtrail_records::definition::MarkInfo;
 use jtrail_writer::{Acted, Action};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -117,7 +117,7 @@ fn record_mark(tracer: &Tracer, buffer: OwnBuffer, text: String) -> Result<(), E
     }
     let number = MARKS.fetch_add(1, Ordering::Relaxed);
     let mark = MarkInfo::new(number, text.into());
-    tracer.session.announce(Announcement::Mark(mark));
+    tracer.session.define(Definition::Mark(mark));
     tracer.session.record(buffer, Code::Mark, &[number]);
     Ok(())
 }

@@ -8,8 +8,8 @@ use jtrail_jvm::jvmti::abi::Event;
 use jtrail_options::{Events, Options};
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::buffer::{OwnBuffer, live};
-use jtrail_records::Announcement;
-use jtrail_records::announce::{ObjectInfo, ThreadInfo};
+use jtrail_records::Definition;
+use jtrail_records::definition::{ObjectInfo, ThreadInfo};
 use jtrail_records::record::NO_THREAD;
 use rustc_hash::FxHashMap;
 
@@ -74,7 +74,7 @@ pub(crate) fn started(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>)
     };
     if was_named {
         numbers(tracer).set(env.thread_id(Some(thread)), number);
-        announce(tracer, env, thread, number);
+        define(tracer, env, thread, number);
     }
     let buffer = session.buffer_of(number);
     session.record(buffer, Code::ThreadStart, &[u64::from(number)]);
@@ -165,18 +165,18 @@ fn number_by_id(
     let name = info.name.clone();
     numbers(tracer).number(id, &name, |number| {
         let info = ThreadInfo { number, ..info };
-        let announcement = Announcement::Thread(Box::new(info));
-        tracer.session.announce(announcement);
+        let definition = Definition::Thread(Box::new(info));
+        tracer.session.define(definition);
     })
 }
 
 /// Announces a thread that has got its name.
-fn announce(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>, number: u32) {
+fn define(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>, number: u32) {
     let info = describe(tracer, env, Some(thread));
     numbers(tracer).set_name(env.thread_id(Some(thread)), &info.name);
     let info = ThreadInfo { number, ..info };
-    let announcement = Announcement::Thread(Box::new(info));
-    tracer.session.announce(announcement);
+    let definition = Definition::Thread(Box::new(info));
+    tracer.session.define(definition);
 }
 
 /// What a thread is, without its number.
@@ -231,7 +231,7 @@ pub(super) fn look_at_name(
     if numbers(tracer).has_name(id, &name) {
         return;
     }
-    session.announce(Announcement::ThreadName {
+    session.define(Definition::ThreadName {
         number,
         name: (&*name).into(),
     });

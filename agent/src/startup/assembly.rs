@@ -49,7 +49,7 @@ pub(super) fn set_up(vm: Vm, options: Options, moment: Moment) -> Result<(), Err
     let ticks = undo.ticks(&options, clocks.now, chunks.spool.as_deref())?;
     let (full_sender, full) = unbounded();
     let (wake, woken) = bounded(1);
-    let (announcements, announced) = unbounded();
+    let (definition_sender, definition_receiver) = unbounded();
     let channel = ChannelSlot::default();
     let writer = Writer::start(Setup {
         options: Arc::clone(&options),
@@ -62,7 +62,7 @@ pub(super) fn set_up(vm: Vm, options: Options, moment: Moment) -> Result<(), Err
             ticks: ticks.clone(),
         },
         input: Input {
-            announcements: announced,
+            definitions: definition_receiver,
             full,
             woken,
             empty: chunks.empty,
@@ -86,7 +86,7 @@ pub(super) fn set_up(vm: Vm, options: Options, moment: Moment) -> Result<(), Err
         },
         bursts: writer.bursts.clone(),
         definitions: Definitions {
-            sender: announcements,
+            sender: definition_sender,
             journal: chunks.journal,
         },
         exchange: Exchange {

@@ -220,7 +220,7 @@ impl Parcel {
         let spool = open_folder(folder, name)?;
         let to = self.to.join(name);
         fs::create_dir_all(&to).with_context(|| to.display().to_string())?;
-        let files = [spool::MEMORY, spool::ANNOUNCED, spool::NAMED];
+        let files = [spool::MEMORY, spool::DEFINITIONS, spool::NAMED];
         let states = [0, 1].map(spool::state_name);
         for file in names_in(&spool)? {
             if !files.iter().chain(&states).any(|known| **known == *file) {

@@ -8,7 +8,7 @@
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | [`announce`] | what is told to the writer besides records |
+//! | [`message`] | what the writer gets besides records |
 //! | [`buffer`] | the buffer of a thread, the pool of chunks, and how threads find their buffers |
 //! | `chunk`, `line`, `published` | what a thread and the writer share: records, and how far they go |
 //! | [`clock`], [`ticks`] | time stamps: exact ones, and the coarse clock that compiled hooks read |
@@ -18,7 +18,6 @@
 //! | [`pending`] | objects whose constructor has not come to that of `Object` yet |
 //! | [`memory`] | memory from the system |
 
-pub mod announce;
 pub mod buffer;
 pub mod bursts;
 mod chunk;
@@ -26,6 +25,7 @@ pub mod clock;
 pub mod cost;
 mod line;
 pub mod memory;
+pub mod message;
 pub mod pending;
 mod published;
 pub mod spool;

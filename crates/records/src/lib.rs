@@ -1,7 +1,7 @@
 //! What the agent's threads record, and how it becomes events.
 //!
 //! Application threads store *records*, words of 64 bits ([`record`]), in chunks of memory; what is
-//! too long for a record is *announced* ([`announce`]). The writer reads the words in order
+//! too long for a record is a *definition* ([`definition`]). The writer reads the words in order
 //! ([`read`]), and a [`Translator`] makes of them the events of [`jtrail_model`], which it hands to
 //! the encoder of a format. There is no input or output here but that of a [`spool`] which a
 //! process left behind and the locks of [`ownership`], and no JVM: the agent, `jtrail recover` and
@@ -9,7 +9,7 @@
 
 #![forbid(unsafe_code)]
 
-pub mod announce;
+pub mod definition;
 mod numbers;
 pub mod ownership;
 pub mod read;
@@ -18,7 +18,7 @@ pub mod spool;
 mod timeline;
 mod translate;
 
-pub use announce::Announcement;
+pub use definition::Definition;
 pub use numbers::NumberSet;
 pub use timeline::Timeline;
 pub use translate::{

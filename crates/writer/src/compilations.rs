@@ -4,7 +4,7 @@
 //! records that were stamped earlier and wait to be merged; the trace would have them too early,
 //! and formats with one line of time, such as a log profile's, would move what comes behind them.
 
-use jtrail_records::announce::Compilation;
+use jtrail_records::definition::Compilation;
 use std::collections::VecDeque;
 
 /// Those that were announced and not yet written, in the order of time.
@@ -32,7 +32,7 @@ impl Compilations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jtrail_records::announce::CompiledInfo;
+    use jtrail_records::definition::CompiledInfo;
 
     #[test]
     fn each_waits_for_its_time() {

@@ -3,8 +3,8 @@
 use super::stream::Stream;
 use crate::ahead::Following;
 use crate::helpers::Pool;
-use jtrail_recorder::announce::BufferHandle;
 use jtrail_recorder::buffer::{Chunk, Full, Returns, Seen};
+use jtrail_recorder::message::BufferHandle;
 use jtrail_records::Follower;
 use jtrail_records::read::{Limits, Sink};
 use jtrail_records::record::NO_THREAD;

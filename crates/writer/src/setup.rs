@@ -6,10 +6,10 @@ use crate::program::{Observer, Program};
 use crossbeam_channel::Receiver;
 use jtrail_model::Cost;
 use jtrail_options::{self as options, Options, OutputFormat};
-use jtrail_recorder::announce::Message;
 use jtrail_recorder::buffer::{Full, Returns};
 use jtrail_recorder::bursts::Bursts;
 use jtrail_recorder::clock::Reading;
+use jtrail_recorder::message::Message;
 use jtrail_recorder::spool::Commits;
 use jtrail_recorder::ticks::Ticks;
 use jtrail_records::ownership;
@@ -56,7 +56,7 @@ pub struct Clocks {
 /// What comes from the threads that record.
 pub struct Input {
     /// What is to be known before records that use it; and new buffers.
-    pub announcements: Receiver<Message>,
+    pub definitions: Receiver<Message>,
     /// Chunks to be read.
     pub full: Receiver<Full>,
     /// Several chunks wait, or somebody waits for one.

@@ -1,8 +1,8 @@
 //! The records of one buffer, in order, from its chunks.
 
 use crate::ahead::{Following, Reading, Strips};
-use jtrail_recorder::announce::BufferHandle;
 use jtrail_recorder::buffer::{Chunk, Full, Seen};
+use jtrail_recorder::message::BufferHandle;
 use jtrail_records::read::{Limits, Nothing, Place, Sink};
 use jtrail_records::spool::BufferState;
 use std::collections::VecDeque;

@@ -15,14 +15,14 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_classfile::SuperMarks;
 use jtrail_formats::Encode;
 use jtrail_model::{Event, MethodEnter, Note};
-use jtrail_recorder::announce::BufferHandle;
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::buffer::{
     CHUNK_BYTES, Exchange, Full, Supply, ThreadBuffer, WhenFull, create_pool,
 };
 use jtrail_recorder::clock::{self, Clock, Reading, System};
-use jtrail_records::Announcement;
-use jtrail_records::announce::{ClassInfo, MethodInfo, ThreadInfo};
+use jtrail_recorder::message::BufferHandle;
+use jtrail_records::Definition;
+use jtrail_records::definition::{ClassInfo, MethodInfo, ThreadInfo};
 use jtrail_records::read::Sink;
 use jtrail_records::{Settings, Timeline, Translator};
 use std::collections::HashMap;
@@ -104,18 +104,18 @@ fn run_with(
 ) -> Vec<(u32, u64, Seen)> {
     let (empty, supply, _memory) = create_pool(chunks * CHUNK_BYTES as u64).expect("memory");
     let (full_sender, full): (_, Receiver<Full>) = unbounded();
-    let (announce, announced) = unbounded();
+    let (define, defined) = unbounded();
     let exchange = exchange(supply, full_sender, bounded(1).0, when_full);
     let done = Arc::new(AtomicBool::new(false));
     let work = Arc::new(work);
     let workers: Vec<_> = (1..=threads)
         .map(|thread| {
-            let (exchange, announce) = (exchange.clone(), announce.clone());
+            let (exchange, define) = (exchange.clone(), define.clone());
             let work = Arc::clone(&work);
             std::thread::spawn(move || {
                 let buffer = ThreadBuffer::new(u64::from(thread), thread, exchange);
                 let (handle, buffer) = BufferHandle::share(buffer);
-                announce.send(handle).expect("the writer is there");
+                define.send(handle).expect("the writer is there");
                 // SAFETY: it lives until `finish`, here, which is the last use.
                 unsafe {
                     work(thread, &*buffer);
@@ -124,7 +124,7 @@ fn run_with(
             })
         })
         .collect();
-    drop((exchange, announce));
+    drop((exchange, define));
     let writer = {
         let done = Arc::clone(&done);
         std::thread::spawn(move || {
@@ -136,12 +136,12 @@ fn run_with(
             loop {
                 let last = done.load(Ordering::Acquire);
                 let before = System::now();
-                announced
+                defined
                     .try_iter()
                     .for_each(|handle| merge.add_buffer(handle));
                 let published = merge.published();
                 let messages: Vec<Full> = full.try_iter().collect();
-                announced
+                defined
                     .try_iter()
                     .for_each(|handle| merge.add_buffer(handle));
                 messages.iter().for_each(|message| merge.add_full(message));
@@ -595,7 +595,7 @@ fn after_its_end_a_thread_is_silent() {
 }
 
 #[test]
-fn announcements_are_small() {
+fn definitions_are_small() {
     // They are queued for every class and thread.
-    assert!(size_of::<Announcement>() <= 64);
+    assert!(size_of::<Definition>() <= 64);
 }

@@ -17,9 +17,9 @@ use jtrail_jvm::jvmti::abi::{Capability, Event};
 use jtrail_options::{AllocMode, Events, Options};
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::pending::NewClass;
-use jtrail_records::Announcement;
-use jtrail_records::announce::ClassInfo;
-use jtrail_records::announce::Sizing;
+use jtrail_records::Definition;
+use jtrail_records::definition::ClassInfo;
+use jtrail_records::definition::Sizing;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl Source for AllocationSites {
     /// Measures arrays, and says what is not seen.
     fn prepare(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
         if tracer.instrument.sites.get().is_some() {
-            tracer.session.announce(Announcement::Uncovered {
+            tracer.session.define(Definition::Uncovered {
                 class: "*".into(),
                 method: "".into(),
                 reason: NOT_SEEN.into(),
@@ -247,7 +247,7 @@ fn look_up(tracer: &Tracer, env: &mut Env<'_>, hook: ClassRef<'_>, site: u32) ->
         Ok((class, sizing)) => (class, Some(sizing)),
         Err(reason) => (without_size(tracer, &name, &reason), None),
     };
-    session.announce(Announcement::AllocClass {
+    session.define(Definition::AllocClass {
         site,
         class: class.number(),
         sizing: sizing.unwrap_or(Sizing::fixed(0)),
@@ -261,13 +261,13 @@ fn look_up(tracer: &Tracer, env: &mut Env<'_>, hook: ClassRef<'_>, site: u32) ->
 /// one asks again.
 fn without_size(tracer: &Tracer, name: &Arc<str>, reason: &Error) -> NewClass {
     let session = &tracer.session;
-    session.announce(Announcement::Uncovered {
+    session.define(Definition::Uncovered {
         class: (&**name).into(),
         method: "".into(),
         reason: format!("an object of it has no size in the trace: {reason}").into(),
     });
     let number = session.classes.number_of_name(name, |number| {
-        session.announce(Announcement::Class(ClassInfo {
+        session.define(Definition::Class(ClassInfo {
             number,
             name: (&**name).into(),
             super_name: "".into(),

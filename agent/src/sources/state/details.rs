@@ -2,7 +2,7 @@
 
 use crate::session::Loader;
 use jtrail_records::NumberSet;
-use jtrail_records::announce::ClassDetailInfo;
+use jtrail_records::definition::ClassDetailInfo;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 

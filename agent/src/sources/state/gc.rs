@@ -2,7 +2,7 @@
 
 use crate::session::Session;
 use jtrail_jvm::perf::GcCounters;
-use jtrail_records::Announcement;
+use jtrail_records::Definition;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
@@ -33,7 +33,7 @@ impl Collections {
         }
         texts.push(text.clone());
         let number = texts.len() as u32;
-        session.announce(Announcement::Text {
+        session.define(Definition::Text {
             number,
             text: text.into(),
         });

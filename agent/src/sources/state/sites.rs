@@ -1,7 +1,7 @@
 //! What is known of arrays that are created at allocation sites.
 
 use jtrail_jvm::jni::ObjectArrays;
-use jtrail_records::announce::Sizing;
+use jtrail_records::definition::Sizing;
 use std::sync::OnceLock;
 
 /// What is known of allocations at their sites.

@@ -166,7 +166,7 @@ impl<'e> Env<'e> {
     /// With `-Xcheck:jni`, JVMs up to 17 print a warning on the program's output for each 32 local
     /// references that were not announced. Those of outer frames count too, so nothing that may
     /// lead to callbacks should run with many references outside of [`Self::with_frame`].
-    pub(crate) fn announce_locals(&self, count: usize) {
+    pub(crate) fn reserve_locals(&self, count: usize) {
         // `-XX:MaxJNILocalCapacity`; the JVM refuses more, which then is one warning.
         const MOST: usize = 65_536;
         const FREE: usize = 32; // accepted without an announcement

@@ -175,7 +175,7 @@ impl Jvmti {
         // frame.
         unsafe {
             let locals = self.take_array(count, array);
-            env.announce_locals(locals.len());
+            env.reserve_locals(locals.len());
             let handles = locals.into_iter().filter_map(|local| env.local(local));
             handles.collect()
         }

@@ -125,7 +125,7 @@ impl Jvmti {
         unsafe {
             let error = abi::get_all_stack_traces(self.0, depth.into(), &mut stacks, &mut count);
             check("GetAllStackTraces", error)?;
-            env.announce_locals(usize::try_from(count).unwrap_or_default());
+            env.reserve_locals(usize::try_from(count).unwrap_or_default());
             Ok(self.show_stacks(env, stacks, count, f))
         }
     }

@@ -2,7 +2,7 @@
 //! come up, nothing is left, and what an earlier process left beside the trace is still there.
 
 use jtrail_records::ownership;
-use jtrail_records::spool::{ANNOUNCED, MEMORY, NAMED, folder_of, state_name};
+use jtrail_records::spool::{DEFINITIONS, MEMORY, NAMED, folder_of, state_name};
 use rustix::fs::{AtFlags, CWD};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -32,7 +32,7 @@ enum State {
 /// The files of a spool, for reading and writing.
 pub(super) struct Files {
     pub(super) memory: File,
-    pub(super) announced: File,
+    pub(super) defined: File,
     pub(super) named: File,
     pub(super) states: [File; 2],
 }
@@ -160,7 +160,7 @@ impl Files {
     fn create(mut create: impl FnMut(&'static str) -> io::Result<File>) -> io::Result<Self> {
         Ok(Self {
             memory: create(MEMORY)?,
-            announced: create(ANNOUNCED)?,
+            defined: create(DEFINITIONS)?,
             named: create(NAMED)?,
             states: [create(state_name(0))?, create(state_name(1))?],
         })
@@ -201,7 +201,7 @@ fn clear_abandoned(path: &Path) {
 /// Takes a spool away, and its folder if nothing else is in it.
 fn clear(folder: &Path) {
     let states = [0, 1].map(state_name);
-    for name in [MEMORY, ANNOUNCED, NAMED].into_iter().chain(states) {
+    for name in [MEMORY, DEFINITIONS, NAMED].into_iter().chain(states) {
         let _ = fs::remove_file(folder.join(name)); // it may not be there
     }
     let _ = fs::remove_dir(folder);
@@ -242,7 +242,7 @@ mod tests {
             assert_eq!(entries(base.path()).len(), before);
             folder.go_to(&path).expect("named");
             assert_eq!(entries(base.path()), ["app.trail.spool"]);
-            let all = ["announced", "memory", "named", "state-0", "state-1"];
+            let all = ["definitions", "memory", "named", "state-0", "state-1"];
             assert_eq!(entries(&folder_of(&path)), all);
             files.memory.write_all_at(b"later", 5).expect("written");
             let next = base.path().join("app-2.trail");

@@ -2,7 +2,7 @@
 
 use crate::memory::Growing;
 use crossbeam_channel::Sender;
-use jtrail_records::Announcement;
+use jtrail_records::Definition;
 use jtrail_records::spool::frame;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -29,7 +29,7 @@ impl Journal {
     /// Writes an announcement down and sends it, in one order with all others. Where it can't be
     /// written, nothing that comes behind it is of use: whoever reads the file sees that some are
     /// missing.
-    pub fn send<M>(&self, told: Announcement, wrap: fn(Announcement) -> M, to: &Sender<M>) {
+    pub fn send<M>(&self, told: Definition, wrap: fn(Definition) -> M, to: &Sender<M>) {
         let mut pages = self.0.lock();
         let Pages {
             file,

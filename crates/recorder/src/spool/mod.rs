@@ -43,7 +43,7 @@ impl Spool {
         let memory = Memory::create(files.memory, options.buffer_bytes);
         let memory = Arc::new(memory.inspect_err(|_| folder.remove())?);
         Ok(Self {
-            journal: Journal::new(files.announced),
+            journal: Journal::new(files.defined),
             commits: Commits::new(folder, Arc::clone(&memory), files.named, files.states),
             memory,
         })

@@ -1,7 +1,7 @@
 //! What numbers can be true in a spool. It may be damaged, and tables of numbers take memory up to
 //! the largest.
 
-use crate::announce::{Announcement, Compilation};
+use crate::definition::{Compilation, Definition};
 use crate::record::{self, Code, METHOD_LIMIT, NO_THREAD};
 use crate::translate::Named;
 
@@ -31,18 +31,18 @@ pub(super) struct Bounds {
 
 impl Bounds {
     /// By how many of each kind are announced.
-    pub(super) fn of(announced: &[Announcement]) -> Self {
+    pub(super) fn of(defined: &[Definition]) -> Self {
         let [mut methods, mut sites, mut counted] = [0; 3];
-        for told in announced {
+        for told in defined {
             match told {
-                Announcement::Methods { methods: of, .. } => methods += of.len() as u64,
-                Announcement::AllocSites { lines, .. } => sites += lines.len() as u64,
-                Announcement::Lines { counters, .. } => counted += counters.len() as u64,
+                Definition::Methods { methods: of, .. } => methods += of.len() as u64,
+                Definition::AllocSites { lines, .. } => sites += lines.len() as u64,
+                Definition::Lines { counters, .. } => counted += counters.len() as u64,
                 _ => {}
             }
         }
         let bound = |count: u64| SOME + SHARE * count;
-        let all = bound(announced.len() as u64);
+        let all = bound(defined.len() as u64);
         Self {
             threads: all,
             classes: all,
@@ -80,31 +80,31 @@ impl Bounds {
     }
 
     /// Whether it can be true.
-    pub(super) fn announcement(&self, told: &Announcement) -> bool {
+    pub(super) fn definition(&self, told: &Definition) -> bool {
         match told {
-            Announcement::Thread(info) => {
+            Definition::Thread(info) => {
                 self.thread(info.number)
                     && info
                         .object
                         .is_none_or(|o| o.number < MOST_OBJECTS && self.class(o.class))
             }
-            Announcement::ThreadName { number, .. } => self.thread(*number),
-            Announcement::Class(info) => self.class(info.number),
-            Announcement::Methods { class, methods } => {
+            Definition::ThreadName { number, .. } => self.thread(*number),
+            Definition::Class(info) => self.class(info.number),
+            Definition::Methods { class, methods } => {
                 self.class(*class) && methods.iter().all(|info| self.method(info.number))
             }
-            Announcement::ClassDetail(info) => self.class(info.class),
-            Announcement::Compilation(Compilation::Made(info)) => {
+            Definition::ClassDetail(info) => self.class(info.class),
+            Definition::Compilation(Compilation::Made(info)) => {
                 self.method(info.method) && info.ranges.iter().all(|(_, f)| self.frames(f))
             }
-            Announcement::Compilation(Compilation::Gone { method, .. }) => self.method(*method),
-            Announcement::Lines {
+            Definition::Compilation(Compilation::Gone { method, .. }) => self.method(*method),
+            Definition::Lines {
                 method, counters, ..
             } => {
                 let counter = |(_, counter): &(u32, u32)| u64::from(*counter) < self.counters;
                 self.method(*method) && counters.iter().all(counter)
             }
-            Announcement::AllocSites {
+            Definition::AllocSites {
                 method,
                 first,
                 lines,
@@ -112,7 +112,7 @@ impl Bounds {
                 let last = u64::from(*first) + lines.len() as u64;
                 self.method(*method) && last <= self.sites
             }
-            Announcement::AllocClass {
+            Definition::AllocClass {
                 site,
                 class,
                 sizing,
@@ -123,10 +123,10 @@ impl Bounds {
                     && (1..=MOST_ALIGNMENT).contains(&sizing.alignment)
                     && u64::from(sizing.element) < MOST_BYTES >> 32
             }
-            Announcement::Text { number, .. } => u64::from(*number) < self.texts,
-            Announcement::Mark(_)
-            | Announcement::Instrumented { .. }
-            | Announcement::Uncovered { .. } => true,
+            Definition::Text { number, .. } => u64::from(*number) < self.texts,
+            Definition::Mark(_)
+            | Definition::Instrumented { .. }
+            | Definition::Uncovered { .. } => true,
         }
     }
 

@@ -6,7 +6,7 @@
 //! | File | What |
 //! |---|---|
 //! | `memory` | lines and chunks of all threads, as [`layout`] says. The agent holds a lock on it |
-//! | `announced` | all [announcements](crate::Announcement), in the order in which the writer gets them |
+//! | `defined` | all [announcements](crate::Announcement), in the order in which the writer gets them |
 //! | `named` | the ids that classes and methods got in the trace |
 //! | `state-0`, `state-1` | in turn, how far the trace is written: [`State`] |
 //!
@@ -18,7 +18,7 @@
 //! and the folder has the name of the next one. No data has to reach the disk for that: the system
 //! keeps what a killed process has written.
 //!
-//! Records of `announced` and `named`, and the states, are *frames*: length and CRC-32C of what
+//! Records of `defined` and `named`, and the states, are *frames*: length and CRC-32C of what
 //! follows (4 bytes each, little-endian), and so many bytes of [`postcard`].
 
 mod bounds;
@@ -39,7 +39,7 @@ pub const SPOOL: &str = ".spool";
 /// Name of the file that is mapped.
 pub const MEMORY: &str = "memory";
 /// Name of the file with all announcements.
-pub const ANNOUNCED: &str = "announced";
+pub const DEFINITIONS: &str = "definitions";
 /// Name of the file with all ids.
 pub const NAMED: &str = "named";
 

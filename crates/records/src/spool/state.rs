@@ -12,7 +12,7 @@ pub struct State {
     /// The trace under way, if there is one.
     pub trace: Option<TraceState>,
     /// How many announcements the writer had taken.
-    pub announced: u64,
+    pub defined: u64,
     /// Bytes of `named` that are of the trace, and where they begin.
     pub named: (u64, u64),
     /// Of all buffers, how far they are read.

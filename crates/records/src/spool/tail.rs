@@ -5,9 +5,9 @@ use super::frame::{unframe, unframe_all};
 use super::layout::{
     CHUNK_BYTES, CHUNK_HEAD_BYTES, HEAD_BYTES, LINE_BYTES, MAGIC, RESERVE_BYTES, VERSION, head,
 };
-use super::{ANNOUNCED, MEMORY, NAMED, State, TraceState, state_name};
+use super::{DEFINITIONS, MEMORY, NAMED, State, TraceState, state_name};
 use crate::NumberSet;
-use crate::announce::{Announcement, Compilation};
+use crate::definition::{Compilation, Definition};
 use crate::read::{Limits, Place, Run, Sink, Taken};
 use crate::record::Code;
 use crate::translate::{Named, Translator};
@@ -45,7 +45,7 @@ pub struct Spool {
     memory: File,
     head: Head,
     state: State,
-    announced: Vec<Announcement>,
+    journaled: Vec<Definition>,
     named: Vec<Named>,
 }
 
@@ -154,15 +154,15 @@ impl Spool {
         let named = range.and_then(|(from, to)| named.get(from..to));
         let named = named.ok_or(SpoolError::Damaged("ids are missing"))?;
         let named = unframe_all::<Vec<Named>>(named).concat();
-        let announced = unframe_all(&read(ANNOUNCED)?);
-        if (announced.len() as u64) < state.announced {
+        let journaled = unframe_all(&read(DEFINITIONS)?);
+        if (journaled.len() as u64) < state.defined {
             return Err(SpoolError::Damaged("announcements are missing"));
         }
         Ok(Some(Self {
             memory,
             head,
             state,
-            announced,
+            journaled,
             named,
         }))
     }
@@ -188,7 +188,7 @@ impl Spool {
         let Self {
             memory,
             state,
-            announced,
+            journaled,
             named,
             ..
         } = self;
@@ -199,7 +199,7 @@ impl Spool {
             tick: Duration(tick),
             longest: Duration(longest),
         });
-        let bounds = Bounds::of(&announced);
+        let bounds = Bounds::of(&journaled);
         if !trace.saved.is_sound(
             |number| bounds.thread(number),
             |number| bounds.class(number),
@@ -219,13 +219,13 @@ impl Spool {
         }
         let mut compilations = VecDeque::new();
         let mut later = Vec::new();
-        for (number, told) in (0..).zip(announced) {
+        for (number, told) in (0..).zip(journaled) {
             match told {
-                told if !bounds.announcement(&told) => {}
-                Announcement::Compilation(told) if told.time() > trace.written => {
+                told if !bounds.definition(&told) => {}
+                Definition::Compilation(told) if told.time() > trace.written => {
                     compilations.push_back(told);
                 }
-                told if number < state.announced => translator.remember(told),
+                told if number < state.defined => translator.remember(told),
                 told => later.push(told),
             }
         }
@@ -239,7 +239,7 @@ impl Spool {
             false => translator.begin_at(encoder(), trace.written),
         }
         for told in later {
-            translator.announce(told);
+            translator.define(told);
         }
         compilations
             .make_contiguous()

@@ -223,7 +223,7 @@ impl Translator {
 
     fn show_call(&mut self, number: u32, depth: usize, time: Timestamp) {
         let thread = match self.thread(number).id {
-            id if id.is_none() => self.announce_thread(number).0,
+            id if id.is_none() => self.define_thread(number).0,
             id => id,
         };
         let method = self.thread(number).calls[depth].method();

@@ -2,7 +2,7 @@
 
 use super::Translator;
 use super::stacks::stack;
-use crate::announce::{ClassDetailInfo, CompiledInfo, Member};
+use crate::definition::{ClassDetailInfo, CompiledInfo, Member};
 use jtrail_model::{
     ClassDetail, ClassInitEnd, ClassInitStart, ClassRedefine, ClassUnload, CodeRange, Event,
     MethodCompile, MethodUncompile, Timestamp,

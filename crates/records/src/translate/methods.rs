@@ -2,7 +2,7 @@
 
 use super::calls::Phase;
 use super::{Named, Translator};
-use crate::announce::MethodInfo;
+use crate::definition::MethodInfo;
 use crate::record::METHOD_LIMIT;
 use jtrail_model::{
     ByNumber, ClassDef, ClassId, Event, MethodDef, MethodDetail, MethodId, ObjectId, ThreadId,
@@ -240,13 +240,13 @@ impl Translator {
     #[inline]
     pub(super) fn method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
         match self.ids_of_methods.get(number) {
-            (method, _) if method.is_none() => self.announce_method(number, time),
+            (method, _) if method.is_none() => self.define_method(number, time),
             ids => ids,
         }
     }
 
     #[cold]
-    fn announce_method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
+    fn define_method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
         let class = self.methods.at(number).class;
         let class_id = self.class(class, time);
         let id = MethodId(self.ids.next());

@@ -23,8 +23,8 @@ mod stacks;
 mod tests;
 mod threads;
 
-use crate::announce::{
-    Announcement, ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, MarkInfo, ThreadInfo,
+use crate::definition::{
+    ClassDetailInfo, ClassInfo, Compilation, CompiledInfo, Definition, MarkInfo, ThreadInfo,
 };
 use crate::numbers::NumberSet;
 use crate::read::{Run, Sink, Taken};
@@ -351,33 +351,33 @@ impl Translator {
 
     /// Takes in something that was announced, and tells what is to be told of it. Of a compilation
     /// when it is its time.
-    pub fn announce(&mut self, told: Announcement) {
+    pub fn define(&mut self, told: Definition) {
         match told {
-            Announcement::Compilation(told) => self.compilation(told),
-            Announcement::Thread(info) => self.add_thread(*info),
-            Announcement::ThreadName { number, name } => self.add_name(number, name),
-            Announcement::Class(info) => self.add_class(info),
-            Announcement::Methods { class, methods } => self.add_methods(class, methods),
-            Announcement::ClassDetail(info) => self.add_detail(info),
-            Announcement::Lines {
+            Definition::Compilation(told) => self.compilation(told),
+            Definition::Thread(info) => self.add_thread(*info),
+            Definition::ThreadName { number, name } => self.add_name(number, name),
+            Definition::Class(info) => self.add_class(info),
+            Definition::Methods { class, methods } => self.add_methods(class, methods),
+            Definition::ClassDetail(info) => self.add_detail(info),
+            Definition::Lines {
                 method,
                 counters,
                 entry,
             } => self.add_lines(method, &counters, entry),
-            Announcement::AllocSites {
+            Definition::AllocSites {
                 method,
                 first,
                 lines,
             } => self.add_sites(method, first, &lines),
-            Announcement::AllocClass {
+            Definition::AllocClass {
                 site,
                 class,
                 sizing,
             } => self.set_site(site, class, sizing),
-            Announcement::Text { number, text } => self.add_text(number, text),
-            Announcement::Mark(mark) => self.add_mark(mark),
-            Announcement::Instrumented { methods } => self.count_instrumented(methods),
-            Announcement::Uncovered {
+            Definition::Text { number, text } => self.add_text(number, text),
+            Definition::Mark(mark) => self.add_mark(mark),
+            Definition::Instrumented { methods } => self.count_instrumented(methods),
+            Definition::Uncovered {
                 class,
                 method,
                 reason,

@@ -1,7 +1,7 @@
 //! Objects: made, mentioned, found dead, and walked over.
 
 use super::Translator;
-use crate::announce::ThreadInfo;
+use crate::definition::ThreadInfo;
 use crate::numbers::NumberSet;
 use crate::record::Moment;
 use crate::record::{self, BROKEN_OFF, Code};

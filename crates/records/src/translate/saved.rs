@@ -9,7 +9,7 @@ use super::calls::{Call, LAST_TICKET, Phase};
 use super::objects::Passed;
 use super::{Ids, Missing, OpenCalls, Settings, Thread, Translator};
 use crate::NumberSet;
-use crate::announce::{Announcement, Compilation, MarkInfo, ThreadInfo};
+use crate::definition::{Compilation, Definition, MarkInfo, ThreadInfo};
 use crate::record::NO_THREAD;
 use crate::timeline::Timeline;
 use jtrail_formats::Encode;
@@ -336,10 +336,10 @@ impl Translator {
 
     /// Takes in what was announced before the translator was saved: the trace has what is to be
     /// told of it.
-    pub fn remember(&mut self, told: Announcement) {
+    pub fn remember(&mut self, told: Definition) {
         match told {
             // It is saved, or has ended.
-            Announcement::Thread(info) if info.number != NO_THREAD => {
+            Definition::Thread(info) if info.number != NO_THREAD => {
                 let (number, thread) = (info.number, self.threads.get_mut(&info.number));
                 match thread {
                     Some(thread) => thread.remember(*info),
@@ -347,35 +347,35 @@ impl Translator {
                 }
             }
             // A trace that begins tells of what is there.
-            Announcement::Compilation(told) if self.is_silent => self.compilation(told),
-            Announcement::Uncovered {
+            Definition::Compilation(told) if self.is_silent => self.compilation(told),
+            Definition::Uncovered {
                 class,
                 method,
                 reason,
             } if self.is_silent => self.keep_missing(Missing([class, method, reason])),
-            Announcement::ClassDetail(info) if self.is_silent => {
+            Definition::ClassDetail(info) if self.is_silent => {
                 let class = info.class;
                 self.classes.at(class).about().detail = Some(info);
             }
-            Announcement::Compilation(Compilation::Made(info)) => {
+            Definition::Compilation(Compilation::Made(info)) => {
                 self.code.insert((info.method, info.address), info.size);
             }
-            Announcement::Compilation(Compilation::Gone {
+            Definition::Compilation(Compilation::Gone {
                 method, address, ..
             }) => _ = self.code.remove(&(method, address)),
-            Announcement::Thread(_)
-            | Announcement::ThreadName { .. }
-            | Announcement::ClassDetail(_)
-            | Announcement::Mark(_)
-            | Announcement::Instrumented { .. }
-            | Announcement::Uncovered { .. } => {}
+            Definition::Thread(_)
+            | Definition::ThreadName { .. }
+            | Definition::ClassDetail(_)
+            | Definition::Mark(_)
+            | Definition::Instrumented { .. }
+            | Definition::Uncovered { .. } => {}
             // Of these nothing is told before they are used.
-            Announcement::Class(_)
-            | Announcement::Methods { .. }
-            | Announcement::Lines { .. }
-            | Announcement::AllocSites { .. }
-            | Announcement::AllocClass { .. }
-            | Announcement::Text { .. } => self.announce(told),
+            Definition::Class(_)
+            | Definition::Methods { .. }
+            | Definition::Lines { .. }
+            | Definition::AllocSites { .. }
+            | Definition::AllocClass { .. }
+            | Definition::Text { .. } => self.define(told),
         }
     }
 

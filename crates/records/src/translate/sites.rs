@@ -2,7 +2,7 @@
 //! are counted here, in the order of the trace.
 
 use super::{Translator, slot};
-use crate::announce::Sizing;
+use crate::definition::Sizing;
 use crate::record::{self, Code};
 
 /// A place where code creates objects.

@@ -1,7 +1,7 @@
 //! What a translator keeps of what is gone.
 
 use super::*;
-use crate::announce::{ClassInfo, MethodInfo};
+use crate::definition::{ClassInfo, MethodInfo};
 use std::sync::{Arc, Mutex};
 
 const METHODS: u32 = 5;

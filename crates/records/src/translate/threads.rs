@@ -1,7 +1,7 @@
 //! Threads: what they are called, when they begin and end, and what was lost of them.
 
 use super::Translator;
-use crate::announce::ThreadInfo;
+use crate::definition::ThreadInfo;
 use crate::record;
 use crate::record::NO_THREAD;
 use jtrail_model::{
@@ -68,13 +68,13 @@ impl Translator {
         let thread = self.thread(number);
         thread.last = thread.last.max(time);
         match thread.id.is_none() {
-            true => Some(self.announce_thread(number)),
+            true => Some(self.define_thread(number)),
             false => Some((thread.id, thread.last)),
         }
     }
 
     #[cold]
-    pub(super) fn announce_thread(&mut self, number: u32) -> (ThreadId, Timestamp) {
+    pub(super) fn define_thread(&mut self, number: u32) -> (ThreadId, Timestamp) {
         let id = ThreadId(self.ids.next());
         let thread = self.thread(number);
         thread.id = id;
@@ -101,7 +101,7 @@ impl Translator {
             return thread.id;
         }
         thread.last = thread.last.max(time);
-        self.announce_thread(number).0
+        self.define_thread(number).0
     }
 
     /// Events are missing here: `payload` is that of the record, and how many of them an earlier

@@ -21,8 +21,8 @@ fn turns(ahead: u64) -> Vec<(u32, u64, Seen)> {
     let mut merge = Merge::new(empty, false);
     let buffers = (1..=THREADS).map(|thread| {
         let buffer = ThreadBuffer::new(thread, thread as u32, exchange.clone());
-        let (announcement, buffer) = BufferHandle::share(buffer);
-        merge.add_buffer(announcement);
+        let (definition, buffer) = BufferHandle::share(buffer);
+        merge.add_buffer(definition);
         buffer.cast_const()
     });
     let buffers: Vec<_> = buffers.collect();
@@ -119,8 +119,8 @@ impl Busy {
         let (full_sender, full): (_, Receiver<Full>) = unbounded();
         let exchange = exchange(supply, full_sender, bounded(1).0, WhenFull::Block);
         let mut merge = Merge::new(empty, false);
-        let (announcement, buffer) = BufferHandle::share(ThreadBuffer::new(1, 1, exchange));
-        merge.add_buffer(announcement);
+        let (definition, buffer) = BufferHandle::share(ThreadBuffer::new(1, 1, exchange));
+        merge.add_buffer(definition);
         let mut now = 1;
         while full.len() < 4 {
             for low in [record::enter(1), record::leave(1)] {

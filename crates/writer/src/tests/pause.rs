@@ -9,8 +9,8 @@ use crossbeam_channel::bounded;
 use jtrail_formats::{Checker, Item, Reader};
 use jtrail_model::{Cost, Timestamp, Totals};
 use jtrail_options::{BurstLimit, Options};
-use jtrail_recorder::announce::Message;
 use jtrail_recorder::memory::Mapping;
+use jtrail_recorder::message::Message;
 use jtrail_records::ownership;
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -171,7 +171,7 @@ impl Bench {
         let (empty, supply, memory) = create_pool(4 * CHUNK_BYTES as u64).expect("memory");
         let (full_sender, full) = unbounded();
         let (wake, woken) = bounded(1);
-        let (announce, announcements) = unbounded();
+        let (define, definitions) = unbounded();
         let writer = Writer::start(Setup {
             options,
             target: Target::open(output, target),
@@ -183,7 +183,7 @@ impl Bench {
                 ticks: None,
             },
             input: Input {
-                announcements,
+                definitions,
                 full,
                 woken,
                 empty,
@@ -202,26 +202,26 @@ impl Bench {
             descriptor: "()V".into(),
             ..MethodInfo::default()
         };
-        for announcement in [
-            Announcement::Thread(Box::new(ThreadInfo {
+        for definition in [
+            Definition::Thread(Box::new(ThreadInfo {
                 number: 1,
                 name: "main".into(),
                 ..ThreadInfo::default()
             })),
-            Announcement::Class(ClassInfo {
+            Definition::Class(ClassInfo {
                 number: 0,
                 name: "a.B".into(),
                 ..ClassInfo::default()
             }),
-            Announcement::Methods {
+            Definition::Methods {
                 class: 0,
                 methods: vec![method(BASE, "base"), method(RUN, "run")],
             },
         ] {
-            let told = Message::Told(announcement);
-            announce.send(told).expect("the writer is there");
+            let told = Message::Define(definition);
+            define.send(told).expect("the writer is there");
         }
-        let buffer_is_there = announce.send(Message::Buffer(handle));
+        let buffer_is_there = define.send(Message::Buffer(handle));
         buffer_is_there.expect("the writer is there");
         writer.open().expect("there is nothing to open");
         writer.live(System::now());

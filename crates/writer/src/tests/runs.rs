@@ -69,8 +69,8 @@ impl Program {
     fn new(seed: u64, (now, steps): (u64, u32), exchange: &Exchange, merge: &mut Merge) -> Self {
         let buffers = (1..=THREADS).map(|thread| {
             let buffer = ThreadBuffer::new(thread.into(), thread, exchange.clone());
-            let (announcement, buffer) = BufferHandle::share(buffer);
-            merge.add_buffer(announcement);
+            let (definition, buffer) = BufferHandle::share(buffer);
+            merge.add_buffer(definition);
             buffer.cast_const()
         });
         Self {

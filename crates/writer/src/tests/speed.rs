@@ -364,9 +364,9 @@ impl Run {
         let (full_sender, full) = unbounded();
         let exchange = exchange(supply, full_sender, bounded(1).0, WhenFull::Block);
         let buffer = ThreadBuffer::new(1, THREAD, exchange);
-        let (announcement, buffer) = BufferHandle::share(buffer);
+        let (definition, buffer) = BufferHandle::share(buffer);
         let mut merge = Merge::new(empty, false);
-        merge.add_buffer(announcement);
+        merge.add_buffer(definition);
         let pool = Arc::<Pool>::default();
         pool.start(Some(helpers));
         let helpers: Arc<Pool> = Arc::clone(&pool);

@@ -27,7 +27,7 @@ impl Work {
         let state = State {
             number: 0,
             trace: self.trace_state(),
-            announced: self.announced,
+            defined: self.defined,
             named: (0, 0),
             buffers,
             done,

@@ -20,10 +20,10 @@ use crossbeam_channel::{Receiver, Sender, select};
 use flushing::{Flushing, write};
 use jtrail_formats::trail;
 use jtrail_options::OutputFormat;
-use jtrail_recorder::announce::Message;
 use jtrail_recorder::buffer::Full;
 use jtrail_recorder::clock;
-use jtrail_records::Announcement;
+use jtrail_recorder::message::Message;
+use jtrail_records::Definition;
 use parking_lot::Mutex;
 use ring::Ring;
 use std::collections::VecDeque;
@@ -55,14 +55,14 @@ pub(super) struct Work {
     /// Between two traces it goes on, and writes nothing.
     trace: Option<Trace>,
     /// Announcements that came before there was a trace.
-    waiting: Vec<Announcement>,
+    waiting: Vec<Definition>,
     /// What is to be done, at which tick, and whom to tell.
     actions: VecDeque<(u64, Action, Sender<Acted>)>,
     windows: Windows,
     /// Up to which tick all is written.
     written: u64,
     /// How many announcements were taken.
-    announced: u64,
+    defined: u64,
     /// Where the buffers keep the newest events.
     ring: Option<Ring>,
     /// Where the trace is bounded in size.
@@ -95,7 +95,7 @@ impl Work {
             actions: VecDeque::new(),
             windows: Windows::default(),
             written: 0,
-            announced: 0,
+            defined: 0,
             files: None,
             goes_on: true,
             has_failed: false,
@@ -222,7 +222,7 @@ impl Work {
         // What has arrived is not on its way any more: else a pass that the end of a thread brings
         // about would come to nothing, and with threads that end all the time, each would.
         full.extend(self.setup.input.full.try_iter());
-        self.take_announcements();
+        self.take_definitions();
         for message in full.drain(..) {
             self.merge.add_full(&message);
         }
@@ -234,7 +234,7 @@ impl Work {
             published = self.merge.published();
         }
         full.extend(self.setup.input.full.try_iter());
-        self.take_announcements();
+        self.take_definitions();
         for message in full.drain(..) {
             self.merge.add_full(&message);
         }
@@ -348,18 +348,18 @@ impl Work {
         }
     }
 
-    fn take_announcements(&mut self) {
-        for message in self.setup.input.announcements.try_iter() {
+    fn take_definitions(&mut self) {
+        for message in self.setup.input.definitions.try_iter() {
             let told = match message {
                 Message::Buffer(buffer) => {
                     self.merge.add_buffer(buffer);
                     continue;
                 }
-                Message::Told(told) => told,
+                Message::Define(told) => told,
             };
-            self.announced += 1;
+            self.defined += 1;
             match &mut self.trace {
-                Some(trace) => trace.announce(told),
+                Some(trace) => trace.define(told),
                 None if self.setup.may_write() && !self.has_failed => self.waiting.push(told),
                 None => {}
             }

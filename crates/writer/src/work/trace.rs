@@ -7,7 +7,7 @@ use jtrail_formats::Loss;
 use jtrail_model::{Duration as CpuTime, Event, ProcessCpu, Timestamp, TraceOption};
 use jtrail_options::{Events, OutputFormat, Trigger};
 use jtrail_recorder::clock;
-use jtrail_records::Announcement;
+use jtrail_records::Definition;
 use jtrail_records::{Timeline, Translator};
 use std::time::{Duration, Instant};
 
@@ -102,10 +102,10 @@ impl Trace {
         }
     }
 
-    pub(super) fn announce(&mut self, announcement: Announcement) {
-        match announcement {
-            Announcement::Compilation(told) => self.compilations.add(told),
-            other => self.translator.announce(other),
+    pub(super) fn define(&mut self, definition: Definition) {
+        match definition {
+            Definition::Compilation(told) => self.compilations.add(told),
+            other => self.translator.define(other),
         }
     }
 }

@@ -166,8 +166,8 @@ impl Work {
                 }
             }
         }
-        for announcement in self.waiting.drain(..) {
-            trace.announce(announcement);
+        for definition in self.waiting.drain(..) {
+            trace.define(definition);
         }
         self.trace = Some(trace);
         self.flush();

@@ -4,7 +4,7 @@ use super::super::Settings;
 use super::super::runs::{MOST_STEPS, PIECE_STEPS};
 use super::super::{Timeline, Translator};
 use super::*;
-use crate::announce::{ClassInfo, MethodInfo};
+use crate::definition::{ClassInfo, MethodInfo};
 use crate::read::Sink;
 use crate::record::{self, Code};
 use jtrail_classfile::SuperMarks;

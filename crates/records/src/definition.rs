@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the agent tells the writer besides records.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Announcement {
+pub enum Definition {
     /// A Java thread, by its number.
     Thread(Box<ThreadInfo>),
     /// What a thread is called when its next `ThreadName` record is made.
