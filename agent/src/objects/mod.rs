@@ -6,13 +6,15 @@
 //! classes.
 
 mod classes;
+mod heap_walk_lock;
 mod tag;
-mod walks;
 
 pub(crate) use tag::{class_in, is_made, number_in, with_made};
 
 use crate::session::Session;
 use classes::ClassRefs;
+use heap_walk_lock::HeapWalkLock;
+pub(crate) use heap_walk_lock::{HeapWalkGuard, HeapWalkScope};
 use jtrail_jvm::jni::{ClassRef, Env, ObjectRef, Vm};
 use jtrail_jvm::jvmti::Jvmti;
 use jtrail_jvm::weak::WeakObjects;
@@ -26,8 +28,6 @@ use parking_lot::Mutex;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tag::{CLASS_SHIFT, OBJECT_MASK};
-use walks::Walks;
-pub(crate) use walks::{Still, Walking};
 
 /// The number of the next object. Apart from the rest, because probes count it up without a look
 /// for the agent.
@@ -62,7 +62,7 @@ pub(crate) struct Objects {
     classes: ClassRefs,
     /// Where the heap is walked over: shared by threads that give an object its number and report
     /// it, which the walk may not come between.
-    walks: Option<Walks>,
+    heap_walk_lock: Option<HeapWalkLock>,
 }
 
 /// Returns true if nothing is ever asked of an object's number but when the object dies. With a
@@ -116,7 +116,7 @@ impl Objects {
             told: Mutex::default(),
             naming: Mutex::new(()),
             classes: ClassRefs::default(),
-            walks: events.contains(Events::HEAP).then(Walks::default),
+            heap_walk_lock: events.contains(Events::HEAP).then(HeapWalkLock::default),
         }
     }
 
@@ -152,18 +152,18 @@ impl Objects {
     /// Keeps walks over the heap away, from before an object gets its number until a record tells
     /// of it. Not to be held twice by one thread. Nothing where no walk may come, or the running
     /// thread is the one that walks.
-    pub(crate) fn keep_walks_away(&self) -> Option<impl Drop> {
-        self.walks.as_ref()?.keep_away()
+    pub(crate) fn hold_off_heap_walks(&self) -> Option<impl Drop> {
+        self.heap_walk_lock.as_ref()?.hold_off()
     }
 
     /// Keeps other threads from giving objects numbers; `None` if one of them does not come to an
     /// end with it.
-    pub(crate) fn keep_numbers(&self) -> Option<Still<'_>> {
-        self.walks.as_ref()?.keep_numbers()
+    pub(crate) fn lock_for_heap_walk(&self) -> Option<HeapWalkGuard<'_>> {
+        self.heap_walk_lock.as_ref()?.lock_for_heap_walk()
     }
 
     /// The number of an object that has none, for a walk, which keeps the others away
-    /// ([`Self::keep_numbers`]).
+    /// ([`Self::lock_for_heap_walk`]).
     pub(crate) fn number_in_walk(&self, tag: &mut i64) -> u64 {
         let number = next_number();
         *tag |= number as i64;
@@ -178,7 +178,9 @@ impl Objects {
         object: ObjectRef<'_>,
         class: NewClass,
     ) -> Option<u64> {
-        if self.walks.is_some() && number_in(self.jvmti.tag(object).unwrap_or_default()) != 0 {
+        if self.heap_walk_lock.is_some()
+            && number_in(self.jvmti.tag(object).unwrap_or_default()) != 0
+        {
             return None;
         }
         let number = next_number();
@@ -206,7 +208,7 @@ impl Objects {
             return Some(number);
         }
         let object = class.as_object();
-        let _away = self.keep_walks_away();
+        let _away = self.hold_off_heap_walks();
         let _naming = self.naming.lock();
         let tag = self.jvmti.tag(object).ok()?;
         if let Some(number) = class_in(tag) {
@@ -294,7 +296,7 @@ impl Objects {
             return None;
         }
         let (class, size) = self.class_and_size(session, env, object)?;
-        let _away = self.keep_walks_away();
+        let _away = self.hold_off_heap_walks();
         let (number, is_new) = self.number(object)?;
         let info = ObjectInfo {
             number,
@@ -352,7 +354,7 @@ impl Objects {
         let Some((class, size)) = self.class_and_size(session, env, object) else {
             return 0;
         };
-        let _away = self.keep_walks_away();
+        let _away = self.hold_off_heap_walks();
         let Some((number, is_new)) = self.number(object) else {
             return 0;
         };

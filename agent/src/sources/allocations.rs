@@ -5,7 +5,7 @@
 
 use super::{Environment, Need, Source, Tracer, stack};
 use crate::error::Error;
-use crate::objects::{Objects, Walking};
+use crate::objects::{HeapWalkScope, Objects};
 use jtrail_jvm::jni::{ClassRef, Env, ObjectRef, ThreadRef, Vm};
 use jtrail_jvm::jvmti::Jvmti;
 use jtrail_jvm::jvmti::abi::{Capability, Event};
@@ -195,7 +195,7 @@ fn record(tracer: &Tracer, objects: &Objects, env: &mut Env<'_>, new: New<'_>) {
     };
     // What a walk creates was created elsewhere; and from 21 on, a stack waits for virtual threads
     // that change their carriers.
-    let has_site = session.options.alloc_sites && !Walking::is_now();
+    let has_site = session.options.alloc_sites && !HeapWalkScope::is_active();
     let site = match has_site {
         true => stack::innermost(tracer, env),
         false => None,
@@ -216,7 +216,7 @@ fn record(tracer: &Tracer, objects: &Objects, env: &mut Env<'_>, new: New<'_>) {
     if own.is_none() && !session.may_record(env) {
         return;
     }
-    let _away = own.map(|_| objects.keep_walks_away());
+    let _away = own.map(|_| objects.hold_off_heap_walks());
     let Some(number) = objects.number_new(env, new.object, class) else {
         return;
     };

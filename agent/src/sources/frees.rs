@@ -24,7 +24,7 @@
 //! don't come by objects that can't be reached any more.
 
 use super::{Environment, Need, Source, Tracer, gc, own_threads};
-use crate::objects::{Objects, Walking, class_in, number_in};
+use crate::objects::{HeapWalkScope, Objects, class_in, number_in};
 use jtrail_guard::{guard, log};
 use jtrail_jvm::jni::{Env, GlobalRef, ThreadRef};
 use jtrail_jvm::jvmti::abi::{Capability, Event};
@@ -121,9 +121,9 @@ thread_local! {
 }
 
 /// Runs a walk over the heap, after which the JVM reports dead objects. Returns how many it did.
-pub(super) fn while_walking<T>(walk: impl FnOnce() -> T) -> (T, u64) {
+pub(super) fn in_heap_walk<T>(walk: impl FnOnce() -> T) -> (T, u64) {
     WALK.set(Some(0));
-    let walking = Walking::begin();
+    let walking = HeapWalkScope::begin();
     let result = walk();
     drop(walking);
     (result, WALK.take().unwrap_or(0))
@@ -181,7 +181,7 @@ pub(super) fn thread_ended(
     let mut is_settled = state.is_settled.lock();
     if !*is_settled {
         *is_settled = true;
-        let _ = while_walking(|| objects.jvmti.look_at(thread.as_object())); // the last frees
+        let _ = in_heap_walk(|| objects.jvmti.look_at(thread.as_object())); // the last frees
         tracer.session.life.upcalls.end(env);
         settle(tracer, objects, thread);
     }
@@ -194,7 +194,7 @@ pub(crate) fn settle(tracer: &Tracer, objects: &Objects, thread: ThreadRef<'_>) 
     let events = tracer.session.options.events;
     let have_tags = events.contains(Events::ALLOC) && objects.weak.is_none();
     if have_tags || events.contains(Events::HEAP) {
-        let _ = while_walking(|| objects.jvmti.untag_all());
+        let _ = in_heap_walk(|| objects.jvmti.untag_all());
     }
     let state = &tracer.frees;
     let until = Instant::now() + PATIENCE;
@@ -202,7 +202,7 @@ pub(crate) fn settle(tracer: &Tracer, objects: &Objects, thread: ThreadRef<'_>) 
     while quiet < QUIET_WALKS && Instant::now() < until {
         let reported = state.reported();
         sleep(QUIET);
-        let (walked, here) = while_walking(|| objects.jvmti.look_at(thread.as_object()));
+        let (walked, here) = in_heap_walk(|| objects.jvmti.look_at(thread.as_object()));
         if walked.is_err() {
             return;
         }

@@ -25,7 +25,7 @@
 
 mod made_threads;
 
-use super::frees::while_walking;
+use super::frees::in_heap_walk;
 use super::{Source, Tracer, own_threads};
 use crate::objects::{Objects, class_in, number_in};
 use crate::session::Session;
@@ -127,7 +127,7 @@ fn walk(
 ) {
     let (session, classes) = (&tracer.session, &tracer.heap.classes);
     classes.number(&tracer.session, env, objects);
-    let Some(still) = objects.keep_numbers() else {
+    let Some(walk_guard) = objects.lock_for_heap_walk() else {
         return log::say(&format!(
             "snapshot {number} of the heap is left out: a thread is stopped where it names an object"
         ));
@@ -142,7 +142,7 @@ fn walk(
         seen: NumberSet::default(),
         unknown: Unknown::default(),
     };
-    let (result, _) = while_walking(|| {
+    let (result, _) = in_heap_walk(|| {
         walk.virtual_threads = classes
             .virtual_threads()
             .map(|(class, number)| MadeThreads::find(env, objects, class, number));
@@ -152,7 +152,7 @@ fn walk(
         }
         jvmti.follow_references(&buffer, |buffer, reference| walk.visit(buffer, reference))
     });
-    drop(still);
+    drop(walk_guard);
     let left_out = walk.record_unknown(env, buffer);
     let passed = walk.virtual_threads.map_or(0, MadeThreads::passed);
     match result {

@@ -32,7 +32,7 @@ const FIRST: u32 = LAST_TICKET + 1;
 #[derive(Default)]
 pub(super) struct Room {
     steps: Steps,
-    still: Still,
+    repeated: RepeatedTime,
     on_thread: OnThread,
 }
 
@@ -81,12 +81,12 @@ impl Default for OnThread {
 
 /// The same time over and over, as often as was asked for: where clocks tick, many runs in a row
 /// have it.
-struct Still {
+struct RepeatedTime {
     times: [Timestamp; MOST_STEPS],
     filled: usize,
 }
 
-impl Default for Still {
+impl Default for RepeatedTime {
     fn default() -> Self {
         Self {
             times: [Timestamp::default(); MOST_STEPS],
@@ -95,7 +95,7 @@ impl Default for Still {
     }
 }
 
-impl Still {
+impl RepeatedTime {
     fn times(&mut self, time: Timestamp, count: usize) -> &[Timestamp] {
         if self.times[0] != time {
             self.filled = 0;
@@ -211,7 +211,7 @@ impl Translator {
         }
         let Room {
             steps: own,
-            still,
+            repeated,
             on_thread,
         } = &mut *self.room;
         let begin = thread.last.max(Timestamp(time_of(0)));
@@ -237,7 +237,7 @@ impl Translator {
         let depth = thread.calls.len();
         on_thread.settle(view, begin, &mut thread.calls);
         let times = match view.times {
-            [] => still.times(begin, steps.len()),
+            [] => repeated.times(begin, steps.len()),
             times => times,
         };
         let time = times.last().copied().unwrap_or(begin);
@@ -290,14 +290,14 @@ impl Steps {
             let words = &rest[..rest.len().min(most - found.steps)];
             let count = self.follow(run, words, known.all(), &mut found);
             let taken = &words[..count];
-            let stood_still = !found.has_moved();
+            let has_one_time = !found.has_moved();
             for (step, &word) in self.steps[found.steps..].iter_mut().zip(taken) {
                 *step = RunStep(record::step(word));
                 found.moved |= word.wrapping_sub(run.first);
             }
             if found.has_moved() {
                 let (before, times) = self.times.split_at_mut(found.steps);
-                if stood_still {
+                if has_one_time {
                     before.fill(Timestamp(0));
                 }
                 for (time, &word) in times.iter_mut().zip(taken) {
