@@ -332,16 +332,16 @@ impl control::Agent for Commander<'_, '_> {
         began: &mut dyn FnMut(&Trace),
     ) -> Result<(), Failure> {
         let ends_trace = begin.is_some();
-        let lasting = self
+        let guard = self
             .tracer
             .session
             .bursts
             .as_ref()
-            .map(|bursts| bursts.lasting());
+            .map(|bursts| bursts.begin_on_command());
         let (shown, notifier) = (Arc::clone(&self.parts.shown), self.parts.notifier.clone());
         let stopper = Arc::clone(&self.parts.stopper);
         let over = move |progress| {
-            drop(lasting);
+            drop(guard);
             let notice = match ends_trace {
                 true => shown.lock().end(progress).map(|ended| Notice::TraceEnded {
                     reason: EndReason::Burst,

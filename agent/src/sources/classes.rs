@@ -43,7 +43,7 @@ impl Source for RewrittenClasses {
         needs
     }
 
-    fn lasting_events(&self) -> &'static [Event] {
+    fn permanent_events(&self) -> &'static [Event] {
         &[Event::VmStart, Event::ClassFileLoadHook]
     }
 

@@ -35,7 +35,7 @@ impl Source for ClassDetails {
         ]
     }
 
-    fn lasting_events(&self) -> &'static [Event] {
+    fn permanent_events(&self) -> &'static [Event] {
         &[Event::ClassFileLoadHook]
     }
 

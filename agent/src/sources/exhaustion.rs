@@ -19,7 +19,7 @@ impl Source for Exhaustion {
         vec![Need::of(exhaustion, "tell that it is out of memory")]
     }
 
-    fn lasting_events(&self) -> &'static [Event] {
+    fn permanent_events(&self) -> &'static [Event] {
         &[Event::ResourceExhausted]
     }
 }

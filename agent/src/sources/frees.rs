@@ -66,7 +66,7 @@ impl Source for Frees {
         ]
     }
 
-    fn lasting_events(&self) -> &'static [Event] {
+    fn permanent_events(&self) -> &'static [Event] {
         &[Event::ObjectFree]
     }
 

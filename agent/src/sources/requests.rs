@@ -20,7 +20,7 @@ impl Source for Requests {
             || options.saves_at(SaveMoments::REQUEST)
     }
 
-    fn lasting_events(&self) -> &'static [Event] {
+    fn permanent_events(&self) -> &'static [Event] {
         &[Event::DataDumpRequest]
     }
 }

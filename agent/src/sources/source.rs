@@ -25,7 +25,7 @@ pub(crate) trait Source: Sync {
 
     /// The JVM's events that are enabled from loading until the agent leaves, if the source is
     /// requested.
-    fn lasting_events(&self) -> &'static [Event] {
+    fn permanent_events(&self) -> &'static [Event] {
         &[]
     }
 

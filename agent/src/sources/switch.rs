@@ -54,7 +54,7 @@ pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
         let Some(jvmti) = tracer.jvmti(source.environment()) else {
             continue;
         };
-        for event in source.lasting_events() {
+        for event in source.permanent_events() {
             if *event != Event::ClassFileLoadHook || !is_late {
                 jvmti.enable(*event)?;
             }

@@ -42,26 +42,26 @@ mod tests {
     use std::io;
 
     /// The events that stay enabled with these options, less those of threads and of dead objects.
-    fn lasting(text: &str) -> Vec<Event> {
+    fn permanent(text: &str) -> Vec<Event> {
         let no_files = |path: &str| Err(io::Error::other(path.to_owned()));
         let options = jtrail_options::parse(text, &no_files).expect(text);
-        let events = requested(&options).flat_map(|source| source.lasting_events());
+        let events = requested(&options).flat_map(|source| source.permanent_events());
         let others = [ThreadStart, ThreadEnd, ObjectFree];
-        let mut lasting: Vec<Event> = events.copied().collect();
-        lasting.retain(|event| !others.contains(event));
-        lasting
+        let mut permanent: Vec<Event> = events.copied().collect();
+        permanent.retain(|event| !others.contains(event));
+        permanent
     }
 
     #[test]
     fn class_files_are_seen_from_the_start_where_anything_asks_for_them() {
         let rewriting = [VmStart, ClassFileLoadHook];
-        assert_eq!(lasting("events=methods"), rewriting);
-        assert_eq!(lasting("events=gc,burst=call:a.B.c"), rewriting);
-        assert_eq!(lasting("events=details"), [ClassFileLoadHook]);
-        assert_eq!(lasting("events=details+threads"), [ClassFileLoadHook]);
+        assert_eq!(permanent("events=methods"), rewriting);
+        assert_eq!(permanent("events=gc,burst=call:a.B.c"), rewriting);
+        assert_eq!(permanent("events=details"), [ClassFileLoadHook]);
+        assert_eq!(permanent("events=details+threads"), [ClassFileLoadHook]);
         for other in ["events=gc", "events=alloc", "events=methods,engine=jvmti"] {
-            assert_eq!(lasting(other), [], "{other}");
+            assert_eq!(permanent(other), [], "{other}");
         }
-        assert_eq!(lasting("events=heap,heap=request"), [DataDumpRequest]);
+        assert_eq!(permanent("events=heap,heap=request"), [DataDumpRequest]);
     }
 }

@@ -24,7 +24,7 @@ impl Source for Threads {
         virtual_threads::are_requested(options) || allocations::name_objects(options.events)
     }
 
-    fn lasting_events(&self) -> &'static [Event] {
+    fn permanent_events(&self) -> &'static [Event] {
         &[Event::ThreadStart, Event::ThreadEnd]
     }
 

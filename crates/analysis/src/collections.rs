@@ -1,6 +1,6 @@
 //! Pauses by garbage collection.
 
-use super::spans::{Lasting, Longest, Spans};
+use super::spans::{Longest, Spans, Timed};
 use jtrail_model::{Duration, Event, Generation, Timestamp};
 use rustc_hash::FxHashMap;
 
@@ -19,7 +19,7 @@ pub struct Pause {
     kind: u32,
 }
 
-impl Lasting for Pause {
+impl Timed for Pause {
     fn start(&self) -> Timestamp {
         self.start
     }

@@ -1,6 +1,6 @@
 //! Class initialisations: which took how long, and in whose they ran.
 
-use crate::spans::{Lasting, Longest};
+use crate::spans::{Longest, Timed};
 use jtrail_model::{ClassId, ClassInitEnd, ClassInitStart, Event, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 
@@ -25,7 +25,7 @@ pub struct Initialisation {
     pub open: bool,
 }
 
-impl Lasting for Initialisation {
+impl Timed for Initialisation {
     fn start(&self) -> Timestamp {
         self.start
     }

@@ -69,7 +69,7 @@ pub use names::{MethodName, Names, ThreadName, readable_signature, readable_type
 pub use objects::{Amount, Objects};
 pub use origin::Origin;
 pub use samples::{STATES, SampleStat, Samples, ThreadSamples};
-pub use spans::{Lasting, Longest, Spans};
+pub use spans::{Longest, Spans, Timed};
 pub use threads::{ThreadStat, Threads};
 
 use jtrail_model::{

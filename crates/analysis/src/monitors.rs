@@ -7,7 +7,7 @@
 
 use super::frames::{Frames, Site};
 use super::objects::Objects;
-use super::spans::{Lasting, Longest, Spans};
+use super::spans::{Longest, Spans, Timed};
 use jtrail_model::{ClassId, Event, Frame, ObjectId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 
@@ -32,7 +32,7 @@ pub struct Block {
     pub open: bool,
 }
 
-impl Lasting for Block {
+impl Timed for Block {
     fn start(&self) -> Timestamp {
         self.start
     }

@@ -25,7 +25,7 @@ impl Spans {
 }
 
 /// Something with a begin and a length.
-pub trait Lasting {
+pub trait Timed {
     /// When it began.
     fn start(&self) -> Timestamp;
     /// How long it was, in ns.
@@ -42,7 +42,7 @@ impl<T> Default for Longest<T> {
     }
 }
 
-impl<T: Lasting> Longest<T> {
+impl<T: Timed> Longest<T> {
     pub(super) fn add(&mut self, item: T) {
         self.0.push(item);
         if self.0.len() >= 2 * KEPT {

@@ -326,19 +326,19 @@ impl Bursts {
     }
 
     /// What [`Self::begin`] has begun.
-    pub fn burst(self: &Arc<Self>, number: usize) -> Option<(Burst, Lasting)> {
+    pub fn burst(self: &Arc<Self>, number: usize) -> Option<(Burst, BurstGuard)> {
         let burst = self.triggers.get(number)?.burst.clone();
-        let lasting = Lasting {
+        let begin_on_command = BurstGuard {
             bursts: Arc::clone(self),
             trigger: Some(number),
         };
-        Some((burst, lasting))
+        Some((burst, begin_on_command))
     }
 
     /// As [`Self::begin`], for a burst on command.
-    pub fn lasting(self: &Arc<Self>) -> Lasting {
+    pub fn begin_on_command(self: &Arc<Self>) -> BurstGuard {
         self.keep_open();
-        Lasting {
+        BurstGuard {
             bursts: Arc::clone(self),
             trigger: None,
         }
@@ -381,13 +381,13 @@ impl Bursts {
 }
 
 /// A burst that lasts: as long as this is there, the gate is open.
-pub struct Lasting {
+pub struct BurstGuard {
     bursts: Arc<Bursts>,
     /// None for one on command.
     trigger: Option<usize>,
 }
 
-impl Drop for Lasting {
+impl Drop for BurstGuard {
     fn drop(&mut self) {
         let seen = self.trigger.and_then(|n| self.bursts.triggers.get(n));
         if let Some(seen) = seen {
@@ -502,7 +502,7 @@ mod tests {
         assert!(all.begin(0) && !all.begin(0) && is_gate_open());
         let (burst, first) = all.burst(0).expect("begun");
         assert_eq!(burst.to_string(), "call:a.B#c:3/9");
-        let second = all.lasting();
+        let second = all.begin_on_command();
         drop(first);
         assert!(is_gate_open());
         all.resume(true);

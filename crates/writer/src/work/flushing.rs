@@ -70,7 +70,7 @@ pub(super) fn triggered(
     number: usize,
     thread: Option<u32>,
 ) {
-    let Some((burst, lasting)) = setup.bursts.as_ref().and_then(|all| all.burst(number)) else {
+    let Some((burst, guard)) = setup.bursts.as_ref().and_then(|all| all.burst(number)) else {
         return;
     };
     if is_over {
@@ -86,7 +86,7 @@ pub(super) fn triggered(
         limit: burst.limit,
         ends_trace: false,
         over: Box::new(move |_| {
-            drop(lasting);
+            drop(guard);
             observer.burst(false);
         }),
     };

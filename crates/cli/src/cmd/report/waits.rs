@@ -3,7 +3,7 @@
 use super::tables::Table;
 use super::{Content, Report, column, object_id, optional, some, thread_id};
 use crate::output::{Cell, Column};
-use jtrail_analysis::{Lasting, Site, Spans, WaitStat};
+use jtrail_analysis::{Site, Spans, Timed, WaitStat};
 use jtrail_model::ClassId;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
