@@ -129,7 +129,7 @@ impl Objects {
     }
 
     /// Whether the trace under way has to be told of an object that has a number.
-    fn is_untold(&self, number: u64) -> bool {
+    fn is_unreported(&self, number: u64) -> bool {
         number <= self.older.load(Ordering::Relaxed) && self.told.lock().insert(number)
     }
 
@@ -346,9 +346,9 @@ impl Objects {
         let Some(object) = object.filter(|_| self.is_tagging()) else {
             return 0;
         };
-        let is_untold = match number_in(self.jvmti.tag(object).unwrap_or_default()) {
+        let is_unreported = match number_in(self.jvmti.tag(object).unwrap_or_default()) {
             0 => false,
-            known if !self.is_untold(known) => return known,
+            known if !self.is_unreported(known) => return known,
             _ => true,
         };
         let Some((class, size)) = self.class_and_size(session, env, object) else {
@@ -358,7 +358,7 @@ impl Objects {
         let Some((number, is_new)) = self.number(object) else {
             return 0;
         };
-        if is_new || is_untold {
+        if is_new || is_unreported {
             let payload = [record::object(number, class), size];
             session.record(buffer, Code::ObjectDef, &payload);
         }

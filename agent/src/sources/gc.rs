@@ -93,15 +93,15 @@ pub(super) fn record_silent(tracer: &Tracer) {
 }
 
 fn record_silent_of(tracer: &Tracer, counters: &mut GcCounters) {
-    let Some(untold) = counters.untold() else {
+    let Some(unreported) = counters.unreported() else {
         return;
     };
-    for _ in 1..untold.count {
+    for _ in 1..unreported.count {
         record_start(tracer);
         record_finish(tracer, None);
     }
     record_start(tracer);
-    record_finish(tracer, Some(untold.last));
+    record_finish(tracer, Some(unreported.last));
 }
 
 fn record_start(tracer: &Tracer) {

@@ -337,8 +337,8 @@ impl Facts {
         all.extend(differences("catches at", &truth.caught_at, &self.caught_at));
         let is_told =
             |site: &Site| truth.caught_at.is_empty() || truth.caught_at.contains_key(site);
-        let untold = self.caught_at.iter().filter(|(site, _)| !is_told(site));
-        all.extend(untold.map(|(site, seen)| format!("catches at {site:?}: {seen}, not told")));
+        let unreported = self.caught_at.iter().filter(|(site, _)| !is_told(site));
+        all.extend(unreported.map(|(site, seen)| format!("catches at {site:?}: {seen}, not told")));
         all.extend(differences("hits of", &truth.lines, &self.lines));
         all.extend(differences("parks", &truth.parks, &self.parks));
         all.extend(differences_in_range(

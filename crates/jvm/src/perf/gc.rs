@@ -14,7 +14,7 @@
 //! not right is not told.
 //!
 //! Of the collections that Serial and Parallel make for a histogram of classes or a heap dump, a
-//! JVM before 25 tells agents nothing. Their counters move all the same, so [`GcCounters::untold`]
+//! JVM before 25 tells agents nothing. Their counters move all the same, so [`GcCounters::unreported`]
 //! finds them.
 
 use super::sizes::HeapFields;
@@ -99,7 +99,7 @@ pub struct Collection {
 
 /// Collections that the JVM said nothing of.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Untold {
+pub struct UnreportedCollections {
     /// How many.
     pub count: u64,
     /// The last of them.
@@ -191,7 +191,7 @@ impl GcCounters {
         })
     }
 
-    /// Whether [`Self::untold`] may ever find anything.
+    /// Whether [`Self::unreported`] may ever find anything.
     pub fn may_be_silent(&self) -> bool {
         self.collectors.iter().any(|c| c.kind.may_be_silent)
     }
@@ -220,7 +220,7 @@ impl GcCounters {
 
     /// Collections since the last finish of which the JVM said nothing, each of them once. Nobody
     /// knows how large the heap was behind them.
-    pub fn untold(&mut self) -> Option<Untold> {
+    pub fn unreported(&mut self) -> Option<UnreportedCollections> {
         if self.started {
             return None;
         }
@@ -231,7 +231,7 @@ impl GcCounters {
             .filter(|count| *count > 0)?;
         let (_, last) = self.last(|_| true);
         self.settle();
-        Some(Untold {
+        Some(UnreportedCollections {
             count: count.unsigned_abs(),
             last,
         })
@@ -395,12 +395,12 @@ mod tests {
     fn what_the_jvm_says_nothing_of_is_found_once() {
         let mut jvm = jvm(&["Copy", "MSC"]);
         assert!(jvm.counters.may_be_silent());
-        assert_eq!(jvm.counters.untold(), None);
+        assert_eq!(jvm.counters.unreported(), None);
         for _ in 0..2 {
             jvm.counts[1].fetch_add(1, Ordering::Relaxed);
         }
         set(jvm.last, "Heap Inspection Initiated GC");
-        let found = jvm.counters.untold().expect("two");
+        let found = jvm.counters.unreported().expect("two");
         let last = Collection {
             collector: "MSC".into(),
             cause: "Heap Inspection Initiated GC".into(),
@@ -408,18 +408,18 @@ mod tests {
             heap: 0,
             used: 0,
         };
-        assert_eq!(found, Untold { count: 2, last });
-        assert_eq!(jvm.counters.untold(), None);
+        assert_eq!(found, UnreportedCollections { count: 2, last });
+        assert_eq!(jvm.counters.unreported(), None);
         // One that the JVM tells of, also in the middle of it.
         jvm.counters.start();
         jvm.counts[0].fetch_add(1, Ordering::Relaxed);
-        assert_eq!(jvm.counters.untold(), None);
+        assert_eq!(jvm.counters.unreported(), None);
         told(&mut jvm);
-        assert_eq!(jvm.counters.untold(), None);
+        assert_eq!(jvm.counters.unreported(), None);
         // One while nothing was told.
         jvm.counts[0].fetch_add(1, Ordering::Relaxed);
         jvm.counters.begin();
-        assert_eq!(jvm.counters.untold(), None);
+        assert_eq!(jvm.counters.unreported(), None);
     }
 
     #[test]
@@ -428,7 +428,7 @@ mod tests {
         for count in &jvm.counts {
             count.fetch_add(1, Ordering::Relaxed);
         }
-        assert_eq!(jvm.counters.untold(), None);
+        assert_eq!(jvm.counters.unreported(), None);
         assert!(!jvm.counters.may_be_silent());
     }
 

@@ -19,13 +19,13 @@ pub(super) struct Known(u8);
 
 impl Default for Known {
     fn default() -> Self {
-        Self(Self::UNTOLD)
+        Self(Self::UNREPORTED)
     }
 }
 
 impl Known {
     /// The trace was not told of it, so that it has no ids.
-    const UNTOLD: u8 = 1 << 7;
+    const UNREPORTED: u8 = 1 << 7;
 
     /// Where its calls begin: they have come as far as calls come if they make no marks.
     #[inline(always)]
@@ -35,12 +35,12 @@ impl Known {
 
     /// The trace was not told of it.
     #[inline(always)]
-    pub(super) fn is_untold(self) -> bool {
-        self.0 & Self::UNTOLD != 0
+    pub(super) fn is_unreported(self) -> bool {
+        self.0 & Self::UNREPORTED != 0
     }
 
     /// As [`Self::phase`], in bits, as a [`Call`](super::calls::Call) has them, and
-    /// [`Self::UNTOLD`].
+    /// [`Self::UNREPORTED`].
     #[inline(always)]
     pub(super) fn bits(self) -> u8 {
         self.0
@@ -99,15 +99,15 @@ impl KnownMethods {
 
     fn tell(&mut self, number: u32) {
         let known = self.get(number).unwrap_or_default();
-        self.set(number, Known(known.0 & !Known::UNTOLD));
+        self.set(number, Known(known.0 & !Known::UNREPORTED));
     }
 
     fn set_phase(&mut self, number: u32, phase: Phase) {
         let known = self.get(number).unwrap_or_default();
-        if known.phase() != phase && !known.is_untold() {
+        if known.phase() != phase && !known.is_unreported() {
             *self = self.with(self.0.len());
         }
-        self.set(number, Known(known.0 & Known::UNTOLD | phase.bits()));
+        self.set(number, Known(known.0 & Known::UNREPORTED | phase.bits()));
     }
 
     /// Its place is made if need be.
@@ -141,7 +141,7 @@ impl KnownMethods {
         *self = self.with(last.map_or(0, |last| last as usize + 1));
         for (number, cell) in (0..).zip(&*self.0) {
             cell.set(match stays(number) {
-                true => Known(cell.get().0 | Known::UNTOLD),
+                true => Known(cell.get().0 | Known::UNREPORTED),
                 false => Known::default(),
             });
         }

@@ -375,7 +375,7 @@ impl Steps {
                 let Some(call) = self.open.get_mut(open) else {
                     break;
                 };
-                if known.is_untold() {
+                if known.is_unreported() {
                     break;
                 }
                 *call = Call::with_ticket(place, method, known.bits());
