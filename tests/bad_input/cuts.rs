@@ -108,19 +108,19 @@ fn cut_everywhere(spelling: &Spelling) {
     for cut in 0..trace.len() {
         fs::write(&path, &trace[..cut]).expect("written");
         let (read, checked) = codes(format, &trace, &ends, cut);
-        let told = &lines[..told_before(&ends, cut)];
+        let reported = &lines[..told_before(&ends, cut)];
         let dump = jtrail(&["dump", &name]);
         failures.check(dump.code == read, || {
             format!("{options} cut at {cut}: dump {}, not {read}", dump.code)
         });
         let dumped: Vec<&str> = dump.out.lines().collect();
         let before = Before::of(format);
-        let stands = before != Before::Stands || dumped == told;
-        failures.check(stands && before.keeps(told, &dumped), || {
+        let stands = before != Before::Stands || dumped == reported;
+        failures.check(stands && before.keeps(reported, &dumped), || {
             format!(
                 "{options} cut at {cut}: {} events, not {}",
                 dumped.len(),
-                told.len()
+                reported.len()
             )
         });
         failures.check(before.adds_nothing(&lines, &dumped), || {

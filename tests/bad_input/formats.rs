@@ -67,11 +67,11 @@ fn truncated(what: &'static str, given: Given, at: usize, how: &str) -> Row {
 }
 
 /// A row of which something is passed over.
-fn fault(what: &'static str, given: Given, at: usize, told: &str) -> Row {
+fn fault(what: &'static str, given: Given, at: usize, expected: &str) -> Row {
     row(
         what,
         given,
-        format!("at byte {at}: fault (structure): {told}"),
+        format!("at byte {at}: fault (structure): {expected}"),
         (1, 1),
     )
 }
@@ -152,9 +152,9 @@ pub(super) fn mlpd() -> Vec<Row> {
 #[rustfmt::skip]
 pub(super) fn tracelog() -> Vec<Row> {
     // A line behind the others.
-    let odd = |what, line: &'static [u8], told: &str| {
-        let told = format!("{told} (1 times, first in line 40)");
-        fault(what, behind(TRACELOG, line), TRACELOG.len(), &told)
+    let odd = |what, line: &'static [u8], expected: &str| {
+        let expected = format!("{expected} (1 times, first in line 40)");
+        fault(what, behind(TRACELOG, line), TRACELOG.len(), &expected)
     };
     let unfit = |what, line, record: &str| odd(what, line, &format!("{record}: fields that do not fit the record; passed over"));
     vec![

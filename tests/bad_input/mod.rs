@@ -82,9 +82,9 @@ fn in_time<T: Send + 'static>(
 struct Failures(Vec<String>);
 
 impl Failures {
-    fn check(&mut self, holds: bool, told: impl FnOnce() -> String) {
+    fn check(&mut self, holds: bool, reported: impl FnOnce() -> String) {
         if !holds {
-            self.0.push(told());
+            self.0.push(reported());
         }
     }
 
@@ -133,11 +133,11 @@ fn wrong_options_are_told_by_parser_and_command_line() {
             failures.check(false, || format!("{text:?} {:?} is taken", row.0));
             continue;
         };
-        let told = error.to_string();
-        failures.check(told == row.1, || {
-            format!("{text:?} {:?}\n  gets {told}\n  not  {}", row.0, row.1)
+        let reported = error.to_string();
+        failures.check(reported == row.1, || {
+            format!("{text:?} {:?}\n  gets {reported}\n  not  {}", row.0, row.1)
         });
-        failures.check(!told.contains(char::is_control), || {
+        failures.check(!reported.contains(char::is_control), || {
             format!("{text:?}: not one line")
         });
 
@@ -224,15 +224,15 @@ fn wrong_options_are_told_in_a_jvm() {
     failures.finish();
 }
 
-/// Exit code and line of a JVM whose options are wrong in the way that `told` says.
-fn in_a_jvm(text: &str, told: &str) -> (i32, String) {
+/// Exit code and line of a JVM whose options are wrong in the way that `reported` says.
+fn in_a_jvm(text: &str, reported: &str) -> (i32, String) {
     if text.starts_with("JPIAgent") {
         (
             0,
-            format!("jtrail: {told}; the program goes on without a trace"),
+            format!("jtrail: {reported}; the program goes on without a trace"),
         )
     } else {
-        (1, format!("jtrail: {told}"))
+        (1, format!("jtrail: {reported}"))
     }
 }
 
@@ -301,17 +301,17 @@ fn telling(out: &str, path: &Path) -> String {
     };
     // The last, for of a trace that breaks off the checker tells that its end is missing, too.
     let cut = || lines.iter().rfind(|l| l.contains(": truncated ("));
-    let told = fault.or_else(error).or_else(cut);
-    told.map_or_else(String::new, |l| l.replace(&path, "FILE"))
+    let reported = fault.or_else(error).or_else(cut);
+    reported.map_or_else(String::new, |l| l.replace(&path, "FILE"))
 }
 
 /// Compares a row with what `verify` did.
 fn compare(row: &Row, path: &Path, done: &Done, failures: &mut Failures) {
-    let told = telling(&done.out, path);
-    let good = done.code == row.codes.0 && told == row.says;
+    let reported = telling(&done.out, path);
+    let good = done.code == row.codes.0 && reported == row.says;
     failures.check(good, || {
         format!(
-            "{}\n  gets {} {told:?}\n  not  {} {:?}",
+            "{}\n  gets {} {reported:?}\n  not  {} {:?}",
             row.what, done.code, row.codes.0, row.says
         )
     });

@@ -220,12 +220,12 @@ fn folded_calls_are_told() {
         for format in ["binary", "xml", "trail"] {
             let options = format!("format={format},execdetails=false,{FILTER}");
             let notes = |depth| traced(run(&jdk, depth), &options).trace.notes;
-            let told = Note::LeftOut(LeftOut {
+            let reported = Note::LeftOut(LeftOut {
                 what: what.into(),
                 count: folded,
             });
-            let told_in = |notes: &[Note<'_>]| notes.iter().filter(|n| **n == told).count();
-            assert_eq!(told_in(&notes(DEPTH)), 1, "{format}, JDK {}", jdk.feature);
+            let count_in = |notes: &[Note<'_>]| notes.iter().filter(|n| **n == reported).count();
+            assert_eq!(count_in(&notes(DEPTH)), 1, "{format}, JDK {}", jdk.feature);
             let any = |note: &Note<'_>| matches!(note, Note::LeftOut(_));
             assert!(!notes(MOST - 1).iter().any(any), "JDK {}", jdk.feature);
         }
@@ -235,9 +235,9 @@ fn folded_calls_are_told() {
             let options = format!("format=profilerj,{FILTER},file={}", file.display());
             let output = run(&jdk, depth).agent(agent(), options).output();
             output.assert_exit(0);
-            let told = line.map(|folded| format!("{folded} {what}"));
-            match told {
-                Some(told) => assert!(output.stderr.contains(&told), "{output}"),
+            let reported = line.map(|folded| format!("{folded} {what}"));
+            match reported {
+                Some(reported) => assert!(output.stderr.contains(&reported), "{output}"),
                 None => assert!(!output.stderr.contains(what), "{output}"),
             }
         }

@@ -71,19 +71,19 @@ fn times_are_early_by_less_than_a_tick() {
             let output = run.agent(agent(), options).output();
             output.assert_exit(0);
             let context = format!("clock={clock}, JDK {}", jdk.feature);
-            let (shorts, told) = lengths(&file, "shortCall");
+            let (shorts, reported) = lengths(&file, "shortCall");
             let (longs, _) = lengths(&file, "longCall");
             assert_eq!((shorts.len(), longs.len()), (10_000, 100), "{context}");
             let longest = match clock {
                 "exact" => {
-                    assert_eq!(told, None, "{context}");
+                    assert_eq!(reported, None, "{context}");
                     0
                 }
                 _ => {
-                    let told = told.expect("the trace tells its clock");
-                    assert_eq!(told.tick.0, 50_000, "{context}");
-                    assert!(told.longest >= told.tick, "{context}: {told:?}");
-                    told.longest.0
+                    let reported = reported.expect("the trace tells its clock");
+                    assert_eq!(reported.tick.0, 50_000, "{context}");
+                    assert!(reported.longest >= reported.tick, "{context}: {reported:?}");
+                    reported.longest.0
                 }
             };
             // By how much each is longer than the program saw. What is between its begin or end and

@@ -98,7 +98,7 @@ fn named(traced: &Traced) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn told(output: &Output) -> Vec<&str> {
+fn reported(output: &Output) -> Vec<&str> {
     let lines = output.stderr.lines();
     lines.filter(|line| line.starts_with("jtrail: ")).collect()
 }
@@ -131,7 +131,7 @@ fn what_the_jvm_would_not_compile_has_no_hooks() {
                 let line = format!(
                     "jtrail: {step} has no hooks: {REASON}; the trace names all such methods, -XX:-DontCompileHugeMethods has them traced"
                 );
-                assert_eq!(told(&hooked.output), [line], "{context}");
+                assert_eq!(reported(&hooked.output), [line], "{context}");
             }
             // Where the JVM has no such limit, or compiles nothing, all of it is traced.
             for flag in ["-XX:-DontCompileHugeMethods", "-Xint"] {
@@ -144,7 +144,7 @@ fn what_the_jvm_would_not_compile_has_no_hooks() {
                     "{context}, {flag}"
                 );
                 assert!(named(&all).is_empty(), "{context}, {flag}");
-                assert!(told(&all.output).is_empty(), "{context}, {flag}");
+                assert!(reported(&all.output).is_empty(), "{context}, {flag}");
             }
         }
     }
@@ -171,13 +171,13 @@ fn calls_are_traced_where_lines_are_too_many() {
         let line = format!(
             "jtrail: Lines.step(II)I has hooks for its calls alone: {REASON}; the trace names all such methods, -XX:-DontCompileHugeMethods has them traced"
         );
-        assert_eq!(told(&hooked.output), [line], "{context}");
+        assert_eq!(reported(&hooked.output), [line], "{context}");
         // What runs once is never compiled in any case.
         let options = "format=binary,include=Start,events=+lines";
         let start = traced(run(&jdk, "Start", folder.path(), &[]), options);
         start.trace.assert_sound(&start.output);
         assert_eq!(start.trace.calls["Start.<clinit>()V"], 1, "{context}");
         assert!(named(&start).is_empty(), "{context}");
-        assert!(told(&start.output).is_empty(), "{context}");
+        assert!(reported(&start.output).is_empty(), "{context}");
     }
 }

@@ -226,8 +226,8 @@ fn calls_that_take_as_long_are_written() {
             assert!(calls.longest < MIN, "{options}: {}", calls.longest);
             assert!(calls.times["Short.quick(I)I"] > 0);
             let (bounds, _) = notes(&traced.trace.notes);
-            let told = bounds.map(|bounds| (bounds.min.0, bounds.rate));
-            assert_eq!(told, Some((MIN, 0)), "{options}");
+            let reported = bounds.map(|bounds| (bounds.min.0, bounds.rate));
+            assert_eq!(reported, Some((MIN, 0)), "{options}");
         }
     }
 }
@@ -284,7 +284,7 @@ fn they_are_there_when_the_program_is_killed() {
             .arg("forever");
         let mut running = run.agent(agent(), options).spawn().expect("it starts");
         let line = running.wait_for_line("[counted ");
-        let told: u64 = line
+        let reported: u64 = line
             .trim_matches(|c: char| !c.is_ascii_digit())
             .parse()
             .expect("a number");
@@ -295,6 +295,6 @@ fn they_are_there_when_the_program_is_killed() {
         assert!(recovered.exists(), "{said}");
         let trace = crate::support::Trace::read(&recovered).expect("a trace");
         assert_eq!(trace.faults, [""; 0]);
-        assert!(trace.calls["Short.quick(I)I"] >= told, "{told}");
+        assert!(trace.calls["Short.quick(I)I"] >= reported, "{reported}");
     }
 }

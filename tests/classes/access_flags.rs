@@ -48,8 +48,8 @@ fn flags_are_those_of_reflection() {
 
         let trace = Classes::read(&file);
         let (mut classes, mut members) = (BTreeMap::new(), BTreeMap::new());
-        let told = printed(&output.stdout, "CLASS");
-        for name in told.keys() {
+        let reported = printed(&output.stdout, "CLASS");
+        for name in reported.keys() {
             let [detail] = trace.named(name)[..] else {
                 panic!("not once: {name}, {what}");
             };
@@ -61,8 +61,11 @@ fn flags_are_those_of_reflection() {
                 members.insert(key, member.access);
             }
         }
-        assert_eq!(classes, told, "{what}");
+        assert_eq!(classes, reported, "{what}");
         assert_eq!(members, printed(&output.stdout, "MEMBER"), "{what}");
-        assert!(told.len() > NESTED.len() && members.len() > 30, "{what}");
+        assert!(
+            reported.len() > NESTED.len() && members.len() > 30,
+            "{what}"
+        );
     }
 }

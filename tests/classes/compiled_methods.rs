@@ -157,12 +157,12 @@ fn code_is_what_the_jvm_lists() {
             .and_then(|t| t.parse().ok())
             .expect("printed");
         let mut wrong = Vec::new();
-        for (address, (method, told)) in &code.live {
+        for (address, (method, reported)) in &code.live {
             match listed.get(address).map(|(name, _)| name) {
                 Some(name) if name == method => {}
                 // The JVM has one id for all of its linkers, so their names can't be told apart.
                 Some(name) if is_linker(name) && is_linker(method) => {}
-                None if *told > time * 1_000_000 => {} // compiled behind the list
+                None if *reported > time * 1_000_000 => {} // compiled behind the list
                 other => wrong.push(format!("{address:#x} {method}: listed {other:?}")),
             }
         }
@@ -225,8 +225,8 @@ fn code_of_unloaded_classes_is_gone() {
             let gone: BTreeSet<_> = code.gone.iter().filter(is_guest).collect();
             assert!(made.len() >= 2, "{what}"); // at least one of each method
             assert_eq!(gone, made, "{what}");
-            let is_told = |gone| code.all.contains(gone);
-            assert!(code.gone.iter().all(is_told), "{what}");
+            let is_reported = |gone| code.all.contains(gone);
+            assert!(code.gone.iter().all(is_reported), "{what}");
         }
     }
 }
@@ -254,13 +254,13 @@ fn code_is_in_each_trace() {
         for later in [second, third] {
             assert!(later.compiled >= later.live.len() as u64);
             let live: Vec<_> = first.live.iter().collect();
-            let told = |(address, (method, _)): &&(&u64, &(String, i64))| {
+            let reported = |(address, (method, _)): &&(&u64, &(String, i64))| {
                 later.all.contains(&(**address, method.clone()))
             };
             // Some of it is thrown away meanwhile.
-            let told = live.iter().filter(told).count();
-            assert!(2 * told > live.len(), "{told} of {}", live.len());
-            assert!(told > 20, "{told}");
+            let reported = live.iter().filter(reported).count();
+            assert!(2 * reported > live.len(), "{reported} of {}", live.len());
+            assert!(reported > 20, "{reported}");
         }
     }
 }

@@ -128,9 +128,9 @@ fn methods_are_as_long_as_in_the_class_file() {
                 let mut declared =
                     declared.filter(|m| format!("{}{}", m.name(), m.descriptor()) == *name);
                 let length = declared.next().expect("the method").code_len() as i64;
-                let told = classes.lengths.get(method).copied();
+                let reported = classes.lengths.get(method).copied();
                 assert_eq!(
-                    told,
+                    reported,
                     (length > 0).then_some(length),
                     "{method:?}, {engine}, JDK {}",
                     jdk.feature

@@ -37,8 +37,8 @@ fn a_redefined_class_runs_its_new_code_and_is_traced() {
     let needed = std::env::join_paths([first_folder, &jar]).expect("paths");
     compile_with_harness("Redefined", PROGRAM, first_folder, Path::new(&needed));
     let size = |file: &Path| fs::metadata(file).expect("compiled").len() as i64;
-    let told = [&second, &first, &second].map(|file| ("Changing".to_owned(), size(file)));
-    assert_ne!(told[0], told[1]);
+    let reported = [&second, &first, &second].map(|file| ("Changing".to_owned(), size(file)));
+    assert_ne!(reported[0], reported[1]);
     for jdk in Jdk::require(&one_version()) {
         for options in [
             "events=details",
@@ -61,7 +61,7 @@ fn a_redefined_class_runs_its_new_code_and_is_traced() {
             let [one, two] = ["first by first\n", "2nd by second\n"];
             assert_eq!(output.stdout, [one, two, one, two].concat(), "{what}");
 
-            assert_eq!(Classes::read(&file).redefined, told, "{what}");
+            assert_eq!(Classes::read(&file).redefined, reported, "{what}");
             let trace = Trace::read(&file).expect("sound");
             trace.assert_sound(&output);
             let calls = |name: &str| {

@@ -28,14 +28,14 @@ fn run(jdk: &Jdk, name: &str, options: &str, file: &Path, args: &[&str]) -> Outp
 /// Lines of a method that were reached, and all that it has.
 type Coverage = BTreeMap<String, (u64, u64)>;
 
-fn told_coverage(truth: &Truth) -> Coverage {
-    let mut told = Coverage::new();
+fn expected_coverage(truth: &Truth) -> Coverage {
+    let mut expected = Coverage::new();
     for ((method, _), hits) in &truth.lines {
-        let (reached, all) = told.entry(method.clone()).or_default();
+        let (reached, all) = expected.entry(method.clone()).or_default();
         *reached += u64::from(*hits > 0);
         *all += 1;
     }
-    told
+    expected
 }
 
 /// `13-14, 20`: all of these lines.
@@ -62,15 +62,15 @@ fn coverage_is_what_the_program_knows() {
             &[],
         );
         let (truth, what) = (output.truth(), format!("JDK {}", jdk.feature));
-        let told = told_coverage(&truth);
-        assert!(told.len() > 10);
+        let expected = expected_coverage(&truth);
+        assert!(expected.len() > 10);
 
         let mut reported = Coverage::new();
         for row in table(&file, &["--coverage"], "coverage_methods") {
             let lines = (number(&row, "covered"), number(&row, "lines"));
             reported.insert(row["method"].clone(), lines);
         }
-        for (method, lines) in &told {
+        for (method, lines) in &expected {
             assert_eq!(reported.get(method), Some(lines), "{method}, {what}");
         }
 
@@ -78,7 +78,7 @@ fn coverage_is_what_the_program_knows() {
         for row in table(&file, &["--coverage", "--lines"], "uncovered_lines") {
             missed.extend(lines(&row["lines"]).map(|line| (row["method"].clone(), line)));
         }
-        missed.retain(|(method, _)| told.contains_key(method));
+        missed.retain(|(method, _)| expected.contains_key(method));
         let never = truth.lines.iter().filter(|(_, hits)| **hits == 0);
         let never: BTreeSet<_> = never.map(|(site, _)| site.clone()).collect();
         assert!(!never.is_empty());

@@ -103,11 +103,11 @@ fn a_reader_by_the_specification_reads_trails() {
         assert!(read.status.success(), "{read:?}");
         let read = String::from_utf8(read.stdout).expect("UTF-8");
         let dump = assert_success(&["dump", file]);
-        let is_told = |line: &&str| {
+        let is_reported = |line: &&str| {
             let event = line.split(' ').nth(2).expect("an event");
             ["enter", "leave", "thread-start", "thread-end"].contains(&event)
         };
-        let expected: Vec<&str> = dump.lines().filter(is_told).collect();
+        let expected: Vec<&str> = dump.lines().filter(is_reported).collect();
         assert!(expected.len() > 100, "{}", expected.len());
         assert!(read.lines().eq(expected), "JDK {}", jdk.feature);
     }

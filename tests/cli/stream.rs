@@ -99,12 +99,12 @@ fn a_slow_reader_costs_events() {
         bench.ctl(&["pause"]); // all of it is written then
         let status = bench.status();
         assert_eq!(status.state, State::Paused);
-        let told = status.trace.expect("a trace").figures;
+        let reported = status.trace.expect("a trace").figures;
         bench.ctl(&["stop"]);
         let (trace, verdict, said, output) = streaming.end();
         let totals = trace.totals();
         assert!(totals.lost > 0, "{output}");
-        assert_eq!(told.lost, totals.lost);
+        assert_eq!(reported.lost, totals.lost);
         assert_eq!(status.losses, [("overflow".to_owned(), totals.lost)]);
         let calls = totals.enters + totals.leaves;
         assert_eq!(status.counts, [("calls".to_owned(), calls)]);

@@ -27,8 +27,11 @@ fn traces_begin_pause_and_follow_each_other() {
         bench.ctl(&["resume"]);
         bench.work();
         let second = bench.text("second");
-        let told = bench.ctl(&["rotate", &second]);
-        assert!(told.contains("first") && told.contains("second"), "{told}");
+        let reported = bench.ctl(&["rotate", &second]);
+        assert!(
+            reported.contains("first") && reported.contains("second"),
+            "{reported}"
+        );
         bench.work();
         let status = bench.ctl(&["status"]);
         assert!(
@@ -150,8 +153,11 @@ fn a_trace_is_not_written_over() {
             assert!(error.expect_err("refused").contains("under way"));
             bench.work();
             if format == "profilerj" {
-                let told = bench.ctl(&["snapshot", "profile", "--file", &bench.text("now-%p")]);
-                assert!(told.contains(&format!("now-{}", bench.pid())), "{told}");
+                let reported = bench.ctl(&["snapshot", "profile", "--file", &bench.text("now-%p")]);
+                assert!(
+                    reported.contains(&format!("now-{}", bench.pid())),
+                    "{reported}"
+                );
             }
             bench.ctl(&["stop"]);
             // It is not under way any more.
@@ -180,8 +186,8 @@ fn filters_change_while_the_program_runs() {
     for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
         bench.work();
-        let told = bench.ctl(&["filters", "include=harness.Attached.round"]);
-        assert!(told.contains("retransformed"), "{told}");
+        let reported = bench.ctl(&["filters", "include=harness.Attached.round"]);
+        assert!(reported.contains("retransformed"), "{reported}");
         bench.work();
         bench.ctl(&[
             "filters",
@@ -492,8 +498,8 @@ fn snapshots_on_command() {
     for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=profilerj,events=methods");
         bench.work();
-        let (named, told) = (bench.text("now.xml"), bench.ctl(&["snapshot", "profile"]));
-        assert!(told.contains("first-1"), "{told}");
+        let (named, reported) = (bench.text("now.xml"), bench.ctl(&["snapshot", "profile"]));
+        assert!(reported.contains("first-1"), "{reported}");
         bench.ctl(&["snapshot", "profile", "--file", &named]);
         let (folder, output) = bench.end();
         for name in ["first-1", "now.xml", "first"] {

@@ -20,7 +20,7 @@ fn word(incoming: &Incoming) -> String {
 }
 
 /// Has a command carried out. What the client is told before the answer.
-fn told(client: &mut Client, command: Command) -> Vec<String> {
+fn reported(client: &mut Client, command: Command) -> Vec<String> {
     let mut seen = Vec::new();
     let answer = client.call(command, |incoming| {
         seen.push(word(&incoming));
@@ -35,7 +35,10 @@ fn notices_come_before_the_answer() {
     at_once(|jdk| {
         let bench = Bench::new(jdk, "format=binary,events=methods,server=enabled");
         let (mut client, mut other) = (bench.client(), bench.client());
-        assert!(told(&mut other, Command::Status).is_empty(), "it is there");
+        assert!(
+            reported(&mut other, Command::Status).is_empty(),
+            "it is there"
+        );
         let start = Start {
             file: Some(bench.text("second")),
             ..Start::default()
@@ -55,16 +58,16 @@ fn notices_come_before_the_answer() {
         let mut all = Vec::new();
         for (command, expected, state) in steps {
             let name = command.name();
-            let seen = told(&mut client, command);
+            let seen = reported(&mut client, command);
             assert_eq!(seen, expected, "{name}, {jdk}");
             all.extend(seen);
             // What was told is so, and nothing came behind the answer.
             assert_eq!(bench.status().state, state, "{name}, {jdk}");
-            assert!(told(&mut client, Command::Status).is_empty(), "{name}");
+            assert!(reported(&mut client, Command::Status).is_empty(), "{name}");
         }
         // A burst's end may be told before its answer or behind it, but behind its begin.
         let burst = Command::Burst(BurstLimit::Time(Duration::from_millis(1)));
-        let mut seen = told(&mut client, burst);
+        let mut seen = reported(&mut client, burst);
         while seen.len() < 2 {
             let incoming = client.receive(PATIENCE).expect("connected");
             seen.push(word(&incoming.expect("it is told")));

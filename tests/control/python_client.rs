@@ -60,8 +60,8 @@ fn formats_are_agreed_on() {
                     panic!("no end");
                 };
                 let file = bench.path(&format!("{wish:?}"));
-                let told = client.ask(&format!("save {}", file.display()));
-                assert_eq!(told, format!("{} bytes", ended.figures.bytes));
+                let reported = client.ask(&format!("save {}", file.display()));
+                assert_eq!(reported, format!("{} bytes", ended.figures.bytes));
                 client.end();
                 files.push((file, word));
             }

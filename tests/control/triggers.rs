@@ -287,9 +287,13 @@ fn every_format() {
             "{format}: {report}"
         );
         let (_, report, _) = jtrail(&["report", "--format", "tsv", "--only", "bursts", &path]);
-        let told = report.matches("call:harness.Bursts#round:").count();
+        let reported = report.matches("call:harness.Bursts#round:").count();
         let has_notes = matches!(format, "xml" | "binary" | "jinsight" | "trail");
-        assert_eq!(told, if has_notes { 2 } else { 0 }, "{format}: {report}");
+        assert_eq!(
+            reported,
+            if has_notes { 2 } else { 0 },
+            "{format}: {report}"
+        );
     }
 }
 

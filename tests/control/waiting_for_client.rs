@@ -106,8 +106,8 @@ fn it_goes_on_without_a_trace() {
                 client.then(|| std::os::unix::net::UnixStream::connect(waiting.text("socket")));
             let (folder, output) = waiting.end();
             drop(stays);
-            let told = "no client began a trace within 700ms; the program goes on without one";
-            assert!(output.stderr.contains(told), "{output}");
+            let reported = "no client began a trace within 700ms; the program goes on without one";
+            assert!(output.stderr.contains(reported), "{output}");
             assert!(!folder.path().join("trace").exists());
         }
     }

@@ -31,7 +31,7 @@ fn printed(output: &str) -> Ran {
 
 /// The program's catches in the order of a trace, with the handlers that it tells.
 fn traced(file: &Path) -> Vec<(String, Option<(u64, bool)>)> {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let mut detail: Option<CatchDetail> = None;
     read(file, |event| {
         // Right before its catch, and of the same thread and time.
@@ -46,10 +46,10 @@ fn traced(file: &Path) -> Vec<(String, Option<(u64, bool)>)> {
         assert!(detail.is_none_or(|d| (d.thread, d.time) == (e.thread, e.time)));
         let name = e.frame.method.split_once('(').expect("a method").0;
         if let Some(method) = name.strip_prefix("Handlers.") {
-            told.push((method.to_owned(), detail.map(|d| (d.entry, d.takes_all))));
+            reported.push((method.to_owned(), detail.map(|d| (d.entry, d.takes_all))));
         }
     });
-    told
+    reported
 }
 
 /// Which class files a run shows to the agent.

@@ -47,17 +47,17 @@ fn counts(file: &Path) -> Counts {
 }
 
 /// Formats that tell of single calls, from which every other one can be made.
-fn tells_calls(format: Format) -> bool {
+fn has_calls(format: Format) -> bool {
     format != Format::ProfilerJ
 }
 
 /// Whether calls of a trace in the first format are in one that is made of it in the second.
 fn keeps_calls(from: Format, to: Format) -> bool {
     let lossless = |f| matches!(f, Format::TptpXml | Format::TptpBinary | Format::Trail);
-    tells_calls(from) || lossless(to) || to == Format::ProfilerJ
+    has_calls(from) || lossless(to) || to == Format::ProfilerJ
 }
 
-fn tells_exceptions(format: Format) -> bool {
+fn has_exceptions(format: Format) -> bool {
     matches!(format, Format::Mlpd | Format::ProfilerJ | Format::Trail)
 }
 
@@ -105,7 +105,7 @@ fn every_pair(first: &Path, deep: bool) {
             let (from, to) = (a.name(), b.name());
             let calls = if keeps_calls(a, b) { whole.calls } else { 0 };
             assert_eq!(through.calls, calls, "{from} to {to}");
-            if tells_exceptions(a) && tells_exceptions(b) && keeps_calls(a, b) {
+            if has_exceptions(a) && has_exceptions(b) && keeps_calls(a, b) {
                 assert_eq!(through.thrown, there.thrown, "{from} to {to}");
             }
             if deep {
@@ -113,7 +113,7 @@ fn every_pair(first: &Path, deep: bool) {
                     let three = path(&[a, b, c]);
                     let last = convert((&two, b), c, &three);
                     // A tree of calls stays one from TPTP on; single calls it can't become.
-                    let tree = !(tells_calls(a) && tells_calls(b));
+                    let tree = !(has_calls(a) && has_calls(b));
                     let keeps = match tree {
                         true => keeps_calls(a, b) && keeps_calls(Format::ProfilerJ, c),
                         false => true,

@@ -47,15 +47,15 @@ fn assert_same(files: &[(Format, String)]) -> BTreeMap<&'static str, u64> {
     for quantity in Quantity::ALL {
         for (format, name) in files {
             let row = rows.next().expect("a row for each");
-            let told = row["result"] != "not comparable";
+            let reported = row["result"] != "not comparable";
             let says = match format.says(quantity) {
                 Says::Nothing(_) => false,
                 // Only if a collection found dead objects.
                 Says::BehindCollections => sums["frees"] > 0,
                 _ => true,
             };
-            assert_eq!(told, says, "{quantity:?} {name}\n{table}");
-            if told {
+            assert_eq!(reported, says, "{quantity:?} {name}\n{table}");
+            if reported {
                 let sum = row["sum"].as_u64().expect("a figure");
                 sums.entry(quantity.name()).or_insert(sum);
             }

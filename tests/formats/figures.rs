@@ -216,8 +216,11 @@ fn a_snapshot_has_a_section_for_each_kind_of_events() {
         let (output, figures) = written(burn, spelling, options);
         assert!(figures.samples > 10 && figures.lines.is_empty() && figures.objects.is_empty());
         let used: u64 = figures.cpu.values().sum();
-        let told: u64 = output.truth().cpu_threads.values().map(|c| c.low).sum();
-        assert!(told > 0 && used / 1_000_000 >= told, "{used} {told}");
+        let reported: u64 = output.truth().cpu_threads.values().map(|c| c.low).sum();
+        assert!(
+            reported > 0 && used / 1_000_000 >= reported,
+            "{used} {reported}"
+        );
 
         let exceptions = || program(&jdk, "harness.Exceptions");
         let left = written(exceptions, spelling, FILTER).1.exceptional;

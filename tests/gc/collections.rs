@@ -362,15 +362,15 @@ fn pauses_beside_compilations_are_exact_in_log_profiles() {
         let run = program(&jdk, "Methods").class_path(folder.path());
         let run = flags.iter().fold(run, |run, flag| run.jvm_arg(*flag));
         run.agent(agent(), options).output().assert_exit(0);
-        let told = pauses_beside_compilations(&file);
+        let reported = pauses_beside_compilations(&file);
         assert!(
-            told.len() >= 40 && told.iter().all(|pause| pause.1 > 0),
-            "{told:?}"
+            reported.len() >= 40 && reported.iter().all(|pause| pause.1 > 0),
+            "{reported:?}"
         );
         for version in ["1", "17"] {
             let profile = folder.path().join(version);
             write_mlpd(&file, &profile, version);
-            assert_eq!(pauses_beside_compilations(&profile), told);
+            assert_eq!(pauses_beside_compilations(&profile), reported);
         }
     }
 }

@@ -37,17 +37,17 @@ fn printed(output: &str) -> Sizes {
 }
 
 /// Bytes in use and of the heap after each collection of a trace, by generation.
-fn told(file: &Path) -> BTreeMap<&'static str, Vec<(i64, i64)>> {
-    let mut told: BTreeMap<_, Vec<_>> = BTreeMap::new();
+fn traced(file: &Path) -> BTreeMap<&'static str, Vec<(i64, i64)>> {
+    let mut traced: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for collection in collections(file) {
         let generation = match collection.generation {
             Generation::Full => "full",
             _ => "young",
         };
         let sizes = (collection.used, collection.heap);
-        told.entry(generation).or_default().push(sizes);
+        traced.entry(generation).or_default().push(sizes);
     }
-    told
+    traced
 }
 
 /// How many collections of a generation the report has.
@@ -71,7 +71,7 @@ fn check(jdk: &Jdk, classes: &Path, collector: &str) {
         .output();
     output.assert_exit(0);
     let what = format!("{collector}, JDK {}\n{output}", jdk.feature);
-    let (mut theirs, ours) = (printed(&output.stdout), told(&file));
+    let (mut theirs, ours) = (printed(&output.stdout), traced(&file));
     // Before 25, Parallel empties the young generation first, within the same stop of the program,
     // and counts that.
     if collector == "Parallel" && jdk.feature < 25 {

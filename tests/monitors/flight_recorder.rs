@@ -14,7 +14,7 @@ use std::path::Path;
 type Key = (&'static str, String, String);
 
 /// When something began, and whether it timed out.
-type Told = BTreeMap<Key, Vec<(i64, bool)>>;
+type Reported = BTreeMap<Key, Vec<(i64, bool)>>;
 
 /// Threads of the program that begin and end inside of the recording.
 fn is_watched(thread: &str) -> bool {
@@ -40,7 +40,7 @@ struct Ours {
     objects: HashMap<ObjectId, String>,
     waiting: HashMap<ThreadId, (i64, String)>,
     thrown: HashSet<ObjectId>,
-    told: Told,
+    reported: Reported,
     /// Objects by thread and class.
     allocated: BTreeMap<(String, String), u64>,
     /// By thread.
@@ -48,11 +48,11 @@ struct Ours {
 }
 
 impl Ours {
-    fn tell(&mut self, kind: &'static str, thread: ThreadId, class: String, at: (i64, bool)) {
+    fn report(&mut self, kind: &'static str, thread: ThreadId, class: String, at: (i64, bool)) {
         let thread = self.names.get(&thread).cloned().unwrap_or_default();
         if is_watched(&thread) {
             let key = (kind, thread, class);
-            self.told.entry(key).or_default().push(at);
+            self.reported.entry(key).or_default().push(at);
         }
     }
 
@@ -84,7 +84,7 @@ impl Ours {
                 *self.allocated.entry((thread, class)).or_default() += 1;
             }
             Event::MonitorContendedEnter(e) => {
-                self.tell(
+                self.report(
                     "JavaMonitorEnter",
                     e.thread,
                     self.class_of(e.object),
@@ -99,10 +99,10 @@ impl Ours {
                 // The JVM's own waits, for the end of a class's initialisation, have no begin.
                 let own = (e.time.0, self.class_of(e.object));
                 let (time, class) = self.waiting.remove(&e.thread).unwrap_or(own);
-                self.tell("JavaMonitorWait", e.thread, class, (time, e.timed_out != 0));
+                self.report("JavaMonitorWait", e.thread, class, (time, e.timed_out != 0));
             }
             Event::ThreadPark(e) => {
-                self.tell(
+                self.report(
                     "ThreadPark",
                     e.thread,
                     self.class_of(e.object),
@@ -111,7 +111,7 @@ impl Ours {
             }
             Event::ExceptionThrow(e) if self.thrown.insert(e.object) => {
                 let class = self.classes[&e.class.0].clone();
-                self.tell("JavaExceptionThrow", e.thread, class, (e.time.0, false));
+                self.report("JavaExceptionThrow", e.thread, class, (e.time.0, false));
             }
             _ => {}
         }
@@ -121,7 +121,7 @@ impl Ours {
 /// A recording, by the JVM's own reader.
 #[derive(Default)]
 struct Theirs {
-    told: Told,
+    reported: Reported,
     /// Objects by thread and class that it tells of: that took a new area to allocate in, or had no
     /// room in one (`area`); and samples of them, which JVMs after 11 have (`sample`).
     sampled: BTreeMap<Key, u64>,
@@ -169,7 +169,7 @@ impl Theirs {
             if let Some(kind) = PAIRED.into_iter().find(|paired| *paired == kind) {
                 let key = (kind, thread.to_owned(), class.to_owned());
                 let at = (begin.parse().expect("a time"), figure == 1);
-                theirs.told.entry(key).or_default().push(at);
+                theirs.reported.entry(key).or_default().push(at);
                 continue;
             }
             let bytes = theirs.bytes.entry(thread.to_owned()).or_default();
@@ -186,14 +186,17 @@ impl Theirs {
             let key = (way, thread.to_owned(), class.to_owned());
             *theirs.sampled.entry(key).or_default() += 1;
         }
-        theirs.told.values_mut().for_each(|all| all.sort_unstable());
+        theirs
+            .reported
+            .values_mut()
+            .for_each(|all| all.sort_unstable());
         theirs
     }
 
     /// Whether all throws have one and the same time, and so none.
     fn throws_have_no_time(&self) -> bool {
         let throws = self
-            .told
+            .reported
             .iter()
             .filter(|(key, _)| key.0 == "JavaExceptionThrow");
         let times: HashSet<i64> = throws
@@ -250,7 +253,7 @@ fn the_flight_recorder_sees_the_same() {
         let mut wrong = Vec::new();
         let mut distances = Vec::new();
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-        let keys: HashSet<&Key> = ours.told.keys().chain(theirs.told.keys()).collect();
+        let keys: HashSet<&Key> = ours.reported.keys().chain(theirs.reported.keys()).collect();
         for key in keys {
             // The JVM tells us of the end of such a wait only, and that is left out.
             if key.2 == CLASS_LOCK && key.0 == "JavaMonitorWait" {
@@ -259,8 +262,8 @@ fn the_flight_recorder_sees_the_same() {
             if (key.0, &*key.2) == THREAD_LOCK {
                 continue;
             }
-            let of = |told: &Told| told.get(key).cloned().unwrap_or_default();
-            let (ours, theirs) = (of(&ours.told), of(&theirs.told));
+            let of = |reported: &Reported| reported.get(key).cloned().unwrap_or_default();
+            let (ours, theirs) = (of(&ours.reported), of(&theirs.reported));
             *seen.entry(key.0).or_default() += theirs.len();
             let swallowed = key.2.ends_with("Error") && ours.len() < theirs.len();
             if ours.len() != theirs.len() && !swallowed {

@@ -24,7 +24,7 @@ fn truth() -> Ages {
 
 /// What a trace tells.
 #[derive(Default)]
-struct Told {
+struct Reported {
     ages: Ages,
     /// The same, by how many finishes of collections stand between an object's begin and its end,
     /// less that of the one which found it dead.
@@ -32,9 +32,9 @@ struct Told {
     has_collections: bool,
 }
 
-impl Told {
+impl Reported {
     fn read(file: &Path) -> Self {
-        let mut told = Self::default();
+        let mut reported = Self::default();
         let (mut classes, mut objects) = (HashMap::new(), HashMap::new());
         let mut finished = 0_i64;
         read(file, |event| match event {
@@ -46,16 +46,16 @@ impl Told {
                 };
                 let class: &String = &classes[class];
                 if class.starts_with("Ages$") {
-                    *told.ages.entry((class.clone(), e.age)).or_default() += 1;
+                    *reported.ages.entry((class.clone(), e.age)).or_default() += 1;
                     let survived = (class.clone(), finished - before - 1);
-                    *told.survived.entry(survived).or_default() += 1;
+                    *reported.survived.entry(survived).or_default() += 1;
                 }
             }
             Event::GcFinish(_) => finished += 1,
-            Event::GcStart(_) | Event::GcDetail(_) => told.has_collections = true,
+            Event::GcStart(_) | Event::GcDetail(_) => reported.has_collections = true,
             _ => {}
         });
-        told
+        reported
     }
 }
 
@@ -76,11 +76,11 @@ fn check(jdk: &Jdk, classes: &Path, collector: &str, gc: &str, alloc: &str) {
         .agent(agent(), options)
         .output();
     output.assert_exit(0);
-    let told = Told::read(&file);
-    assert_eq!(told.ages, truth(), "{what}\n{output}");
-    assert_eq!(told.has_collections, !gc.is_empty(), "{what}");
-    if told.has_collections {
-        assert_eq!(told.survived, truth(), "{what}\n{output}");
+    let reported = Reported::read(&file);
+    assert_eq!(reported.ages, truth(), "{what}\n{output}");
+    assert_eq!(reported.has_collections, !gc.is_empty(), "{what}");
+    if reported.has_collections {
+        assert_eq!(reported.survived, truth(), "{what}\n{output}");
     }
 }
 

@@ -181,9 +181,9 @@ fn sizes_are_the_jvms() {
 }
 
 /// Objects and bytes by class, of the program's own classes and arrays of them.
-type Made = BTreeMap<String, (u64, u64)>;
+type AllocationCounts = BTreeMap<String, (u64, u64)>;
 
-fn made(jdk: &Jdk, mode: &str, jvm_args: &[&str]) -> Made {
+fn made(jdk: &Jdk, mode: &str, jvm_args: &[&str]) -> AllocationCounts {
     let run = program(jdk, "org.example.shop.Main").arg("6").arg("1");
     let run = jvm_args.iter().fold(run, |run, arg| run.jvm_arg(arg));
     let options = format!("events=threads+alloc,alloc={mode}");
@@ -201,17 +201,17 @@ fn made(jdk: &Jdk, mode: &str, jvm_args: &[&str]) -> Made {
 #[test]
 fn the_jvm_says_the_same() {
     for jdk in Jdk::require(&one_version()) {
-        let told = made(&jdk, "jvm", &["-Xint"]);
-        let objects: u64 = told.values().map(|(count, _)| count).sum();
-        assert!(told.len() > 10 && objects > 1000, "{told:#?}");
+        let reported = made(&jdk, "jvm", &["-Xint"]);
+        let objects: u64 = reported.values().map(|(count, _)| count).sum();
+        assert!(reported.len() > 10 && objects > 1000, "{reported:#?}");
         for jvm_args in [&["-Xint"][..], &[], &["-Xcomp", "-XX:TieredStopAtLevel=1"]] {
             let seen = made(&jdk, "sites", jvm_args);
-            assert_eq!(seen, told, "JDK {}, {jvm_args:?}", jdk.feature);
+            assert_eq!(seen, reported, "JDK {}, {jvm_args:?}", jdk.feature);
         }
         eprintln!(
             "JDK {}: {objects} objects of {} classes",
             jdk.feature,
-            told.len()
+            reported.len()
         );
     }
 }

@@ -129,12 +129,21 @@ fn the_report_tells_whose_objects_live() {
             *reported.entry((class.into(), thread.into())).or_default() += live;
         }
         let truth = output.truth();
-        let is_told = |class: &String| truth.live_threads.keys().any(|(told, _)| told == class);
-        let told = reported
+        let is_expected = |class: &String| {
+            truth
+                .live_threads
+                .keys()
+                .any(|(expected, _)| expected == class)
+        };
+        let expected = reported
             .iter()
-            .filter(|((class, _), live)| is_told(class) && **live > 0);
-        let told: BTreeMap<_, _> = told.map(|(key, live)| (key.clone(), *live)).collect();
-        assert_eq!(told, truth.live_threads, "JDK {}\n{output}", jdk.feature);
+            .filter(|((class, _), live)| is_expected(class) && **live > 0);
+        let expected: BTreeMap<_, _> = expected.map(|(key, live)| (key.clone(), *live)).collect();
+        assert_eq!(
+            expected, truth.live_threads,
+            "JDK {}\n{output}",
+            jdk.feature
+        );
         // Of the others, all objects of all threads together.
         let mut live: BTreeMap<String, u64> = BTreeMap::new();
         for ((class, _), count) in reported {

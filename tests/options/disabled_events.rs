@@ -97,7 +97,7 @@ fn virtual_threads_are_left_alone_unless_a_kind_speaks_of_threads() {
 }
 
 /// The JVM's own log of what agents have it tell.
-fn told_events(jdk: &Jdk, options: &str) -> Vec<String> {
+fn expected_events(jdk: &Jdk, options: &str) -> Vec<String> {
     let folder = temp_dir();
     let log = folder.path().join("log");
     let file = folder.path().join("trace");
@@ -114,19 +114,19 @@ fn told_events(jdk: &Jdk, options: &str) -> Vec<String> {
 #[test]
 fn threads_are_told_where_a_kind_needs_them() {
     for jdk in Jdk::require(&few_versions()) {
-        for (options, are_told) in [
+        for (options, are_reported) in [
             ("events=classes+gc+jit+lines", false),
             ("events=classes+gc+jit+lines+details", true),
             ("events=heap", true),
             ("events=samples", true),
             ("events=gc,server=enabled", true),
         ] {
-            let events = told_events(&jdk, options);
-            let has = |event: &str| events.iter().any(|told| told == event);
+            let events = expected_events(&jdk, options);
+            let has = |event: &str| events.iter().any(|reported| reported == event);
             for event in ["ThreadStart", "ThreadEnd"] {
                 assert_eq!(
                     has(event),
-                    are_told,
+                    are_reported,
                     "{options}, {events:?}, JDK {}",
                     jdk.feature
                 );

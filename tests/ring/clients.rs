@@ -101,9 +101,12 @@ fn clients_save_the_newest_events() {
             ("command", "first-2"),
             ("exit", "first-3"),
         ] {
-            let told = client.ask("await traceSaved");
-            assert!(told.contains(&format!("reason=\"{reason}\"")), "{told}");
-            assert!(told.contains(&format!("{file}\"")), "{told}");
+            let reported = client.ask("await traceSaved");
+            assert!(
+                reported.contains(&format!("reason=\"{reason}\"")),
+                "{reported}"
+            );
+            assert!(reported.contains(&format!("{file}\"")), "{reported}");
         }
         assert!(client.ask("await traceEnded").contains("to=\"ring\""));
         assert!(client.ask("await ending").contains("detach"));
@@ -151,13 +154,13 @@ fn clients_are_told_of_what_is_saved() {
             .call(Command::Status, |_| Ok(()))
             .expect("connected");
         outcome(&["request", &bench.pid().to_string()]).expect("it is asked");
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let answer = watching.call(Command::Status, |incoming| {
-            told.push(incoming);
+            reported.push(incoming);
             Ok(())
         });
         answer.expect("it is there");
-        match &told[..] {
+        match &reported[..] {
             [Incoming::Notice(Notice::TraceSaved { reason, saved })] => {
                 assert_eq!(reason, "request", "{jdk}");
                 assert_eq!(saved.trace.file, Some(bench.text("first")), "{jdk}");

@@ -372,10 +372,10 @@ fn a_run_that_is_killed_says_where_the_rest_is() {
                 "Killed",
             ]);
             assert_ne!(code, ExitCode::SUCCESS, "{context}: {said}");
-            let told = format!(
+            let reported = format!(
                 "jtrail: what was recorded and not written is in {file}.spool (see `jtrail recover {file}`)\n"
             );
-            assert!(said.ends_with(&told), "{context}: {said}");
+            assert!(said.ends_with(&reported), "{context}: {said}");
             outcome(&["recover", file, "-o", out]).expect("it is recovered");
             assert_verified(Path::new(out));
             let report = outcome(&["report", out]).expect("a trail");

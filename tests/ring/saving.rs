@@ -102,8 +102,8 @@ fn the_last_events_are_written_at_the_end() {
             let (begun, ended) = calls.counts["outer"];
             assert_eq!(begun, ended, "{what}");
             assert_eq!(calls.counts["rounds"].0, calls.counts["rounds"].1, "{what}");
-            let told = format!(" events, are in {} (exit)\n", file.display());
-            assert!(output.stderr.ends_with(&told), "{what}");
+            let reported = format!(" events, are in {} (exit)\n", file.display());
+            assert!(output.stderr.ends_with(&reported), "{what}");
             assert!(
                 output.stderr.contains(&format!(" s, {events} events")),
                 "{what}"
@@ -259,8 +259,8 @@ fn what_led_to_a_call_a_slow_one_or_an_exception_is_written() {
             }
             // Once: the second time comes too soon.
             assert_eq!(files(&file).len(), 1, "{context}");
-            let told = format!(" events, are in {} ({trigger})\n", file.display());
-            assert!(output.stderr.ends_with(&told), "{context}");
+            let reported = format!(" events, are in {} ({trigger})\n", file.display());
+            assert!(output.stderr.ends_with(&reported), "{context}");
             let calls = Calls::read(&file);
             let of = |method: &str| calls.counts.get(method).copied().unwrap_or_default();
             assert_eq!(of("before"), (1, 1), "{context}");

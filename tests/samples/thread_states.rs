@@ -48,8 +48,8 @@ fn every_sample_of_a_thread_that_stays_is_right() {
             assert_eq!(own.len(), ticks.len(), "{thread}, JDK {}", jdk.feature);
             for (time, _, seen, innermost) in own {
                 let seen = (seen.name(), innermost.split('(').next());
-                let told = (state.as_str(), Some(method.as_str()));
-                assert_eq!(seen, told, "{thread} at {time}, JDK {}", jdk.feature);
+                let reported = (state.as_str(), Some(method.as_str()));
+                assert_eq!(seen, reported, "{thread} at {time}, JDK {}", jdk.feature);
             }
         }
     }

@@ -80,8 +80,8 @@ impl Classes {
                 self.methods.insert(e.method, method);
             }
             Event::MethodDetail(e) => {
-                let told = self.lengths.insert(self.methods[&e.method].clone(), e.size);
-                assert_eq!(told, None, "{:?} once more", self.methods[&e.method]);
+                let reported = self.lengths.insert(self.methods[&e.method].clone(), e.size);
+                assert_eq!(reported, None, "{:?} once more", self.methods[&e.method]);
             }
             Event::ClassUnload(e) => *self.unloaded.entry(self.name(e.class)).or_default() += 1,
             Event::ClassRedefine(e) => self.redefined.push((self.name(e.class), e.size)),

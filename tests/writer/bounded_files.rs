@@ -214,13 +214,13 @@ fn a_trace_goes_on_in_another_file() {
             if matches!(format, "xml" | "binary") || format.starts_with("trail") {
                 assert_eq!(part, Some((files.len() + 1).to_string()), "{what}");
             }
-            let told = format!(
+            let reported = format!(
                 "jtrail: the trace is in {} files, {} to {}\n",
                 files.len(),
                 first.display(),
                 files[files.len() - 1].display()
             );
-            assert!(output.stderr.ends_with(&told), "{what}: {output}");
+            assert!(output.stderr.ends_with(&reported), "{what}: {output}");
         }
     }
 }
@@ -282,12 +282,12 @@ fn a_ring_has_the_last_files() {
             .flat_map(BTreeMap::values)
             .map(|(began, ended)| began + ended)
             .sum();
-        let (_, told) = output
+        let (_, reported) = output
             .stderr
             .split_once("jtrail: the trace is in 8 files, ")
             .expect("it is told");
-        let (_, told) = told.split_once("; ").expect("and what is deleted");
-        let words: Vec<&str> = told.split(' ').collect();
+        let (_, reported) = reported.split_once("; ").expect("and what is deleted");
+        let words: Vec<&str> = reported.split(' ').collect();
         let [
             deleted,
             "older",
@@ -301,7 +301,7 @@ fn a_ring_has_the_last_files() {
             "maxsize=8m)\n",
         ] = words[..]
         else {
-            panic!("{told:?}");
+            panic!("{reported:?}");
         };
         let [deleted, events] =
             [deleted, events].map(|word| word.parse::<u64>().expect("a number"));
@@ -348,7 +348,7 @@ fn each_file_is_a_trace_of_its_own() {
             run.agent(agent(), options).output().assert_exit(0);
             let (files, what) = (files(&first), format!("{format}, JDK {}", jdk.feature));
             assert!(files.len() > 1, "{what}");
-            let (mut made, mut most, mut told) = (HashMap::new(), 0, 0);
+            let (mut made, mut most, mut reported) = (HashMap::new(), 0, 0);
             for (number, file) in files.iter().enumerate() {
                 assert_verified(file);
                 let mut reader = Reader::new(File::open(file).expect("a file")).expect("a trace");
@@ -365,16 +365,19 @@ fn each_file_is_a_trace_of_its_own() {
                             "{what}: {:?}",
                             e.object
                         );
-                        (most, told) = (e.object.0.max(most), told + 1);
+                        (most, reported) = (e.object.0.max(most), reported + 1);
                     }
                     ControlFlow::<()>::Continue(())
                 };
                 reader.for_each(visit).expect("it can be read");
             }
-            assert!(told > 1000, "{what}: {told}");
+            assert!(reported > 1000, "{what}: {reported}");
             // Those that are older than the trace have numbers, too.
             let are_ours = matches!(format, "binary" | "trail");
-            assert!(told <= most || !are_ours, "{what}: {told} of {most}");
+            assert!(
+                reported <= most || !are_ours,
+                "{what}: {reported} of {most}"
+            );
         }
     }
 }

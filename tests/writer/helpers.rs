@@ -22,7 +22,7 @@ fn threads(pid: u32, prefix: &str) -> BTreeMap<String, Task> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return BTreeMap::new(); // it has ended
     };
-    let told = tasks.flatten().filter_map(|task| {
+    let reported = tasks.flatten().filter_map(|task| {
         let status = fs::read_to_string(task.path().join("status")).ok()?;
         let field = |name| status.lines().find_map(|line| line.strip_prefix(name));
         let blocked = u64::from_str_radix(field("SigBlk:")?.trim(), 16).ok()?;
@@ -32,7 +32,9 @@ fn threads(pid: u32, prefix: &str) -> BTreeMap<String, Task> {
         let nice = nice.parse().ok()?;
         Some((field("Name:")?.trim().to_owned(), Task { blocked, nice }))
     });
-    told.filter(|(name, _)| name.starts_with(prefix)).collect()
+    reported
+        .filter(|(name, _)| name.starts_with(prefix))
+        .collect()
 }
 
 /// As many as are asked for, with all signals blocked; they are no threads of Java's.

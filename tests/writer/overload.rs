@@ -72,8 +72,8 @@ fn is_complete(jdk: &Jdk, classes: &Path, rounds: u64, options: &str) -> u64 {
         _ => None,
     });
     assert_eq!(lost.sum::<u64>(), totals.lost, "{what}");
-    let told = totals.enters + totals.leaves + totals.lost;
-    assert_eq!(told, made(rounds), "{what}: {totals:?}");
+    let reported = totals.enters + totals.leaves + totals.lost;
+    assert_eq!(reported, made(rounds), "{what}: {totals:?}");
     // What it says of itself is what is in it.
     let calls: u64 = trace.calls.values().sum();
     assert_eq!(calls, totals.enters, "{what}");

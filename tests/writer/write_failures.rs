@@ -164,8 +164,8 @@ fn are_losses_counted(jdk: &Jdk, clock: &str) {
         _ => None,
     });
     assert_eq!(notes.sum::<u64>(), totals.lost);
-    let told = run.output.counts();
-    let happened: u64 = 2 * told
+    let reported = run.output.counts();
+    let happened: u64 = 2 * reported
         .exact
         .iter()
         .filter(|(k, _)| k.contains(".Fib."))

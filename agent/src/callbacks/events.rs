@@ -279,11 +279,11 @@ unsafe extern "system" fn compiled_method_load(
         let Some(tracer) = tracer() else { return };
         // SAFETY: the callback's method, map and records, which are valid until it returns.
         let code = unsafe { CompiledCode::new(method, size, address, (map, map_length), records) };
-        let told = tracer
+        let reported = tracer
             .session
             .vm
             .with_env(|env| jit::compiled(tracer, env, &code));
-        _ = told; // a thread without an environment compiles nothing
+        _ = reported; // a thread without an environment compiles nothing
     });
 }
 

@@ -169,9 +169,9 @@ impl<'t, 'e> Commander<'t, 'e> {
     }
 
     /// The trace that has begun has to be told of the compiled code that is there.
-    fn tell_code(&self) {
+    fn replay_code(&self) {
         if self.options.events.contains(Events::JIT) {
-            jit::tell(self.tracer);
+            jit::replay(self.tracer);
         }
     }
 
@@ -237,7 +237,7 @@ impl<'t, 'e> Commander<'t, 'e> {
         }
         acted(done.recv().unwrap_or(Acted::Off))?;
         self.options = options;
-        self.tell_code();
+        self.replay_code();
         if let Some(bursts) = triggers {
             for number in bursts.begin_at_once() {
                 self.act(Action::Triggered(number))?;
@@ -415,7 +415,7 @@ impl control::Agent for Commander<'_, '_> {
         });
         acted(done.recv().unwrap_or(Acted::Off))?;
         self.options = options;
-        self.tell_code();
+        self.replay_code();
         Ok(trace)
     }
 

@@ -261,7 +261,7 @@ impl Channel {
         self.caller.call(command).map(|_| ())
     }
 
-    fn tell_end(&self, progress: jtrail_writer::Progress, reason: EndReason, message: &str) {
+    fn notify_end(&self, progress: jtrail_writer::Progress, reason: EndReason, message: &str) {
         let ended = self.shown.lock().end(progress);
         if let Some(ended) = ended {
             self.notifier.notify(&Notice::TraceEnded {
@@ -284,7 +284,7 @@ impl Channel {
 
     /// The trace has ended with the JVM: tells clients, and sends them away.
     pub(crate) fn end(&self, progress: jtrail_writer::Progress) {
-        self.tell_end(progress, EndReason::Shutdown, "");
+        self.notify_end(progress, EndReason::Shutdown, "");
         if let Some(stopper) = self.stopper.get() {
             stopper.stop();
             let _ = self.ended.recv_timeout(LAST_COMMAND); // nothing is ever sent

@@ -8,7 +8,7 @@ use super::huge::Huge;
 use super::initialiser::{INITIALISER, is_initialiser};
 use super::initiating::{InitiatingLoaders, Origin};
 use super::never;
-use super::plan::{Plan, Planner, tell_lines, tell_reduced};
+use super::plan::{Plan, Planner, define_lines, report_reduced};
 use super::sites::AllocSites;
 use crate::hook_class::{HOOK_NAME, Hook};
 use crate::objects::{Objects, class_number};
@@ -278,8 +278,8 @@ impl Instrument {
         let name = class.name();
         let verdict = self.verdict(session, loader, &name);
         let is_initialised = || {
-            let is_told = session.is_on(Events::CLINIT);
-            is_told && class.methods().iter().any(is_initialiser)
+            let is_reported = session.is_on(Events::CLINIT);
+            is_reported && class.methods().iter().any(is_initialiser)
         };
         if !self.may_get_hooks(session, &name, || verdict) && !is_initialised() {
             return None;
@@ -366,7 +366,7 @@ impl Instrument {
                     let full_name = full_name(method);
                     let reason = refusal.to_string();
                     uncovered(planner.session, planner.name, &full_name, &reason);
-                    self.tell_huge(planner, method, "has no hooks", refusal);
+                    self.log_huge(planner, method, "has no hooks", refusal);
                 }
                 Err(_) => {}
             }
@@ -392,17 +392,17 @@ impl Instrument {
         }
         if let Some(number) = plan.numbers[at] {
             let counted = (number, &plan.probes[at]);
-            tell_lines(session, name, method, counted, inserted);
+            define_lines(session, name, method, counted, inserted);
         }
         if plan.probes[at].allocations.is_some() {
-            tell_reduced(session, name, method, inserted);
+            report_reduced(session, name, method, inserted);
         }
         if let Some(refusal) = &inserted.reduced {
-            self.tell_huge(planner, method, "has hooks for its calls alone", refusal);
+            self.log_huge(planner, method, "has hooks for its calls alone", refusal);
         }
     }
 
-    fn tell_huge(
+    fn log_huge(
         &self,
         planner: &Planner<'_, '_>,
         method: &Method<'_>,
@@ -410,7 +410,7 @@ impl Instrument {
         refusal: &Refusal,
     ) {
         let (class, method) = (class_name(planner.name), full_name(method));
-        self.huge.tell(&class, &method, lack, refusal);
+        self.huge.log_refusal(&class, &method, lack, refusal);
     }
 
     /// Which methods of a class have their calls or lines traced.

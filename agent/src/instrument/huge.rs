@@ -18,7 +18,7 @@ const LIMIT: usize = 8_000;
 #[derive(Default)]
 pub(super) struct Huge {
     limit: OnceLock<Option<usize>>,
-    is_told: AtomicBool,
+    is_reported: AtomicBool,
 }
 
 impl Huge {
@@ -32,9 +32,9 @@ impl Huge {
 
     /// Tells the user once that there are methods without all their probes, if that is why this one
     /// has not all.
-    pub(super) fn tell(&self, class: &str, method: &str, lack: &str, refusal: &Refusal) {
+    pub(super) fn log_refusal(&self, class: &str, method: &str, lack: &str, refusal: &Refusal) {
         if matches!(refusal, Refusal::NeverCompiled(_))
-            && !self.is_told.swap(true, Ordering::Relaxed)
+            && !self.is_reported.swap(true, Ordering::Relaxed)
         {
             log::say(&format!(
                 "{class}.{method} {lack}: {refusal}; the trace names all such methods, -XX:-DontCompileHugeMethods has them traced"

@@ -315,20 +315,20 @@ impl Plan {
 }
 
 /// Tells where the lines of a method are counted. One that has none is told of where its calls are.
-pub(super) fn tell_lines(
+pub(super) fn define_lines(
     session: &Session,
     class: &str,
     method: &Method<'_>,
     (number, probes): (u32, &Probes),
-    told: &Inserted,
+    inserted: &Inserted,
 ) {
-    let is_counted = !told.lines.is_empty() || probes.calls.is_some();
+    let is_counted = !inserted.lines.is_empty() || probes.calls.is_some();
     if probes.lines.is_none() || !is_counted {
         return;
     }
     let mut counters: Vec<(u32, u32)> = Vec::new();
     let mut left_out = false;
-    for (entry, probe) in method.line_entries().zip(&told.lines) {
+    for (entry, probe) in method.line_entries().zip(&inserted.lines) {
         match probe {
             LineProbe::Own(counter) | LineProbe::Shared(counter) => {
                 counters.push((entry.line.into(), *counter));
@@ -339,13 +339,13 @@ pub(super) fn tell_lines(
     counters.sort_unstable();
     counters.dedup();
     if left_out {
-        let reason = match &told.reduced {
+        let reason = match &inserted.reduced {
             Some(refusal) => format!("its lines are not counted: {refusal}"),
             None => "some of its lines are not counted, where a failing hook could run in circles or leave a monitor locked".to_owned(),
         };
         uncovered(session, class, &full_name(method), &reason);
     }
-    let entries = method.line_entries().zip(&told.lines);
+    let entries = method.line_entries().zip(&inserted.lines);
     let entry = entries
         .filter(|(entry, _)| entry.pc == 0)
         .find_map(|(_, probe)| match probe {
@@ -360,8 +360,13 @@ pub(super) fn tell_lines(
 }
 
 /// Tells that a method's allocations are not seen, where it had no room for their probes.
-pub(super) fn tell_reduced(session: &Session, class: &str, method: &Method<'_>, told: &Inserted) {
-    if let Some(refusal) = &told.reduced {
+pub(super) fn report_reduced(
+    session: &Session,
+    class: &str,
+    method: &Method<'_>,
+    inserted: &Inserted,
+) {
+    if let Some(refusal) = &inserted.reduced {
         let reason = format!("its allocations are not seen: {refusal}");
         uncovered(session, class, &full_name(method), &reason);
     }

@@ -76,11 +76,11 @@ mod tests {
         let walks = HeapWalkLock::default();
         let guard = walks.lock_for_heap_walk().expect("nobody is there");
         assert!(walks.hold_off().is_none());
-        let (told, is_away) = mpsc::channel();
+        let (reported, is_away) = mpsc::channel();
         thread::scope(|scope| {
             scope.spawn(|| {
                 let away = walks.hold_off();
-                told.send(away.is_some()).expect("it is asked for");
+                reported.send(away.is_some()).expect("it is asked for");
             });
             assert!(is_away.recv_timeout(Duration::from_millis(20)).is_err());
             drop(guard);

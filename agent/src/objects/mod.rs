@@ -56,7 +56,7 @@ pub(crate) struct Objects {
     /// Objects up to this number are older than the active trace, and those of them that it was
     /// told of.
     older: AtomicU64,
-    told: Mutex<NumberSet>,
+    published: Mutex<NumberSet>,
     /// Held while an object that may be known to several threads gets its tag.
     naming: Mutex<()>,
     classes: ClassRefs,
@@ -113,7 +113,7 @@ impl Objects {
             weak: is_weak.then(|| WeakObjects::new(vm)),
             elsewhere: PendingElsewhere::default(),
             older: AtomicU64::new(0),
-            told: Mutex::default(),
+            published: Mutex::default(),
             naming: Mutex::new(()),
             classes: ClassRefs::default(),
             heap_walk_lock: events.contains(Events::HEAP).then(HeapWalkLock::default),
@@ -123,14 +123,14 @@ impl Objects {
     /// Another trace begins: what it mentions of the objects that have numbers by now, it has to be
     /// told of.
     pub(crate) fn begin_trace(&self) {
-        let mut told = self.told.lock();
+        let mut published = self.published.lock();
         self.older.store(self.count(), Ordering::Relaxed);
-        *told = NumberSet::default();
+        *published = NumberSet::default();
     }
 
     /// Whether the trace under way has to be told of an object that has a number.
     fn is_unreported(&self, number: u64) -> bool {
-        number <= self.older.load(Ordering::Relaxed) && self.told.lock().insert(number)
+        number <= self.older.load(Ordering::Relaxed) && self.published.lock().insert(number)
     }
 
     /// From now on, these kinds of events tell of objects, too.

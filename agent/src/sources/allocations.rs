@@ -114,8 +114,8 @@ fn wake(env: &mut Env<'_>) {
     for _ in 0..MOST_WAKING {
         WAKING.set(Some(false));
         let made = env.with_garbage(bytes, |_| ()).is_some();
-        let is_told = WAKING.take() == Some(true);
-        bytes = match (is_told, bytes) {
+        let is_reported = WAKING.take() == Some(true);
+        bytes = match (is_reported, bytes) {
             (true, 0) => break,
             (true, _) => 0,
             (false, _) => WAKING_BYTES,

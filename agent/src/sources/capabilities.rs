@@ -260,13 +260,13 @@ mod tests {
         for (text, general, objects) in RIGHT {
             assert_eq!(held(text), (join(general), join(objects)), "{text}");
         }
-        let told: String = RIGHT
+        let reported: String = RIGHT
             .iter()
             .map(|(text, _, _)| format!("{text}+"))
             .collect();
         for kind in Events::WORDS {
             assert!(
-                told.contains(&format!("={kind}")),
+                reported.contains(&format!("={kind}")),
                 "{kind} is not in the table"
             );
         }

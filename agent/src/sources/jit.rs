@@ -44,13 +44,13 @@ pub(crate) fn enable(tracer: &Tracer) {
         .enable(Event::CompiledMethodUnload)
         .and_then(|()| jvmti.enable(Event::CompiledMethodLoad));
     match enabled {
-        Ok(()) => tell(tracer),
+        Ok(()) => replay(tracer),
         Err(error) => report_missing(&error),
     }
 }
 
 /// Replays the events of compiled code for the code that exists.
-pub(crate) fn tell(tracer: &Tracer) {
+pub(crate) fn replay(tracer: &Tracer) {
     if let Err(error) = tracer.session.jvmti.generate_compiled_methods() {
         report_missing(&error);
     }

@@ -14,7 +14,7 @@ impl Program for Traced {
         Some((*tracer.session.filter()).clone())
     }
 
-    fn tell_objects_again(&self) -> bool {
+    fn redefine_objects(&self) -> bool {
         let objects = callbacks::if_loaded().and_then(|tracer| tracer.objects.get());
         if let Some(objects) = objects {
             objects.begin_trace();

@@ -74,12 +74,12 @@ fn summed(
     let mut analysis = Analysis::new(subjects);
     let (open, done) = thread::scope(|scope| {
         let start = |(first, reader)| {
-            let (told, others) = sync_channel(WAITING);
+            let (reported, others) = sync_channel(WAITING);
             let worker = Worker {
                 segments,
                 last_of_threads: &last_of_threads,
                 reader,
-                sums: Sums::new(subjects, told),
+                sums: Sums::new(subjects, reported),
             };
             let name = thread::Builder::new().name("segments".to_owned());
             let worker = name.spawn_scoped(scope, move || worker.run(first, workers));
@@ -127,7 +127,7 @@ fn summed(
 /// thread; `None` where segments do not fit together, or one of them could not be read.
 fn take_others(
     segments: &Segments,
-    others: &[Receiver<Told>],
+    others: &[Receiver<Reported>],
     analysis: &mut Analysis,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Option<Vec<(ThreadId, Vec<OpenCall>)>> {
@@ -138,12 +138,12 @@ fn take_others(
     for number in 0..all {
         let ends = loop {
             match others[number % others.len()].recv().ok()? {
-                Told::Events(events) => {
+                Reported::Events(events) => {
                     events
                         .iter()
                         .for_each(|event| analysis.event(event, |_, _| true));
                 }
-                Told::End(ends) => break ends,
+                Reported::End(ends) => break ends,
             }
         };
         for Ends {
@@ -173,7 +173,7 @@ fn take_others(
 }
 
 /// What a worker tells of a segment.
-enum Told {
+enum Reported {
     Events(Vec<Event<'static>>),
     End(Vec<Ends>),
 }
@@ -237,7 +237,7 @@ impl Worker<'_> {
         let mut first_time = None;
         for number in (first..self.segments.count()).step_by(all) {
             let ends = self.segment(number)?;
-            self.sums.told.send(Told::End(ends)).ok()?;
+            self.sums.reported.send(Reported::End(ends)).ok()?;
             if let Some(first) = self.sums.first_time.take() {
                 first_time.get_or_insert((number, first));
             }
@@ -264,7 +264,7 @@ impl Worker<'_> {
         let begins = begins?;
         sums.calls.begin_segment();
         let is_read = reader.read(&mut |found| sums.take(found));
-        if !is_read || !sums.is_regular() || !sums.tell() {
+        if !is_read || !sums.is_regular() || !sums.report() {
             return None;
         }
         let threads = reader.threads().zip(begins);
@@ -296,7 +296,7 @@ struct Sums {
     /// What is no call.
     others: Vec<Event<'static>>,
     held: usize,
-    told: SyncSender<Told>,
+    reported: SyncSender<Reported>,
     /// Threads that have ended in the segment.
     ended: FxHashSet<ThreadId>,
     /// The first and the last time of a thread's calls in it.
@@ -309,12 +309,12 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(subjects: Subjects, told: SyncSender<Told>) -> Self {
+    fn new(subjects: Subjects, reported: SyncSender<Reported>) -> Self {
         Self {
             calls: Calls::new(subjects.levels),
             others: Vec::new(),
             held: 0,
-            told,
+            reported,
             ended: FxHashSet::default(),
             times: FxHashMap::default(),
             first_time: None,
@@ -395,14 +395,18 @@ impl Sums {
         self.held = self.held.saturating_add(event.held());
         self.others.push(event.into_static());
         if self.others.len() >= BATCH || self.held >= HELD {
-            self.is_irregular |= !self.tell();
+            self.is_irregular |= !self.report();
         }
     }
 
     /// Sends what is no call; whether somebody takes it.
-    fn tell(&mut self) -> bool {
+    fn report(&mut self) -> bool {
         self.held = 0;
-        self.others.is_empty() || self.told.send(Told::Events(take(&mut self.others))).is_ok()
+        self.others.is_empty()
+            || self
+                .reported
+                .send(Reported::Events(take(&mut self.others)))
+                .is_ok()
     }
 }
 

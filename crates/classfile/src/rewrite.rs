@@ -370,7 +370,7 @@ impl Rewriter<'_, '_> {
 
     /// Marks the places around `this()` and `super()`, where marks are called for.
     fn mark_super_calls(&mut self, prologue: &Prologue, code: &[u8]) -> SuperMarks {
-        let is_told = |index: u16| {
+        let is_reported = |index: u16| {
             let owner = self.class.pool.member_class(index);
             owner == Some(self.class.name) || self.class.super_name != Some(b"java/lang/Object")
         };
@@ -378,7 +378,7 @@ impl Rewriter<'_, '_> {
             prologue
                 .calls
                 .iter()
-                .filter(|(_, index)| is_told(*index))
+                .filter(|(_, index)| is_reported(*index))
                 .map(|(pc, _)| *pc)
         };
         if prologue.runs_java {

@@ -76,7 +76,7 @@ impl Ending {
     }
 
     /// Tells the user what of the trace could not be read.
-    pub(crate) fn tell(&self, path: &Path, streams: &mut Streams<'_>) -> io::Result<()> {
+    pub(crate) fn print(&self, path: &Path, streams: &mut Streams<'_>) -> io::Result<()> {
         const SHOWN: usize = 5;
         let path = path.display();
         let bad = || self.remarks.iter().filter(|r| r.severity > Severity::Info);

@@ -106,10 +106,10 @@ fn a_log_profile_of_a_part_is_told_as_one() {
         assert_eq!(jtrail(&["convert", &from, to]).code, code);
         let done = jtrail(&["verify", to]);
         assert_eq!(done.code, code, "{}", done.out);
-        let told = done
+        let reported = done
             .out
             .contains("the trace breaks off: the end is missing");
-        assert_eq!(told, code == 3, "{}", done.out);
+        assert_eq!(reported, code == 3, "{}", done.out);
     }
 }
 

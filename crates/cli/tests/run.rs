@@ -17,12 +17,12 @@ fn set_up(name: &str, script: &str) -> (Folder, String, String) {
 }
 
 /// A script that copies a prepared trace to where the agent was told to write, and keeps what it
-/// was told in `told`.
-fn writes_a_trace(folder: &Folder, told: &str) -> String {
+/// was told in `expected`.
+fn writes_a_trace(folder: &Folder, expected: &str) -> String {
     let dir = folder.path().display();
     format!(
-        "echo \"{told}\" > {dir}/told\n\
-         target=$(echo \"{told}\" | sed -n 's/.*file=\\([^,]*\\).*/\\1/p' | sed \"s/%p/$$/\")\n\
+        "echo \"{expected}\" > {dir}/told\n\
+         target=$(echo \"{expected}\" | sed -n 's/.*file=\\([^,]*\\).*/\\1/p' | sed \"s/%p/$$/\")\n\
          cp {dir}/prepared \"$target\"\nexit 5"
     )
 }
@@ -50,10 +50,10 @@ fn the_agent_stands_behind_java_and_the_summary_tells_what_was_recorded() {
         "Main",
     ]);
     assert_eq!(code, 5, "{err}");
-    let told = fs::read_to_string(folder.at("told")).expect("told");
+    let expected = fs::read_to_string(folder.at("told")).expect("told");
     let agent = fs::canonicalize(&agent).expect("there");
     assert_eq!(
-        told.trim(),
+        expected.trim(),
         format!(
             "-agentpath:{}=format=trail,file={trace},include=com.acme.* -cp x Main",
             agent.display()
@@ -86,10 +86,10 @@ fn other_programs_get_the_agent_by_the_variable() {
         "run", "--agent", &agent, "--format", "xml", "--file", pattern, "--", &program,
     ]);
     assert_eq!(done.code, 5, "{}", done.err);
-    let told = fs::read_to_string(folder.at("told")).expect("told");
+    let expected = fs::read_to_string(folder.at("told")).expect("told");
     assert!(
-        told.contains("-agentpath:") && told.contains("format=xml"),
-        "{told}"
+        expected.contains("-agentpath:") && expected.contains("format=xml"),
+        "{expected}"
     );
     assert!(done.err.contains("calls: 7, threads: 2"), "{}", done.err);
     assert!(

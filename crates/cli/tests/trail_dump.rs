@@ -18,14 +18,14 @@ fn assert_same(file: &str) -> usize {
         .output()
         .expect("python3 runs");
     assert!(output.status.success(), "{output:?}");
-    let told = String::from_utf8(output.stdout).expect("UTF-8");
+    let reported = String::from_utf8(output.stdout).expect("UTF-8");
     let dump = jtrail(&["dump", file]).out;
-    let is_told = |line: &&str| {
+    let is_reported = |line: &&str| {
         let event = line.split(' ').nth(2).expect("an event");
         ["enter", "leave", "thread-start", "thread-end"].contains(&event)
     };
-    let expected: Vec<&str> = dump.lines().filter(is_told).collect();
-    assert_eq!(told.lines().collect::<Vec<_>>(), expected);
+    let expected: Vec<&str> = dump.lines().filter(is_reported).collect();
+    assert_eq!(reported.lines().collect::<Vec<_>>(), expected);
     expected.len()
 }
 

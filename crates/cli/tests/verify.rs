@@ -134,15 +134,17 @@ fn what_the_agent_says_of_its_own_trace_is_told_of_any_format() {
     for format in LOSSLESS.into_iter().chain([Format::Trail]) {
         let file = folder.sample(format);
         let plain = jtrail(&["verify", &file]).out;
-        let told = jtrail(&["verify", "--notes", &file]).out;
-        let notes = told.strip_prefix(plain.trim_end()).expect("it comes last");
+        let reported = jtrail(&["verify", "--notes", &file]).out;
+        let notes = reported
+            .strip_prefix(plain.trim_end())
+            .expect("it comes last");
         assert!(
             notes.starts_with("\n  jtrail totals enters=7 leaves=6 repaired=0 lost=0 open=1 "),
-            "{told}"
+            "{reported}"
         );
         assert!(
             notes.ends_with("\n  not covered: 1 × code would pass 65535 bytes\n"),
-            "{told}"
+            "{reported}"
         );
         let json = jtrail(&["verify", "--json", &file]).out;
         let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");

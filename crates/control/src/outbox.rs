@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn a_write_waits_as_long_as_it_is_told() {
         let finish: fn(&DataStream, Duration) = DataStream::finish_within;
-        for (patience, told) in [
+        for (patience, reported) in [
             (50, None),
             (100_000, Some(finish)),
             (100_000, Some(DataStream::hurry)),
@@ -351,8 +351,8 @@ mod tests {
             let other = stream.clone();
             let hurry = std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_millis(20));
-                if let Some(tell) = told {
-                    tell(&other, Duration::from_millis(50));
+                if let Some(report) = reported {
+                    report(&other, Duration::from_millis(50));
                 }
             });
             let begun = Instant::now();
@@ -369,13 +369,13 @@ mod tests {
     #[test]
     fn hurried_writes_have_their_time_each_and_the_last_ones_together() {
         let time = Duration::from_millis(500);
-        for (tell, is_in_time) in [
+        for (report, is_in_time) in [
             (DataStream::hurry as fn(&DataStream, Duration), true),
             (DataStream::finish_within, false),
         ] {
             let (wire, outbox) = narrow(0);
             let mut stream = DataStream::new(outbox, Duration::from_secs(100));
-            tell(&stream, time);
+            report(&stream, time);
             std::thread::sleep(time);
             wire.room_to_come.store(100, SeqCst);
             assert_eq!(stream.write_all(b"data").is_ok(), is_in_time);

@@ -86,7 +86,7 @@ pub struct Service<A> {
     stop: UnixStream,
     log: Box<dyn Fn(&str) + Send>,
     /// Refused connections were told of.
-    refusal_told: bool,
+    refusal_reported: bool,
     /// None where the agent stays without clients.
     linger: Option<Linger>,
 }
@@ -133,7 +133,7 @@ impl<A: Agent> Service<A> {
             clients: Vec::new(),
             stop,
             log: Box::new(log),
-            refusal_told: false,
+            refusal_reported: false,
             linger: None,
         };
         Ok((service, Stopper(stopper)))
@@ -177,8 +177,8 @@ impl<A: Agent> Service<A> {
 
     fn serve(&mut self) -> io::Result<()> {
         while !self.server.is_detached() {
-            let (told, waiting, ready) = self.wait()?;
-            if told {
+            let (reported, waiting, ready) = self.wait()?;
+            if reported {
                 let mut words = [0; 64];
                 let count = (&self.stop).read(&mut words).unwrap_or(0);
                 if words[..count].contains(&STOP) {
@@ -285,7 +285,7 @@ impl<A: Agent> Service<A> {
                 Ok(None) => return,
                 Ok(Some(socket)) => self.welcome(socket),
                 Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-                    if !std::mem::replace(&mut self.refusal_told, true) {
+                    if !std::mem::replace(&mut self.refusal_reported, true) {
                         (self.log)(&e.to_string());
                     }
                 }

@@ -44,7 +44,7 @@ pub struct Bursts {
     armed: AtomicBool,
     gate: Mutex<Gate>,
     open_calls: OpenCalls,
-    told: AtomicBool,
+    reported: AtomicBool,
     /// All is recorded, and a trigger has the newest events saved.
     saves: bool,
     /// When that was last, in nanoseconds of the system's clock; 0 for never.
@@ -116,7 +116,7 @@ impl Bursts {
             armed: AtomicBool::new(false),
             gate: Mutex::new(gate),
             open_calls: OpenCalls::default(),
-            told: AtomicBool::new(false),
+            reported: AtomicBool::new(false),
             saves: !options.has_bursts(),
             saved: AtomicU64::new(0),
         })))
@@ -213,7 +213,7 @@ impl Bursts {
         }
         if let Some(call) = self.open_calls.leave(thread, method) {
             let age = System::now().saturating_sub(call.since);
-            self.overdue(bits & !call.told, age, begin);
+            self.overdue(bits & !call.reported, age, begin);
         }
     }
 
@@ -240,12 +240,12 @@ impl Bursts {
         let mut next: Option<u64> = None;
         self.open_calls.for_each(|call| {
             let age = now.saturating_sub(call.since);
-            let bits = self.method(call.method) & !call.told;
+            let bits = self.method(call.method) & !call.reported;
             self.overdue(bits, age, |number| {
-                call.told |= 1 << number;
+                call.reported |= 1 << number;
                 begin(number);
             });
-            for (_, seen) in self.of_bits(bits & !call.told) {
+            for (_, seen) in self.of_bits(bits & !call.reported) {
                 if let Trigger::Slow { longer_than, .. } = &seen.burst.trigger {
                     let limit = u64::try_from(longer_than.as_nanos()).unwrap_or(u64::MAX);
                     let left = limit.saturating_sub(age).saturating_add(1);
@@ -371,7 +371,7 @@ impl Bursts {
 
     /// The triggers that have begun no burst, the first time that this is asked.
     pub fn never_begun(&self) -> Vec<String> {
-        let first = !self.told.swap(true, Ordering::Relaxed);
+        let first = !self.reported.swap(true, Ordering::Relaxed);
         // That there was nothing to save is no news.
         let all = self.triggers.iter().filter(|_| first && !self.saves);
         all.filter(|seen| seen.begun.load(Ordering::Relaxed) == 0)
@@ -406,7 +406,7 @@ struct OpenCall {
     /// In nanoseconds of the system's clock.
     since: u64,
     /// Triggers that it was too slow for already, as bits.
-    told: u32,
+    reported: u32,
 }
 
 /// The calls under way, by thread. Virtual threads change their carriers, so it can't be kept with
@@ -424,7 +424,7 @@ impl OpenCalls {
         calls.entry(thread).or_default().push(OpenCall {
             method,
             since,
-            told: 0,
+            reported: 0,
         });
     }
 

@@ -141,7 +141,7 @@ pub struct Place {
     is_switched: bool,
     epoch: u64,
     /// Events that an earlier trace has told as lost, before there is a record of it.
-    pub told_lost: u64,
+    pub reported_lost: u64,
 }
 
 fn may_be_switched() -> bool {
@@ -260,9 +260,9 @@ impl Place {
         };
         let all = record::lost_parts(calls).0;
         let all = all.saturating_add(others).saturating_add(open);
-        let told = all.min(self.told_lost);
-        self.told_lost -= told;
-        [calls, others, open, told]
+        let reported = all.min(self.reported_lost);
+        self.reported_lost -= reported;
+        [calls, others, open, reported]
     }
 }
 

@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_difference_is_told() {
-        for (key, n, told) in [
+        for (key, n, reported) in [
             ("a.A.f(I)I", 2, "a.A.f(I)I: 2 in the trace, expected 3"),
             (
                 "a.A.down()V",
@@ -295,7 +295,7 @@ mod tests {
         ] {
             let mut actual = good();
             actual.insert(key.to_owned(), n);
-            assert_eq!(differences(&actual, &[]), [told]);
+            assert_eq!(differences(&actual, &[]), [reported]);
         }
         assert_eq!(differences(&BTreeMap::new(), &[]).len(), 4);
     }

@@ -35,10 +35,10 @@ impl MprofReport {
     /// # Panics
     /// As told.
     pub fn find() -> Option<Self> {
-        let told = env::var_os("JTRAIL_MPROF_REPORT").map(PathBuf::from);
+        let add_fact = env::var_os("JTRAIL_MPROF_REPORT").map(PathBuf::from);
         let path = env::var_os("PATH").unwrap_or_default();
         let mut places = env::split_paths(&path).map(|place| place.join("mprof-report"));
-        let found = told.or_else(|| places.find(|place| place.is_file()));
+        let found = add_fact.or_else(|| places.find(|place| place.is_file()));
         if found.is_none() {
             let missing =
                 "no mprof-report; see scripts/get-mprof-report, and set JTRAIL_MPROF_REPORT";
@@ -150,7 +150,7 @@ pub fn add(figures: &mut Figures, what: impl Into<String>, count: u64) {
 }
 
 /// Adds a name that is told once.
-pub fn told(figures: &mut Figures, what: String) {
+pub fn add_fact(figures: &mut Figures, what: String) {
     figures.insert(what, 1);
 }
 
@@ -211,12 +211,12 @@ pub fn figures(text: &str) -> (Figures, Times) {
         let number = |at: usize| words[at].trim_end_matches([',', 's', 'u']).parse::<u64>();
         let rest = |from: usize| words[from..].join(" ");
         match (section, &words[..]) {
-            ("", ["Program", "ID:", id]) => told(&mut f, format!("process {id}")),
+            ("", ["Program", "ID:", id]) => add_fact(&mut f, format!("process {id}")),
             ("", ["Mean", "timer", "overhead:", ns, _]) => {
-                told(&mut f, format!("timerOverhead={ns}"));
+                add_fact(&mut f, format!("timerOverhead={ns}"));
             }
             ("", ["Program", "startup:", _, month, day, time, year]) => {
-                told(&mut f, format!("started {year} {month} {day} {time}"));
+                add_fact(&mut f, format!("started {year} {month} {day} {time}"));
             }
             ("JIT", _) if words.len() > 1 && number(words.len() - 1).is_ok() => {
                 let name = line.trim().split_once(':').expect("a name").0;
@@ -288,7 +288,7 @@ pub fn figures(text: &str) -> (Figures, Times) {
                 ms[1] += number(1).unwrap();
             }
             ("Metadata", [_, ..]) if line.starts_with("\t\t") => {
-                told(&mut f, format!("loader {}", rest(0)))
+                add_fact(&mut f, format!("loader {}", rest(0)))
             }
             ("Metadata", ["Loaded", what, count]) => {
                 add(&mut f, format!("loaded {what}"), count.parse().unwrap());
@@ -314,10 +314,10 @@ pub fn figures(text: &str) -> (Figures, Times) {
             }
             ("Thread", ["Thread:", id, "name:", ..]) => {
                 let id = u64::from_str_radix(id.trim_start_matches("0x").trim_end_matches(','), 16);
-                told(&mut f, format!("thread {} {}", id.expect("an id"), rest(3)));
+                add_fact(&mut f, format!("thread {} {}", id.expect("an id"), rest(3)));
             }
             ("Domain", ["Domain:", _, "friendly", "name:", ..]) => {
-                told(&mut f, format!("domain {}", rest(4).trim_matches('"')));
+                add_fact(&mut f, format!("domain {}", rest(4).trim_matches('"')));
             }
             ("Heap shot", ["Heap", "shot", n, "at", seconds, ..]) => {
                 shot = n.parse().expect("a number");

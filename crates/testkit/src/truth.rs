@@ -363,10 +363,11 @@ fn cpu(map: &mut BTreeMap<String, CpuMillis>, rest: &str) -> Option<()> {
 /// result. Only what was told is compared; what the trace lacks counts as 0.
 pub fn differences<K: Ord + Debug>(
     what: &str,
-    told: &BTreeMap<K, u64>,
+    program: &BTreeMap<K, u64>,
     actual: &BTreeMap<K, u64>,
 ) -> Vec<String> {
-    told.iter()
+    program
+        .iter()
         .map(|(key, n)| (key, *n, actual.get(key).copied().unwrap_or(0)))
         .filter(|(_, expected, seen)| expected != seen)
         .map(|(key, expected, seen)| {
@@ -378,10 +379,11 @@ pub fn differences<K: Ord + Debug>(
 /// As [`differences`], with lower and upper bounds.
 pub fn differences_in_range<K: Ord + Debug>(
     what: &str,
-    told: &BTreeMap<K, (u64, u64)>,
+    program: &BTreeMap<K, (u64, u64)>,
     actual: &BTreeMap<K, u64>,
 ) -> Vec<String> {
-    told.iter()
+    program
+        .iter()
         .map(|(key, bounds)| (key, *bounds, actual.get(key).copied().unwrap_or(0)))
         .filter(|(_, (low, high), seen)| seen < low || seen > high)
         .map(|(key, (low, high), seen)| {

@@ -12,10 +12,12 @@ use std::collections::VecDeque;
 pub(super) struct Compilations(VecDeque<Compilation>);
 
 impl Compilations {
-    pub(super) fn add(&mut self, told: Compilation) {
+    pub(super) fn add(&mut self, compilation: Compilation) {
         // Nearly always at the end.
-        let place = self.0.partition_point(|other| other.time() <= told.time());
-        self.0.insert(place, told);
+        let place = self
+            .0
+            .partition_point(|other| other.time() <= compilation.time());
+        self.0.insert(place, compilation);
     }
 
     /// The time of the first one.

@@ -249,9 +249,9 @@ impl Merge {
     }
 
     /// What is lost so far is told.
-    pub(crate) fn tell_lost(&mut self) {
+    pub(crate) fn report_lost(&mut self) {
         self.lost_of_ended = 0;
-        self.streams.values_mut().for_each(Stream::tell_lost);
+        self.streams.values_mut().for_each(Stream::report_lost);
     }
 
     /// Gives all chunks that were handed over back unread.

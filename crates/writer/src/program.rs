@@ -11,7 +11,7 @@ pub trait Program: Send + Sync {
 
     /// Has the program tell again of each object that it mentions from now on. `false` if it tells
     /// of none.
-    fn tell_objects_again(&self) -> bool;
+    fn redefine_objects(&self) -> bool;
 
     /// What the counters of lines say, by their numbers, where lines are counted.
     fn line_counters(&self) -> Option<Vec<u64>>;

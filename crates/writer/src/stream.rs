@@ -55,12 +55,15 @@ impl Stream {
     /// nor an earlier trace.
     pub(crate) fn unwritten(&self) -> (u32, u64) {
         let all = self.buffer.get().unwritten();
-        (self.place.running, all.saturating_sub(self.place.told_lost))
+        (
+            self.place.running,
+            all.saturating_sub(self.place.reported_lost),
+        )
     }
 
     /// What is lost so far is told, though the record of it is still to come.
-    pub(crate) fn tell_lost(&mut self) {
-        self.place.told_lost = self.buffer.get().unwritten();
+    pub(crate) fn report_lost(&mut self) {
+        self.place.reported_lost = self.buffer.get().unwritten();
     }
 
     /// Takes in a chunk that was handed over.

@@ -339,7 +339,7 @@ impl Encode for Lines {
 
 fn translator() -> Translator {
     translator_of(Settings {
-        tell_threads: true,
+        emit_threads: true,
         ..Settings::default()
     })
 }

@@ -31,13 +31,13 @@ impl Windows {
     pub(super) fn open(
         &mut self,
         at: u64,
-        told: u64,
+        emitted: u64,
         burst: Burst,
         ticks_in: impl Fn(Duration) -> u64,
     ) {
         let (until, target) = match burst.limit {
             BurstLimit::Time(time) => (Some(at.saturating_add(ticks_in(time))), None),
-            BurstLimit::Events(events) => (None, Some(told.saturating_add(events))),
+            BurstLimit::Events(events) => (None, Some(emitted.saturating_add(events))),
         };
         self.open.push(Window {
             until,
@@ -59,8 +59,8 @@ impl Windows {
     }
 
     /// Ends those that are over behind so many events.
-    pub(super) fn reached(&mut self, told: u64) -> Vec<Burst> {
-        self.end(|window| window.target.is_some_and(|target| target <= told))
+    pub(super) fn reached(&mut self, emitted: u64) -> Vec<Burst> {
+        self.end(|window| window.target.is_some_and(|target| target <= emitted))
     }
 
     /// Ends those that are over by then.

@@ -25,7 +25,7 @@ use crate::support::cli::{jtrail, write_mlpd};
 use crate::support::programs::{java_compiler, quick, shop_sources, small_heap};
 use crate::support::{agent, newest_of, program};
 use jtrail_analysis::readable_type;
-use jtrail_testkit::mprof::{Figures, Times, add, told};
+use jtrail_testkit::mprof::{Figures, Times, add, add_fact};
 use jtrail_testkit::{Jdk, MprofReport, Run, mprof, temp_dir};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -110,18 +110,18 @@ fn reported(json: &Value) -> (Figures, Times) {
     let trace = &json["trace"];
     for row in rows("origin") {
         match &*text(&row, "key") {
-            "process" => told(&mut f, format!("process {}", text(&row, "value"))),
+            "process" => add_fact(&mut f, format!("process {}", text(&row, "value"))),
             "option" if text(&row, "value").starts_with("timerOverhead=") => {
-                told(&mut f, text(&row, "value"));
+                add_fact(&mut f, text(&row, "value"));
             }
             _ => {}
         }
     }
     // None is told where it is 0.
     if !f.keys().any(|key| key.starts_with("timerOverhead=")) {
-        told(&mut f, "timerOverhead=0".to_owned());
+        add_fact(&mut f, "timerOverhead=0".to_owned());
     }
-    told(
+    add_fact(
         &mut f,
         format!(
             "started {}",
@@ -219,14 +219,14 @@ fn reported(json: &Value) -> (Figures, Times) {
     let open: u64 = blocks.iter().map(|row| n(row, "open")).sum();
     add(&mut f, "monitors acquired:", n(trace, "blocked") - open);
     for row in rows("threads") {
-        told(
+        add_fact(
             &mut f,
             format!("thread {} {:?}", n(&row, "thread"), text(&row, "name")),
         );
     }
     let compiler = (!rows("code").is_empty()).then_some("compiler");
     for (id, name) in (1_u64 << 48..).zip(["jtrail", "VM"].into_iter().chain(compiler)) {
-        told(&mut f, format!("thread {id} {name:?}"));
+        add_fact(&mut f, format!("thread {id} {name:?}"));
     }
     let mut loaders: Vec<String> = rows("classes")
         .iter()
@@ -237,8 +237,8 @@ fn reported(json: &Value) -> (Figures, Times) {
     loaders.sort();
     loaders.dedup();
     for loader in &loaders {
-        told(&mut f, format!("loader {loader}"));
-        told(&mut f, format!("domain {loader}"));
+        add_fact(&mut f, format!("loader {loader}"));
+        add_fact(&mut f, format!("domain {loader}"));
     }
     for what in ["images:", "assemblies:"] {
         add(&mut f, format!("loaded {what}"), loaders.len() as u64);

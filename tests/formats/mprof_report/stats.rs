@@ -59,8 +59,8 @@ pub(super) fn compare(program: &MprofReport, file: &Path, json: &Value) {
     let mut theirs = program.stats(file);
     let (count, size) = buffers(&bytes);
     assert_eq!(theirs.buffers, (count, count * BUFFER_HEAD as u64));
-    let told: u64 = theirs.records.values().map(|r| r.bytes).sum();
-    assert!(told <= size, "{told} bytes of {size}");
+    let add_fact: u64 = theirs.records.values().map(|r| r.bytes).sum();
+    assert!(add_fact <= size, "{add_fact} bytes of {size}");
 
     let rows = |table: &str| json[table].as_array().expect("a table").iter();
     let sum = |table: &str, key: &str| rows(table).map(|row| row[key].as_u64().unwrap_or(0)).sum();

@@ -291,8 +291,8 @@ impl Facts {
         // Hidden classes are seen by one of the engines only.
         let is_ours = |key: &str| is_program(key) && !key.contains("$$Lambda");
         for (call, seen) in &self.left {
-            let told = truth.left.contains_key(call) || truth.left_ranges.contains_key(call);
-            if is_ours(&call.0) && !told {
+            let reported = truth.left.contains_key(call) || truth.left_ranges.contains_key(call);
+            if is_ours(&call.0) && !reported {
                 all.push(format!("{WHAT} {call:?}: {seen}, not told"));
             }
         }
@@ -335,9 +335,9 @@ impl Facts {
         all.extend(differences("throws at", &truth.thrown_at, &self.thrown_at));
         all.extend(differences("catches", &truth.caught, &self.caught));
         all.extend(differences("catches at", &truth.caught_at, &self.caught_at));
-        let is_told =
+        let is_reported =
             |site: &Site| truth.caught_at.is_empty() || truth.caught_at.contains_key(site);
-        let unreported = self.caught_at.iter().filter(|(site, _)| !is_told(site));
+        let unreported = self.caught_at.iter().filter(|(site, _)| !is_reported(site));
         all.extend(unreported.map(|(site, seen)| format!("catches at {site:?}: {seen}, not told")));
         all.extend(differences("hits of", &truth.lines, &self.lines));
         all.extend(differences("parks", &truth.parks, &self.parks));
@@ -361,34 +361,36 @@ impl Facts {
                 all.push(text);
             }
         };
-        for ((class, owner), told) in &truth.owners_or_none {
+        for ((class, owner), reported) in &truth.owners_or_none {
             let of = |owner: &str| self.owners.get(&(class.clone(), owner.into()));
             let (seen, unknown) = (of(owner).unwrap_or(&0), of("").unwrap_or(&0));
             unless(
-                seen + unknown == *told,
-                format!("owner {owner} of {class}: {seen}, and {unknown} unknown, expected {told}"),
+                seen + unknown == *reported,
+                format!(
+                    "owner {owner} of {class}: {seen}, and {unknown} unknown, expected {reported}"
+                ),
             );
         }
         for ((class, limit), seen) in &self.wait_limits {
-            let told = truth.wait_limits.contains_key(&(class.clone(), *limit));
-            let class_told = truth.wait_limits.keys().any(|(other, _)| other == class);
+            let reported = truth.wait_limits.contains_key(&(class.clone(), *limit));
+            let class_reported = truth.wait_limits.keys().any(|(other, _)| other == class);
             unless(
-                !class_told || told,
+                !class_reported || reported,
                 format!("{seen} waits {class} of {limit} ms: not told"),
             );
         }
-        for (class, told) in &truth.waits {
+        for (class, reported) in &truth.waits {
             let seen = self.waits.get(class).copied().unwrap_or_default();
             unless(
-                seen == *told,
-                format!("waits {class}: {seen:?}, not {told:?}"),
+                seen == *reported,
+                format!("waits {class}: {seen:?}, not {reported:?}"),
             );
         }
         for (key, line) in self.lines.keys() {
-            let told = truth.lines.contains_key(&(key.clone(), *line));
-            let method_told = truth.lines_of(key).next().is_some();
+            let reported = truth.lines.contains_key(&(key.clone(), *line));
+            let method_reported = truth.lines_of(key).next().is_some();
             unless(
-                !method_told || told,
+                !method_reported || reported,
                 format!("line {line} of {key}: not told"),
             );
         }
@@ -396,8 +398,8 @@ impl Facts {
             (&truth.cpu, &self.cpu),
             (&truth.cpu_threads, &self.cpu_threads),
         ];
-        for (told, seen) in times {
-            for (key, cpu) in told {
+        for (reported, seen) in times {
+            for (key, cpu) in reported {
                 let ms = seen.get(key).copied().unwrap_or(0) as f64 / 1e6;
                 let range = cpu.low as f64 - 1.0..=cpu.high as f64 + 1.0;
                 unless(range.contains(&ms), format!("CPU {key}: {ms}, not {cpu:?}"));
@@ -410,12 +412,12 @@ impl Facts {
                 format!("name {first}: {seen:?}, not {last}"),
             );
         }
-        for (thread, told) in &truth.groups {
+        for (thread, reported) in &truth.groups {
             let seen = self.groups.get(thread);
-            let told = (told.group.clone(), told.parent.clone());
+            let reported = (reported.group.clone(), reported.parent.clone());
             unless(
-                seen == Some(&told),
-                format!("group {thread}: {seen:?}, not {told:?}"),
+                seen == Some(&reported),
+                format!("group {thread}: {seen:?}, not {reported:?}"),
             );
         }
         for (thread, least) in &truth.mounts {

@@ -52,12 +52,12 @@ impl Stacks {
     /// which is so many that the innermost of the program is among them.
     pub(crate) fn differences(&self, truth: &Truth, depth: usize) -> Vec<String> {
         let mut differences = Vec::new();
-        for (kind, told) in truth.stacks.keys() {
+        for (kind, reported) in truth.stacks.keys() {
             for word in events_of(kind) {
                 let mut found = false;
                 for ((other, inner, seen), count) in &self.seen {
                     let room = depth - inner;
-                    if other != word || !seen.iter().eq(told.iter().take(room)) {
+                    if other != word || !seen.iter().eq(reported.iter().take(room)) {
                         continue;
                     }
                     found = true;
@@ -72,8 +72,8 @@ impl Stacks {
                     }
                 }
                 if !found {
-                    let (near, told) = (self.near(word, told), short(told));
-                    differences.push(format!("no {word} on {told}; the nearest is on {near}"));
+                    let (near, reported) = (self.near(word, reported), short(reported));
+                    differences.push(format!("no {word} on {reported}; the nearest is on {near}"));
                 }
             }
         }
@@ -81,9 +81,9 @@ impl Stacks {
     }
 
     /// The stack that begins with the same method, for messages.
-    fn near(&self, word: &str, told: &Stack) -> String {
+    fn near(&self, word: &str, reported: &Stack) -> String {
         let mut all = self.seen.keys();
-        let near = all.find(|(other, _, seen)| *other == word && seen[0].0 == told[0].0);
+        let near = all.find(|(other, _, seen)| *other == word && seen[0].0 == reported[0].0);
         near.map_or_else(|| "none".into(), |(_, _, seen)| short(seen))
     }
 }

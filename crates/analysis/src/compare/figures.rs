@@ -203,8 +203,8 @@ fn live(trace: &Sums, view: &View) -> Vec<Figures> {
     let objects = &trace.objects;
     let tables = match view.live {
         Live::AtEnd => vec![objects.live()],
-        Live::BehindCollections => match objects.told() {
-            Some(told) => vec![told],
+        Live::BehindCollections => match objects.reported() {
+            Some(reported) => vec![reported],
             None => objects
                 .behind_collection()
                 .into_iter()

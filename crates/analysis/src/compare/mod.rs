@@ -109,7 +109,7 @@ fn why_not(quantity: Quantity, trace: &Sums) -> Option<String> {
         Says::RoundedNodes(_) if trace.nodes >= profilerj::MOST_CALL_NODES as u64 => {
             Some("its call tree is folded".to_owned())
         }
-        Says::BehindCollections if trace.objects.told().is_none() => {
+        Says::BehindCollections if trace.objects.reported().is_none() => {
             let none = || "it has no table of live objects".to_owned();
             Some(trace.switched_off(quantity).unwrap_or_else(none))
         }
@@ -155,8 +155,8 @@ fn against(quantity: Quantity, reference: &Sums, trace: &Sums) -> Outcome {
 }
 
 fn amount(figures: &Figures) -> Amount {
-    let told = figures.by_key.values().filter(|f| f.value != 0);
-    told.fold(Amount::default(), |all, f| Amount {
+    let reported = figures.by_key.values().filter(|f| f.value != 0);
+    reported.fold(Amount::default(), |all, f| Amount {
         keys: all.keys + 1,
         sum: all.sum.saturating_add(f.value),
     })

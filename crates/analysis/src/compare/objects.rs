@@ -28,7 +28,7 @@ pub(super) struct OfClass {
 enum Phase {
     /// All that was found dead is told, as far as is known.
     #[default]
-    Told,
+    Reported,
     /// A collection ended, and its frees are to come.
     Due,
     /// They come.
@@ -50,7 +50,7 @@ pub(super) struct Objects {
     /// Whether they were counted behind a collection.
     collected: bool,
     /// The last table of live objects that the trace has.
-    told: Option<FxHashMap<ClassId, u64>>,
+    reported: Option<FxHashMap<ClassId, u64>>,
     /// Live objects as the trace counts them itself.
     counted: FxHashMap<(ThreadId, ClassId), u64>,
 }
@@ -87,7 +87,7 @@ impl Objects {
             }
             Event::GcStart(_) => self.finish(),
             Event::GcFinish(_) => self.phase = Phase::Due,
-            Event::LiveObjects(e) => self.told = Some(by_class(e)),
+            Event::LiveObjects(e) => self.reported = Some(by_class(e)),
             Event::ObjectCounts(e) => {
                 self.counted.insert((e.thread, e.class), e.live);
             }
@@ -97,7 +97,7 @@ impl Objects {
 
     /// Nothing more comes of the last collection: objects are counted, unless they were.
     pub(super) fn finish(&mut self) {
-        if self.phase != Phase::Told {
+        if self.phase != Phase::Reported {
             self.count();
         }
     }
@@ -153,7 +153,7 @@ impl Objects {
         self.change(class, -1);
         self.phase = match self.phase {
             Phase::Due => Phase::Frees,
-            Phase::Told if self.collected => Phase::Late,
+            Phase::Reported if self.collected => Phase::Late,
             other => other,
         };
     }
@@ -168,7 +168,7 @@ impl Objects {
 
     /// Objects are counted behind a collection: what changes from now on comes later.
     fn count(&mut self) {
-        self.phase = Phase::Told;
+        self.phase = Phase::Reported;
         self.collected = true;
         for class in self.changed.drain(..) {
             let sums = &mut self.sums[class as usize];
@@ -212,9 +212,14 @@ impl Objects {
     }
 
     /// The last table of live objects that the trace has.
-    pub(super) fn told(&self) -> Option<Vec<(ClassId, u64)>> {
-        let told = self.told.as_ref()?;
-        Some(told.iter().map(|(class, live)| (*class, *live)).collect())
+    pub(super) fn reported(&self) -> Option<Vec<(ClassId, u64)>> {
+        let reported = self.reported.as_ref()?;
+        Some(
+            reported
+                .iter()
+                .map(|(class, live)| (*class, *live))
+                .collect(),
+        )
     }
 }
 

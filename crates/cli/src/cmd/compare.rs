@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
             Ok(())
         })?;
         sums.finish();
-        ending.tell(path, streams)?;
+        ending.print(path, streams)?;
         code = worse(code, ending.code());
         about.push(vec![
             name(path),

@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         file.finish()?;
         done
     };
-    ending.tell(&args.input, streams)?;
+    ending.print(&args.input, streams)?;
     let losses = encoder.losses();
     if !losses.is_empty() {
         let name = format.name();
@@ -103,8 +103,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
 }
 
 fn list(losses: &[Loss]) -> String {
-    let told: Vec<_> = losses.iter().map(Loss::to_string).collect();
-    told.join(", ")
+    let reported: Vec<_> = losses.iter().map(Loss::to_string).collect();
+    reported.join(", ")
 }
 
 fn format(args: &Args) -> anyhow::Result<Format> {
@@ -238,7 +238,7 @@ struct Cut<'a> {
     names: Names,
     /// Events that were left out, and that no note tells of yet.
     left_out: u64,
-    is_told: bool,
+    is_reported: bool,
     latest: Timestamp,
 }
 
@@ -248,7 +248,7 @@ impl<'a> Cut<'a> {
             selection,
             names: Names::default(),
             left_out: 0,
-            is_told: false,
+            is_reported: false,
             latest: Timestamp::default(),
         }
     }
@@ -281,7 +281,7 @@ impl<'a> Cut<'a> {
     /// A note of what was left out, where one belongs before an event that is taken: at the first
     /// gap, and at the end.
     fn note(&mut self, event: &Event<'_>) -> Option<Event<'static>> {
-        if self.is_told && !is_end(event) || event.is_definition() {
+        if self.is_reported && !is_end(event) || event.is_definition() {
             return None;
         }
         self.latest = event.time().unwrap_or(self.latest);
@@ -290,7 +290,7 @@ impl<'a> Cut<'a> {
 
     fn last_note(&mut self) -> Option<Event<'static>> {
         let events = std::mem::take(&mut self.left_out);
-        self.is_told |= events > 0;
+        self.is_reported |= events > 0;
         let note = Note::Lost(Lost {
             events,
             from: self.latest,

@@ -34,13 +34,13 @@ impl<A: Agent> Server<A> {
                 self.idle()?;
                 let request = self.trace_request(id, start)?;
                 let trace = self.agent.start(request)?;
-                self.tell(&Notice::TraceStarted(trace.clone()));
+                self.notify(&Notice::TraceStarted(trace.clone()));
                 Ok(Answer::Started(trace))
             }
             Command::Stop => {
                 self.under_way()?;
                 let ended = self.agent.stop()?;
-                self.tell(&Notice::TraceEnded {
+                self.notify(&Notice::TraceEnded {
                     reason: EndReason::Stop,
                     ended: ended.clone(),
                     message: String::new(),
@@ -52,7 +52,7 @@ impl<A: Agent> Server<A> {
                     return Err(state("it is paused already"));
                 }
                 self.agent.pause()?;
-                self.tell(&Notice::State(State::Paused));
+                self.notify(&Notice::State(State::Paused));
                 Ok(Answer::Done)
             }
             Command::Resume => {
@@ -60,7 +60,7 @@ impl<A: Agent> Server<A> {
                     return Err(state("it is not paused"));
                 }
                 self.agent.resume()?;
-                self.tell(&Notice::State(State::Recording));
+                self.notify(&Notice::State(State::Recording));
                 Ok(Answer::Done)
             }
             Command::Burst(limit) => self.burst(id, limit),
@@ -69,7 +69,7 @@ impl<A: Agent> Server<A> {
             Command::Save { file } => {
                 self.under_way()?;
                 let saved = self.agent.save(file.as_deref())?;
-                self.tell(&Notice::TraceSaved {
+                self.notify(&Notice::TraceSaved {
                     reason: "command".to_owned(),
                     saved: saved.clone(),
                 });
@@ -120,7 +120,7 @@ impl<A: Agent> Server<A> {
             Command::Detach => {
                 let ended = self.agent.detach()?;
                 if let Some(ended) = ended {
-                    self.tell(&Notice::TraceEnded {
+                    self.notify(&Notice::TraceEnded {
                         reason: EndReason::Detach,
                         ended,
                         message: String::new(),
@@ -222,7 +222,7 @@ impl<A: Agent> Server<A> {
             last = Some(ended);
         })?;
         let ended = last.ok_or_else(|| Failure::new(ErrorCode::Failed, "nothing has ended"))?;
-        self.tell(&Notice::TraceStarted(started.clone()));
+        self.notify(&Notice::TraceStarted(started.clone()));
         Ok(Answer::Rotated { ended, started })
     }
 

@@ -199,13 +199,13 @@ impl<A: Agent> Server<A> {
         let message = message.unwrap_or_else(|| "it is gone".to_owned());
         let message = format!("the client that had the data stream: {message}");
         if let Some(ended) = ended {
-            self.tell(&Notice::TraceEnded {
+            self.notify(&Notice::TraceEnded {
                 reason: EndReason::StreamLost,
                 ended,
                 message: message.clone(),
             });
         }
-        self.tell(&Notice::StreamLost { message });
+        self.notify(&Notice::StreamLost { message });
     }
 
     /// Has the agent do what is left to do for a trace that has ended by itself.
@@ -272,7 +272,7 @@ impl<A: Agent> Server<A> {
 
     /// The agent leaves for a reason of its own: everyone is told, and sent away.
     pub fn end(&mut self, reason: EndReason) {
-        self.tell(&Notice::Ending(reason));
+        self.notify(&Notice::Ending(reason));
         for client in &mut self.clients {
             client.refused = true;
             client.outbox.finish();
@@ -283,7 +283,7 @@ impl<A: Agent> Server<A> {
         self.clients.iter_mut().find(|c| c.id == id)
     }
 
-    fn tell(&self, notice: &Notice) {
+    fn notify(&self, notice: &Notice) {
         self.notifier.notify(notice);
     }
 

@@ -77,7 +77,7 @@ pub enum Generation {
 struct CollectorKind {
     generation: Generation,
     /// The counters of sizes are right when one of its collections finishes.
-    tells_sizes: bool,
+    reports_sizes: bool,
     /// The JVM makes some of its collections without a word. Its counter moves in pauses only.
     may_be_silent: bool,
 }
@@ -115,7 +115,7 @@ impl Collection {
 
 /// By the names that HotSpot's collectors have in their counters.
 fn kind_of(name: &str) -> CollectorKind {
-    let (generation, tells_sizes) = match name {
+    let (generation, reports_sizes) = match name {
         "Copy" | "PSScavenge" | "PCopy" | "G1 incremental collections" => (Generation::Young, true),
         "MSC"
         | "PSParallelCompact"
@@ -134,7 +134,7 @@ fn kind_of(name: &str) -> CollectorKind {
     };
     CollectorKind {
         generation,
-        tells_sizes,
+        reports_sizes,
         may_be_silent: matches!(name, "Copy" | "MSC")
             || ["PS", "Serial ", "Parallel "]
                 .iter()
@@ -284,7 +284,7 @@ impl GcCounters {
     fn sizes(&self, kind: CollectorKind) -> (u64, u64) {
         let sum = |counters: &[Long]| counters.iter().map(|c| c.get().max(0) as u64).sum();
         let is_zgc_11 = self.collectors.is_empty();
-        if kind.tells_sizes || is_zgc_11 {
+        if kind.reports_sizes || is_zgc_11 {
             return (sum(&self.capacity), sum(&self.used));
         }
         self.fields.as_ref().map_or((0, 0), |fields| {
@@ -357,7 +357,7 @@ mod tests {
         }
     }
 
-    fn told(jvm: &mut Jvm) -> (String, String, Generation, u64, u64) {
+    fn reported(jvm: &mut Jvm) -> (String, String, Generation, u64, u64) {
         let c = jvm.counters.finish().expect("started");
         (c.collector, c.cause, c.generation, c.heap, c.used)
     }
@@ -375,7 +375,7 @@ mod tests {
             8192,
             111,
         );
-        assert_eq!(told(&mut jvm), expected);
+        assert_eq!(reported(&mut jvm), expected);
         assert_eq!(jvm.counters.finish(), None);
     }
 
@@ -387,8 +387,11 @@ mod tests {
             .iter()
             .for_each(|count| _ = count.fetch_add(1, Ordering::Relaxed));
         set(jvm.cause, "System.gc()");
-        let told = told(&mut jvm);
-        assert_eq!((told.1.as_str(), told.2), ("System.gc()", Generation::Full));
+        let reported = reported(&mut jvm);
+        assert_eq!(
+            (reported.1.as_str(), reported.2),
+            ("System.gc()", Generation::Full)
+        );
     }
 
     #[test]
@@ -414,7 +417,7 @@ mod tests {
         jvm.counters.start();
         jvm.counts[0].fetch_add(1, Ordering::Relaxed);
         assert_eq!(jvm.counters.unreported(), None);
-        told(&mut jvm);
+        reported(&mut jvm);
         assert_eq!(jvm.counters.unreported(), None);
         // One while nothing was told.
         jvm.counts[0].fetch_add(1, Ordering::Relaxed);
@@ -439,12 +442,12 @@ mod tests {
         jvm.counters.start();
         let name = "G1 concurrent cycle pauses".to_owned();
         assert_eq!(
-            told(&mut jvm),
+            reported(&mut jvm),
             (name, String::new(), Generation::Concurrent, 0, 0)
         );
         // Nothing moved at all.
         jvm.counters.start();
         let nothing = (String::new(), String::new(), Generation::Unknown, 0, 0);
-        assert_eq!(told(&mut jvm), nothing);
+        assert_eq!(reported(&mut jvm), nothing);
     }
 }

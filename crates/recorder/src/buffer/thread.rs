@@ -101,7 +101,7 @@ struct Owner {
     /// Thread that records belong to now.
     running: u32,
     /// The same, as far as the chunk says.
-    told: u32,
+    running_in_chunk: u32,
     /// Thread that the operating-system thread itself is.
     base: u32,
     reserve: Option<Chunk>,
@@ -137,7 +137,7 @@ impl ThreadBuffer {
                 limit: 0,
                 epoch: 0,
                 running: thread,
-                told: thread,
+                running_in_chunk: thread,
                 base: thread,
                 reserve: Some(reserve),
                 extra: 0,
@@ -314,7 +314,10 @@ impl ThreadBuffer {
         // this part.
         let owner = unsafe { self.owner() };
         // They see the end of a chunk by its address alone.
-        if owner.running == owner.told && !owner.in_extra && owner.end % CHUNK_BYTES == 0 {
+        if owner.running == owner.running_in_chunk
+            && !owner.in_extra
+            && owner.end % CHUNK_BYTES == 0
+        {
             self.for_hooks().arm(tick);
         }
     }
@@ -389,11 +392,11 @@ impl ThreadBuffer {
         // this part.
         let owner = unsafe { self.owner() };
         owner.running = thread.unwrap_or(owner.base);
-        if owner.running == owner.told || owner.in_extra {
+        if owner.running == owner.running_in_chunk || owner.in_extra {
             return;
         }
         match self.has_room(owner, owner.end, now, SWITCH_WORDS) {
-            true => self.tell_running(owner, now),
+            true => self.store_header(owner, now),
             false => self.hand_over(owner),
         }
     }
@@ -407,16 +410,16 @@ impl ThreadBuffer {
 
     /// Stores the full time, if it is due, and whose records follow, if the chunk says otherwise.
     /// There is room.
-    fn tell_running(&self, owner: &mut Owner, now: u64) {
+    fn store_header(&self, owner: &mut Owner, now: u64) {
         if epoch(now) != owner.epoch {
             self.for_hooks().disarm(); // their stamp is of the epoch before
             self.push(word(now, record::coded(Code::Time)), &[now]);
             owner.epoch = epoch(now);
         }
-        if owner.running != owner.told {
+        if owner.running != owner.running_in_chunk {
             let switch = word(now, record::coded(Code::Running));
             self.push(switch, &[u64::from(owner.running)]);
-            owner.told = owner.running;
+            owner.running_in_chunk = owner.running;
         }
     }
 
@@ -468,13 +471,13 @@ impl ThreadBuffer {
             let is_whole =
                 !is_end || !owner.in_extra || self.write_gap_of(owner, now, owner.running);
             let end = if may_drop { owner.end } else { owner.limit };
-            let switch = if owner.running == owner.told {
+            let switch = if owner.running == owner.running_in_chunk {
                 0
             } else {
                 SWITCH_WORDS
             };
             if is_whole && self.has_room(owner, end, now, needed + switch) {
-                self.tell_running(owner, now);
+                self.store_header(owner, now);
                 if let Some(cpu) = cpu {
                     self.push(word(now, record::coded(Code::Cpu)), &[cpu]);
                 }
@@ -585,7 +588,7 @@ impl ThreadBuffer {
         // SAFETY: the chunk comes from the pool, or is a reserve of this buffer, so it is the
         // owner's until it is handed over.
         unsafe { chunk.begin(self.number, now, owner.running) };
-        owner.told = owner.running;
+        owner.running_in_chunk = owner.running;
         owner.limit = chunk.end();
         owner.in_extra = in_extra;
         owner.end = if in_extra { chunk.first() } else { owner.limit };

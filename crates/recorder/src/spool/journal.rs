@@ -29,7 +29,7 @@ impl Journal {
     /// Writes an announcement down and sends it, in one order with all others. Where it can't be
     /// written, nothing that comes behind it is of use: whoever reads the file sees that some are
     /// missing.
-    pub fn send<M>(&self, told: Definition, wrap: fn(Definition) -> M, to: &Sender<M>) {
+    pub fn send<M>(&self, definition: Definition, wrap: fn(Definition) -> M, to: &Sender<M>) {
         let mut pages = self.0.lock();
         let Pages {
             file,
@@ -38,9 +38,9 @@ impl Journal {
         } = &mut *pages;
         if !*has_failed {
             bytes.clear();
-            frame(&told, bytes);
+            frame(&definition, bytes);
             *has_failed = file.write(bytes).is_err();
         }
-        let _ = to.send(wrap(told)); // fails when the writer is gone
+        let _ = to.send(wrap(definition)); // fails when the writer is gone
     }
 }

@@ -33,8 +33,8 @@ impl Bounds {
     /// By how many of each kind are announced.
     pub(super) fn of(defined: &[Definition]) -> Self {
         let [mut methods, mut sites, mut counted] = [0; 3];
-        for told in defined {
-            match told {
+        for definition in defined {
+            match definition {
                 Definition::Methods { methods: of, .. } => methods += of.len() as u64,
                 Definition::AllocSites { lines, .. } => sites += lines.len() as u64,
                 Definition::Lines { counters, .. } => counted += counters.len() as u64,
@@ -80,8 +80,8 @@ impl Bounds {
     }
 
     /// Whether it can be true.
-    pub(super) fn definition(&self, told: &Definition) -> bool {
-        match told {
+    pub(super) fn definition(&self, definition: &Definition) -> bool {
+        match definition {
             Definition::Thread(info) => {
                 self.thread(info.number)
                     && info

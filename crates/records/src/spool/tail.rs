@@ -219,17 +219,17 @@ impl Spool {
         }
         let mut compilations = VecDeque::new();
         let mut later = Vec::new();
-        for (number, told) in (0..).zip(journaled) {
-            match told {
-                told if !bounds.definition(&told) => {}
-                Definition::Compilation(told) if told.time() > trace.written => {
-                    compilations.push_back(told);
+        for (number, emitted) in (0..).zip(journaled) {
+            match emitted {
+                emitted if !bounds.definition(&emitted) => {}
+                Definition::Compilation(emitted) if emitted.time() > trace.written => {
+                    compilations.push_back(emitted);
                 }
-                told if number < state.defined => translator.remember(told),
-                told => later.push(told),
+                emitted if number < state.defined => translator.remember(emitted),
+                emitted => later.push(emitted),
             }
         }
-        let told_before = translator.told();
+        let emitted_before = translator.emitted();
         match is_written {
             true => {
                 for named in named.into_iter().filter(|named| bounds.named(named)) {
@@ -238,8 +238,8 @@ impl Spool {
             }
             false => translator.begin_at(encoder(), trace.written),
         }
-        for told in later {
-            translator.define(told);
+        for emitted in later {
+            translator.define(emitted);
         }
         compilations
             .make_contiguous()
@@ -251,7 +251,7 @@ impl Spool {
             is_begun: false,
             is_over: false,
             compilations,
-            told: told_before,
+            emitted: emitted_before,
             translator,
             at: trace.written,
             bounds,
@@ -415,7 +415,7 @@ pub struct Tail {
     compilations: VecDeque<Compilation>,
     translator: Translator,
     /// Events that it has told when the trace was last written to.
-    told: u64,
+    emitted: u64,
     /// The tick of the latest record so far.
     at: u64,
     bounds: Bounds,
@@ -440,22 +440,25 @@ impl Tail {
                 }
             }
         }
-        let told = self
+        let emitted = self
             .compilations
             .front()
             .map_or(u64::MAX, Compilation::time);
         match self.heads.pop() {
-            Some(Reverse((time, number))) if time <= told => {
-                let others = self.heads.peek().map_or(told, |Reverse((time, _))| *time);
+            Some(Reverse((time, number))) if time <= emitted => {
+                let others = self
+                    .heads
+                    .peek()
+                    .map_or(emitted, |Reverse((time, _))| *time);
                 let stream = &mut self.streams[number];
-                if let Some(next) = stream.run(&self.memory, others.min(told), &mut sink)? {
+                if let Some(next) = stream.run(&self.memory, others.min(emitted), &mut sink)? {
                     self.heads.push(Reverse((next, number)));
                 }
             }
             head => {
                 self.heads.extend(head);
                 match self.compilations.pop_front() {
-                    Some(told) => self.translator.compilation(told),
+                    Some(emitted) => self.translator.compilation(emitted),
                     None => self.end(),
                 }
             }
@@ -469,14 +472,14 @@ impl Tail {
     fn end(&mut self) {
         let translator = &mut self.translator;
         for stream in &self.streams {
-            let events = stream.lost.saturating_sub(stream.place.told_lost);
+            let events = stream.lost.saturating_sub(stream.place.reported_lost);
             if events > 0 {
                 translator.lost_at_end(stream.place.running, self.at, events);
             }
         }
         let time = Timestamp(translator.timeline().at(self.at));
-        translator.tell_dying(time); // in the middle of a collection
-        translator.recovered(translator.told() - self.told);
+        translator.emit_frees(time); // in the middle of a collection
+        translator.recovered(translator.emitted() - self.emitted);
         translator.totals(time, self.clock);
         let trace_id = "".into();
         translator.event(&Event::TraceEnd(TraceEnd { trace_id, time }));

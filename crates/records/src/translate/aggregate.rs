@@ -12,7 +12,7 @@ impl Translator {
             self.method(number, time);
         }
         let (ids, encoder, out) = (&self.ids_of_methods, &mut self.encoder, &mut self.out);
-        tree.tell(
+        tree.emit(
             thread,
             time,
             |number| ids.get(number).0,

@@ -194,12 +194,12 @@ impl CallTree {
 
     /// Ends the calls that are still open, and tells of all as aggregated calls of that thread,
     /// from the top.
-    pub(super) fn tell(
+    pub(super) fn emit(
         &mut self,
         thread: ThreadId,
         time: Timestamp,
         mut id_of: impl FnMut(u32) -> MethodId,
-        mut told: impl FnMut(Event<'static>),
+        mut emitted: impl FnMut(Event<'static>),
     ) {
         let cpu = self.open.last().map_or(Duration(0), |open| open.began_cpu);
         while !self.open.is_empty() {
@@ -209,7 +209,7 @@ impl CallTree {
         while at != ROOT {
             let node = &self.nodes[at as usize];
             let (method, sums) = (id_of(node.method), &node.sums);
-            told(Event::AggregatedEnter(AggregatedEnter {
+            emitted(Event::AggregatedEnter(AggregatedEnter {
                 thread,
                 method,
                 base_time: Duration(sums.own),
@@ -219,7 +219,7 @@ impl CallTree {
                 calls: sums.calls as i64,
             }));
             if sums.exceptions > 0 {
-                told(Event::AggregatedDetail(AggregatedDetail {
+                emitted(Event::AggregatedDetail(AggregatedDetail {
                     thread,
                     method,
                     exceptions: sums.exceptions,
@@ -234,7 +234,7 @@ impl CallTree {
             loop {
                 let node = &self.nodes[at as usize];
                 let method = id_of(node.method);
-                told(Event::AggregatedLeave(AggregatedLeave { thread, method }));
+                emitted(Event::AggregatedLeave(AggregatedLeave { thread, method }));
                 if node.next != ROOT {
                     at = node.next;
                     break;

@@ -191,7 +191,7 @@ impl Translator {
         let cpu = thread.cpu;
         let tree = thread.tree.get_or_insert_default();
         tree.enter(method, time, cpu);
-        self.told_beside += 1;
+        self.emitted_outside_totals += 1;
     }
 
     /// A call begins while collection pauses.
@@ -281,7 +281,7 @@ impl Translator {
             let cpu_time = state.cpu;
             if let Some(tree) = &mut state.tree {
                 tree.leave(paused.unwrap_or(time), cpu_time, by_exception || !is_last);
-                self.told_beside += u64::from(paused.is_none());
+                self.emitted_outside_totals += u64::from(paused.is_none());
                 continue;
             }
             if paused.is_some() {

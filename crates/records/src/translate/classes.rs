@@ -24,7 +24,7 @@ impl Translator {
     }
 
     /// Tells what classes declare that are there when a trace begins.
-    pub(super) fn tell_details(&mut self) {
+    pub(super) fn emit_details(&mut self) {
         for number in std::mem::take(&mut self.detailed) {
             let about = self.classes.at(number).about.as_mut();
             let Some(info) = about.and_then(|about| about.detail.take()) else {
@@ -187,7 +187,7 @@ impl Translator {
     }
 
     /// Tells, at a tick, of the compiled code that is there when a trace begins.
-    pub(super) fn tell_code(&mut self, ticks: u64) {
+    pub(super) fn emit_code(&mut self, ticks: u64) {
         if self.is_off(Events::JIT) {
             return;
         }

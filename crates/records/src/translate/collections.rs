@@ -57,7 +57,7 @@ impl Translator {
                 used_space: used as i64,
                 used_objects: 0,
             }));
-            self.tell_dying(time);
+            self.emit_frees(time);
         }
     }
 }

@@ -25,7 +25,7 @@ impl Translator {
     }
 
     /// Writes what has been counted so far, where lines are counted.
-    pub fn tell_lines(&mut self, time: Timestamp) {
+    pub fn emit_lines(&mut self, time: Timestamp) {
         let Some(counters) = (self.line_counters)() else {
             return;
         };
@@ -60,6 +60,6 @@ impl Translator {
                 lines,
             }));
         }
-        (self.lines_before, self.lines_told) = (before, counters);
+        (self.lines_before, self.lines_reported) = (before, counters);
     }
 }

@@ -97,7 +97,7 @@ impl KnownMethods {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    fn tell(&mut self, number: u32) {
+    fn emit(&mut self, number: u32) {
         let known = self.get(number).unwrap_or_default();
         self.set(number, Known(known.0 & !Known::UNREPORTED));
     }
@@ -251,7 +251,7 @@ impl Translator {
         let class_id = self.class(class, time);
         let id = MethodId(self.ids.next());
         self.give_ids(number, id, class_id);
-        if self.settings.tells_names {
+        if self.settings.keeps_names {
             self.named.push(Named::Method(number, id.0));
         }
         let method = self.methods.at(number);
@@ -274,7 +274,7 @@ impl Translator {
     /// The trace knows a method by these ids from now on.
     pub(super) fn give_ids(&mut self, number: u32, method: MethodId, class: ClassId) {
         self.ids_of_methods.give(number, (method, class));
-        self.known.tell(number);
+        self.known.emit(number);
     }
 
     /// A class's id; announces it if need be.
@@ -283,7 +283,7 @@ impl Translator {
         let class = self.classes.at(number);
         if class.id.is_none() {
             class.id = ClassId(self.ids.next());
-            if self.settings.tells_names {
+            if self.settings.keeps_names {
                 self.named.push(Named::Class(number, class.id.0));
             }
             let event = Event::ClassDef(ClassDef {

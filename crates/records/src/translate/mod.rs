@@ -52,7 +52,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Write when threads start and end; otherwise they are only announced before their first call.
-    pub tell_threads: bool,
+    pub emit_threads: bool,
     /// Calls are added up by path, and written when their thread ends.
     pub aggregate: bool,
     /// Allocations seen at their sites tell these.
@@ -76,7 +76,7 @@ pub struct Settings {
     /// counted.
     pub shows_calls_under_way: bool,
     /// Somebody asks what has been named.
-    pub tells_names: bool,
+    pub keeps_names: bool,
 }
 
 /// What becomes of calls that are open when a trace begins.
@@ -143,7 +143,7 @@ pub struct Translator {
     /// What the counters of lines said when the trace began.
     lines_before: Vec<u64>,
     /// What they said when the trace was told of them.
-    lines_told: Vec<u64>,
+    lines_reported: Vec<u64>,
     /// What they say now; none where lines are not counted.
     line_counters: LineCounters,
     /// Samples of this trace whose stacks lack innermost frames.
@@ -153,7 +153,7 @@ pub struct Translator {
     /// Classes and methods that got ids, since somebody asked; only where somebody does.
     named: Vec<Named>,
     /// Events that no totals count: calls that are added up, and those of earlier traces.
-    told_beside: u64,
+    emitted_outside_totals: u64,
 }
 
 /// A method that should be recorded and is not: its class, the method or nothing for the whole
@@ -304,12 +304,12 @@ impl Translator {
             cut_off: None,
             entered: None,
             lines_before: Vec::new(),
-            lines_told: Vec::new(),
+            lines_reported: Vec::new(),
             line_counters: Box::new(|| None),
             cut_samples: 0,
             folded_calls: 0,
             named: Vec::new(),
-            told_beside: 0,
+            emitted_outside_totals: 0,
         }
     }
 
@@ -351,9 +351,9 @@ impl Translator {
 
     /// Takes in something that was announced, and tells what is to be told of it. Of a compilation
     /// when it is its time.
-    pub fn define(&mut self, told: Definition) {
-        match told {
-            Definition::Compilation(told) => self.compilation(told),
+    pub fn define(&mut self, emitted: Definition) {
+        match emitted {
+            Definition::Compilation(emitted) => self.compilation(emitted),
             Definition::Thread(info) => self.add_thread(*info),
             Definition::ThreadName { number, name } => self.add_name(number, name),
             Definition::Class(info) => self.add_class(info),
@@ -386,8 +386,8 @@ impl Translator {
     }
 
     /// Writes what became of compiled code.
-    pub fn compilation(&mut self, told: Compilation) {
-        match told {
+    pub fn compilation(&mut self, emitted: Compilation) {
+        match emitted {
             _ if self.is_off(Events::JIT) => {}
             Compilation::Made(info) => {
                 self.compiled(&info);
@@ -424,7 +424,7 @@ impl Translator {
 
     fn uncovered(&mut self, method: Missing) {
         self.totals.uncovered += 1;
-        self.tell_uncovered(&method);
+        self.emit_uninstrumented(&method);
         self.keep_missing(method);
     }
 
@@ -434,7 +434,7 @@ impl Translator {
         }
     }
 
-    fn tell_uncovered(&mut self, Missing([class, method, reason]): &Missing) {
+    fn emit_uninstrumented(&mut self, Missing([class, method, reason]): &Missing) {
         self.note(&Note::Uncovered(Uncovered {
             class: (&**class).into(),
             method: (&**method).into(),
@@ -445,14 +445,14 @@ impl Translator {
     /// Tells, at a tick, of what is there when a trace begins: methods that should be recorded and
     /// are not, what classes declare, their compiled code, and the calls that are open if they are
     /// to be entered.
-    pub fn tell_what_is_there(&mut self, ticks: u64, calls: OpenCalls) {
+    pub fn emit_present_state(&mut self, ticks: u64, calls: OpenCalls) {
         let missing = std::mem::take(&mut self.missing);
         missing
             .iter()
-            .for_each(|method| self.tell_uncovered(method));
+            .for_each(|method| self.emit_uninstrumented(method));
         self.missing = missing;
-        self.tell_details();
-        self.tell_code(ticks);
+        self.emit_details();
+        self.emit_code(ticks);
         if calls == OpenCalls::Enter {
             self.enter_open_calls(ticks);
         }
@@ -532,8 +532,8 @@ impl Translator {
     }
 
     /// How many events were written since the agent came, as a burst counts them. It never falls.
-    pub fn told(&self) -> u64 {
-        self.told_beside + self.totals.events()
+    pub fn emitted(&self) -> u64 {
+        self.emitted_outside_totals + self.totals.events()
     }
 
     /// How it makes times of ticks.
@@ -612,10 +612,10 @@ impl Sink for Translator {
             Code::Cpu if self.is_off(Events::CPU) => {}
             Code::Cpu => {
                 // Another thread may have read it since, and recorded it sooner.
-                let told = &mut self.thread(number).cpu;
-                *told = Duration(first as i64).max(*told);
+                let emitted = &mut self.thread(number).cpu;
+                *emitted = Duration(first as i64).max(*emitted);
             }
-            Code::ThreadStart if self.settings.tell_threads => {
+            Code::ThreadStart if self.settings.emit_threads => {
                 self.at(value, ticks);
             }
             Code::ThreadStart => {}

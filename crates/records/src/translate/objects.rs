@@ -188,7 +188,7 @@ impl Translator {
     }
 
     /// Writes the ends of objects that waited for the end of a collection.
-    pub fn tell_dying(&mut self, time: Timestamp) {
+    pub fn emit_frees(&mut self, time: Timestamp) {
         for object in std::mem::take(&mut self.objects.dying).iter() {
             self.freed(object, time);
         }

@@ -35,9 +35,9 @@ impl Translator {
         }
     }
 
-    /// The trace begins so; `is_told`: the format does not say so itself.
-    pub fn begin_paused(&mut self, time: Timestamp, is_told: bool) {
-        if is_told {
+    /// The trace begins so; `is_reported`: the format does not say so itself.
+    pub fn begin_paused(&mut self, time: Timestamp, is_reported: bool) {
+        if is_reported {
             self.event(&Event::TracePause(TracePause { time }));
         }
         self.paused = Some(time);
@@ -188,7 +188,7 @@ impl Translator {
         self.out.clear();
         self.ids = Ids::default();
         self.named.clear();
-        self.told_beside = self.told();
+        self.emitted_outside_totals = self.emitted();
         // What is instrumented stays so.
         let Totals {
             classes,
@@ -214,9 +214,9 @@ impl Translator {
         self.is_silent = false;
         self.objects.forget_definitions();
         self.code.clear();
-        let told = std::mem::take(&mut self.lines_told);
+        let emitted = std::mem::take(&mut self.lines_reported);
         self.lines_before = match calls {
-            OpenCalls::Enter if !told.is_empty() => told,
+            OpenCalls::Enter if !emitted.is_empty() => emitted,
             _ => (self.line_counters)().unwrap_or_default(),
         };
         for thread in self.threads.values_mut() {

@@ -66,7 +66,7 @@ impl SavedObject {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedSettings {
-    tell_threads: bool,
+    emit_threads: bool,
     alloc_sites: bool,
     off: Option<u32>,
     heap_name: String,
@@ -239,7 +239,7 @@ impl Translator {
         Saved {
             timeline: self.timeline,
             settings: SavedSettings {
-                tell_threads: settings.tell_threads,
+                emit_threads: settings.emit_threads,
                 alloc_sites: settings.alloc_sites,
                 off: settings.off.map(Events::bits),
                 heap_name: settings.heap_name.clone(),
@@ -276,7 +276,7 @@ impl Translator {
     /// and nothing before.
     pub fn restore(encoder: Box<dyn Encode>, saved: Saved, defined: NumberSet) -> Self {
         let settings = Settings {
-            tell_threads: saved.settings.tell_threads,
+            emit_threads: saved.settings.emit_threads,
             aggregate: false,
             alloc_sites: saved.settings.alloc_sites,
             off: saved.settings.off.map(Events::from_bits),
@@ -287,7 +287,7 @@ impl Translator {
             started: Timestamp(saved.settings.started),
             has_gate: saved.settings.has_gate,
             shows_calls_under_way: false,
-            tells_names: false,
+            keeps_names: false,
         };
         let mut translator = Self::new(encoder, saved.timeline, settings);
         translator.ids = Ids(saved.ids);
@@ -331,13 +331,13 @@ impl Translator {
         };
         self.restart(encoder, settings, OpenCalls::Enter);
         self.begin();
-        self.tell_what_is_there(ticks, OpenCalls::Enter);
+        self.emit_present_state(ticks, OpenCalls::Enter);
     }
 
     /// Takes in what was announced before the translator was saved: the trace has what is to be
     /// told of it.
-    pub fn remember(&mut self, told: Definition) {
-        match told {
+    pub fn remember(&mut self, emitted: Definition) {
+        match emitted {
             // It is saved, or has ended.
             Definition::Thread(info) if info.number != NO_THREAD => {
                 let (number, thread) = (info.number, self.threads.get_mut(&info.number));
@@ -347,7 +347,7 @@ impl Translator {
                 }
             }
             // A trace that begins tells of what is there.
-            Definition::Compilation(told) if self.is_silent => self.compilation(told),
+            Definition::Compilation(emitted) if self.is_silent => self.compilation(emitted),
             Definition::Uncovered {
                 class,
                 method,
@@ -375,7 +375,7 @@ impl Translator {
             | Definition::Lines { .. }
             | Definition::AllocSites { .. }
             | Definition::AllocClass { .. }
-            | Definition::Text { .. } => self.define(told),
+            | Definition::Text { .. } => self.define(emitted),
         }
     }
 

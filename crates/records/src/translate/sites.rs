@@ -53,8 +53,8 @@ impl Translator {
     }
 
     fn frame_of(&self, site: Site) -> Option<(u32, i32)> {
-        let told = self.settings.alloc_sites;
-        told.then(|| (site.method, site.line.into()))
+        let emitted = self.settings.alloc_sites;
+        emitted.then(|| (site.method, site.line.into()))
     }
 
     /// One that the agent knows by a number.

@@ -8,7 +8,7 @@ impl Translator {
     /// happens as it comes.
     pub fn snapshot(&mut self, ticks: u64) -> Option<(u64, Vec<u8>)> {
         let time = Timestamp(self.timeline.at(ticks));
-        self.tell_lines(time); // told again later, they stand for all
+        self.emit_lines(time); // told again later, they stand for all
         let mut copy = self.encoder.copy()?;
         self.snapshots += 1;
         let mut document = Vec::new();

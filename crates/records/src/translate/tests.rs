@@ -102,14 +102,14 @@ fn end(translator: &mut Translator, ticks: u64, failed: u64) {
 #[test]
 fn initialisations_are_told_that_begin_in_the_trace() {
     let kept = Arc::new(Mutex::new(Vec::new()));
-    let told = || std::mem::take(&mut *kept.lock().expect("kept"));
+    let emitted = || std::mem::take(&mut *kept.lock().expect("kept"));
     let encoder = || Box::new(Kept(kept.clone()));
     let timeline = Timeline::new(0, 0, (1, 1));
     let mut translator = Translator::new(encoder(), timeline, Settings::default());
     end(&mut translator, 1, 0); // begun before
     begin(&mut translator, 2);
     end(&mut translator, 3, 1);
-    assert_eq!(told(), ["2 begin", "3 end true"]);
+    assert_eq!(emitted(), ["2 begin", "3 end true"]);
 
     // What begins in a pause is not told, what ends in it is.
     begin(&mut translator, 4);
@@ -118,7 +118,7 @@ fn initialisations_are_told_that_begin_in_the_trace() {
     end(&mut translator, 7, 0);
     end(&mut translator, 8, 0);
     translator.resume(Timestamp(9));
-    assert_eq!(told(), ["4 begin", "pause", "5 end false", "resume"]);
+    assert_eq!(emitted(), ["4 begin", "pause", "5 end false", "resume"]);
     assert_eq!(translator.totals.initialisations, 4);
 
     // Who goes on elsewhere knows what is open.
@@ -127,23 +127,23 @@ fn initialisations_are_told_that_begin_in_the_trace() {
     let saved = translator.save();
     let mut other = Translator::restore(encoder(), saved, NumberSet::default());
     end(&mut other, 12, 0);
-    assert_eq!(told(), ["10 begin", "11 begin", "12 end false"]);
+    assert_eq!(emitted(), ["10 begin", "11 begin", "12 end false"]);
 
     // A trace that goes on where another one ended tells what is open; one that begins anew does
     // not.
     translator.restart(encoder(), Settings::default(), OpenCalls::Enter);
-    translator.tell_what_is_there(13, OpenCalls::Enter);
+    translator.emit_present_state(13, OpenCalls::Enter);
     end(&mut translator, 14, 0);
-    assert_eq!(told(), ["13 begin", "13 begin", "14 end false"]);
+    assert_eq!(emitted(), ["13 begin", "13 begin", "14 end false"]);
     translator.restart(encoder(), Settings::default(), OpenCalls::Hide);
     end(&mut translator, 15, 0);
-    assert_eq!(told(), [""; 0]);
+    assert_eq!(emitted(), [""; 0]);
 
     // What ends behind a trace's end is not counted either.
     begin(&mut translator, 16);
     translator.cut_at(17);
     end(&mut translator, 18, 0);
     translator.close_cut();
-    assert_eq!(told(), ["16 begin"]);
+    assert_eq!(emitted(), ["16 begin"]);
     assert_eq!(translator.totals.initialisations, 1);
 }

@@ -107,7 +107,7 @@ impl Translator {
     /// Events are missing here: `payload` is that of the record, and how many of them an earlier
     /// trace has told.
     pub(super) fn lost(&mut self, number: u32, ticks: u64, payload: &[u64]) {
-        let &[calls, others, open, told] = payload else {
+        let &[calls, others, open, emitted] = payload else {
             return; // the stream gives so many
         };
         let (calls, closed) = record::lost_parts(calls);
@@ -124,12 +124,12 @@ impl Translator {
         self.close(number, ticks, keep, false);
         self.totals.repaired = repaired + given_back;
         // What is given back came last.
-        let events = match told {
+        let events = match emitted {
             0 => calls.saturating_sub(given_back) + others,
-            told => (calls + others + open - told).saturating_sub(open + given_back),
+            emitted => (calls + others + open - emitted).saturating_sub(open + given_back),
         };
-        if events > 0 || told == 0 {
-            self.tell_lost(number, ticks, from, events);
+        if events > 0 || emitted == 0 {
+            self.emit_lost(number, ticks, from, events);
         }
     }
 
@@ -137,7 +137,7 @@ impl Translator {
     pub fn lost_at_end(&mut self, number: u32, ticks: u64, events: u64) {
         let number = self.alive(number); // what was told last of a carrier may be a virtual thread
         let from = self.thread(number).last;
-        self.tell_lost(number, ticks, from, events);
+        self.emit_lost(number, ticks, from, events);
     }
 
     /// The thread, or none if it has ended.
@@ -148,7 +148,7 @@ impl Translator {
         }
     }
 
-    fn tell_lost(&mut self, number: u32, ticks: u64, from: Timestamp, events: u64) {
+    fn emit_lost(&mut self, number: u32, ticks: u64, from: Timestamp, events: u64) {
         let Some((thread, to)) = self.at(number, ticks) else {
             return;
         };
@@ -184,7 +184,7 @@ impl Translator {
         {
             self.write_tree(thread, *tree, time);
         }
-        if self.settings.tell_threads
+        if self.settings.emit_threads
             && let Some((thread, time)) = self.at(number, ticks)
         {
             self.event(&Event::ThreadEnd(ThreadEnd { thread, time }));
@@ -196,9 +196,9 @@ impl Translator {
     /// Another thread may have read the clock a moment ago, and the thread itself told more since.
     pub(super) fn thread_cpu(&mut self, number: u32, ticks: u64, cpu_time: Duration) {
         if let Some((thread, time)) = self.at(number, ticks) {
-            let told = &mut self.thread(number).cpu;
-            let cpu_time = cpu_time.max(*told);
-            *told = cpu_time;
+            let emitted = &mut self.thread(number).cpu;
+            let cpu_time = cpu_time.max(*emitted);
+            *emitted = cpu_time;
             self.event(&Event::ThreadCpu(ThreadCpu {
                 thread,
                 time,

@@ -184,10 +184,10 @@ fn malformed_lines_are_errors() {
 
 #[test]
 fn differences_are_told() {
-    let told = BTreeMap::from([("a", 1), ("b", 2), ("c", 0)]);
+    let reported = BTreeMap::from([("a", 1), ("b", 2), ("c", 0)]);
     let actual = BTreeMap::from([("a", 1), ("b", 3), ("d", 4)]);
     assert_eq!(
-        differences("objects", &told, &actual),
+        differences("objects", &reported, &actual),
         ["objects \"b\": 3 in the trace, expected 2"]
     );
     let bounds = BTreeMap::from([("a", (1, 2)), ("b", (4, 9)), ("c", (1, 1))]);

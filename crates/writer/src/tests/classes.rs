@@ -73,13 +73,13 @@ fn lines_of_a_class_that_is_gone_are_told_once() {
     translator.count_lines_by(Box::new(|| Some(vec![7, 9])));
     translator.add_lines(RUN, &[(10, 0), (11, 1)], Some(0));
     translator.coded(1, 2, Code::ClassGone, &[0]);
-    translator.tell_lines(Timestamp(3));
+    translator.emit_lines(Timestamp(3));
     let lines = written(&mut translator);
     assert!(lines[0].ends_with(" run"), "{lines:?}");
     assert_eq!(lines[1..], ["lines 7 [(10, 7), (11, 9)]"]);
 
     let next = Settings::default();
     translator.restart(Box::new(Lines), next, OpenCalls::Hide);
-    translator.tell_lines(Timestamp(4));
+    translator.emit_lines(Timestamp(4));
     assert_eq!(written(&mut translator), [""; 0]);
 }

@@ -12,16 +12,16 @@ pub(super) struct Fake {
     /// How often it was to tell of objects again.
     pub(super) asked: AtomicU32,
     /// What its observer was told.
-    told: Mutex<Vec<String>>,
+    reported: Mutex<Vec<String>>,
 }
 
 impl Fake {
-    pub(super) fn told(&self) -> Vec<String> {
-        std::mem::take(&mut self.told.lock())
+    pub(super) fn reported(&self) -> Vec<String> {
+        std::mem::take(&mut self.reported.lock())
     }
 
-    fn tell(&self, what: String) {
-        self.told.lock().push(what);
+    fn report(&self, what: String) {
+        self.reported.lock().push(what);
     }
 }
 
@@ -30,7 +30,7 @@ impl Program for Fake {
         None
     }
 
-    fn tell_objects_again(&self) -> bool {
+    fn redefine_objects(&self) -> bool {
         self.asked.fetch_add(1, Ordering::Relaxed);
         true
     }
@@ -42,24 +42,24 @@ impl Program for Fake {
 
 impl Observer for Fake {
     fn switched(&self, is_recording: bool) {
-        self.tell(format!("switched {is_recording}"));
+        self.report(format!("switched {is_recording}"));
     }
 
     fn burst(&self, is_recording: bool) {
-        self.tell(format!("burst {is_recording}"));
+        self.report(format!("burst {is_recording}"));
     }
 
     fn file_full(&self, progress: Progress, target: &str, file: Option<FileId>) {
         assert!(progress.bytes > 0 && file.is_some(), "{progress:?}");
         let name = target.rsplit('/').next().unwrap_or_default();
-        self.tell(format!("on in {name}"));
+        self.report(format!("on in {name}"));
     }
 
     fn saved(&self, reason: &str, _saved: &Saved) {
-        self.tell(format!("saved: {reason}"));
+        self.report(format!("saved: {reason}"));
     }
 
     fn failed(&self, _progress: Progress, message: &str) {
-        self.tell(format!("failed: {message}"));
+        self.report(format!("failed: {message}"));
     }
 }

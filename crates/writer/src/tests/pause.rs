@@ -77,12 +77,12 @@ fn calls_under_way_are_shown() {
     translator.resume(Timestamp(13));
     translator.totals(Timestamp(14), None);
     let lines = lines(&mut translator);
-    let told: Vec<String> = lines
+    let reported: Vec<String> = lines
         .iter()
         .filter(|line| line.starts_with(['>', '<', '~']))
         .map(|line| line.split(' ').next().expect("a word").to_owned())
         .collect();
-    assert_eq!(told, [">", "~", "~", "<", ">", "<", "<"]);
+    assert_eq!(reported, [">", "~", "~", "<", ">", "<", "<"]);
     let shown: Vec<_> = lines.iter().filter(|line| line.starts_with('~')).collect();
     assert!(shown[0].ends_with(" 2") && shown[1].ends_with(" 3"));
     let Some(Note::Totals(totals)) = lines.last().and_then(|line| Note::parse(line)) else {
@@ -218,8 +218,8 @@ impl Bench {
                 methods: vec![method(BASE, "base"), method(RUN, "run")],
             },
         ] {
-            let told = Message::Define(definition);
-            define.send(told).expect("the writer is there");
+            let reported = Message::Define(definition);
+            define.send(reported).expect("the writer is there");
         }
         let buffer_is_there = define.send(Message::Buffer(handle));
         buffer_is_there.expect("the writer is there");
@@ -493,7 +493,7 @@ fn the_observer_is_told_what_becomes_of_the_trace() {
     let bench = Bench::new();
     bench.act(Action::Pause);
     bench.act(Action::Resume);
-    assert_eq!(bench.fake.told(), ["switched false", "switched true"]);
+    assert_eq!(bench.fake.reported(), ["switched false", "switched true"]);
     bench.end();
     // A file that is full, where objects are named: those that the next one mentions have to be
     // told of again.
@@ -508,7 +508,7 @@ fn the_observer_is_told_what_becomes_of_the_trace() {
     bench.record(record::enter(RUN));
     let fake = Arc::clone(&bench.fake);
     bench.end();
-    assert_eq!(fake.told()[0], "on in 0-2.trace");
+    assert_eq!(fake.reported()[0], "on in 0-2.trace");
     assert!(fake.asked.load(Ordering::Relaxed) > 0);
     // A disk that is full.
     let folder = tempfile::tempdir().expect("a folder");
@@ -519,11 +519,11 @@ fn the_observer_is_told_what_becomes_of_the_trace() {
     let output = (Output::file(full, "/dev/full".into()), "/dev/full".into());
     let bench = Bench::writing(options(), output, folder, WhenFull::Drop);
     let until = Instant::now() + Duration::from_secs(60);
-    let mut told = Vec::new();
-    while told.is_empty() && Instant::now() < until {
+    let mut reported = Vec::new();
+    while reported.is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
-        told = bench.fake.told();
+        reported = bench.fake.reported();
     }
-    assert_eq!(told, ["failed: the output takes no more"]);
+    assert_eq!(reported, ["failed: the output takes no more"]);
     bench.end();
 }

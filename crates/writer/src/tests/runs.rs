@@ -195,7 +195,7 @@ impl Program {
 /// Settings that all occur among a few seeds in a row.
 fn settings(seed: u64) -> Settings {
     Settings {
-        tell_threads: seed.is_multiple_of(2),
+        emit_threads: seed.is_multiple_of(2),
         aggregate: seed % 8 == 7,
         has_gate: seed % 8 == 5,
         ..Settings::default()
@@ -287,7 +287,7 @@ fn trace(
             translator.restart(format.encoder(), settings.clone(), calls);
             translator.begin();
             if calls == OpenCalls::Enter {
-                translator.tell_what_is_there(limit, OpenCalls::Enter);
+                translator.emit_present_state(limit, OpenCalls::Enter);
             }
             is_silent = false;
         }

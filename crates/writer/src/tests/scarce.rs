@@ -17,7 +17,7 @@ fn calls_take_no_room_from_what_may_not_be_left_out() {
     const THREADS: u32 = 10_000;
     const TURNS: u32 = 3;
     let first = |carrier: u32| 10 + carrier * THREADS;
-    let (tell, told) = channel();
+    let (report, reported) = channel();
     std::thread::spawn(move || {
         let seen = run_with(
             CARRIERS,
@@ -45,9 +45,9 @@ fn calls_take_no_room_from_what_may_not_be_left_out() {
                 }
             },
         );
-        let _ = tell.send(seen); // nobody waits for it any more where this comes too late
+        let _ = report.send(seen); // nobody waits for it any more where this comes too late
     });
-    let seen = told.recv_timeout(Duration::from_secs(60));
+    let seen = reported.recv_timeout(Duration::from_secs(60));
     let seen = seen.expect("no thread waits for the writer");
     let mut threads: HashMap<u32, (Vec<Code>, u64)> = HashMap::new();
     let mut is_lost = false;

@@ -446,7 +446,7 @@ impl Run {
 
     /// Lets the writer at the chunks: events, bytes, and nanoseconds of its own.
     fn write(&mut self) -> (u64, u64, u64) {
-        let before = self.translator.told();
+        let before = self.translator.emitted();
         self.merge.follow_all();
         self.merge
             .follow_by(self.translator.follower(), &self.helpers);
@@ -462,14 +462,14 @@ impl Run {
         let time = thread_cpu() - start;
         let bytes = self.translator.out.len() as u64;
         self.translator.out.clear();
-        (self.translator.told() - before, bytes, time)
+        (self.translator.emitted() - before, bytes, time)
     }
 }
 
 impl Run {
     /// Lets the writer at the chunks, until all is written; how many events.
     fn write_all(&mut self) -> u64 {
-        let before = self.translator.told();
+        let before = self.translator.emitted();
         self.merge
             .follow_by(self.translator.follower(), &self.helpers);
         for full in self.full.try_iter() {
@@ -479,7 +479,7 @@ impl Run {
             .run(u64::MAX, 0, &mut self.translator, usize::MAX);
         self.translator.flush();
         self.translator.out.clear();
-        self.translator.told() - before
+        self.translator.emitted() - before
     }
 }
 

@@ -175,9 +175,9 @@ impl Work {
     /// A burst begins in the trace that there is.
     fn open_window(&mut self, at: u64, burst: Burst) {
         if let Some(trace) = &self.trace {
-            let (told, timeline) = (trace.translator.told(), trace.timeline);
+            let (emitted, timeline) = (trace.translator.emitted(), trace.timeline);
             self.windows
-                .open(at, told, burst, |time| timeline.ticks_in(time));
+                .open(at, emitted, burst, |time| timeline.ticks_in(time));
         }
     }
 

@@ -80,7 +80,7 @@ pub(super) fn triggered(
         setup.observer.burst(true);
     }
     translator.burst(at, thread, &burst.to_string());
-    let told = translator.told();
+    let emitted = translator.emitted();
     let observer = Arc::clone(&setup.observer);
     let burst = Burst {
         limit: burst.limit,
@@ -91,7 +91,7 @@ pub(super) fn triggered(
         }),
     };
     let timeline = translator.timeline();
-    windows.open(at, told, burst, |time| timeline.ticks_in(time));
+    windows.open(at, emitted, burst, |time| timeline.ticks_in(time));
 }
 
 /// The translator, which writes its output whenever there is much of it.
@@ -124,11 +124,11 @@ impl Flushing<'_> {
 
     #[inline(never)]
     fn count_to(&mut self, target: u64, time: u64) {
-        let told = self.translator.told();
-        if told < target {
+        let emitted = self.translator.emitted();
+        if emitted < target {
             return;
         }
-        self.ended.extend(self.windows.reached(told));
+        self.ended.extend(self.windows.reached(emitted));
         self.ended_at = time;
         if self.ended.iter().any(|burst| burst.ends_trace) {
             self.translator.cut_at(time);

@@ -47,7 +47,7 @@ impl Work {
         }
         // What the next file mentions of objects that are there, the program has to tell of again;
         // what it has recorded by now, it told for this one.
-        self.setup.program.tell_objects_again();
+        self.setup.program.redefine_objects();
         if let Some(files) = &mut self.files {
             files.is_ending = true;
         }

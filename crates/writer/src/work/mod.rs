@@ -325,15 +325,15 @@ impl Work {
             read: 0,
         };
         let is_whole = loop {
-            let told = trace.compilations.first().filter(|time| *time <= limit);
-            let until = told.unwrap_or(limit);
+            let emitted = trace.compilations.first().filter(|time| *time <= limit);
+            let until = emitted.unwrap_or(limit);
             if !self.merge.run(until, ahead, &mut sink, chunks) {
                 break false;
             }
-            let Some(told) = told.and_then(|_| trace.compilations.take()) else {
+            let Some(emitted) = emitted.and_then(|_| trace.compilations.take()) else {
                 break true;
             };
-            sink.translator.compilation(told);
+            sink.translator.compilation(emitted);
             sink.check();
         };
         let (ended, at, is_full) = (sink.ended, sink.ended_at, sink.is_full);
@@ -350,17 +350,17 @@ impl Work {
 
     fn take_definitions(&mut self) {
         for message in self.setup.input.definitions.try_iter() {
-            let told = match message {
+            let emitted = match message {
                 Message::Buffer(buffer) => {
                     self.merge.add_buffer(buffer);
                     continue;
                 }
-                Message::Define(told) => told,
+                Message::Define(emitted) => emitted,
             };
             self.defined += 1;
             match &mut self.trace {
-                Some(trace) => trace.define(told),
-                None if self.setup.may_write() && !self.has_failed => self.waiting.push(told),
+                Some(trace) => trace.define(emitted),
+                None if self.setup.may_write() && !self.has_failed => self.waiting.push(emitted),
                 None => {}
             }
         }

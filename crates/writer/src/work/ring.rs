@@ -38,7 +38,7 @@ pub(super) struct Ring {
     pub(super) identity: Identity,
     /// When the program began to tell of objects again that it mentions from then on; the first one
     /// is of before the oldest record, and so is the second one, if there was time for it.
-    told_again: VecDeque<u64>,
+    redefinitions: VecDeque<u64>,
 }
 
 impl Ring {
@@ -50,7 +50,7 @@ impl Ring {
             newest: Newest::default(),
             opening: Vec::new(),
             identity: Identity::default(),
-            told_again: VecDeque::new(),
+            redefinitions: VecDeque::new(),
         })
     }
 
@@ -95,7 +95,7 @@ impl Work {
         let next = self.merge.next();
         self.written = next.map_or(limit, |next| next.min(limit));
         if self.setup.options.events.name_objects() {
-            self.have_objects_told_again();
+            self.have_objects_redefined();
         }
         self.commit();
     }
@@ -104,25 +104,25 @@ impl Work {
     /// that not all objects ever need to be kept, the program tells of them again and again. A
     /// thread may be about to mention one that it had told of; in time it has done so, and what was
     /// told is kept for that long.
-    fn have_objects_told_again(&mut self) {
+    fn have_objects_redefined(&mut self) {
         let (Some(ring), Some(trace)) = (&mut self.ring, &mut self.trace) else {
             return;
         };
         let mut is_behind = false;
         while ring
-            .told_again
+            .redefinitions
             .get(1)
             .is_some_and(|second| *second <= self.written)
         {
-            ring.told_again.pop_front();
+            ring.redefinitions.pop_front();
             is_behind = true;
         }
-        if let Some(first) = ring.told_again.front().filter(|_| is_behind) {
+        if let Some(first) = ring.redefinitions.front().filter(|_| is_behind) {
             trace.translator.forget_objects_before(*first);
         }
         let before = self.setup.now();
-        if self.setup.program.tell_objects_again() {
-            ring.told_again.push_back(before);
+        if self.setup.program.redefine_objects() {
+            ring.redefinitions.push_back(before);
         }
     }
 

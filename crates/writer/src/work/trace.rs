@@ -25,7 +25,7 @@ pub(super) struct Trace {
     /// When the encoder was last asked for what waits.
     pub(super) flushed: Instant,
     /// When the CPU time of the process was last told.
-    pub(super) cpu_told: Option<Instant>,
+    pub(super) cpu_reported: Option<Instant>,
     /// Bursts that are due at a tick, by their numbers.
     pub(super) due: Vec<(u64, usize)>,
     /// It has ended, and no other has begun yet.
@@ -48,7 +48,7 @@ impl Trace {
         let emit = |event: &Event<'_>| translator.event(event);
         self.identity = preamble::opening(&setup.options, setup.clocks.cost, loaded, started, emit);
         self.opening = self.translator.losses();
-        (self.flushed, self.cpu_told, self.is_over) = (Instant::now(), None, false);
+        (self.flushed, self.cpu_reported, self.is_over) = (Instant::now(), None, false);
         // What is due at once, whoever began the trace sees to.
         let due = |(number, burst): (usize, &jtrail_options::Burst)| match burst.trigger {
             Trigger::At(time) | Trigger::Every(time) if !time.is_zero() => {
@@ -66,7 +66,7 @@ impl Trace {
     }
 
     /// Which file of the trace it is, and what the one before is called.
-    pub(super) fn tell_part(&mut self, number: u64, before: &str) {
+    pub(super) fn emit_part(&mut self, number: u64, before: &str) {
         for (key, value) in [("part", &*number.to_string()), ("before", before)] {
             self.translator.event(&Event::Option(TraceOption {
                 key: key.into(),
@@ -79,8 +79,8 @@ impl Trace {
     pub(super) fn begin_paused(&mut self, setup: &Setup, started: Timestamp) {
         // A trace log of bursts says so in its first line.
         let options = &setup.options;
-        let is_told = options.format != OutputFormat::TraceLog || !options.has_bursts();
-        self.translator.begin_paused(started, is_told);
+        let is_reported = options.format != OutputFormat::TraceLog || !options.has_bursts();
+        self.translator.begin_paused(started, is_reported);
     }
 
     /// What is due while the program runs.
@@ -91,12 +91,12 @@ impl Trace {
             self.translator.flush();
         }
         let options = &setup.options;
-        let is_due = |told: Instant| now.duration_since(told) >= options.cpu_interval;
+        let is_due = |emitted: Instant| now.duration_since(emitted) >= options.cpu_interval;
         if options.format == OutputFormat::TraceLog
             && options.events.contains(Events::CPU)
-            && self.cpu_told.is_none_or(is_due)
+            && self.cpu_reported.is_none_or(is_due)
         {
-            self.cpu_told = Some(now);
+            self.cpu_reported = Some(now);
             let time = Timestamp(self.timeline.at(setup.now()));
             self.translator.event(&process_cpu(time));
         }
@@ -104,7 +104,7 @@ impl Trace {
 
     pub(super) fn define(&mut self, definition: Definition) {
         match definition {
-            Definition::Compilation(told) => self.compilations.add(told),
+            Definition::Compilation(emitted) => self.compilations.add(emitted),
             other => self.translator.define(other),
         }
     }

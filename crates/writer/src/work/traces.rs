@@ -46,12 +46,12 @@ impl Work {
             calls
         };
         trace.translator.restart(encoder, settings, calls);
-        self.merge.tell_lost(); // or there was no trace for it
+        self.merge.report_lost(); // or there was no trace for it
         trace.begin(&self.setup, at);
         if let Some((number, before)) = self.files.as_ref().and_then(Files::part) {
-            trace.tell_part(number, &before);
+            trace.emit_part(number, &before);
         }
-        trace.translator.tell_what_is_there(at, calls);
+        trace.translator.emit_present_state(at, calls);
         if is_paused {
             trace.begin_paused(&self.setup, started);
         }
@@ -141,7 +141,7 @@ impl Work {
             window: timeline.ticks_in(MERGE_WINDOW),
             opening: Vec::new(),
             flushed: Instant::now(),
-            cpu_told: None,
+            cpu_reported: None,
             due: Vec::new(),
             is_over: is_idle,
         };
@@ -213,20 +213,20 @@ impl Work {
             for (thread, events) in self.merge.unwritten() {
                 translator.lost_at_end(thread, now, events);
             }
-            self.merge.tell_lost();
+            self.merge.report_lost();
             if options.events.contains(Events::LINES) {
-                translator.tell_lines(time);
+                translator.emit_lines(time);
             }
             if options.events.contains(Events::CPU) && options.format == OutputFormat::TraceLog {
                 translator.event(&process_cpu(time));
             }
-            let told = translator.losses();
-            let tells = !format::is_ours(options.format);
-            if tells && format::has_notes(options.format) {
-                let told = losses::without(told.clone(), &trace.opening);
-                translator.left_out(options.no_place, &told);
+            let emitted = translator.losses();
+            let writes_notes = !format::is_ours(options.format);
+            if writes_notes && format::has_notes(options.format) {
+                let emitted = losses::without(emitted.clone(), &trace.opening);
+                translator.left_out(options.no_place, &emitted);
             }
-            translator.tell_dying(time); // in the middle of a collection
+            translator.emit_frees(time); // in the middle of a collection
             let clock = clock_note(&self.setup, &trace.timeline);
             translator.totals(time, clock);
             translator.event(&Event::TraceEnd(TraceEnd {
@@ -235,7 +235,7 @@ impl Work {
             }));
             let agent_id = (&*trace.identity.agent_id).into();
             translator.event(&Event::AgentDestroy(AgentDestroy { agent_id, time }));
-            let closing = losses::without(translator.losses(), &told);
+            let closing = losses::without(translator.losses(), &emitted);
             while translator.end_part() {
                 write(&mut self.setup, &mut translator.out, &mut self.has_failed);
             }
@@ -259,7 +259,7 @@ impl Work {
                         "{lost} events were lost (overflow=drop); the trace can't say where"
                     ));
                 }
-                if tells
+                if writes_notes
                     && !follows
                     && let Some(message) = message
                 {
@@ -307,7 +307,7 @@ fn settings(options: &Options, started: Timestamp, setup: &Setup) -> Settings {
     let is_one_of_many = options.max_size.is_some() || options.overflow == Overflow::Ring;
     let keeps_stacks = options.format.keeps_stacks();
     Settings {
-        tell_threads: options.events.contains(Events::THREADS),
+        emit_threads: options.events.contains(Events::THREADS),
         // This format adds them up itself.
         aggregate: !options.exec_details && options.format != OutputFormat::ProfilerJ,
         alloc_sites: options.alloc_sites,
@@ -319,6 +319,6 @@ fn settings(options: &Options, started: Timestamp, setup: &Setup) -> Settings {
         started,
         has_gate: has_bursts && !keeps_stacks,
         shows_calls_under_way: keeps_stacks && options.exec_details,
-        tells_names: setup.commits.is_some(),
+        keeps_names: setup.commits.is_some(),
     }
 }

@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     })?;
     out.flush()?;
     drop(out);
-    ending.tell(&args.file, streams)?;
+    ending.print(&args.file, streams)?;
     Ok(ending.code())
 }
 

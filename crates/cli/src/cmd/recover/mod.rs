@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         serde_json::to_writer_pretty(&mut *streams.out, &found).map_err(io::Error::from)?;
         writeln!(streams.out)?;
     } else {
-        tell(args, &recovered, spool.as_deref(), is_newest, streams)?;
+        print(args, &recovered, spool.as_deref(), is_newest, streams)?;
     }
     Ok(match recovered.is_complete() {
         true => SOUND,
@@ -100,7 +100,7 @@ trait Source: Read + Seek {}
 impl<S: Read + Seek> Source for S {}
 
 /// Says what is missing, in the order of the file, and then what there is.
-fn tell(
+fn print(
     args: &Args,
     recovered: &Recovered,
     spool: Option<&Path>,

@@ -72,7 +72,7 @@ const UNCOVERED_LINES: &[Column] = &[
 
 impl Report<'_> {
     /// Classes with something to tell, by name.
-    fn told_classes(&self) -> Vec<(ClassId, &ClassStat)> {
+    fn described_classes(&self) -> Vec<(ClassId, &ClassStat)> {
         let names = &self.analysis.names;
         let all = self.analysis.classes.all.iter();
         let mut classes: Vec<_> = all.map(|(id, class)| (*id, class)).collect();
@@ -85,12 +85,12 @@ impl Report<'_> {
         self.table(
             Table::Classes,
             CLASSES,
-            self.told_classes(),
+            self.described_classes(),
             |(id, class)| {
-                let told = class.detail.is_some();
+                let reported = class.detail.is_some();
                 let detail = class.detail.as_deref().unwrap_or(&none);
                 let number = |n: usize| {
-                    if told {
+                    if reported {
                         Cell::Count(n as u64)
                     } else {
                         Cell::None
@@ -113,7 +113,7 @@ impl Report<'_> {
     }
 
     pub(super) fn members(&self) -> Content {
-        let classes = self.told_classes().into_iter();
+        let classes = self.described_classes().into_iter();
         let details = classes.filter_map(|(id, class)| Some((id, class.detail.as_deref()?)));
         let members = details.flat_map(|(id, detail)| {
             let fields = detail.fields.iter().map(move |f| (id, false, f));

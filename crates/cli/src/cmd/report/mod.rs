@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         &sections,
         &mut BufWriter::new(&mut *streams.out),
     )?;
-    ending.tell(&args.file, streams)?;
+    ending.print(&args.file, streams)?;
     Ok(ending.code())
 }
 

@@ -129,29 +129,29 @@ impl Report<'_> {
 
     /// Without frees all objects are alive as far as the trace says, which is nothing for an
     /// overview.
-    fn tells_the_dead(&self) -> bool {
+    fn has_frees(&self) -> bool {
         self.analysis.objects.freed.objects > 0 || !self.args.overview()
     }
 
     pub(super) fn live(&self) -> Content {
         let live = self.analysis.objects.live_by_class();
-        let shown = self.tells_the_dead();
+        let shown = self.has_frees();
         self.by_class(Table::Live, live.filter(|_| shown))
     }
 
     pub(super) fn live_threads(&self) -> Content {
         let live = self.analysis.objects.live_by_thread();
-        let shown = self.tells_the_dead();
+        let shown = self.has_frees();
         self.by_thread(Table::LiveThreads, live.filter(|_| shown))
     }
 
     pub(super) fn live_counts(&self) -> Content {
-        let told = &self.analysis.live.counts;
-        let told = told.iter().map(|(key, count)| (*key, *count));
+        let reported = &self.analysis.live.counts;
+        let reported = reported.iter().map(|(key, count)| (*key, *count));
         // An overview has their sums.
         let shown = !self.args.overview();
         let counted = self.analysis.objects.live_counts().filter(|_| shown);
-        let mut counts: Vec<_> = told.chain(counted).collect();
+        let mut counts: Vec<_> = reported.chain(counted).collect();
         counts.sort_by_key(|(key, count)| (Reverse((count.live, count.peak)), *key));
         let columns = LIVE_COUNTS;
         self.table(
@@ -192,10 +192,10 @@ impl Report<'_> {
     pub(super) fn collection_kinds(&self) -> Content {
         let mut kinds: Vec<_> = self.analysis.collections.stats().collect();
         // One kind of which nothing is known says no more than the figures of the trace.
-        let told = |(g, collector, cause, _): &(Generation, &str, &str, _)| {
+        let reported = |(g, collector, cause, _): &(Generation, &str, &str, _)| {
             *g != Generation::Unknown || !collector.is_empty() || !cause.is_empty()
         };
-        if self.args.overview() && !kinds.iter().any(told) {
+        if self.args.overview() && !kinds.iter().any(reported) {
             kinds.clear();
         }
         kinds.sort_by_key(|(g, collector, cause, stat)| {

@@ -202,14 +202,14 @@ mod tests {
                 RUNS_NOTHING,
             ),
         ] {
-            let told = lines(command, true, &[]);
+            let reported = lines(command, true, &[]);
             assert!(
-                told.len() == 1 && told[0].ends_with(expected),
-                "{command}: {told:?}"
+                reported.len() == 1 && reported[0].ends_with(expected),
+                "{command}: {reported:?}"
             );
             assert_eq!(
                 lines(&format!("-x {command}"), false, &[]),
-                told,
+                reported,
                 "{command}"
             );
         }
@@ -250,11 +250,14 @@ mod tests {
         let disabled = format!("--disable-@files @{arguments}");
         assert_eq!(lines(&disabled, true, &[]), [""; 0]);
         let in_file = format!("jtrail: -XX:ArchiveClassesAtExit=z in {options}: {REFUSES}");
-        let told = lines(&format!("-XX:VMOptionsFile={options}"), true, &[]);
-        assert_eq!(told, [in_file]);
+        let reported = lines(&format!("-XX:VMOptionsFile={options}"), true, &[]);
+        assert_eq!(reported, [in_file]);
         for name in VARIABLES {
-            let told = lines("Main", false, &[(name, "-Da='b c' -Xshare:dump")]);
-            assert_eq!(told, [format!("jtrail: -Xshare:dump in {name}: {REFUSES}")]);
+            let reported = lines("Main", false, &[(name, "-Da='b c' -Xshare:dump")]);
+            assert_eq!(
+                reported,
+                [format!("jtrail: -Xshare:dump in {name}: {REFUSES}")]
+            );
         }
     }
 }

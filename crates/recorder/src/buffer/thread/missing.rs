@@ -34,7 +34,7 @@ impl ThreadBuffer {
         let gap = owner.gaps.remove(&thread).unwrap_or_default();
         let all = gap.all();
         let running = std::mem::replace(&mut owner.running, thread);
-        self.tell_running(owner, now);
+        self.store_header(owner, now);
         let open = gap.open.len() as u64;
         let lost = record::lost(gap.events - open, gap.closed);
         self.push(
@@ -45,7 +45,7 @@ impl ThreadBuffer {
             self.push(word(now, record::enter(method)), &[]);
         }
         owner.running = running;
-        self.tell_running(owner, now);
+        self.store_header(owner, now);
         // Behind the record, so that a trace's end finds the loss in one of both places at least.
         self.add_unwritten(all.wrapping_neg());
         true
