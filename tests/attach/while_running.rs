@@ -46,7 +46,7 @@ fn calls_are_exact_from_then_on() {
             trace.assert_sound(&output);
             output.counts().assert_matches(
                 &trace.calls,
-                &trace.uncovered,
+                &trace.uninstrumented,
                 &["harness.Attached"],
                 &["harness.Expect", "$$"],
             );

@@ -112,9 +112,9 @@ fn counts_are_those_of_the_programs() {
                     .filter(|key| key.contains("$$"))
                     .map(String::as_str)
                     .collect();
-                let uncovered = &traced.trace.uncovered;
+                let uninstrumented = &traced.trace.uninstrumented;
                 let counts = traced.output.counts();
-                counts.assert_matches(&calls, uncovered, &["harness."], &hidden);
+                counts.assert_matches(&calls, uninstrumented, &["harness."], &hidden);
             }
         }
     }

@@ -121,7 +121,7 @@ fn a_virtual_thread_has_its_own_time_and_no_other() {
             let counts = run.output.counts();
             counts.assert_matches(
                 &run.trace.calls,
-                &run.trace.uncovered,
+                &run.trace.uninstrumented,
                 &["harness.BurnVirtual.work", "harness.BurnVirtual.burns"],
                 &[],
             );

@@ -89,7 +89,7 @@ fn named(traced: &Traced) -> BTreeMap<String, String> {
     let notes = traced.trace.notes.iter();
     notes
         .filter_map(|note| match note {
-            Note::Uncovered(u) => Some((
+            Note::Uninstrumented(u) => Some((
                 format!("{}.{}", u.class, u.method),
                 u.reason.clone().into_owned(),
             )),

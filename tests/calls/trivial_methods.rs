@@ -14,7 +14,7 @@ const REASON: &str = "trivial=skip: short, without calls, loops and monitors";
 /// The methods that were left out for that.
 fn skipped(trace: &Trace) -> BTreeSet<String> {
     let key = |note: &Note<'_>| match note {
-        Note::Uncovered(u) if u.reason == REASON => Some(format!("{}.{}", u.class, u.method)),
+        Note::Uninstrumented(u) if u.reason == REASON => Some(format!("{}.{}", u.class, u.method)),
         _ => None,
     };
     trace.notes.iter().filter_map(key).collect()
@@ -51,7 +51,7 @@ fn their_calls_are_left_out_and_no_others() {
             let counts = all.output.counts();
             counts.assert_matches(
                 &all.trace.calls,
-                &all.trace.uncovered,
+                &all.trace.uninstrumented,
                 &["harness."],
                 &hidden,
             );

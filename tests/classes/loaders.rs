@@ -31,7 +31,7 @@ fn compiled() -> tempfile::TempDir {
 fn reasons(trace: &Trace) -> BTreeMap<String, u64> {
     let mut reasons = BTreeMap::new();
     for note in &trace.notes {
-        if let Note::Uncovered(u) = note
+        if let Note::Uninstrumented(u) = note
             && u.class == "ForeignLoaders$Plugin"
         {
             *reasons.entry(u.reason.to_string()).or_default() += 1;

@@ -76,7 +76,7 @@ fn the_whole_program_is_traced() {
         trace.assert_sound(&output);
         output.counts().assert_matches(
             &trace.calls,
-            &trace.uncovered,
+            &trace.uninstrumented,
             &["harness.Fib"],
             &["harness.Expect"],
         );

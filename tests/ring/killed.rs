@@ -313,7 +313,9 @@ fn missing(trail: &Path) -> (BTreeSet<String>, u64) {
         } = item
         {
             match Note::parse(&e.body) {
-                Some(Note::Uncovered(method)) => _ = missing.insert(method.method.into_owned()),
+                Some(Note::Uninstrumented(method)) => {
+                    _ = missing.insert(method.method.into_owned())
+                }
                 Some(Note::Totals(totals)) => classes = totals.classes,
                 _ => {}
             }

@@ -158,7 +158,7 @@ pub(crate) struct Trace {
     pub(crate) marks: Vec<String>,
     /// Keys of methods that are reported as not covered; a class without a method stands for all of
     /// its own.
-    pub(crate) uncovered: BTreeSet<String>,
+    pub(crate) uninstrumented: BTreeSet<String>,
     /// Names of all events, for questions about their order.
     pub(crate) kinds: Vec<&'static str>,
     /// What the checker found wrong.
@@ -267,8 +267,9 @@ impl Trace {
             Event::Custom(e) => {
                 match Note::parse(&e.body) {
                     Some(note) => {
-                        if let Note::Uncovered(u) = &note {
-                            self.uncovered.insert(format!("{}.{}", u.class, u.method));
+                        if let Note::Uninstrumented(u) = &note {
+                            self.uninstrumented
+                                .insert(format!("{}.{}", u.class, u.method));
                         }
                         self.notes.push(note);
                     }

@@ -15,7 +15,12 @@ fn platform_threads() {
             run.output.assert_exit(0);
             run.trace.assert_sound(&run.output);
             let counts = run.output.counts();
-            counts.assert_matches(&run.trace.calls, &run.trace.uncovered, &["harness."], &[]);
+            counts.assert_matches(
+                &run.trace.calls,
+                &run.trace.uninstrumented,
+                &["harness."],
+                &[],
+            );
             let main = run.trace.thread("main");
             assert_eq!(
                 (main.group.as_str(), main.ended),
@@ -39,7 +44,12 @@ fn many_threads_over_few_buffers() {
             run.output.assert_exit(0);
             run.trace.assert_sound(&run.output);
             let counts = run.output.counts();
-            counts.assert_matches(&run.trace.calls, &run.trace.uncovered, &["harness."], &[]);
+            counts.assert_matches(
+                &run.trace.calls,
+                &run.trace.uninstrumented,
+                &["harness."],
+                &[],
+            );
         }
     }
 }
@@ -65,7 +75,7 @@ fn thousands_of_virtual_threads() {
                 .collect();
             counts.assert_matches(
                 &run.trace.calls,
-                &run.trace.uncovered,
+                &run.trace.uninstrumented,
                 &["harness."],
                 &hidden,
             );

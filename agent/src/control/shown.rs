@@ -220,7 +220,7 @@ mod tests {
             open: 1 << 20,
             classes: 1 << 20,
             methods: 1 << 20,
-            uncovered: 1 << 20,
+            uninstrumented: 1 << 20,
         };
         let sum: u64 = counts(&totals).iter().map(|(_, events)| events).sum();
         assert_eq!((sum, totals.events()), (1023, 1023));

@@ -286,7 +286,7 @@ impl Instrument {
         }
         if let Some(reason) = never::class(&name) {
             if !reason.is_empty() && verdict != ClassVerdict::None {
-                uncovered(session, &name, "", reason);
+                uninstrumented(session, &name, "", reason);
             }
             return None;
         }
@@ -297,7 +297,7 @@ impl Instrument {
                 .known()
                 .loaded(session, loader, class, &name);
             if let (_, true) = loaded {
-                uncovered(session, &name, "", &reason);
+                uninstrumented(session, &name, "", &reason);
             }
             return None;
         }
@@ -317,7 +317,7 @@ impl Instrument {
         let rewritten = match result {
             Ok(rewritten) => rewritten,
             Err(refusal) => {
-                uncovered(session, &name, "", &refusal.to_string());
+                uninstrumented(session, &name, "", &refusal.to_string());
                 return None;
             }
         };
@@ -365,7 +365,7 @@ impl Instrument {
                 Err(refusal) if plan.is_new => {
                     let full_name = full_name(method);
                     let reason = refusal.to_string();
-                    uncovered(planner.session, planner.name, &full_name, &reason);
+                    uninstrumented(planner.session, planner.name, &full_name, &reason);
                     self.log_huge(planner, method, "has no hooks", refusal);
                 }
                 Err(_) => {}
@@ -582,12 +582,13 @@ pub(super) fn full_name(method: &Method<'_>) -> String {
 
 /// `None`, and it is told, where this is no class file that jtrail knows.
 fn parsed<'a>(session: &Session, name: Option<&str>, bytes: &'a [u8]) -> Option<Class<'a>> {
-    let refuse = |error| uncovered(session, name.unwrap_or("unknown"), "", &format!("{error}"));
+    let refuse =
+        |error| uninstrumented(session, name.unwrap_or("unknown"), "", &format!("{error}"));
     Class::parse(bytes).map_err(refuse).ok()
 }
 
-pub(super) fn uncovered(session: &Session, class: &str, method: &str, reason: &str) {
-    session.define(Definition::Uncovered {
+pub(super) fn uninstrumented(session: &Session, class: &str, method: &str, reason: &str) {
+    session.define(Definition::Uninstrumented {
         class: class_name(class).into(),
         method: method.into(),
         reason: reason.into(),

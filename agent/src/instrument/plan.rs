@@ -1,7 +1,7 @@
 //! What a class's methods get when it is rewritten, and what the writer has to know of them.
 
 use super::Instrument;
-use super::classes::{full_name, uncovered};
+use super::classes::{full_name, uninstrumented};
 use super::initialiser;
 use super::never;
 use super::sites;
@@ -115,7 +115,7 @@ impl<'a> Planner<'_, 'a> {
         let skips_trivial = self.session.options.trivial == Trivial::Skip;
         let is_trivial = included && skips_trivial && triggers == 0 && method.is_trivial();
         if is_trivial && looked.is_new {
-            self.uncovered(method, never::TRIVIAL);
+            self.uninstrumented(method, never::TRIVIAL);
         }
         let has_lines = self.instrument.lines_now(self.session).is_some();
         let included = included && (!is_trivial || has_lines);
@@ -124,7 +124,7 @@ impl<'a> Planner<'_, 'a> {
             return Chosen::default();
         }
         let Some(number) = self.number(looked, at, method) else {
-            self.uncovered(method, "there are no numbers left for methods");
+            self.uninstrumented(method, "there are no numbers left for methods");
             return Chosen::default();
         };
         Chosen {
@@ -152,7 +152,7 @@ impl<'a> Planner<'_, 'a> {
             && looked.is_new
             && !is_included
         {
-            self.uncovered(
+            self.uninstrumented(
                 method,
                 &format!("its class's initialisation is not told: {reason}"),
             );
@@ -173,7 +173,7 @@ impl<'a> Planner<'_, 'a> {
             && let Some(reason) = refusal
             && !reason.is_empty()
         {
-            self.uncovered(method, reason);
+            self.uninstrumented(method, reason);
         }
         included
     }
@@ -195,7 +195,7 @@ impl<'a> Planner<'_, 'a> {
             && reason != never::INTRINSIC
         {
             if looked.is_new && !is_included {
-                self.uncovered(method, &format!("its allocations are not seen: {reason}"));
+                self.uninstrumented(method, &format!("its allocations are not seen: {reason}"));
             }
             sites.clear();
         }
@@ -212,7 +212,7 @@ impl<'a> Planner<'_, 'a> {
             && let Some(reason) = refusal
         {
             if looked.is_new && !reason.is_empty() {
-                self.uncovered(method, &format!("its calls begin no burst: {reason}"));
+                self.uninstrumented(method, &format!("its calls begin no burst: {reason}"));
             }
             return 0;
         }
@@ -247,7 +247,7 @@ impl<'a> Planner<'_, 'a> {
         let lines = counters.and_then(|counters| {
             let first = known.lines(counters, key, method.line_entries().len());
             if first.is_none() {
-                self.uncovered(method, "there are no counters left for its lines");
+                self.uninstrumented(method, "there are no counters left for its lines");
             }
             first
         });
@@ -255,7 +255,7 @@ impl<'a> Planner<'_, 'a> {
         let allocations = all.filter(|_| !chosen.sites.is_empty()).and_then(|all| {
             let first = sites::number(self.session, all, known, key, &chosen.sites);
             if first.is_none() {
-                self.uncovered(method, "there are no numbers left for its allocations");
+                self.uninstrumented(method, "there are no numbers left for its allocations");
             }
             first
         });
@@ -281,8 +281,8 @@ impl<'a> Planner<'_, 'a> {
         }
     }
 
-    fn uncovered(&self, method: &Method<'a>, reason: &str) {
-        uncovered(self.session, self.name, &full_name(method), reason);
+    fn uninstrumented(&self, method: &Method<'a>, reason: &str) {
+        uninstrumented(self.session, self.name, &full_name(method), reason);
     }
 }
 
@@ -343,7 +343,7 @@ pub(super) fn define_lines(
             Some(refusal) => format!("its lines are not counted: {refusal}"),
             None => "some of its lines are not counted, where a failing hook could run in circles or leave a monitor locked".to_owned(),
         };
-        uncovered(session, class, &full_name(method), &reason);
+        uninstrumented(session, class, &full_name(method), &reason);
     }
     let entries = method.line_entries().zip(&inserted.lines);
     let entry = entries
@@ -368,7 +368,7 @@ pub(super) fn report_reduced(
 ) {
     if let Some(refusal) = &inserted.reduced {
         let reason = format!("its allocations are not seen: {refusal}");
-        uncovered(session, class, &full_name(method), &reason);
+        uninstrumented(session, class, &full_name(method), &reason);
     }
 }
 

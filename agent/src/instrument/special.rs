@@ -5,7 +5,7 @@
 //! in the constructor of `Object`, if their ends are told.
 
 use super::Instrument;
-use super::classes::{hooks_of, uncovered};
+use super::classes::{hooks_of, uninstrumented};
 use crate::session::Session;
 use jtrail_classfile::{Class, Hooks, Method, Probes};
 use jtrail_options::Events;
@@ -49,7 +49,7 @@ impl Instrument {
         match result {
             Ok(rewritten) => Some(rewritten.bytes),
             Err(error) => {
-                uncovered(session, name, "", &format!("{fault}: {error}"));
+                uninstrumented(session, name, "", &format!("{fault}: {error}"));
                 None
             }
         }

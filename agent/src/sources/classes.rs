@@ -327,7 +327,7 @@ fn is_modifiable(tracer: &Tracer, class: ClassRef<'_>, name: &str) -> bool {
     let modifiable = tracer.session.jvmti.is_modifiable(class).unwrap_or(false);
     if !modifiable {
         let name = name.replace('/', ".");
-        uncovered(tracer, &name, "the JVM does not let this class be changed");
+        uninstrumented(tracer, &name, "the JVM does not let this class be changed");
     }
     modifiable
 }
@@ -349,7 +349,7 @@ fn retransform(tracer: &Tracer, classes: &[ClassRef<'_>]) -> usize {
         [class] => {
             let signature = jvmti.class_signature(*class).unwrap_or_default();
             let name = internal_name(&signature).replace('/', ".");
-            uncovered(tracer, &name, &reason(&error));
+            uninstrumented(tracer, &name, &reason(&error));
             1
         }
         _ if error.error == abi::Error::WRONG_PHASE => classes.len(),
@@ -367,8 +367,8 @@ fn reason(error: &Failure) -> String {
     }
 }
 
-fn uncovered(tracer: &Tracer, class: &str, reason: &str) {
-    tracer.session.define(Definition::Uncovered {
+fn uninstrumented(tracer: &Tracer, class: &str, reason: &str) {
+    tracer.session.define(Definition::Uninstrumented {
         class: class.into(),
         method: "".into(),
         reason: reason.into(),

@@ -46,7 +46,7 @@ impl MethodLines {
     }
 
     /// The lines not reached, neighbours in this method's table joined: `12-14, 20`.
-    pub fn uncovered(&self) -> String {
+    pub fn uninstrumented(&self) -> String {
         let mut parts: Vec<(u32, u32)> = Vec::new();
         let mut joined = false;
         for line in &self.lines {
@@ -155,9 +155,9 @@ mod tests {
         let first = &coverage.methods[&MethodId(1)];
         let sums = |c: &Covered| (c.covered, c.lines, c.calls, c.methods_called, c.methods);
         assert_eq!(sums(&first.covered()), (3, 6, 5, 1, 1));
-        assert_eq!(first.uncovered(), "12-14, 20");
-        assert_eq!(coverage.methods[&MethodId(3)].uncovered(), "5");
-        assert_eq!(coverage.methods[&MethodId(4)].uncovered(), "");
+        assert_eq!(first.uninstrumented(), "12-14, 20");
+        assert_eq!(coverage.methods[&MethodId(3)].uninstrumented(), "5");
+        assert_eq!(coverage.methods[&MethodId(4)].uninstrumented(), "");
         let mut classes: Vec<_> = coverage.classes(&names);
         classes.sort_by_key(|(class, _)| *class);
         let rows: Vec<_> = classes

@@ -74,7 +74,7 @@ pub use threads::{ThreadStat, Threads};
 
 use jtrail_model::{
     BurstNote, ClockNote, Cost, Demoted, Duration, Event, Lost, Note, ShortCallsNote, ThreadId,
-    Timestamp, Totals, Uncovered,
+    Timestamp, Totals, Uninstrumented,
 };
 use rustc_hash::FxHashMap;
 
@@ -147,9 +147,9 @@ pub struct Analysis {
     /// Gaps that are not kept.
     pub more_lost: u64,
     /// Methods that should be in the trace and are not, the first [`KEPT`] of them.
-    pub uncovered: Vec<Uncovered<'static>>,
+    pub uninstrumented: Vec<Uninstrumented<'static>>,
     /// Methods of that kind that are not kept.
-    pub more_uncovered: u64,
+    pub more_uninstrumented: u64,
     /// What began bursts, the first [`KEPT`] of them.
     pub bursts: Vec<BurstNote<'static>>,
     /// Bursts that are not kept.
@@ -382,8 +382,12 @@ impl Analysis {
                 self.initialisations.lost(lost.thread);
                 keep(&mut self.lost, &mut self.more_lost, lost);
             }
-            Some(Note::Uncovered(uncovered)) => {
-                keep(&mut self.uncovered, &mut self.more_uncovered, uncovered);
+            Some(Note::Uninstrumented(uninstrumented)) => {
+                keep(
+                    &mut self.uninstrumented,
+                    &mut self.more_uninstrumented,
+                    uninstrumented,
+                );
             }
             Some(Note::Burst(burst)) => keep(&mut self.bursts, &mut self.more_bursts, burst),
             Some(Note::ShortCalls(note)) => self.short_calls = Some(note),
@@ -424,8 +428,8 @@ impl Analysis {
     }
 
     /// Methods that should be in the trace and are not.
-    pub fn uncovered_methods(&self) -> u64 {
-        let noted = self.uncovered.len() as u64 + self.more_uncovered;
-        noted.max(self.totals.map_or(0, |t| t.uncovered))
+    pub fn uninstrumented_methods(&self) -> u64 {
+        let noted = self.uninstrumented.len() as u64 + self.more_uninstrumented;
+        noted.max(self.totals.map_or(0, |t| t.uninstrumented))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{Folder, LOSSLESS, encode, enter, jtrail, leave, note, sample, time};
 use jtrail_formats::Format;
-use jtrail_model::{Event, Lost, Note, ThreadId, Totals, Uncovered};
+use jtrail_model::{Event, Lost, Note, ThreadId, Totals, Uninstrumented};
 
 /// The sample with `event` put in before its closing events.
 fn with(event: Event<'static>) -> Vec<Event<'static>> {
@@ -150,8 +150,8 @@ fn what_the_agent_says_of_its_own_trace_is_told_of_any_format() {
         let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
         assert_eq!(json[0]["totals"]["enters"], 7);
         assert_eq!(json[0]["totals"]["uncovered"], 1);
-        let uncovered = serde_json::json!({"code would pass 65535 bytes": 1});
-        assert_eq!(json[0]["uncovered"], uncovered);
+        let uninstrumented = serde_json::json!({"code would pass 65535 bytes": 1});
+        assert_eq!(json[0]["uncovered"], uninstrumented);
     }
 }
 
@@ -161,9 +161,9 @@ fn not_every_reason_of_a_hostile_trace_is_kept() {
     let folder = Folder::new();
     let mut events = sample();
     let reasons = (0..5_000).map(|n| {
-        note(&Note::Uncovered(Uncovered {
+        note(&Note::Uninstrumented(Uninstrumented {
             reason: format!("reason {n}").into(),
-            ..Uncovered::default()
+            ..Uninstrumented::default()
         }))
     });
     let end = events.len() - 4;

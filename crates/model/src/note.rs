@@ -22,8 +22,8 @@ use std::fmt;
 pub enum Note<'a> {
     /// Events that happened and are not in the trace (`lost`).
     Lost(Lost<'a>),
-    /// A class or method that the filters include and that is not traced (`uncovered`).
-    Uncovered(Uncovered<'a>),
+    /// A class or method that the filters include and that is not traced (`uninstrumented`).
+    Uninstrumented(Uninstrumented<'a>),
     /// Something that the agent was to write, and that the trace's format has no place for
     /// (`left-out`).
     LeftOut(LeftOut<'a>),
@@ -60,9 +60,9 @@ pub struct Lost<'a> {
     pub reason: Cow<'a, str>,
 }
 
-/// See [`Note::Uncovered`].
+/// See [`Note::Uninstrumented`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Uncovered<'a> {
+pub struct Uninstrumented<'a> {
     /// Class name as in [`crate::ClassDef::name`].
     pub class: Cow<'a, str>,
     /// Method name and descriptor (`run()V`), empty when it is the whole class.
@@ -150,7 +150,7 @@ pub struct Totals {
     /// Methods instrumented.
     pub methods: u64,
     /// Methods included by the filters, and not covered.
-    pub uncovered: u64,
+    pub uninstrumented: u64,
     /// Objects written as allocated ([`crate::ObjectAlloc`]).
     pub objects: u64,
     /// Objects written as freed.
@@ -202,7 +202,7 @@ impl fmt::Display for Note<'_> {
                 grammar::number("to", n.to.0, &mut out);
                 grammar::text("reason", &n.reason, &mut out);
             }
-            Note::Uncovered(n) => {
+            Note::Uninstrumented(n) => {
                 out.push_str("uncovered");
                 grammar::text("class", &n.class, &mut out);
                 if !n.method.is_empty() {
@@ -256,7 +256,7 @@ impl fmt::Display for Note<'_> {
                     ("open", n.open),
                     ("classes", n.classes),
                     ("methods", n.methods),
-                    ("uncovered", n.uncovered),
+                    ("uncovered", n.uninstrumented),
                     ("objects", n.objects),
                     ("frees", n.frees),
                     ("monitors", n.monitors),
@@ -288,7 +288,7 @@ impl Note<'static> {
                 to: Timestamp(fields.number("to")?),
                 reason: fields.text("reason")?,
             }),
-            "uncovered" => Note::Uncovered(Uncovered {
+            "uncovered" => Note::Uninstrumented(Uninstrumented {
                 class: fields.text("class")?,
                 method: fields.text("method").unwrap_or_default(),
                 reason: fields.text("reason")?,
@@ -328,7 +328,7 @@ impl Note<'static> {
                 open: fields.number("open")?,
                 classes: fields.number("classes")?,
                 methods: fields.number("methods")?,
-                uncovered: fields.number("uncovered")?,
+                uninstrumented: fields.number("uncovered")?,
                 objects: fields.count("objects")?,
                 frees: fields.count("frees")?,
                 monitors: fields.count("monitors")?,
@@ -398,12 +398,12 @@ mod tests {
                 thread: ThreadId(3),
                 time: Timestamp(7),
             }),
-            Note::Uncovered(Uncovered {
+            Note::Uninstrumented(Uninstrumented {
                 class: "a.B".into(),
                 method: "run()V".into(),
                 reason: "code would pass 65535 bytes".into(),
             }),
-            Note::Uncovered(Uncovered {
+            Note::Uninstrumented(Uninstrumented {
                 class: "odd \"name\\".into(),
                 method: "".into(),
                 reason: "".into(),
@@ -438,7 +438,7 @@ mod tests {
                 lost: 3,
                 classes: 4,
                 methods: 5,
-                uncovered: 6,
+                uninstrumented: 6,
                 objects: 7,
                 frees: 10,
                 monitors: 11,

@@ -76,7 +76,7 @@ pub enum Definition {
     },
     /// Something that the filters include and that is not traced; `method` is empty for a whole
     /// class.
-    Uncovered {
+    Uninstrumented {
         /// As `Class.getName` prints it.
         class: Box<str>,
         /// Name and descriptor.

@@ -113,12 +113,12 @@ impl Counts {
     ///
     /// `actual` are the counts of the trace by the same keys. Only keys that begin with one of
     /// `packages` are looked at, and none that begin with one of `ignore`; every one of them must
-    /// have been told by the program. `uncovered` are the methods that the trace reports as not
+    /// have been told by the program. `uninstrumented` are the methods that the trace reports as not
     /// covered: they may be missing where the program says `LIMIT`, and nowhere else.
     pub fn differences(
         &self,
         actual: &BTreeMap<String, u64>,
-        uncovered: &BTreeSet<String>,
+        uninstrumented: &BTreeSet<String>,
         packages: &[&str],
         ignore: &[&str],
     ) -> Vec<String> {
@@ -159,7 +159,7 @@ impl Counts {
             compare(key, seen(key), *low, *high);
         }
         for (key, n) in &self.limits {
-            if !(uncovered.contains(key) && seen(key) == 0) {
+            if !(uninstrumented.contains(key) && seen(key) == 0) {
                 compare(key, seen(key), *n, *n);
             }
         }
@@ -176,12 +176,12 @@ impl Counts {
     pub fn assert_matches(
         &self,
         actual: &BTreeMap<String, u64>,
-        uncovered: &BTreeSet<String>,
+        uninstrumented: &BTreeSet<String>,
         packages: &[&str],
         ignore: &[&str],
     ) {
         assert!(!self.exact.is_empty(), "the program told no counts");
-        let wrong = self.differences(actual, uncovered, packages, ignore);
+        let wrong = self.differences(actual, uninstrumented, packages, ignore);
         assert!(
             wrong.is_empty(),
             "{} counts differ:\n  {}",
@@ -232,10 +232,10 @@ mod tests {
         ])
     }
 
-    fn differences(actual: &BTreeMap<String, u64>, uncovered: &[&str]) -> Vec<String> {
-        let uncovered = uncovered.iter().map(|k| k.to_string()).collect();
+    fn differences(actual: &BTreeMap<String, u64>, uninstrumented: &[&str]) -> Vec<String> {
+        let uninstrumented = uninstrumented.iter().map(|k| k.to_string()).collect();
         let counts = Counts::parse(TEXT).unwrap();
-        counts.differences(actual, &uncovered, &["a."], &["a.Expect"])
+        counts.differences(actual, &uninstrumented, &["a."], &["a.Expect"])
     }
 
     #[test]
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_limit_may_be_uncovered() {
+    fn only_methods_at_a_limit_may_be_uninstrumented() {
         let mut actual = good();
         actual.remove("a.Huge.f()V");
         assert_eq!(differences(&actual, &["a.Huge.f()V"]), [""; 0]);

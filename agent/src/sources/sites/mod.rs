@@ -50,7 +50,7 @@ impl Source for AllocationSites {
     /// Measures arrays, and says what is not seen.
     fn prepare(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
         if tracer.instrument.sites.get().is_some() {
-            tracer.session.define(Definition::Uncovered {
+            tracer.session.define(Definition::Uninstrumented {
                 class: "*".into(),
                 method: "".into(),
                 reason: NOT_SEEN.into(),
@@ -261,7 +261,7 @@ fn look_up(tracer: &Tracer, env: &mut Env<'_>, hook: ClassRef<'_>, site: u32) ->
 /// one asks again.
 fn without_size(tracer: &Tracer, name: &Arc<str>, reason: &Error) -> NewClass {
     let session = &tracer.session;
-    session.define(Definition::Uncovered {
+    session.define(Definition::Uninstrumented {
         class: (&**name).into(),
         method: "".into(),
         reason: format!("an object of it has no size in the trace: {reason}").into(),

@@ -70,7 +70,7 @@ struct Verdict {
     /// What the agent counted itself.
     totals: Option<Totals>,
     /// How many methods and classes are not covered, by reason.
-    uncovered: BTreeMap<String, u64>,
+    uninstrumented: BTreeMap<String, u64>,
     /// Which calls are sums, and how many.
     short_calls: Option<(ShortCallsNote, u64)>,
     /// By how much times of calls may be early.
@@ -136,7 +136,7 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
         recovered: checked.counts.recovered,
         faults: ending.faults + checked.faults(),
         kinds: checked.counts.kinds,
-        uncovered: checked.counts.uncovered,
+        uninstrumented: checked.counts.uninstrumented,
         findings,
         error: ending.error,
     })
@@ -174,7 +174,7 @@ impl Verdict {
             kinds: Vec::new(),
             lost: 0,
             totals: None,
-            uncovered: BTreeMap::new(),
+            uninstrumented: BTreeMap::new(),
             short_calls: None,
             clock: None,
             recovered: None,
@@ -261,7 +261,7 @@ impl Verdict {
             if let Some(totals) = self.totals {
                 let _ = write!(text, "\n  {}", Note::Totals(totals));
             }
-            for (reason, n) in &self.uncovered {
+            for (reason, n) in &self.uninstrumented {
                 let _ = write!(text, "\n  not covered: {} × {reason}", count(*n));
             }
         }
@@ -290,7 +290,7 @@ impl Verdict {
             "kinds": kinds,
             "lost": self.lost,
             "totals": self.totals,
-            "uncovered": self.uncovered,
+            "uncovered": self.uninstrumented,
             "sums": self.short_calls.map(|(note, calls)| json!({
                 "calls": calls,
                 "min_ns": note.min.0,

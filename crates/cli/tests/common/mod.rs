@@ -191,7 +191,7 @@ pub(crate) fn sample() -> Vec<Event<'static>> {
             thread: ThreadId(1),
             time: time(11 * MS),
         }),
-        note(&Note::Uncovered(Uncovered {
+        note(&Note::Uninstrumented(Uninstrumented {
             class: "com.acme.Big".into(),
             method: "all()V".into(),
             reason: "code would pass 65535 bytes".into(),
@@ -202,7 +202,7 @@ pub(crate) fn sample() -> Vec<Event<'static>> {
             open: 1,
             classes: 1,
             methods: 3,
-            uncovered: 1,
+            uninstrumented: 1,
             ..Totals::default()
         })),
     ]);

@@ -33,7 +33,7 @@ impl Checker {
             clock: self.clock,
             recovered: self.recovered,
             totals: self.totals,
-            uncovered: std::mem::take(&mut self.uncovered),
+            uninstrumented: std::mem::take(&mut self.uninstrumented),
         };
         if let Some(totals) = self.totals {
             self.compare(&totals, &counts);

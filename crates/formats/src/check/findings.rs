@@ -163,7 +163,7 @@ pub struct Counts {
     pub totals: Option<Totals>,
     /// Notes of methods, and of classes as a whole, that are not covered, by reason; of the first
     /// 1,000 reasons.
-    pub uncovered: BTreeMap<String, u64>,
+    pub uninstrumented: BTreeMap<String, u64>,
 }
 
 /// Everything that a check found.

@@ -87,7 +87,7 @@ pub struct Checker {
     clock: Option<ClockNote>,
     recovered: Option<u64>,
     totals: Option<Totals>,
-    uncovered: BTreeMap<String, u64>,
+    uninstrumented: BTreeMap<String, u64>,
 }
 
 /// Reasons why methods are not covered are a handful; a trace may claim any number of them.
@@ -510,16 +510,16 @@ impl Checker {
             Some(Note::Clock(clock)) => self.clock = Some(clock),
             Some(Note::Recovered(events)) => self.recovered = Some(events),
             Some(Note::Totals(totals)) => self.totals(totals),
-            Some(Note::Uncovered(e)) => self.uncovered(e.reason),
+            Some(Note::Uninstrumented(e)) => self.uninstrumented(e.reason),
             _ => {}
         }
     }
 
-    fn uncovered(&mut self, reason: Cow<'_, str>) {
-        if let Some(count) = self.uncovered.get_mut(&*reason) {
+    fn uninstrumented(&mut self, reason: Cow<'_, str>) {
+        if let Some(count) = self.uninstrumented.get_mut(&*reason) {
             *count += 1;
-        } else if self.uncovered.len() < MOST_REASONS {
-            self.uncovered.insert(reason.into_owned(), 1);
+        } else if self.uninstrumented.len() < MOST_REASONS {
+            self.uninstrumented.insert(reason.into_owned(), 1);
         }
     }
 

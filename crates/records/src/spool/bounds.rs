@@ -126,7 +126,7 @@ impl Bounds {
             Definition::Text { number, .. } => u64::from(*number) < self.texts,
             Definition::Mark(_)
             | Definition::Instrumented { .. }
-            | Definition::Uncovered { .. } => true,
+            | Definition::Uninstrumented { .. } => true,
         }
     }
 

@@ -84,11 +84,11 @@ impl Translator {
         let about = self.classes.at(number).about.as_mut();
         let methods = about.map_or_else(Vec::new, |about| std::mem::take(&mut about.methods));
         for number in methods {
-            let is_covered = self.methods.get(number).is_some_and(|m| m.is_covered);
-            if self.settings.aggregate || is_covered {
+            let is_instrumented = self.methods.get(number).is_some_and(|m| m.is_instrumented);
+            if self.settings.aggregate || is_instrumented {
                 self.method(number, time); // while it has a name
             }
-            match is_covered {
+            match is_instrumented {
                 true => self.methods.at(number).class_is_gone(),
                 false => self.methods.forget(number),
             }

@@ -7,7 +7,7 @@ impl Translator {
     /// A method's lines and their counters, in the order of the lines; adds to what it had.
     pub fn add_lines(&mut self, method: u32, counters: &[(u32, u32)], entry: Option<u32>) {
         let method = self.methods.at(method);
-        method.is_covered = true;
+        method.is_instrumented = true;
         method.entry_counter = entry;
         let lines = &mut method.counters;
         lines.extend_from_slice(counters);

@@ -186,10 +186,10 @@ impl Methods {
 
     /// Numbers of those whose lines are to be told.
     pub(super) fn covered(&self) -> Vec<u32> {
-        let is_covered =
-            |method: &Option<Box<Method>>| method.as_ref().is_some_and(|m| m.is_covered);
+        let is_instrumented =
+            |method: &Option<Box<Method>>| method.as_ref().is_some_and(|m| m.is_instrumented);
         let all = self.0.iter();
-        all.filter(|(_, method)| is_covered(method))
+        all.filter(|(_, method)| is_instrumented(method))
             .map(|(number, _)| number)
             .collect()
     }
@@ -204,7 +204,7 @@ pub(super) struct Method {
     /// Its class is gone.
     is_gone: bool,
     /// Its lines are to be told, if it has any.
-    pub(super) is_covered: bool,
+    pub(super) is_instrumented: bool,
     /// Its lines, each with the counters that stand for it.
     pub(super) counters: Vec<(u32, u32)>,
     /// The counter of its first instruction.

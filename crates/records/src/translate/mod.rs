@@ -38,7 +38,7 @@ use calls::Call;
 use jtrail_formats::{Encode, Loss, Patch};
 use jtrail_model::{
     BurstNote, ByNumber, CallStack, ClassId, ClockNote, Custom, Duration, Event, LeftOut,
-    MethodIds, Note, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uncovered,
+    MethodIds, Note, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uninstrumented,
 };
 use jtrail_options::Events;
 use methods::{KnownMethods, Methods};
@@ -377,11 +377,11 @@ impl Translator {
             Definition::Text { number, text } => self.add_text(number, text),
             Definition::Mark(mark) => self.add_mark(mark),
             Definition::Instrumented { methods } => self.count_instrumented(methods),
-            Definition::Uncovered {
+            Definition::Uninstrumented {
                 class,
                 method,
                 reason,
-            } => self.uncovered(Missing([class, method, reason])),
+            } => self.uninstrumented(Missing([class, method, reason])),
         }
     }
 
@@ -422,8 +422,8 @@ impl Translator {
         self.totals.methods += methods;
     }
 
-    fn uncovered(&mut self, method: Missing) {
-        self.totals.uncovered += 1;
+    fn uninstrumented(&mut self, method: Missing) {
+        self.totals.uninstrumented += 1;
         self.emit_uninstrumented(&method);
         self.keep_missing(method);
     }
@@ -435,7 +435,7 @@ impl Translator {
     }
 
     fn emit_uninstrumented(&mut self, Missing([class, method, reason]): &Missing) {
-        self.note(&Note::Uncovered(Uncovered {
+        self.note(&Note::Uninstrumented(Uninstrumented {
             class: (&**class).into(),
             method: (&**method).into(),
             reason: (&**reason).into(),

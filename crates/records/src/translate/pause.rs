@@ -193,13 +193,13 @@ impl Translator {
         let Totals {
             classes,
             methods,
-            uncovered,
+            uninstrumented,
             ..
         } = self.totals;
         self.totals = Totals {
             classes,
             methods,
-            uncovered,
+            uninstrumented,
             ..Totals::default()
         };
         (self.cut_samples, self.folded_calls) = (0, 0);

@@ -147,7 +147,7 @@ impl Saved {
             all.open,
             all.classes,
             all.methods,
-            all.uncovered,
+            all.uninstrumented,
             all.objects,
             all.frees,
             all.monitors,
@@ -348,7 +348,7 @@ impl Translator {
             }
             // A trace that begins tells of what is there.
             Definition::Compilation(emitted) if self.is_silent => self.compilation(emitted),
-            Definition::Uncovered {
+            Definition::Uninstrumented {
                 class,
                 method,
                 reason,
@@ -368,7 +368,7 @@ impl Translator {
             | Definition::ClassDetail(_)
             | Definition::Mark(_)
             | Definition::Instrumented { .. }
-            | Definition::Uncovered { .. } => {}
+            | Definition::Uninstrumented { .. } => {}
             // Of these nothing is told before they are used.
             Definition::Class(_)
             | Definition::Methods { .. }

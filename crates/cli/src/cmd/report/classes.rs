@@ -217,7 +217,7 @@ impl Report<'_> {
             vec![
                 Cell::Count(c.lines - c.covered),
                 self.method(id),
-                Cell::Text(method.uncovered()),
+                Cell::Text(method.uninstrumented()),
             ]
         })
     }

@@ -152,7 +152,7 @@ impl Report<'_> {
             Table::Trace => self.trace(),
             Table::Origin => self.origin(),
             Table::Threads => self.threads(),
-            Table::Uncovered => self.uncovered(),
+            Table::Uninstrumented => self.uninstrumented(),
             Table::Lost => self.lost(),
             Table::Bursts => self.bursts(),
             Table::Demoted => self.demoted(),

@@ -77,7 +77,7 @@ const THREADS: &[Column] = &[
     optional("first_name", "first name"),
 ];
 
-const UNCOVERED: &[Column] = &[
+const UNINSTRUMENTED: &[Column] = &[
     column("class", "class"),
     column("method", "method"),
     column("reason", "reason"),
@@ -121,7 +121,7 @@ impl Report<'_> {
             Cell::Count(a.collections.count),
             Cell::Time(a.collections.total.0),
             Cell::Count(a.lost_events()),
-            Cell::Count(a.uncovered_methods()),
+            Cell::Count(a.uninstrumented_methods()),
             Cell::Count(a.calls.unmatched),
             Cell::Count(a.calls.cut),
             some(a.short_calls.map_or(0, |_| a.calls.summed())),
@@ -219,16 +219,16 @@ impl Report<'_> {
         )
     }
 
-    pub(super) fn uncovered(&self) -> Content {
-        let uncovered = &self.analysis.uncovered;
-        let mut content = self.table(Table::Uncovered, UNCOVERED, uncovered, |u| {
+    pub(super) fn uninstrumented(&self) -> Content {
+        let uninstrumented = &self.analysis.uninstrumented;
+        let mut content = self.table(Table::Uninstrumented, UNINSTRUMENTED, uninstrumented, |u| {
             vec![
                 Cell::Text(u.class.to_string()),
                 Cell::Text(u.method.to_string()),
                 Cell::Text(u.reason.to_string()),
             ]
         });
-        content.more += self.analysis.more_uncovered as usize;
+        content.more += self.analysis.more_uninstrumented as usize;
         content
     }
 

@@ -87,7 +87,7 @@ pub(super) enum Table {
     /// Objects in heap dumps that retain most
     HeapObjects,
     /// Methods that should be in the trace and are not
-    Uncovered,
+    Uninstrumented,
     /// Gaps in the trace
     Lost,
 }
@@ -111,7 +111,7 @@ impl Table {
             | Self::Methods
             | Self::Tree
             | Self::Gc
-            | Self::Uncovered
+            | Self::Uninstrumented
             | Self::Lost => Place::Base,
             Self::Origin
             | Self::Classes
@@ -169,7 +169,7 @@ impl Table {
             Self::HeapClasses => "heap_classes",
             Self::HeapReferences => "heap_references",
             Self::HeapObjects => "heap_objects",
-            Self::Uncovered => "uncovered",
+            Self::Uninstrumented => "uncovered",
             Self::Lost => "lost",
         }
     }
@@ -256,7 +256,7 @@ impl Flags {
             | Table::Tree
             | Table::Bursts
             | Table::Demoted
-            | Table::Uncovered
+            | Table::Uninstrumented
             | Table::Lost => false,
         }
     }

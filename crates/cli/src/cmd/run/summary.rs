@@ -259,7 +259,7 @@ fn one(path: &Path, size: u64, format: OutputFormat) -> anyhow::Result<String> {
             count(totals.enters),
             count(totals.classes),
             count(totals.lost),
-            count(totals.uncovered)
+            count(totals.uninstrumented)
         ));
     }
     let mut analysis = Analysis::default();
@@ -278,7 +278,7 @@ fn one(path: &Path, size: u64, format: OutputFormat) -> anyhow::Result<String> {
         line += &format!(
             ", events lost: {}, methods not covered: {}",
             count(analysis.lost_events()),
-            count(analysis.uncovered_methods())
+            count(analysis.uninstrumented_methods())
         );
     }
     if ending.code() != crate::outcome::SOUND {
