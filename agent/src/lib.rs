@@ -104,7 +104,7 @@ unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: Moment) -> jint 
             return JNI_ERR;
         }
     };
-    if !startup::leaving::wait_until_gone() {
+    if !startup::leaving::wait_until_detached() {
         log::say("it is in this JVM already, and about to leave; try again");
         return JNI_ERR;
     }

@@ -137,7 +137,7 @@ fn what_can_not_be_had_is_refused() {
 /// What the command says is what the agent does: it records, or it waits for somebody who has it
 /// record.
 #[test]
-fn what_begins_is_told() {
+fn what_begins_is_reported() {
     for jdk in Jdk::require(&VERSIONS) {
         let folder = temp_dir();
         let file = path(folder.path());

@@ -122,7 +122,7 @@ fn folder_of(file: Option<&str>, content: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn wrong_options_are_told_by_parser_and_command_line() {
+fn wrong_options_are_reported_by_parser_and_command_line() {
     let mut failures = Failures::default();
     for (file, text, row) in option_rows() {
         let folder = folder_of(file, row.0);
@@ -334,7 +334,7 @@ fn trace_rows() -> [(&'static str, Vec<Row>); 8] {
 }
 
 #[test]
-fn damaged_traces_are_told() {
+fn damaged_traces_are_reported() {
     let mut failures = Failures::default();
     for row in trace_rows().into_iter().flat_map(|(_, rows)| rows) {
         let folder = jtrail_testkit::temp_dir();

@@ -209,7 +209,7 @@ fn times_are_those_of_the_program() {
 /// Calls within more than 1,024 of their own method stand elsewhere in the tree. The trace says how
 /// many these are, or the agent does.
 #[test]
-fn folded_calls_are_told() {
+fn folded_calls_are_reported() {
     const DEPTH: u64 = 3000;
     const MOST: u64 = 1024;
     // `down` and `unwind` alone, and two that call each other.

@@ -203,7 +203,7 @@ const DISCARDED: &str = include_str!("Discarded.java");
 /// All code of an unloaded class is told to be gone, where it was; and nothing that nobody was told
 /// of.
 #[test]
-fn code_of_unloaded_classes_is_gone() {
+fn code_of_unloaded_classes_is_unloaded() {
     let folder = temp_dir();
     compile::compile("Discarded", DISCARDED, folder.path());
     for jdk in Jdk::require(&VERSIONS) {

@@ -164,7 +164,7 @@ fn interfaces_are_in_the_order_of_the_source() {
 }
 
 #[test]
-fn hidden_classes_are_told() {
+fn hidden_classes_are_reported() {
     const PROXY: &str = "harness.Lambdas$$Lambda";
     for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
@@ -251,7 +251,7 @@ fn classes_are_unloaded_although_each_collection_has_its_snapshot() {
 }
 
 #[test]
-fn redefinition_by_others_is_told_and_our_own_is_not() {
+fn redefinition_by_others_is_reported_and_our_own_is_not() {
     let folder = temp_dir();
     let jar = java_agent(folder.path());
     for jdk in Jdk::require(&few_versions()) {

@@ -158,7 +158,7 @@ fn the_original_is_back_while_the_agent_is_idle() {
 /// Filters there and back, of a trace that has no other probes: what no filter takes any more is as
 /// it was, at once.
 #[test]
-fn the_original_is_back_behind_filters() {
+fn the_original_is_restored_after_filters() {
     for jdk in Jdk::require(&few_versions()) {
         let mut bench =
             crate::support::control::Bench::new(&jdk, "format=none,server=enabled,events=methods");

@@ -462,7 +462,7 @@ fn bursts_end_by_themselves() {
 
 /// Behind a full disk there is no trace, and none can begin; the program goes on.
 #[test]
-fn a_full_disk_is_told() {
+fn a_full_disk_is_reported() {
     for jdk in Jdk::require(&few_versions()) {
         let mut bench = Bench::new(&jdk, "format=binary,events=methods");
         let error = bench.try_ctl(&["rotate", "/dev/full"]).expect_err("full");

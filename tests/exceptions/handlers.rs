@@ -60,7 +60,7 @@ enum Shows {
 }
 
 #[test]
-fn catches_tell_their_handlers() {
+fn catches_have_their_handlers() {
     let classes = temp_dir();
     let source = include_str!("Handlers.java");
     compile("Handlers", source, classes.path());

@@ -255,7 +255,7 @@ fn jinsight_has_classes_whole_and_counts_in_its_header() {
 }
 
 #[test]
-fn what_has_no_place_is_told_in_one_line() {
+fn what_the_format_drops_is_reported_in_one_line() {
     let jdk = Jdk::newest();
     for (options, expected) in [
         (

@@ -251,7 +251,7 @@ fn standard_output_carries_it_too() {
 }
 
 #[test]
-fn a_file_that_can_not_be_written_is_told() {
+fn a_file_that_can_not_be_written_is_reported() {
     let jdk = Jdk::newest();
     for spelling in &SPELLINGS[2..] {
         for (file, message) in [

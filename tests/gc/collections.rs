@@ -176,7 +176,7 @@ fn assert_uses_are_those_of_the_log(ours: &[Collection], log: &str, is_zgc: bool
 }
 
 #[test]
-fn concurrent_collectors_tell_causes_and_sizes() {
+fn concurrent_collectors_report_causes_and_sizes() {
     for jdk in Jdk::require(&one_version()) {
         for flags in [
             &["-XX:+UseZGC"][..],
@@ -223,7 +223,7 @@ fn concurrent_collectors_tell_causes_and_sizes() {
 /// Of what they collect for other tools, Serial and Parallel say nothing: the counters have moved
 /// when the trace ends.
 #[test]
-fn collections_for_other_tools_are_told() {
+fn collections_for_other_tools_are_reported() {
     let source = include_str!("Quiet.java");
     for (jdk, collector) in with_tools_and(&["Serial", "Parallel", "G1"]) {
         let folder = jtrail_testkit::temp_dir();
@@ -264,7 +264,7 @@ fn collections_for_other_tools_are_told() {
 }
 
 #[test]
-fn without_counters_only_times_are_told() {
+fn without_counters_only_times_are_reported() {
     for jdk in Jdk::require(&few_versions()) {
         for flag in ["-XX:-UsePerfData", "-XX:+PerfDisableSharedMem"] {
             let (ours, ..) = run(&jdk, &[flag]);

@@ -8,7 +8,7 @@ use jtrail_testkit::Jdk;
 use std::collections::HashMap;
 
 #[test]
-fn objects_behind_those_beside_an_area() {
+fn objects_after_those_beside_an_area() {
     let folder = jtrail_testkit::temp_dir();
     compile("Beside", include_str!("Beside.java"), folder.path());
     for jdk in Jdk::require(&few_versions()) {

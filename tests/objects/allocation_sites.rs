@@ -86,7 +86,7 @@ fn whatever_else_is_recorded() {
 /// With `free`, objects have identity: no program makes another one of them, or one too few, and
 /// all that are dead are told of.
 #[test]
-fn ends_are_told() {
+fn ends_are_reported() {
     for (jdk, collector) in collectors::in_turn(Jdk::require(&one_version()), &collectors::NAMES) {
         eprintln!("{collector}");
         for name in ["harness.Frees", "harness.Constructed"] {
@@ -122,7 +122,7 @@ fn whatever_else_is_recorded_with_ends() {
 
 /// Threads leave their carriers while objects wait for their constructors.
 #[test]
-fn ends_are_told_on_virtual_threads() {
+fn ends_are_reported_on_virtual_threads() {
     for jdk in Jdk::require(&few_versions()) {
         for options in ["events=threads+alloc+free", "events=alloc+free+mounts"] {
             check(&jdk, "harness.ConstructedVirtually", options, |run| run);

@@ -103,7 +103,7 @@ fn threads_have_their_objects() {
 /// The report's table of live objects by class and thread has what the program tells, and no thread
 /// more.
 #[test]
-fn the_report_tells_whose_objects_live() {
+fn the_report_shows_whose_objects_live() {
     for jdk in Jdk::require(&few_versions()) {
         let folder = temp_dir();
         let file = folder.path().join("trace");

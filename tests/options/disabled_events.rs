@@ -112,7 +112,7 @@ fn expected_events(jdk: &Jdk, options: &str) -> Vec<String> {
 }
 
 #[test]
-fn threads_are_told_where_a_kind_needs_them() {
+fn threads_are_reported_where_a_kind_needs_them() {
     for jdk in Jdk::require(&few_versions()) {
         for (options, are_reported) in [
             ("events=classes+gc+jit+lines", false),

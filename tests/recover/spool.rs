@@ -43,11 +43,11 @@ impl Left {
 
 /// Kills a JVM with eight busy threads so long after they began.
 fn killed(jdk: &Jdk, classes: &Path, left: &Left, more: &str, after: Duration) {
-    killed_behind(jdk, classes, left, more, || thread::sleep(after));
+    killed_after(jdk, classes, left, more, || thread::sleep(after));
 }
 
 /// As [`killed`], when `wait` is over.
-fn killed_behind(jdk: &Jdk, classes: &Path, left: &Left, more: &str, wait: impl FnOnce()) {
+fn killed_after(jdk: &Jdk, classes: &Path, left: &Left, more: &str, wait: impl FnOnce()) {
     ended_by("KILL", busy(jdk, classes, left, more), wait);
 }
 
@@ -286,7 +286,7 @@ fn what_a_killed_program_had_recorded_is_in_all_of_its_files() {
         let jdk = &jdks[kill as usize % jdks.len()];
         let more = ",maxsize=1m";
         let after = Duration::from_micros(kill.wrapping_mul(7_919 * 7) % 300_000);
-        killed_behind(jdk, folder.path(), &left, more, || {
+        killed_after(jdk, folder.path(), &left, more, || {
             let begun = Instant::now();
             while files(&left.trail).len() < 2 && begun.elapsed() < PATIENCE {
                 thread::sleep(Duration::from_millis(1));
@@ -587,7 +587,7 @@ fn events_of_all_kinds_are_recovered() {
 }
 
 #[test]
-fn what_could_not_be_recorded_is_told() {
+fn what_could_not_be_recorded_is_reported() {
     for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         compile(

@@ -146,7 +146,7 @@ fn clients_save_the_newest_events() {
 
 /// What saves by itself is told to all, and what the program marks is among the newest events.
 #[test]
-fn clients_are_told_of_what_is_saved() {
+fn clients_are_notified_of_each_save() {
     at_once(|jdk| {
         let bench = Bench::new(jdk, &format!("{RING},save=request"));
         let mut watching = bench.client();

@@ -327,7 +327,7 @@ fn missing(trail: &Path) -> (BTreeSet<String>, u64) {
 }
 
 #[test]
-fn each_trace_tells_what_it_lacks() {
+fn each_trace_reports_its_missing_events() {
     let folder = temp_dir();
     compile_numbered(folder.path());
     at_once(|jdk| {

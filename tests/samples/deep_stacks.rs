@@ -135,7 +135,7 @@ fn count(hits: &[Hits]) -> u64 {
 }
 
 #[test]
-fn deep_stacks_are_whole_and_a_cut_is_told() {
+fn deep_stacks_are_whole_or_reported_as_truncated() {
     for jdk in Jdk::require(&one_version()) {
         for format in ["tracelog", "profilerj"] {
             let (output, samples) = run(&jdk, &format!("format={format}"));

@@ -109,7 +109,7 @@ fn assert_stays(output: &Output, all: &BTreeMap<String, Stays>) {
 
 /// A trace log tells no states and no names, but where threads are.
 #[test]
-fn trace_logs_tell_where_threads_stay() {
+fn trace_logs_show_where_threads_are() {
     for jdk in Jdk::require(&few_versions()) {
         let mut all = BTreeMap::new();
         let output = sampled(&jdk, "tracelog", |truth, event| {
@@ -123,7 +123,7 @@ fn trace_logs_tell_where_threads_stay() {
 
 /// A snapshot tells whether threads could run.
 #[test]
-fn snapshots_tell_where_threads_stay_and_whether_they_run() {
+fn snapshots_show_where_threads_are_and_whether_they_run() {
     for jdk in Jdk::require(&few_versions()) {
         let mut all = BTreeMap::new();
         // Outermost frame first.

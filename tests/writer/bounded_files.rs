@@ -383,7 +383,7 @@ fn each_file_is_a_trace_of_its_own() {
 }
 
 #[test]
-fn clients_are_told_of_each_file() {
+fn clients_are_notified_of_each_file() {
     at_once(|jdk| {
         let options = "format=xml,events=methods,maxsize=1m,server=enabled";
         let mut bench = Bench::new(jdk, options);

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_of_loaders_that_are_gone_are_forgotten() {
+    fn classes_of_collected_loaders_are_forgotten() {
         let mut known = Known::default();
         let kept = number(&mut known, Loader::BOOT, "a/B");
         let gone = number(&mut known, Loader::PLATFORM, "a/B");

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_jdk_is_told_from_the_application() {
+    fn the_jdk_is_distinguished_from_the_application() {
         let app = Loader(Loader::FIRST_OTHER);
         assert!(Loader::BOOT.is_jdk("org/example/Main"));
         assert!(Loader::PLATFORM.is_jdk("javax/sql/DataSource"));

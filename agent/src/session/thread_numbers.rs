@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_told_again_when_it_is_another() {
+    fn a_new_name_is_reported_and_the_same_name_is_not() {
         let mut numbers = ThreadNumbers::default();
         numbers.set_name(7, "a");
         assert!(!numbers.has_name(7, "a"), "nobody knows it");

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_jvm_lacks_is_told() {
+    fn a_missing_capability_is_reported() {
         let mut some = Capabilities::default();
         some.add(TagObjects);
         let error = wanted(Environment::General, some, &options("events=gc")).unwrap_err();

@@ -43,7 +43,7 @@ const ABOVE_HOOK: u16 = 4;
 const LONGEST_LEAVE: Duration = Duration::from_secs(60);
 
 /// Waits until an agent that is about to leave is gone. Returns false if that takes too long.
-pub(crate) fn wait_until_gone() -> bool {
+pub(crate) fn wait_until_detached() -> bool {
     let until = Instant::now() + LONGEST_LEAVE;
     while control::is_leaving() {
         if Instant::now() > until {

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn without_object_ids_the_class_tells() {
+    fn without_object_ids_the_class_identifies() {
         let (e, _) = exceptions(&[
             throw(1, 0, 5, 1),
             throw(1, 0, 6, 2),

@@ -391,7 +391,7 @@ fn one_event_less_is_a_difference() {
 }
 
 #[test]
-fn the_biggest_differences_are_told_first() {
+fn the_biggest_differences_come_first() {
     let folder = Folder::new();
     let old = put(&folder, "old", Format::TptpXml, &trace());
     let new = put(

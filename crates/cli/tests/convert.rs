@@ -93,7 +93,7 @@ fn a_log_profile_has_the_data_version_that_is_asked_for() {
 
 /// What breaks off still does so in a log profile, whose file is written to the end all the same.
 #[test]
-fn a_log_profile_of_a_part_is_told_as_one() {
+fn a_log_profile_of_a_part_is_reported_as_a_part() {
     let folder = Folder::new();
     let whole = encode(Format::TptpBinary, &sample());
     for (name, bytes, code) in [
@@ -183,7 +183,7 @@ fn special_files_are_written_to_directly() {
 /// Formats with sizes get none for plain objects from JinsightLive, which has those of arrays only;
 /// the user is told.
 #[test]
-fn sizes_that_a_trace_does_not_have_are_told() {
+fn sizes_that_a_trace_does_not_have_are_reported() {
     let folder = Folder::new();
     let objects = [
         (1, ObjectKind::PLAIN),

@@ -117,7 +117,7 @@ fn a_trail_that_breaks_off_is_recovered_to_standard_output() {
 }
 
 #[test]
-fn nothing_is_written_over_and_nothing_is_left_behind() {
+fn nothing_is_overwritten_and_no_files_remain() {
     let folder = Folder::new();
     let (bytes, _) = trail();
     let file = folder.put("x.trail", &bytes);

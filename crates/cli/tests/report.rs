@@ -249,7 +249,7 @@ fn deep_recursions_are_reported() {
 }
 
 #[test]
-fn losses_are_told() {
+fn losses_are_reported() {
     let folder = Folder::new();
     let mut events = sample();
     let at = events.len() - 3;

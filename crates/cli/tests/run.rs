@@ -28,7 +28,7 @@ fn writes_a_trace(folder: &Folder, expected: &str) -> String {
 }
 
 #[test]
-fn the_agent_stands_behind_java_and_the_summary_tells_what_was_recorded() {
+fn the_agent_option_follows_java_and_the_summary_reports_what_was_recorded() {
     let (folder, agent, program) = set_up("java", "");
     let script = format!("#!/bin/sh\n{}", writes_a_trace(&folder, "$*"));
     fs::write(&program, script).expect("written");
@@ -101,7 +101,7 @@ fn other_programs_get_the_agent_by_the_variable() {
 }
 
 #[test]
-fn a_program_that_leaves_no_trace_is_told() {
+fn a_program_that_writes_no_trace_is_reported() {
     let (folder, agent, program) = set_up("java", "exit 3");
     let trace = folder.at("x.trail");
     let trace = trace.to_str().expect("UTF-8");
@@ -132,7 +132,7 @@ fn a_program_that_leaves_no_trace_is_told() {
 }
 
 #[test]
-fn a_trace_without_an_end_is_told() {
+fn a_trace_without_an_end_is_reported() {
     let (folder, agent, program) = set_up("java", "");
     let script = format!("#!/bin/sh\n{}", writes_a_trace(&folder, "$*"));
     fs::write(&program, script).expect("written");

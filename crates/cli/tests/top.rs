@@ -35,7 +35,7 @@ fn status(served: &Served) -> jtrail_control::Status {
 }
 
 #[test]
-fn tables_of_an_idle_agent_and_nothing_left_behind() {
+fn tables_of_an_idle_agent_and_no_files_remain() {
     let served = served();
     let done = top(&served, &["--batch", "3", "--sort", "calls", "include=a.*"]);
     assert_eq!((done.code, done.err.as_str()), (0, ""), "{}", done.out);
@@ -110,7 +110,7 @@ fn another_stream_is_left_alone() {
 }
 
 #[test]
-fn what_ends_it_is_told() {
+fn what_ends_it_is_reported() {
     let served = served();
     let stopping = std::thread::scope(|scope| {
         let done = scope.spawn(|| top(&served, &["--batch", "100"]));

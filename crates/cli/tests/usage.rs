@@ -118,7 +118,7 @@ fn wrong_command_lines_say_what_is_wrong() {
 }
 
 #[test]
-fn files_that_are_no_traces_are_told_apart() {
+fn files_that_are_no_traces_are_distinguished() {
     let folder = Folder::new();
     let directory = folder.path().to_str().expect("UTF-8").to_owned();
     let files = [

@@ -27,7 +27,7 @@ fn sound_traces_are_sound() {
 }
 
 #[test]
-fn losses_are_told_and_are_no_fault() {
+fn losses_are_reported_and_are_no_fault() {
     let folder = Folder::new();
     let lost = Lost {
         thread: ThreadId(2),
@@ -85,7 +85,7 @@ fn every_kind_of_fault_is_found() {
 }
 
 #[test]
-fn a_trace_that_breaks_off_is_told_apart() {
+fn a_truncated_trace_has_its_own_exit_code() {
     let folder = Folder::new();
     for format in LOSSLESS {
         let whole = encode(format, &sample());
@@ -129,7 +129,7 @@ fn of_several_the_worst_counts() {
 
 /// Trails among them, where notes stand in compressed columns.
 #[test]
-fn what_the_agent_says_of_its_own_trace_is_told_of_any_format() {
+fn notes_of_the_agent_are_reported_from_any_format() {
     let folder = Folder::new();
     for format in LOSSLESS.into_iter().chain([Format::Trail]) {
         let file = folder.sample(format);

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_waits_as_long_as_it_is_told() {
+    fn a_write_waits_for_its_timeout() {
         let finish: fn(&DataStream, Duration) = DataStream::finish_within;
         for (patience, reported) in [
             (50, None),

@@ -680,7 +680,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_without_an_agent_are_told() {
+    fn processes_without_an_agent_are_reported() {
         let message = problem(connect_to_process(std::process::id(), SOON));
         assert!(message.contains("nobody listens at"), "{message}");
         assert_eq!(

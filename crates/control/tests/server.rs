@@ -275,7 +275,7 @@ fn commands_are_allowed_where_they_make_sense() {
 }
 
 #[test]
-fn status_tells_of_clients_and_stream() {
+fn status_shows_clients_and_stream() {
     let served = served();
     let (mut one, mut two) = (served.client(), served.client());
     let status = |client: &mut Client| match call(client, Command::Status) {
@@ -453,7 +453,7 @@ fn notices_come_before_the_answer() {
 }
 
 #[test]
-fn all_clients_are_told_what_happens() {
+fn all_clients_are_notified() {
     let served = served();
     let (mut one, mut two) = (served.client(), served.client());
     call(&mut two, Command::Status).expect("connected");

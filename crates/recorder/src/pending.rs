@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waited_further_up_the_stack_is_gone() {
+    fn objects_pending_further_up_the_stack_are_dropped() {
         let mut pending = Pending::default();
         for (number, depth) in [(1, 0), (2, 10_000), (3, 20_000)] {
             pending.push(waiting(number, 0, TOP - depth));

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_difference_is_told() {
+    fn each_kind_of_difference_is_reported() {
         for (key, n, reported) in [
             ("a.A.f(I)I", 2, "a.A.f(I)I: 2 in the trace, expected 3"),
             (

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_has_one_and_it_tells_its_version() {
+    fn the_machine_has_one_with_a_version() {
         let jdk = Jdk::newest();
         assert_eq!(ask_feature(&jdk.java), Some(jdk.feature), "{jdk}");
     }

@@ -82,7 +82,7 @@ fn much_output_and_unread_input_do_not_hang() {
 }
 
 #[test]
-fn the_time_limit_kills_and_tells_where_it_hung() {
+fn the_time_limit_kills_and_reports_where_it_hung() {
     let run = talk(&Jdk::newest(), "sleep").timeout(Duration::from_millis(1500));
     let Err(RunError::Timeout(_, output)) = run.try_output() else {
         panic!("it ended by itself");

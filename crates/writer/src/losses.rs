@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_tells_all() {
+    fn one_line_reports_all() {
         let (format, none) = (OutputFormat::Mlpd, Events::NONE);
         assert_eq!(message(format, none, &[]), None);
         let losses = [loss("texts", 1), loss("parks", 2)];

@@ -483,7 +483,7 @@ fn a_constructor_that_came_back_from_super_stays_open() {
 }
 
 #[test]
-fn recursion_through_a_failing_super_is_told_apart_by_marks() {
+fn marks_distinguish_recursion_through_a_failing_super() {
     // The outer constructor's body makes an inner object whose super(), outside the trace, throws;
     // the body catches that, and returns.
     let lines = translated(&[
@@ -530,7 +530,7 @@ fn recursion_through_a_failing_super_is_told_apart_by_marks() {
 }
 
 #[test]
-fn a_catch_closes_what_is_gone() {
+fn a_catch_closes_calls_that_have_ended() {
     let lines = translated(&[
         Seen::Enter(RUN),
         Seen::Enter(DERIVED), // its superclass is outside the trace, and throws

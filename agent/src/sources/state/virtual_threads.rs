@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_virtual_thread_takes_its_time_along_and_leaves_the_carriers_behind() {
+    fn cpu_time_follows_a_virtual_thread_and_excludes_its_carriers() {
         let times = VirtualTimes::default();
         burn();
         times.mounted(7, 1);

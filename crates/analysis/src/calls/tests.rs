@@ -192,7 +192,7 @@ fn extreme_times_do_not_overflow() {
 }
 
 #[test]
-fn threads_that_are_not_wanted_are_left_out() {
+fn threads_that_are_not_selected_are_excluded() {
     let mut calls = Calls::new(usize::MAX);
     for thread in [1, 2, 1] {
         let enter = MethodEnter {

@@ -132,7 +132,7 @@ fn without_graphs_only_counts() {
 
 /// TPTP's own dumps list no objects: their classes and sizes are known from before.
 #[test]
-fn what_the_dump_does_not_tell_the_trace_does() {
+fn what_the_dump_does_not_have_the_trace_does() {
     let mut events = vec![
         Event::ObjectDef(ObjectDef {
             object: ObjectId(10),

@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn collectors_that_tell_all_are_not_asked() {
+    fn collectors_that_report_all_are_not_polled() {
         let mut jvm = jvm(&["G1 young collection pauses", "Z concurrent cycle pauses"]);
         for count in &jvm.counts {
             count.fetch_add(1, Ordering::Relaxed);
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_is_not_told() {
+    fn what_is_old_is_not_reported() {
         let mut jvm = jvm(&["G1 young collection pauses", "G1 concurrent cycle pauses"]);
         jvm.counts[1].fetch_add(1, Ordering::Relaxed);
         jvm.counters.start();

@@ -249,7 +249,7 @@ fn every_event_comes_back_whatever_its_text() {
 }
 
 #[test]
-fn words_are_told_apart() {
+fn words_are_distinguished() {
     for state in ThreadState::ALL {
         let event = Event::Sample(Sample {
             state,

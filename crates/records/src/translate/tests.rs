@@ -30,7 +30,7 @@ fn guest(translator: &mut Translator, number: u32) {
 }
 
 #[test]
-fn classes_that_are_gone_take_no_room_in_the_next_trace() {
+fn unloaded_classes_take_no_room_in_the_next_trace() {
     let mut translator = translator();
     let stays = 1;
     guest(&mut translator, stays);
@@ -50,7 +50,7 @@ fn classes_that_are_gone_take_no_room_in_the_next_trace() {
 }
 
 #[test]
-fn threads_that_are_gone_take_no_room() {
+fn exited_threads_take_no_room() {
     let mut translator = translator();
     for number in 1..100_000 {
         translator.add_thread(ThreadInfo {
@@ -100,7 +100,7 @@ fn end(translator: &mut Translator, ticks: u64, failed: u64) {
 }
 
 #[test]
-fn initialisations_are_told_that_begin_in_the_trace() {
+fn initialisations_that_begin_in_the_trace_are_reported() {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let emitted = || std::mem::take(&mut *kept.lock().expect("kept"));
     let encoder = || Box::new(Kept(kept.clone()));

@@ -183,7 +183,7 @@ fn malformed_lines_are_errors() {
 }
 
 #[test]
-fn differences_are_told() {
+fn differences_are_reported() {
     let reported = BTreeMap::from([("a", 1), ("b", 2), ("c", 0)]);
     let actual = BTreeMap::from([("a", 1), ("b", 3), ("d", 4)]);
     assert_eq!(

@@ -15,7 +15,7 @@ fn called(translator: &mut Translator, time: u64, method: u32) {
 }
 
 #[test]
-fn a_class_whose_loader_is_gone_is_still_told_to_be_unloaded() {
+fn the_unload_of_a_class_is_reported_after_its_loader_was_collected() {
     let mut translator = translator();
     called(&mut translator, 1, DERIVED);
     called(&mut translator, 1, RUN);
@@ -49,7 +49,7 @@ fn a_class_that_nobody_mentioned_goes_without_a_word() {
 }
 
 #[test]
-fn calls_that_are_added_up_keep_the_names_of_methods_that_are_gone() {
+fn aggregated_calls_keep_the_names_of_unloaded_methods() {
     let mut translator = translator_of(Settings {
         aggregate: true,
         ..Settings::default()
@@ -68,7 +68,7 @@ fn calls_that_are_added_up_keep_the_names_of_methods_that_are_gone() {
 }
 
 #[test]
-fn lines_of_a_class_that_is_gone_are_told_once() {
+fn lines_of_an_unloaded_class_are_reported_once() {
     let mut translator = translator();
     translator.count_lines_by(Box::new(|| Some(vec![7, 9])));
     translator.add_lines(RUN, &[(10, 0), (11, 1)], Some(0));

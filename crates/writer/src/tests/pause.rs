@@ -110,7 +110,7 @@ fn a_trace_that_ends_in_a_pause_has_what_ended_before() {
 }
 
 #[test]
-fn ends_of_what_began_before_a_pause_are_told() {
+fn ends_of_what_began_before_a_pause_are_reported() {
     let mut translator = translator();
     translator.coded(1, 1, Code::MonitorContendedEnter, &[0, 0]);
     translator.pause(Timestamp(2));
@@ -431,7 +431,7 @@ fn a_trace_of_one_burst_has_so_many_events() {
 /// What is lost is told in the trace that it was lost in, though its record only comes in the next
 /// one.
 #[test]
-fn each_trace_tells_its_own_losses() {
+fn each_trace_reports_its_own_losses() {
     const CALLS: u64 = 200_000;
     let bench = Bench::with(WhenFull::Drop);
     let traces = ["1", "2", "3"];
@@ -455,7 +455,7 @@ fn each_trace_tells_its_own_losses() {
 }
 
 #[test]
-fn a_trace_behind_a_paused_one_is_paused() {
+fn a_trace_after_a_paused_one_is_paused() {
     let bench = Bench::new();
     bench.record(record::enter(RUN));
     bench.act(Action::Pause);
@@ -489,7 +489,7 @@ fn a_trace_behind_a_paused_one_is_paused() {
 }
 
 #[test]
-fn the_observer_is_told_what_becomes_of_the_trace() {
+fn the_observer_is_notified_of_each_change() {
     let bench = Bench::new();
     bench.act(Action::Pause);
     bench.act(Action::Resume);

@@ -35,7 +35,7 @@ fn a_thread_starts_with_its_first_name_though_the_next_is_known() {
 }
 
 #[test]
-fn names_behind_a_threads_end_are_forgotten() {
+fn names_after_a_threads_end_are_forgotten() {
     let mut translator = translator();
     translator.coded(1, 1, Code::ThreadStart, &[1]);
     translator.coded(1, 2, Code::ThreadEnd, &[1]);

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn the_agent_goes_behind_java_or_into_the_variable() {
+    fn the_agent_option_goes_after_java_or_into_the_variable() {
         let arguments = [OsString::from("-cp"), OsString::from("x")];
         let direct =
             command(OsStr::new("java"), &arguments, "-agentpath:A=B", true).expect("right");

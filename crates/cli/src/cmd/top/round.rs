@@ -353,7 +353,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_document_is_told() {
+    fn what_is_no_document_is_reported() {
         let mut summing = Summing::default();
         summing.take(b"no such thing");
         summing.take(b" at all");
