@@ -67,7 +67,7 @@ struct Code {
     /// Address and method of all code that was told of.
     all: BTreeSet<(u64, String)>,
     /// Address and method of code that was told to be gone.
-    gone: Vec<(u64, String)>,
+    unloaded: Vec<(u64, String)>,
     inlined: BTreeSet<String>,
     /// By address.
     sizes: BTreeMap<u64, i64>,
@@ -110,7 +110,7 @@ fn read(file: &Path) -> Code {
                 Event::MethodUncompile(e) => {
                     // The address may have been taken again before.
                     let method = &methods[&e.method];
-                    code.gone.push((e.address, method.clone()));
+                    code.unloaded.push((e.address, method.clone()));
                     if code.live.get(&e.address).is_some_and(|l| l.0 == *method) {
                         code.live.remove(&e.address);
                     }
@@ -219,14 +219,14 @@ fn code_of_unloaded_classes_is_unloaded() {
             output.assert_exit(0);
             assert_eq!(output.stdout, "gone true\n", "{output}");
             let code = read(&file);
-            let what = format!("{collector}, JDK {}, {:?}", jdk.feature, code.gone);
+            let what = format!("{collector}, JDK {}, {:?}", jdk.feature, code.unloaded);
             let is_guest = |(_, key): &&(u64, String)| key.starts_with("Discarded$Guest.");
-            let made: BTreeSet<_> = code.all.iter().filter(is_guest).collect();
-            let gone: BTreeSet<_> = code.gone.iter().filter(is_guest).collect();
-            assert!(made.len() >= 2, "{what}"); // at least one of each method
-            assert_eq!(gone, made, "{what}");
-            let is_reported = |gone| code.all.contains(gone);
-            assert!(code.gone.iter().all(is_reported), "{what}");
+            let loaded: BTreeSet<_> = code.all.iter().filter(is_guest).collect();
+            let unloaded: BTreeSet<_> = code.unloaded.iter().filter(is_guest).collect();
+            assert!(loaded.len() >= 2, "{what}"); // at least one of each method
+            assert_eq!(unloaded, loaded, "{what}");
+            let is_reported = |unloaded| code.all.contains(unloaded);
+            assert!(code.unloaded.iter().all(is_reported), "{what}");
         }
     }
 }

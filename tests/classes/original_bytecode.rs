@@ -60,8 +60,8 @@ fn changed<'c>(code: &'c Code, before: &Code) -> Vec<&'c str> {
 
 fn assert_same(code: &Code, before: &Code, when: &str) {
     assert_eq!(changed(code, before), [""; 0], "{when}");
-    let gone = before.keys().find(|method| !code.contains_key(*method));
-    assert_eq!(gone, None, "{when}");
+    let missing = before.keys().find(|method| !code.contains_key(*method));
+    assert_eq!(missing, None, "{when}");
 }
 
 /// Whatever an agent that came did, it is undone when it is gone.

@@ -185,9 +185,9 @@ fn attach_knows_whether_its_file_can_be_made() {
         }
         // A folder that has been removed seems to be writable, and takes no files.
         fs::create_dir(path("gone")).expect("ours");
-        let gone = File::open(path("gone")).expect("ours");
+        let removed = File::open(path("gone")).expect("ours");
         fs::remove_dir(path("gone")).expect("ours");
-        let (own, number) = (std::process::id(), gone.as_raw_fd());
+        let (own, number) = (std::process::id(), removed.as_raw_fd());
         attach_to(&format!("/proc/{own}/fd/{number}/app.trail")).expect_err("it is gone");
         attach_to("good").expect("it is taken");
         let output = work(running, 1);

@@ -97,10 +97,10 @@ impl Handlers {
     }
 
     /// These loaders are gone, and their classes.
-    pub(super) fn forget(&self, gone: &FxHashSet<Loader>) {
+    pub(super) fn forget(&self, collected: &FxHashSet<Loader>) {
         self.0
             .lock()
-            .retain(|(loader, _), _| !gone.contains(loader));
+            .retain(|(loader, _), _| !collected.contains(loader));
     }
 
     /// Those of a method (`run()V`) of a class (`a/b/C`).

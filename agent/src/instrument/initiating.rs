@@ -155,10 +155,10 @@ impl InitiatingLoaders {
     }
 
     /// Forgets what these loaders answered.
-    pub(super) fn forget(&self, gone: &FxHashSet<Loader>) {
+    pub(super) fn forget(&self, collected: &FxHashSet<Loader>) {
         self.states
             .lock()
-            .retain(|loader, _| !gone.contains(loader));
+            .retain(|loader, _| !collected.contains(loader));
     }
 }
 

@@ -133,9 +133,9 @@ impl Known {
     }
 
     /// Gives up what is known of the classes of these loaders. Their numbers.
-    pub(crate) fn forget_loaders(&mut self, gone: &FxHashSet<Loader>) -> Vec<u32> {
-        let is_gone = |(loader, _): &(Loader, _), _: &mut _| gone.contains(loader);
-        let classes = self.classes.extract_if(is_gone);
+    pub(crate) fn forget_loaders(&mut self, collected: &FxHashSet<Loader>) -> Vec<u32> {
+        let is_collected = |(loader, _): &(Loader, _), _: &mut _| collected.contains(loader);
+        let classes = self.classes.extract_if(is_collected);
         let numbers: Vec<u32> = classes.map(|(_, entry)| entry.number).collect();
         for number in &numbers {
             self.unloaded.remove(number);
@@ -203,15 +203,15 @@ mod tests {
     fn classes_of_collected_loaders_are_forgotten() {
         let mut known = Known::default();
         let kept = number(&mut known, Loader::BOOT, "a/B");
-        let gone = number(&mut known, Loader::PLATFORM, "a/B");
+        let collected = number(&mut known, Loader::PLATFORM, "a/B");
         assert!(known.method(Loader::PLATFORM, "a/B", "m()V").is_some());
         let loaders = FxHashSet::from_iter([Loader::PLATFORM]);
-        assert_eq!(known.forget_loaders(&loaders), [gone]);
+        assert_eq!(known.forget_loaders(&loaders), [collected]);
         assert_eq!(known.forget_loaders(&loaders), [0; 0]);
         assert_eq!(number(&mut known, Loader::BOOT, "a/B"), kept);
         assert!(known.method(Loader::PLATFORM, "a/B", "m()V").is_none());
         // Numbers are not given twice.
-        assert_eq!(number(&mut known, Loader::PLATFORM, "a/B"), gone + 1);
+        assert_eq!(number(&mut known, Loader::PLATFORM, "a/B"), collected + 1);
     }
 
     #[test]

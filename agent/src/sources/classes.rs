@@ -147,7 +147,7 @@ fn forget_collected(tracer: &Tracer, env: &mut Env<'_>) {
         return; // another thread will come
     };
     for class in tracer.instrument.forget_collected(session, env) {
-        session.record(buffer, Code::ClassGone, &[class.into()]);
+        session.record(buffer, Code::ClassForgotten, &[class.into()]);
     }
 }
 

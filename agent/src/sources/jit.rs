@@ -73,14 +73,14 @@ pub(crate) fn compiled(tracer: &Tracer, env: &Env<'_>, code: &CompiledCode<'_>) 
         Some(stacks) => ranges_of_stacks(tracer, env, stacks),
         None => ranges_of_map(&found, code.map()),
     };
-    let made = Compilation::Made(Box::new(CompiledInfo {
+    let loaded = Compilation::Loaded(Box::new(CompiledInfo {
         method: found.number,
         time: tracer.session.now(),
         address: code.address(),
         size: code.size(),
         ranges,
     }));
-    tracer.session.define(Definition::Compilation(made));
+    tracer.session.define(Definition::Compilation(loaded));
 }
 
 /// The code of a method was discarded. The method may have been unloaded: the JVM is not asked
@@ -89,12 +89,12 @@ pub(crate) fn discarded(tracer: &Tracer, method: Method, address: u64) {
     let key = (address, method.address());
     let known = tracer.compiled.0.lock().remove(&key);
     if let Some(method) = known {
-        let gone = Compilation::Gone {
+        let unloaded = Compilation::Unloaded {
             method,
             time: tracer.session.now(),
             address,
         };
-        tracer.session.define(Definition::Compilation(gone));
+        tracer.session.define(Definition::Compilation(unloaded));
     }
 }
 

@@ -75,7 +75,7 @@ pub(super) fn take(
 
 /// Records the end of objects whose frame has returned.
 pub(super) fn record_lost(tracer: &Tracer, buffer: OwnBuffer, stack: usize) {
-    while let Some(object) = buffer.pending().pop_gone(stack) {
+    while let Some(object) = buffer.pending().pop_unreachable(stack) {
         if let Some(number) = object.lost() {
             record_free(tracer, buffer, number);
         }

@@ -245,9 +245,9 @@ fn a_trace_is_the_same_in_all_formats() {
 /// The trace with one thing changed that the quantity must show between the two formats.
 fn changed(quantity: Quantity, formats: [Format; 2]) -> Vec<Event<'static>> {
     let mut events = trace();
-    let drop = |events: &mut Vec<Event<'_>>, gone: &dyn Fn(&Event<'_>) -> bool| {
+    let drop = |events: &mut Vec<Event<'_>>, dropped: &dyn Fn(&Event<'_>) -> bool| {
         let before = events.len();
-        events.retain(|e| !gone(e));
+        events.retain(|e| !dropped(e));
         assert!(events.len() < before);
     };
     let worker = ThreadId(2);

@@ -49,11 +49,12 @@ impl Caller {
     /// # Errors
     /// What a client would be answered; or the service has ended.
     pub fn call(&self, command: Command) -> Result<Answer, Failure> {
-        let gone = || Failure::new(ErrorCode::Failed, "the agent has left, or the program ends");
+        let detached =
+            || Failure::new(ErrorCode::Failed, "the agent has left, or the program ends");
         let (answer, answered) = sync_channel(1);
-        self.calls.send((command, answer)).map_err(|_| gone())?;
+        self.calls.send((command, answer)).map_err(|_| detached())?;
         let _ = (&self.bell).write(&[1]); // one that is full has rung
-        answered.recv().map_err(|_| gone())?
+        answered.recv().map_err(|_| detached())?
     }
 }
 

@@ -174,7 +174,7 @@ impl Pending {
     }
 
     /// Takes an object away whose frame is gone, to judge by where the stack is now.
-    pub fn pop_gone(&mut self, stack: usize) -> Option<Waiting> {
+    pub fn pop_unreachable(&mut self, stack: usize) -> Option<Waiting> {
         self.waiting
             .pop_if(|last| last.stack < stack.saturating_sub(SLACK))
     }
@@ -182,9 +182,9 @@ impl Pending {
     /// Makes room for one more: the numbers of those that must be waiting in vain, if there are
     /// many.
     pub fn make_room(&mut self) -> Vec<u64> {
-        let mut gone = Vec::new();
+        let mut unreachable = Vec::new();
         if self.waiting.len() < self.room {
-            return gone;
+            return unreachable;
         }
         let mut alike: FxHashMap<(u32, usize), usize> = FxHashMap::default();
         let mut kept: Vec<Waiting> = Vec::with_capacity(self.waiting.len());
@@ -196,14 +196,14 @@ impl Pending {
                 _ => MOST_ALIKE,
             };
             match *count > most {
-                true => gone.extend(object.lost()),
+                true => unreachable.extend(object.lost()),
                 false => kept.push(*object),
             }
         }
         kept.reverse();
         self.waiting = kept;
         self.room = FEW.max(2 * self.waiting.len());
-        gone
+        unreachable
     }
 
     /// The object that waits innermost.
@@ -284,10 +284,14 @@ mod tests {
         for (number, depth) in [(1, 0), (2, 10_000), (3, 20_000)] {
             pending.push(waiting(number, 0, TOP - depth));
         }
-        assert_eq!(pending.pop_gone(TOP - 20_000 + SLACK), None, "another hook");
-        let gone = [1, 2].map(|_| pending.pop_gone(TOP - 5000).map(|w| w.number));
-        assert_eq!(gone, [Some(3), Some(2)]);
-        assert_eq!(pending.pop_gone(TOP - 5000), None);
+        assert_eq!(
+            pending.pop_unreachable(TOP - 20_000 + SLACK),
+            None,
+            "another hook"
+        );
+        let unreachable = [1, 2].map(|_| pending.pop_unreachable(TOP - 5000).map(|w| w.number));
+        assert_eq!(unreachable, [Some(3), Some(2)]);
+        assert_eq!(pending.pop_unreachable(TOP - 5000), None);
         assert_eq!(numbers(&pending), [1]);
     }
 
@@ -298,15 +302,15 @@ mod tests {
             ..Pending::default()
         };
         pending.push(waiting(1, 7, TOP));
-        let mut gone = Vec::new();
+        let mut unreachable = Vec::new();
         for number in 2..=1000 {
-            gone.append(&mut pending.make_room());
+            unreachable.append(&mut pending.make_room());
             pending.push(waiting(number, 8, TOP - 100));
             assert!(pending.waiting.len() <= FEW);
         }
-        gone.sort_unstable();
-        let last = *gone.last().expect("some");
-        assert_eq!(gone, (2..=last).collect::<Vec<_>>());
+        unreachable.sort_unstable();
+        let last = *unreachable.last().expect("some");
+        assert_eq!(unreachable, (2..=last).collect::<Vec<_>>());
         assert_eq!(numbers(&pending)[0], 1, "it waits elsewhere in the code");
         assert!(1000 - last >= MOST_ALIKE as u64);
     }
@@ -336,7 +340,7 @@ mod tests {
         assert_eq!(on[0].waiting, [waiting(1, 0, TOP)], "it never moved");
         elsewhere.exchange(&mut on[1], CARRIERS[1], THREAD, CARRIERS[1]);
         assert_eq!(on[1].waiting, [waiting(2, 0, MOVED)]);
-        assert_eq!(on[1].pop_gone(usize::MAX), None);
+        assert_eq!(on[1].pop_unreachable(usize::MAX), None);
         elsewhere.exchange(&mut on[1], THREAD, CARRIERS[1], CARRIERS[1]);
         assert!(on[1].is_empty());
         assert_eq!(elsewhere.count.load(Ordering::Relaxed), 1);

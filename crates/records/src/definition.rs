@@ -253,9 +253,9 @@ pub struct ClassDetailInfo {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Compilation {
     /// A method was compiled. Its [`MethodInfo`] came before, and those of its frames.
-    Made(Box<CompiledInfo>),
+    Loaded(Box<CompiledInfo>),
     /// Its code is gone.
-    Gone {
+    Unloaded {
         /// Its number.
         method: u32,
         /// Tick.
@@ -269,8 +269,8 @@ impl Compilation {
     /// Tick.
     pub fn time(&self) -> u64 {
         match self {
-            Self::Made(info) => info.time,
-            Self::Gone { time, .. } => *time,
+            Self::Loaded(info) => info.time,
+            Self::Unloaded { time, .. } => *time,
         }
     }
 }

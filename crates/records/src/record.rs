@@ -195,7 +195,7 @@ codes! {
     /// Number of a trigger, which begins a burst here.
     Burst Words(1), false;
     /// Class. Its loader was found gone: all that its methods recorded is older.
-    ClassGone Words(1), true;
+    ClassForgotten Words(1), true;
     /// Method, a `<clinit>`. The running thread begins to initialise its class.
     ClassInit Words(1), true;
     /// Method, a `<clinit>`; 1 if an exception ended it, else 0. The class is initialised.

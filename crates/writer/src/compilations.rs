@@ -45,9 +45,9 @@ mod tests {
                 time,
                 ..CompiledInfo::default()
             };
-            compilations.add(Compilation::Made(Box::new(info)));
+            compilations.add(Compilation::Loaded(Box::new(info)));
         }
-        compilations.add(Compilation::Gone {
+        compilations.add(Compilation::Unloaded {
             method: 2,
             time: 25,
             address: 0,
@@ -55,8 +55,8 @@ mod tests {
         let mut in_order = Vec::new();
         while let Some(time) = compilations.first() {
             in_order.push(match compilations.take() {
-                Some(Compilation::Made(info)) => (time, info.method, true),
-                Some(Compilation::Gone { method, .. }) => (time, method, false),
+                Some(Compilation::Loaded(info)) => (time, info.method, true),
+                Some(Compilation::Unloaded { method, .. }) => (time, method, false),
                 None => unreachable!("there is a first one"),
             });
         }

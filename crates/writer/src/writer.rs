@@ -70,8 +70,8 @@ impl Writer {
         let begun = self.begun.get_or_init(|| {
             let (answer, answered) = bounded(1);
             let _ = self.commands.send(Command::Open(answer));
-            let gone = |_| Err("the writer has ended".to_owned());
-            answered.recv().unwrap_or_else(gone)
+            let ended = |_| Err("the writer has ended".to_owned());
+            answered.recv().unwrap_or_else(ended)
         });
         begun.as_ref().map(|_| ()).map_err(Clone::clone)
     }

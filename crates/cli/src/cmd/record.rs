@@ -109,7 +109,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     };
     let mut recording = Recording::default();
     let result = recording.run(&mut client, &stop, args.time);
-    if is_ours && !recording.is_gone {
+    if is_ours && !recording.is_detached {
         let left = client.call(Command::Detach, |incoming| recording.take(incoming));
         if let Err(error) = left
             && !matches!(error, ClientError::Closed)
@@ -256,7 +256,7 @@ struct Recording {
     /// Why the agent could not write it to its end.
     failure: Option<String>,
     /// The agent has left, or the program has ended.
-    is_gone: bool,
+    is_detached: bool,
 }
 
 impl Recording {
@@ -270,7 +270,7 @@ impl Recording {
                 self.failure = (reason == EndReason::Failure).then_some(message);
                 self.ended = Some(ended);
             }
-            Incoming::Notice(Notice::Ending(_)) => self.is_gone = true,
+            Incoming::Notice(Notice::Ending(_)) => self.is_detached = true,
             _ => {}
         }
         Ok(())
@@ -284,7 +284,7 @@ impl Recording {
         time: Option<Duration>,
     ) -> Result<(), ClientError> {
         let result = self.until_stopped(client, stop, time);
-        self.is_gone |= matches!(result, Err(ClientError::Closed));
+        self.is_detached |= matches!(result, Err(ClientError::Closed));
         match self.ended {
             Some(_) => Ok(()),
             None => result,

@@ -183,10 +183,11 @@ impl OwnPending {
         self.with(Pending::is_open).unwrap_or(false)
     }
 
-    /// Like [`Pending::pop_gone`].
+    /// Like [`Pending::pop_unreachable`].
     #[inline]
-    pub fn pop_gone(self, stack: usize) -> Option<Waiting> {
-        self.with(|pending| pending.pop_gone(stack)).flatten()
+    pub fn pop_unreachable(self, stack: usize) -> Option<Waiting> {
+        self.with(|pending| pending.pop_unreachable(stack))
+            .flatten()
     }
 
     /// Like [`Pending::make_room`].
@@ -427,7 +428,7 @@ mod tests {
         assert!(pending.is_empty());
         pending.exchange(&elsewhere, 9, THREAD, THREAD);
         assert_eq!(pending.pop(), Some(waiting(2)));
-        assert_eq!(pending.pop_gone(2 << 20), Some(waiting(1)));
+        assert_eq!(pending.pop_unreachable(2 << 20), Some(waiting(1)));
         pending.push(waiting(3));
         assert!(pending.make_room().is_empty());
         assert_eq!(pending.take_all(), [3]);

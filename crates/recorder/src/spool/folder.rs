@@ -315,14 +315,14 @@ mod tests {
     #[test]
     fn what_a_start_that_failed_has_left_goes() {
         /// No process has it.
-        const GONE: u32 = i32::MAX as u32;
+        const NO_PROCESS: u32 = i32::MAX as u32;
         let base = tempfile::tempdir().expect("a folder");
         let path = base.path().join("app.trail");
         let created = Folder::temporary(&path).expect("created");
         let process = std::process::id().to_string();
         let [ours, left, foreign] = [
             temporary_name(&path, &process),
-            temporary_name(&path, &GONE.to_string()),
+            temporary_name(&path, &NO_PROCESS.to_string()),
             temporary_name(&path, "x"),
         ];
         fs::rename(&ours, &left).expect("renamed");

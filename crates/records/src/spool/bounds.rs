@@ -94,10 +94,10 @@ impl Bounds {
                 self.class(*class) && methods.iter().all(|info| self.method(info.number))
             }
             Definition::ClassDetail(info) => self.class(info.class),
-            Definition::Compilation(Compilation::Made(info)) => {
+            Definition::Compilation(Compilation::Loaded(info)) => {
                 self.method(info.method) && info.ranges.iter().all(|(_, f)| self.frames(f))
             }
-            Definition::Compilation(Compilation::Gone { method, .. }) => self.method(*method),
+            Definition::Compilation(Compilation::Unloaded { method, .. }) => self.method(*method),
             Definition::Lines {
                 method, counters, ..
             } => {
@@ -184,7 +184,9 @@ impl Bounds {
             | Code::MonitorWait
             | Code::MonitorWaited
             | Code::Park => is_stack(true),
-            Code::ClassUnload | Code::ClassGone | Code::ClassRedefine => self.class(first as u32),
+            Code::ClassUnload | Code::ClassForgotten | Code::ClassRedefine => {
+                self.class(first as u32)
+            }
             Code::Lost => payload.iter().skip(1).all(|count| *count < MOST_LOST),
             Code::Time
             | Code::Running

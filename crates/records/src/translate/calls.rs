@@ -285,7 +285,7 @@ impl Translator {
                 continue;
             }
             if paused.is_some() {
-                state.gone.push(call);
+                state.left_open.push(call);
                 continue;
             }
             self.write_leave(thread, time, call, cpu_time, by_exception || !is_last);
@@ -384,8 +384,8 @@ impl Translator {
         let Some(at) = self.innermost(number, method) else {
             return;
         };
-        let gone = self.thread(number).calls.len() - at - 1;
-        if gone > 0 {
+        let left_open = self.thread(number).calls.len() - at - 1;
+        if left_open > 0 {
             self.close(number, ticks, at + 1, true);
             self.totals.repaired += 1; // here, the outermost had no leave either
         }

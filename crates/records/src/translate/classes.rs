@@ -68,7 +68,7 @@ impl Translator {
     }
 
     pub(super) fn class_unloaded(&mut self, number: u32, ticks: u64) {
-        self.class_gone(number, ticks);
+        self.class_forgotten(number, ticks);
         let id = self.classes.at(number).id;
         if !id.is_none() {
             let time = Timestamp(self.timeline.at(ticks));
@@ -79,7 +79,7 @@ impl Translator {
     /// What is known of the class is given up, if it was not before. Its id and those of its
     /// methods stay, for events that still come: the class is told to be unloaded, their compiled
     /// code goes a little later, and sums come at the end.
-    pub(super) fn class_gone(&mut self, number: u32, ticks: u64) {
+    pub(super) fn class_forgotten(&mut self, number: u32, ticks: u64) {
         let time = Timestamp(self.timeline.at(ticks));
         let about = self.classes.at(number).about.as_mut();
         let methods = about.map_or_else(Vec::new, |about| std::mem::take(&mut about.methods));
@@ -89,7 +89,7 @@ impl Translator {
                 self.method(number, time); // while it has a name
             }
             match is_instrumented {
-                true => self.methods.at(number).class_is_gone(),
+                true => self.methods.at(number).class_is_forgotten(),
                 false => self.methods.forget(number),
             }
         }

@@ -179,7 +179,7 @@ impl Methods {
     /// Gives up those of which only the trace that ended had something to tell.
     pub(super) fn restart(&mut self) {
         self.0.retain(|_, method| match method {
-            Some(method) => !method.is_gone,
+            Some(method) => !method.is_forgotten,
             None => false,
         });
     }
@@ -202,7 +202,7 @@ pub(super) struct Method {
     /// Text of its frames; empty until there is one.
     pub(super) frame: Box<str>,
     /// Its class is gone.
-    is_gone: bool,
+    is_forgotten: bool,
     /// Its lines are to be told, if it has any.
     pub(super) is_instrumented: bool,
     /// Its lines, each with the counters that stand for it.
@@ -213,9 +213,9 @@ pub(super) struct Method {
 
 impl Method {
     /// What was counted stays, and is to be told.
-    pub(super) fn class_is_gone(&mut self) {
+    pub(super) fn class_is_forgotten(&mut self) {
         (self.info, self.frame) = Default::default();
-        self.is_gone = true;
+        self.is_forgotten = true;
     }
 
     pub(super) fn is_constructor(&self) -> bool {

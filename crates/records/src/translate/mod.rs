@@ -198,7 +198,7 @@ struct Thread {
     /// How many of them began while collection paused.
     hidden: u32,
     /// Calls that were left while it does, innermost first.
-    gone: Vec<Call>,
+    left_open: Vec<Call>,
     /// The calls added up, where they are.
     tree: Option<Box<CallTree>>,
     /// Names of records to come.
@@ -213,7 +213,7 @@ impl Thread {
             || self.is_renamed
             || !self.names.is_empty()
             || !self.calls.is_empty()
-            || !self.gone.is_empty()
+            || !self.left_open.is_empty()
             || self.tree.is_some()
             || self.parks > 0
             || self.is_blocked
@@ -230,8 +230,11 @@ impl Thread {
     }
 
     /// How many of the calls that were left while collection pauses are in the trace.
-    fn counted_gone(&self) -> u64 {
-        self.gone.iter().filter(|call| !call.is_hidden()).count() as u64
+    fn counted_left_open(&self) -> u64 {
+        self.left_open
+            .iter()
+            .filter(|call| !call.is_hidden())
+            .count() as u64
     }
 }
 
@@ -389,13 +392,13 @@ impl Translator {
     pub fn compilation(&mut self, emitted: Compilation) {
         match emitted {
             _ if self.is_off(Events::JIT) => {}
-            Compilation::Made(info) => {
+            Compilation::Loaded(info) => {
                 self.compiled(&info);
                 if self.settings.keeps_code {
                     self.kept_code.insert((info.method, info.address), info);
                 }
             }
-            Compilation::Gone {
+            Compilation::Unloaded {
                 method,
                 time,
                 address,
@@ -464,7 +467,7 @@ impl Translator {
         self.encoder.settle(&mut self.out); // calls that may become sums stand before
         if let Some(since) = self.paused {
             for number in self.thread_numbers() {
-                self.write_gone(number, since);
+                self.write_left_open(number, since);
             }
         }
         for number in self.thread_numbers() {
@@ -483,7 +486,7 @@ impl Translator {
         }
         // Where it was cut, some ended behind its end.
         let open = |thread: &Thread| {
-            thread.calls.len() as u64 - u64::from(thread.hidden) + thread.counted_gone()
+            thread.calls.len() as u64 - u64::from(thread.hidden) + thread.counted_left_open()
         };
         // Where calls are added up, none is in the trace by itself.
         if !self.settings.aggregate {
@@ -640,7 +643,7 @@ impl Sink for Translator {
                 }
             }
             Code::ClassUnload => self.class_unloaded(value, ticks),
-            Code::ClassGone => self.class_gone(value, ticks),
+            Code::ClassForgotten => self.class_forgotten(value, ticks),
             Code::ClassRedefine => self.class_redefined(value, ticks, payload[1]),
             Code::ClassInit => self.initialisation_began(number, ticks, value),
             Code::ClassInitEnd => {

@@ -58,7 +58,7 @@ impl Translator {
             for call in thread.calls.iter().rev().filter(|call| !call.is_hidden()) {
                 match &mut thread.tree {
                     Some(tree) => tree.leave(time, cpu, false),
-                    None => thread.gone.push(*call),
+                    None => thread.left_open.push(*call),
                 }
             }
             thread.calls.clear();
@@ -107,7 +107,7 @@ impl Translator {
     pub fn resume(&mut self, time: Timestamp) {
         let Some(since) = self.paused else { return };
         for number in self.thread_numbers() {
-            self.write_gone(number, since);
+            self.write_left_open(number, since);
         }
         if self.settings.has_gate {
             self.forget_open_calls();
@@ -120,7 +120,7 @@ impl Translator {
 
     /// Leaves that came while collection paused; not those behind the trace's end, whose calls are
     /// open there.
-    pub(super) fn write_gone(&mut self, number: u32, time: Timestamp) {
+    pub(super) fn write_left_open(&mut self, number: u32, time: Timestamp) {
         if self.is_cut {
             return;
         }
@@ -128,7 +128,7 @@ impl Translator {
             return;
         };
         let (id, cpu) = (thread.id, thread.cpu);
-        for call in std::mem::take(&mut thread.gone) {
+        for call in std::mem::take(&mut thread.left_open) {
             self.write_leave(id, time, call, cpu, false);
         }
     }
@@ -222,7 +222,7 @@ impl Translator {
         for thread in self.threads.values_mut() {
             thread.id = ThreadId::NONE;
             thread.tree = None;
-            thread.gone.clear();
+            thread.left_open.clear();
             if calls == OpenCalls::Hide {
                 thread.calls.iter_mut().for_each(Call::hide);
             }

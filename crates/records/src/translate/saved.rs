@@ -88,7 +88,7 @@ struct SavedThread {
     is_waiting: bool,
     initialising: Vec<u32>,
     calls: Vec<SavedCall>,
-    gone: Vec<SavedCall>,
+    left_open: Vec<SavedCall>,
     names: Vec<Box<str>>,
 }
 
@@ -135,7 +135,7 @@ impl Saved {
             is_thread(thread.number)
                 && thread.parks < u32::MAX / 2
                 && thread.calls.iter().all(is_call)
-                && thread.gone.iter().all(is_call)
+                && thread.left_open.iter().all(is_call)
                 && thread.initialising.iter().all(|class| is_class(*class))
         };
         let all = &self.totals;
@@ -184,7 +184,7 @@ impl SavedThread {
             is_waiting: thread.is_waiting,
             initialising: thread.initialising.clone(),
             calls: thread.calls.iter().map(SavedCall::of).collect(),
-            gone: thread.gone.iter().map(SavedCall::of).collect(),
+            left_open: thread.left_open.iter().map(SavedCall::of).collect(),
             names: thread.names.clone(),
         }
     }
@@ -208,7 +208,7 @@ impl SavedThread {
             initialising: self.initialising,
             hidden: calls.iter().filter(|call| call.is_hidden()).count() as u32,
             calls,
-            gone: self.gone.into_iter().map(SavedCall::call).collect(),
+            left_open: self.left_open.into_iter().map(SavedCall::call).collect(),
             tree: None,
             names: self.names,
         }
@@ -357,10 +357,10 @@ impl Translator {
                 let class = info.class;
                 self.classes.at(class).about().detail = Some(info);
             }
-            Definition::Compilation(Compilation::Made(info)) => {
+            Definition::Compilation(Compilation::Loaded(info)) => {
                 self.code.insert((info.method, info.address), info.size);
             }
-            Definition::Compilation(Compilation::Gone {
+            Definition::Compilation(Compilation::Unloaded {
                 method, address, ..
             }) => _ = self.code.remove(&(method, address)),
             Definition::Thread(_)

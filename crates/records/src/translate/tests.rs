@@ -36,7 +36,7 @@ fn unloaded_classes_take_no_room_in_the_next_trace() {
     guest(&mut translator, stays);
     for number in stays + 1..50_000 {
         guest(&mut translator, number);
-        translator.class_gone(number, number.into());
+        translator.class_forgotten(number, number.into());
         if number % 1000 == 0 {
             translator.restart(Translator::silent(), Settings::default(), OpenCalls::Hide);
         }

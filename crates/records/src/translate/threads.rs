@@ -175,9 +175,9 @@ impl Translator {
             self.totals.repaired += 1; // `close` took the outermost for a real leave
         }
         if self.is_cut {
-            self.totals.open += self.thread(number).counted_gone();
+            self.totals.open += self.thread(number).counted_left_open();
         } else if let Some(since) = self.paused {
-            self.write_gone(number, since);
+            self.write_left_open(number, since);
         }
         if let Some(tree) = self.thread(number).tree.take()
             && let Some((thread, time)) = self.at(number, ticks)

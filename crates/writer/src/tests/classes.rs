@@ -23,8 +23,8 @@ fn the_unload_of_a_class_is_reported_after_its_loader_was_collected() {
     let defined = lines.iter().filter(|line| line.starts_with("def "));
     assert_eq!(defined.count(), 2, "{lines:?}");
     // The id is that of the class of the first method.
-    translator.coded(1, 2, Code::ClassGone, &[1]);
-    translator.coded(1, 2, Code::ClassGone, &[1]);
+    translator.coded(1, 2, Code::ClassForgotten, &[1]);
+    translator.coded(1, 2, Code::ClassForgotten, &[1]);
     assert_eq!(written(&mut translator), [""; 0]);
     translator.coded(1, 3, Code::ClassUnload, &[1]);
     let lines = written(&mut translator);
@@ -43,7 +43,7 @@ fn the_unload_of_a_class_is_reported_after_its_loader_was_collected() {
 #[test]
 fn a_class_that_nobody_mentioned_goes_without_a_word() {
     let mut translator = translator();
-    translator.coded(1, 2, Code::ClassGone, &[1]);
+    translator.coded(1, 2, Code::ClassForgotten, &[1]);
     translator.coded(1, 3, Code::ClassUnload, &[1]);
     assert_eq!(written(&mut translator), [""; 0]);
 }
@@ -55,7 +55,7 @@ fn aggregated_calls_keep_the_names_of_unloaded_methods() {
         ..Settings::default()
     });
     called(&mut translator, 1, RUN);
-    translator.coded(1, 2, Code::ClassGone, &[0]);
+    translator.coded(1, 2, Code::ClassForgotten, &[0]);
     translator.totals(Timestamp(3), None);
     let lines = written(&mut translator);
     assert!(
@@ -72,7 +72,7 @@ fn lines_of_an_unloaded_class_are_reported_once() {
     let mut translator = translator();
     translator.count_lines_by(Box::new(|| Some(vec![7, 9])));
     translator.add_lines(RUN, &[(10, 0), (11, 1)], Some(0));
-    translator.coded(1, 2, Code::ClassGone, &[0]);
+    translator.coded(1, 2, Code::ClassForgotten, &[0]);
     translator.emit_lines(Timestamp(3));
     let lines = written(&mut translator);
     assert!(lines[0].ends_with(" run"), "{lines:?}");
