@@ -149,28 +149,26 @@ pub unsafe extern "system" fn Agent_OnLoad(
     callbacks.sampled_object_alloc(allocated);
     callbacks.garbage_collection_finish(collected);
     callbacks.vm_init(begin);
-    let mut wanted = Vec::new();
+    let mut needs = Vec::new();
     if has("sampled") {
         let capability = Capability::GenerateSampledObjectAllocEvents;
-        wanted.push((capability, Some(Event::SampledObjectAlloc)));
+        needs.push((capability, Some(Event::SampledObjectAlloc)));
     }
     if has("tag") {
-        wanted.push((Capability::TagObjects, None));
+        needs.push((Capability::TagObjects, None));
     }
     if has("tag") && has("free") {
         let capability = Capability::GenerateObjectFreeEvents;
-        wanted.push((capability, Some(Event::ObjectFree)));
+        needs.push((capability, Some(Event::ObjectFree)));
     }
     let sweeps = has("weak") && has("free");
     if sweeps {
         let capability = Capability::GenerateGarbageCollectionEvents;
-        wanted.push((capability, Some(Event::GarbageCollectionFinish)));
+        needs.push((capability, Some(Event::GarbageCollectionFinish)));
     }
     let mut capabilities = Capabilities::default();
-    wanted
-        .iter()
-        .for_each(|(wanted, _)| capabilities.add(*wanted));
-    let events = wanted.iter().filter_map(|(_, event)| *event);
+    needs.iter().for_each(|(needs, _)| capabilities.add(*needs));
+    let events = needs.iter().filter_map(|(_, event)| *event);
     let events = events.chain(sweeps.then_some(Event::VmInit));
     // SAFETY: a live environment, and arguments of the types that the functions ask for.
     let mut results = unsafe {

@@ -158,17 +158,20 @@ fn build() -> u64 {
 /// that name. In its bytes, its name is `written`.
 fn own(
     env: &Env<'_>,
-    wanted: &str,
+    class_name: &str,
     written: &str,
     bytes: &[u8],
 ) -> Result<(String, GlobalRef<kind::Class>), Error> {
-    for name in [wanted.to_owned(), format!("{wanted}_{:016x}", build())] {
+    for name in [
+        class_name.to_owned(),
+        format!("{class_name}_{:016x}", build()),
+    ] {
         let class = env.find_or_define(&name, &renamed(bytes, written, &name))?;
         if is_ours(env, &class) {
             return Ok((name, class));
         }
     }
-    let problem = format!("{wanted} is a class of another program");
+    let problem = format!("{class_name} is a class of another program");
     Err(Error::Request(problem))
 }
 

@@ -22,7 +22,7 @@ fn unharmed(jdk: &Jdk, options: &str) -> Output {
     output
 }
 
-fn one_message(output: &Output, wanted: &str) {
+fn one_message(output: &Output, expected: &str) {
     let ours: Vec<&str> = output
         .stderr
         .lines()
@@ -30,8 +30,8 @@ fn one_message(output: &Output, wanted: &str) {
         .collect();
     assert_eq!(ours.len(), 1, "{output}");
     assert!(
-        ours[0].contains(wanted),
-        "{wanted:?} is not in {:?}",
+        ours[0].contains(expected),
+        "{expected:?} is not in {:?}",
         ours[0]
     );
 }

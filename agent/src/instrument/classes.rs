@@ -437,7 +437,7 @@ impl Instrument {
             return *found;
         }
         let (mut is_included, mut is_initialiser) = (false, false);
-        let is_wanted = |class: &str, method: &str, loader: Loader| {
+        let is_needed = |class: &str, method: &str, loader: Loader| {
             let available = session.kinds.available();
             is_included = available.contains(Events::METHODS)
                 && never::class(class).is_none()
@@ -445,7 +445,7 @@ impl Instrument {
             is_initialiser = available.contains(Events::CLINIT) && method == INITIALISER;
             is_included || is_initialiser
         };
-        let found = self.find(session, objects, env, method, is_wanted);
+        let found = self.find(session, objects, env, method, is_needed);
         let found = found.map(|found| CalledMethod {
             number: found.number,
             is_included,
@@ -508,7 +508,7 @@ impl Instrument {
         objects: Option<&Objects>,
         env: &Env<'_>,
         method: jvmti::Method,
-        is_wanted: impl FnOnce(&str, &str, Loader) -> bool,
+        is_needed: impl FnOnce(&str, &str, Loader) -> bool,
     ) -> Option<FrameMethod> {
         let jvmti = session.jvmti;
         let class = jvmti.declaring_class(env, method).ok()?;
@@ -516,7 +516,7 @@ impl Instrument {
         let name = signature.strip_prefix('L')?.strip_suffix(';')?;
         let loader = session.classes.loader_of(jvmti, env, class)?;
         let (method_name, descriptor) = jvmti.method_name(method).ok()?;
-        if !is_wanted(name, &method_name, loader) {
+        if !is_needed(name, &method_name, loader) {
             return None;
         }
         let lines = jvmti.lines(method);

@@ -106,7 +106,7 @@ impl AllocSites {
     }
 
     /// The class that is to be looked up for a place; `None` if that is done.
-    pub(crate) fn wanted(&self, site: u32) -> Option<Arc<str>> {
+    pub(crate) fn class_to_resolve(&self, site: u32) -> Option<Arc<str>> {
         self.table.lock().classes.get(site as usize)?.clone()
     }
 
@@ -205,8 +205,8 @@ mod tests {
         ];
         assert_eq!(sites.take(&[new]), Some(0));
         assert_eq!(sites.take(&arrays), Some(1));
-        let wanted: Vec<_> = (0..5).map(|site| sites.wanted(site)).collect();
-        let names: Vec<_> = wanted.iter().map(Option::as_deref).collect();
+        let class_to_resolve: Vec<_> = (0..5).map(|site| sites.class_to_resolve(site)).collect();
+        let names: Vec<_> = class_to_resolve.iter().map(Option::as_deref).collect();
         let expected = ["a.B$C", "[I", "[La.B;", "[[La.B;"];
         assert_eq!(names[..4], expected.map(Some));
         assert_eq!(names[4], None);
@@ -216,7 +216,7 @@ mod tests {
         sites.found(1, class);
         assert_eq!(class_at(1), Some(class));
         assert!(is_found(1) && !is_found(0) && !is_found(MOST));
-        assert_eq!(sites.wanted(1), None);
+        assert_eq!(sites.class_to_resolve(1), None);
         forget_found();
         assert!(!is_found(1));
     }

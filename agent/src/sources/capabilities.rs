@@ -26,30 +26,30 @@ const NAMED_METHODS: [Events; 5] = [
 /// When the JVM can't do it.
 pub(crate) fn add(jvmti: Jvmti, environment: Environment, options: &Options) -> Result<(), Error> {
     let potential = jvmti.potential_capabilities()?;
-    let wanted = wanted(environment, potential, options)?;
-    Ok(jvmti.add_capabilities(wanted)?)
+    let needed = needed(environment, potential, options)?;
+    Ok(jvmti.add_capabilities(needed)?)
 }
 
 /// The capabilities that these options need in an environment, of those that the JVM has.
 ///
 /// # Errors
 /// When the JVM lacks one.
-fn wanted(
+fn needed(
     environment: Environment,
     potential: Capabilities,
     options: &Options,
 ) -> Result<Capabilities, Error> {
-    let mut wanted = Capabilities::default();
+    let mut needed = Capabilities::default();
     let sources = requested(options).filter(|source| source.environment() == environment);
     let own = sources.flat_map(|source| source.capabilities(options));
     for need in naming(environment, options).into_iter().chain(own) {
         match need.what {
             Some(what) if !potential.has(need.capability) => return Err(Error::Lacks(what)),
             None if !potential.has(need.capability) => {}
-            _ => wanted.add(need.capability),
+            _ => needed.add(need.capability),
         }
     }
-    Ok(wanted)
+    Ok(needed)
 }
 
 /// What several sources need to name classes and methods.
@@ -120,9 +120,9 @@ mod tests {
     /// Both environments' capabilities for these options.
     fn held(text: &str) -> (Vec<Capability>, Vec<Capability>) {
         let options = options(text);
-        let general = names(wanted(Environment::General, all(), &options).expect(text));
+        let general = names(needed(Environment::General, all(), &options).expect(text));
         let objects = match allocations::name_objects(options.events) {
-            true => names(wanted(Environment::Objects, all(), &options).expect(text)),
+            true => names(needed(Environment::Objects, all(), &options).expect(text)),
             false => Vec::new(),
         };
         (general, objects)
@@ -252,9 +252,9 @@ mod tests {
     #[test]
     fn a_kind_asks_for_what_it_needs_and_no_more() {
         let join = |parts: Groups| {
-            let wanted = parts.concat();
+            let needed = parts.concat();
             ALL.into_iter()
-                .filter(|c| wanted.contains(c))
+                .filter(|c| needed.contains(c))
                 .collect::<Vec<_>>()
         };
         for (text, general, objects) in RIGHT {
@@ -276,11 +276,11 @@ mod tests {
     fn a_missing_capability_is_reported() {
         let mut some = Capabilities::default();
         some.add(TagObjects);
-        let error = wanted(Environment::General, some, &options("events=gc")).unwrap_err();
+        let error = needed(Environment::General, some, &options("events=gc")).unwrap_err();
         let error = error.to_string();
         assert!(error.contains("tell garbage collections"), "{error}");
         let options = options("events=alloc");
-        let error = wanted(Environment::Objects, some, &options).unwrap_err();
+        let error = needed(Environment::Objects, some, &options).unwrap_err();
         let error = error.to_string();
         assert!(error.contains("tell of allocations"), "{error}");
     }

@@ -175,7 +175,9 @@ fn retransform_early(tracer: &Tracer, env: &mut Env<'_>) {
         // Parking is rewritten whatever the filters say.
         let is_known = tracer.session.classes.is_known(loader, &name) && name != PARKING;
         let was_seen = is_known || is_watched(tracer, loader, &name);
-        !was_seen && is_wanted(tracer, class, loader, &name) && is_modifiable(tracer, class, &name)
+        !was_seen
+            && is_included(tracer, class, loader, &name)
+            && is_modifiable(tracer, class, &name)
     };
     match Chosen::find(tracer, env, is_early) {
         Ok(chosen) => _ = chosen.retransform(tracer),
@@ -204,7 +206,7 @@ pub(super) fn retransform_changed(
         let options = &tracer.session.options;
         let parks = options.events.contains(Events::PARKS) && name == PARKING;
         let was = parks || tracer.session.classes.is_known(loader, &name);
-        was || is_wanted(tracer, class, loader, &name) && is_modifiable(tracer, class, &name)
+        was || is_included(tracer, class, loader, &name) && is_modifiable(tracer, class, &name)
     };
     let chosen = Chosen::find(tracer, env, is_chosen)?;
     chosen.retransform(tracer);
@@ -220,9 +222,9 @@ fn is_watched(tracer: &Tracer, loader: Loader, name: &str) -> bool {
 /// Makes `Object`'s constructor hand objects over, or not, as the kinds of events want it now. The
 /// first is to be done before there are objects to hand over.
 pub(super) fn watch_constructors(tracer: &Tracer, env: &mut Env<'_>) {
-    let is_wanted = tracer.instrument.identifies_now(&tracer.session);
+    let is_included = tracer.instrument.identifies_now(&tracer.session);
     let is_there = || is_watched(tracer, Loader::BOOT, OBJECT);
-    if is_wanted == is_there() {
+    if is_included == is_there() {
         return;
     }
     pending::end_epoch();
@@ -231,7 +233,7 @@ pub(super) fn watch_constructors(tracer: &Tracer, env: &mut Env<'_>) {
             retransform(tracer, &[object]);
         }
     });
-    if is_wanted && is_there() {
+    if is_included && is_there() {
         pending::begin_epoch();
     }
 }
@@ -299,7 +301,7 @@ fn named(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) -> Option<(Loader,
 }
 
 /// Returns true if something of a class is to be rewritten now.
-fn is_wanted(tracer: &Tracer, class: ClassRef<'_>, loader: Loader, name: &str) -> bool {
+fn is_included(tracer: &Tracer, class: ClassRef<'_>, loader: Loader, name: &str) -> bool {
     let (session, instrument) = (&tracer.session, &tracer.instrument);
     let is_to_be_initialised = || {
         let is_initialised = session.jvmti.is_initialised(class).unwrap_or(true);

@@ -18,7 +18,7 @@ pub(super) struct Collections;
 
 impl Source for Collections {
     fn requested(&self, options: &Options) -> bool {
-        are_wanted(options, options.events)
+        are_requested(options, options.events)
     }
 
     fn capabilities(&self, _options: &Options) -> Vec<Need> {
@@ -27,7 +27,7 @@ impl Source for Collections {
     }
 
     fn events(&self, options: &Options, kinds: Events) -> &'static [Event] {
-        match are_wanted(options, kinds) {
+        match are_requested(options, kinds) {
             true => &[
                 Event::GarbageCollectionStart,
                 Event::GarbageCollectionFinish,
@@ -50,8 +50,8 @@ impl Source for Collections {
 }
 
 /// Returns true if these kinds of events need to know of collections.
-fn are_wanted(options: &Options, kinds: Events) -> bool {
-    are_counted(kinds) || heap::wanted(options, kinds, HeapMoments::GC)
+fn are_requested(options: &Options, kinds: Events) -> bool {
+    are_counted(kinds) || heap::is_requested(options, kinds, HeapMoments::GC)
 }
 
 /// Returns true if their starts are recorded: also without [`Events::GC`], as an object's age is
@@ -135,7 +135,7 @@ pub(crate) fn finish(tracer: &Tracer) {
         let collection = counters.and_then(|counters| counters.lock().finish());
         record_finish(tracer, collection);
     }
-    if heap::wanted(&session.options, session.kinds.on(), HeapMoments::GC) {
+    if heap::is_requested(&session.options, session.kinds.on(), HeapMoments::GC) {
         heap::wake_after_collection(tracer);
     }
     tracer.frees.wake_after_collection();

@@ -15,7 +15,7 @@ pub(super) struct Requests;
 
 impl Source for Requests {
     fn requested(&self, options: &Options) -> bool {
-        heap::wanted(options, options.events, HeapMoments::REQUEST)
+        heap::is_requested(options, options.events, HeapMoments::REQUEST)
             || has_document(options)
             || options.saves_at(SaveMoments::REQUEST)
     }
@@ -40,7 +40,7 @@ pub(crate) fn answer(tracer: &Tracer, env: &mut Env<'_>) {
         return;
     };
     let options = &session.options;
-    if heap::wanted(options, session.kinds.on(), HeapMoments::REQUEST) {
+    if heap::is_requested(options, session.kinds.on(), HeapMoments::REQUEST) {
         heap::take(tracer, env, buffer);
     }
     if has_document(options) {

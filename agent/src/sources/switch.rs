@@ -17,21 +17,21 @@ use jtrail_jvm::perf::starts_from_cache;
 use jtrail_options::Events;
 
 /// The JVM's events that are on with these kinds, and off without.
-fn wanted(tracer: &Tracer, kinds: Events) -> Vec<(Jvmti, Event)> {
+fn enabled_events(tracer: &Tracer, kinds: Events) -> Vec<(Jvmti, Event)> {
     let session = &tracer.session;
-    let mut wanted = Vec::new();
+    let mut enabled_events = Vec::new();
     for source in TABLE {
         if let Some(jvmti) = tracer.jvmti(source.environment()) {
             for event in source.events(&session.options, kinds) {
                 // Calls would come too early before the trace begins.
                 let is_early = calls::JVM_EVENTS.contains(event) && !session.is_live();
                 if !is_early {
-                    wanted.push((jvmti, *event));
+                    enabled_events.push((jvmti, *event));
                 }
             }
         }
     }
-    wanted
+    enabled_events
 }
 
 /// Enables the events that stay on, and those of kinds that are on now. Some more are enabled when
@@ -68,7 +68,7 @@ pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
 /// # Errors
 /// When the JVM refuses.
 fn enable(tracer: &Tracer, which: impl Fn(&Event) -> bool) -> Result<(), Error> {
-    for (jvmti, event) in wanted(tracer, tracer.session.kinds.on()) {
+    for (jvmti, event) in enabled_events(tracer, tracer.session.kinds.on()) {
         if which(&event) {
             jvmti.enable(event)?;
         }
@@ -99,7 +99,10 @@ pub(crate) fn switch(
     let (session, instrument) = (&tracer.session, &tracer.instrument);
     let options = &session.options;
     let before = session.kinds.on();
-    let (were, are) = (wanted(tracer, before), wanted(tracer, kinds));
+    let (were, are) = (
+        enabled_events(tracer, before),
+        enabled_events(tracer, kinds),
+    );
     let is_on = classes::rewrites(options, kinds) && instrument.has_hook();
     for (jvmti, event) in were.iter().filter(|event| !are.contains(event)) {
         jvmti.disable(*event)?;
@@ -123,7 +126,10 @@ pub(crate) fn switch(
         source.switched(tracer, env);
     }
     // Anew: the trace may have begun meanwhile, from when on more events may come.
-    let (were, are) = (wanted(tracer, before), wanted(tracer, kinds));
+    let (were, are) = (
+        enabled_events(tracer, before),
+        enabled_events(tracer, kinds),
+    );
     for (jvmti, event) in are.iter().filter(|event| !were.contains(event)) {
         jvmti.enable(*event)?;
     }

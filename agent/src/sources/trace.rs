@@ -182,7 +182,7 @@ pub(crate) fn take_heap_snapshot(tracer: &Tracer, env: &mut Env<'_>) -> bool {
 pub(crate) fn force_gc(tracer: &Tracer, env: &mut Env<'_>) -> Result<(), Error> {
     let session = &tracer.session;
     let kinds = session.kinds.on();
-    let buffer = match heap::wanted(&session.options, kinds, HeapMoments::FORCED) {
+    let buffer = match heap::is_requested(&session.options, kinds, HeapMoments::FORCED) {
         true => session.native_buffer(),
         false => None,
     };

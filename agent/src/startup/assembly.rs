@@ -201,10 +201,10 @@ struct FirstTrace {
 /// # Errors
 /// When it can't be written.
 fn target(options: &Options, names: &Names) -> Result<FirstTrace, Error> {
-    let wanted = options
+    let file_target = options
         .file
         .expand(std::process::id(), SystemTime::now(), &hostname());
-    let name = match &wanted {
+    let name = match &file_target {
         options::Target::Stdout => "standard output".to_owned(),
         options::Target::Path(path) => path.display().to_string(),
     };
@@ -213,7 +213,7 @@ fn target(options: &Options, names: &Names) -> Result<FirstTrace, Error> {
         || options.overflow == Overflow::Ring;
     let first = match has_none {
         true => Target::none(name),
-        false => match Target::of(&wanted, names) {
+        false => match Target::of(&file_target, names) {
             Ok(target) => target,
             Err(error) => return Err(Error::Output(name, error)),
         },
@@ -222,7 +222,7 @@ fn target(options: &Options, names: &Names) -> Result<FirstTrace, Error> {
         let name = first.name();
         log::say(&format!("maxsize has no effect: {name} is no regular file"));
     }
-    let path = match (first.path(), &wanted) {
+    let path = match (first.path(), &file_target) {
         (Some(path), _) => Some(path),
         (None, options::Target::Path(path)) if options.overflow == Overflow::Ring => {
             Some(path.as_path())

@@ -172,7 +172,7 @@ struct OpenAggregate {
 }
 
 /// Stands for a thread whose calls do not count.
-const NOT_WANTED: u32 = u32::MAX;
+const NOT_SELECTED: u32 = u32::MAX;
 
 /// Place of the open call that a leave with this ticket closes, if it is there.
 pub(super) fn closed_by<T>(
@@ -229,39 +229,39 @@ impl Calls {
         }
     }
 
-    /// Takes enters, leaves and ends of threads; other events are passed over. `wanted` is asked
+    /// Takes enters, leaves and ends of threads; other events are passed over. `is_selected` is asked
     /// once for each thread.
-    pub fn event(&mut self, event: &Event<'_>, wanted: impl FnOnce(ThreadId) -> bool) {
+    pub fn event(&mut self, event: &Event<'_>, is_selected: impl FnOnce(ThreadId) -> bool) {
         match event {
             Event::MethodEnter(e) => {
-                if let Some(thread) = self.thread(e.thread, wanted) {
+                if let Some(thread) = self.thread(e.thread, is_selected) {
                     self.enter(thread, e.method, e.ticket, (e.time, e.cpu_time));
                 }
             }
             Event::MethodLeave(e) => {
-                if let Some(thread) = self.thread(e.thread, wanted) {
+                if let Some(thread) = self.thread(e.thread, is_selected) {
                     let times = (e.time, e.cpu_time);
                     self.leave(thread, e.method, e.ticket, times, e.by_exception);
                 }
             }
             Event::AggregatedEnter(e) => {
-                if let Some(thread) = self.thread(e.thread, wanted) {
+                if let Some(thread) = self.thread(e.thread, is_selected) {
                     self.aggregated_enter(thread, e);
                 }
             }
             Event::AggregatedDetail(e) => {
-                if let Some(thread) = self.thread(e.thread, wanted) {
+                if let Some(thread) = self.thread(e.thread, is_selected) {
                     self.aggregated_detail(thread, e);
                 }
             }
             Event::AggregatedLeave(e) => {
-                if let Some(thread) = self.thread(e.thread, wanted) {
+                if let Some(thread) = self.thread(e.thread, is_selected) {
                     self.aggregated_leave(thread);
                 }
             }
             Event::ThreadEnd(e) => {
                 if let Some(&thread) = self.thread_index.get(&e.thread)
-                    && thread != NOT_WANTED
+                    && thread != NOT_SELECTED
                 {
                     self.open += self.end_calls(thread as usize, e.time);
                 }
@@ -274,9 +274,9 @@ impl Calls {
     pub fn calls(
         &mut self,
         calls: &jtrail_model::Calls<'_>,
-        wanted: impl FnOnce(ThreadId) -> bool,
+        is_selected: impl FnOnce(ThreadId) -> bool,
     ) {
-        let Some(thread) = self.thread(calls.thread, wanted) else {
+        let Some(thread) = self.thread(calls.thread, is_selected) else {
             return;
         };
         let cpu_time = calls.cpu_time;
@@ -337,8 +337,13 @@ impl Calls {
 
     /// Aggregated calls of a thread that come next are so many calls further out than its innermost
     /// one.
-    pub fn sums_above(&mut self, id: ThreadId, calls: u64, wanted: impl FnOnce(ThreadId) -> bool) {
-        if let Some(thread) = self.thread(id, wanted) {
+    pub fn sums_above(
+        &mut self,
+        id: ThreadId,
+        calls: u64,
+        is_selected: impl FnOnce(ThreadId) -> bool,
+    ) {
+        if let Some(thread) = self.thread(id, is_selected) {
             self.set_sums_above(thread, usize::try_from(calls).unwrap_or(usize::MAX));
         }
     }
@@ -407,7 +412,11 @@ impl Calls {
     }
 
     /// Index of the thread; none for one that is not wanted.
-    fn thread(&mut self, id: ThreadId, wanted: impl FnOnce(ThreadId) -> bool) -> Option<usize> {
+    fn thread(
+        &mut self,
+        id: ThreadId,
+        is_selected: impl FnOnce(ThreadId) -> bool,
+    ) -> Option<usize> {
         let index = match self.last_thread {
             Some((last, index)) if last == id => index,
             _ => {
@@ -415,7 +424,7 @@ impl Calls {
                 let index = *self
                     .thread_index
                     .entry(id)
-                    .or_insert_with(|| if wanted(id) { next } else { NOT_WANTED });
+                    .or_insert_with(|| if is_selected(id) { next } else { NOT_SELECTED });
                 if index == next {
                     self.threads.push(ThreadCalls {
                         thread: id,
@@ -432,7 +441,7 @@ impl Calls {
                 index
             }
         };
-        (index != NOT_WANTED).then_some(index as usize)
+        (index != NOT_SELECTED).then_some(index as usize)
     }
 
     fn enter(

@@ -141,7 +141,7 @@ pub struct Analysis {
     pub frames: Frames,
     subjects: Subjects,
     /// Whether what a thread did counts.
-    wanted: FxHashMap<ThreadId, bool>,
+    selected: FxHashMap<ThreadId, bool>,
     /// Gaps in the trace, the first [`KEPT`] of them.
     pub lost: Vec<Lost<'static>>,
     /// Gaps that are not kept.
@@ -191,9 +191,9 @@ impl Analysis {
         }
     }
 
-    /// Takes the next event. `wanted` says whether what a thread does counts; it is asked once for
+    /// Takes the next event. `selected` says whether what a thread does counts; it is asked once for
     /// each, when the thread first does something.
-    pub fn event(&mut self, event: &Event<'_>, wanted: impl Fn(&Names, ThreadId) -> bool) {
+    pub fn event(&mut self, event: &Event<'_>, selected: impl Fn(&Names, ThreadId) -> bool) {
         if let Some(time) = event.time() {
             self.see(time);
         }
@@ -204,14 +204,14 @@ impl Analysis {
             | Event::AggregatedDetail(_)
             | Event::AggregatedLeave(_) => {
                 let names = &self.names;
-                self.calls.event(event, |thread| wanted(names, thread));
+                self.calls.event(event, |thread| selected(names, thread));
             }
             Event::ObjectAlloc(_)
             | Event::AllocationSum(_)
             | Event::ObjectCounts(_)
             | Event::LiveObjects(_)
             | Event::ObjectDef(_)
-            | Event::ObjectFree(_) => self.of_objects(event, wanted),
+            | Event::ObjectFree(_) => self.of_objects(event, selected),
             Event::MonitorWait(_)
             | Event::MonitorWaited(_)
             | Event::MonitorContendedEnter(_)
@@ -225,7 +225,7 @@ impl Analysis {
             | Event::ClassInitEnd(_)
             | Event::Sample(_)
             | Event::SampleSum(_) => {
-                if self.is_wanted(event.thread().unwrap_or_default(), wanted) {
+                if self.is_selected(event.thread().unwrap_or_default(), selected) {
                     self.by_thread(event);
                 }
             }
@@ -267,38 +267,38 @@ impl Analysis {
             Event::TracePause(e) => _ = self.paused.get_or_insert(e.time),
             Event::TraceResume(e) => self.resume(e.time),
             Event::ProcessCpu(e) => self.process_cpu = Some(e.cpu_time),
-            Event::Custom(custom) => self.note(&custom.body, wanted),
+            Event::Custom(custom) => self.note(&custom.body, selected),
             _ => self.names.event(event),
         }
     }
 
     /// Takes an event of the kinds `alloc` and `free`.
-    fn of_objects(&mut self, event: &Event<'_>, wanted: impl Fn(&Names, ThreadId) -> bool) {
+    fn of_objects(&mut self, event: &Event<'_>, selected: impl Fn(&Names, ThreadId) -> bool) {
         match event {
             Event::ObjectAlloc(e) => {
-                let wanted = self.is_wanted(e.thread, wanted);
-                if wanted {
+                let selected = self.is_selected(e.thread, selected);
+                if selected {
                     self.allocations.event(event);
                 }
                 if self.subjects.objects {
-                    self.objects.event(event, wanted);
+                    self.objects.event(event, selected);
                 }
             }
             Event::AllocationSum(e) => {
-                if self.is_wanted(e.thread, wanted) {
+                if self.is_selected(e.thread, selected) {
                     self.allocations.event(event);
                 }
             }
             Event::ObjectCounts(e) => {
-                if self.is_wanted(e.thread, wanted) {
+                if self.is_selected(e.thread, selected) {
                     self.live.event(event);
                 }
             }
             Event::LiveObjects(_) => self.live.event(event),
             _ => {
                 if self.subjects.objects {
-                    let wanted = self.is_wanted(ThreadId::NONE, wanted);
-                    self.objects.event(event, wanted);
+                    let selected = self.is_selected(ThreadId::NONE, selected);
+                    self.objects.event(event, selected);
                 }
             }
         }
@@ -308,7 +308,7 @@ impl Analysis {
     pub fn calls(
         &mut self,
         calls: &jtrail_model::Calls<'_>,
-        wanted: impl Fn(&Names, ThreadId) -> bool,
+        selected: impl Fn(&Names, ThreadId) -> bool,
     ) {
         // Their time never falls.
         let first = calls.steps.iter().find(|step| step.time.0 != 0);
@@ -316,7 +316,7 @@ impl Analysis {
             self.see(step.time);
         }
         let names = &self.names;
-        self.calls.calls(calls, |thread| wanted(names, thread));
+        self.calls.calls(calls, |thread| selected(names, thread));
     }
 
     /// Adds the calls of all parts of the trace, which were taken beside the other events, and what
@@ -356,10 +356,14 @@ impl Analysis {
         }
     }
 
-    fn is_wanted(&mut self, thread: ThreadId, wanted: impl Fn(&Names, ThreadId) -> bool) -> bool {
+    fn is_selected(
+        &mut self,
+        thread: ThreadId,
+        selected: impl Fn(&Names, ThreadId) -> bool,
+    ) -> bool {
         let names = &self.names;
-        let known = self.wanted.entry(thread);
-        *known.or_insert_with(|| wanted(names, thread))
+        let known = self.selected.entry(thread);
+        *known.or_insert_with(|| selected(names, thread))
     }
 
     /// Sums that threads add to, and that their ends end.
@@ -370,12 +374,12 @@ impl Analysis {
         self.samples.event(event, &mut self.frames);
     }
 
-    fn note(&mut self, text: &str, wanted: impl Fn(&Names, ThreadId) -> bool) {
+    fn note(&mut self, text: &str, selected: impl Fn(&Names, ThreadId) -> bool) {
         match Note::parse(text) {
             Some(Note::SumsAbove(e)) => {
                 let names = &self.names;
                 self.calls
-                    .sums_above(e.thread, e.calls, |thread| wanted(names, thread));
+                    .sums_above(e.thread, e.calls, |thread| selected(names, thread));
             }
             Some(Note::Lost(lost)) => {
                 self.lost_events = self.lost_events.saturating_add(lost.events);

@@ -70,18 +70,27 @@ const LIVE: u32 = 1;
 const DEAD: u32 = 2;
 
 impl Objects {
-    /// Takes definitions and frees; other events are passed over. `wanted`: the object's thread is
+    /// Takes definitions and frees; other events are passed over. `is_selected`: the object's thread is
     /// one of those that live objects are counted for.
-    pub fn event(&mut self, event: &Event<'_>, wanted: bool) {
+    pub fn event(&mut self, event: &Event<'_>, is_selected: bool) {
         match event {
-            Event::ObjectAlloc(e) => self.define(e.object, e.class, e.thread, e.size, wanted),
-            Event::ObjectDef(e) => self.define(e.object, e.class, ThreadId::NONE, e.size, wanted),
+            Event::ObjectAlloc(e) => self.define(e.object, e.class, e.thread, e.size, is_selected),
+            Event::ObjectDef(e) => {
+                self.define(e.object, e.class, ThreadId::NONE, e.size, is_selected)
+            }
             Event::ObjectFree(e) => self.free(e.object),
             _ => {}
         }
     }
 
-    fn define(&mut self, id: ObjectId, class: ClassId, thread: ThreadId, size: i64, wanted: bool) {
+    fn define(
+        &mut self,
+        id: ObjectId,
+        class: ClassId,
+        thread: ThreadId,
+        size: i64,
+        is_selected: bool,
+    ) {
         let old = self.table.get(id.0);
         // A trace that names an object again names the same one, unless that is dead.
         if id.is_none() || (old.class != 0 && old.thread & STATE != DEAD) {
@@ -93,7 +102,7 @@ impl Objects {
         if short == LARGE {
             self.large.insert(id, size);
         }
-        let state = if wanted {
+        let state = if is_selected {
             amount(&mut self.live_by_class, class).add(size);
             amount(&mut self.live_by_thread, thread).add(size);
             let count = self.counts.entry((class, thread)).or_default();

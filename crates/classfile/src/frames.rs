@@ -194,12 +194,12 @@ fn next_pc(old: &mut i32, tag: u8, r: &mut Reader<'_>, layout: &Layout) -> Resul
     }
 }
 
-/// Fills in the frames at the old pcs in `wanted`, in full and moved; `initial` holds the locals at
+/// Fills in the frames at the old pcs in `at_pcs`, in full and moved; `initial` holds the locals at
 /// the method's start.
 pub(crate) fn expand(
     table: Option<Reader<'_>>,
     initial: &[Type],
-    wanted: &mut HashMap<usize, Option<Frame>>,
+    at_pcs: &mut HashMap<usize, Option<Frame>>,
     layout: &Layout,
 ) -> Result<(), Refusal> {
     /// Types kept in all, against classes made to waste memory.
@@ -233,7 +233,7 @@ pub(crate) fn expand(
                 read_types(stack, &mut r, &mut frame.stack, layout)?;
             }
         }
-        if let Some(found) = wanted.get_mut(&pc) {
+        if let Some(found) = at_pcs.get_mut(&pc) {
             kept += frame.locals.len() + frame.stack.len();
             if kept > MOST || frame.locals.len() > usize::from(u16::MAX) {
                 return Err(Refusal::TooComplex);

@@ -259,13 +259,13 @@ impl Rewriter<'_, '_> {
         };
         if with_calls && exceptions.len() > 0 {
             let handlers = handlers::caught(old, exceptions);
-            let wanted = |&pc: &usize| {
+            let is_catch = |&pc: &usize| {
                 prologue
                     .as_ref()
                     .is_none_or(|p| p.states[pc] & (BEFORE | BEHIND) == BEHIND)
             };
             self.layout
-                .mark(handlers.into_iter().filter(wanted), CAUGHT);
+                .mark(handlers.into_iter().filter(is_catch), CAUGHT);
         }
         let lines = match probes.lines {
             Some(first) => Lines::place(&code.lines, first, old, exceptions, &mut self.layout)?,

@@ -337,24 +337,24 @@ pub(crate) struct Bar {
     size: Option<u64>,
     begin: Instant,
     bar: Option<ProgressBar>,
-    wanted: bool,
+    is_visible: bool,
 }
 
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Bar {
-    pub(crate) fn new(size: Option<u64>, wanted: bool) -> Self {
+    pub(crate) fn new(size: Option<u64>, is_visible: bool) -> Self {
         Self {
             size,
             begin: Instant::now(),
             bar: None,
-            wanted: wanted && io::stderr().is_terminal(),
+            is_visible: is_visible && io::stderr().is_terminal(),
         }
     }
 
     /// So many bytes are done.
     pub(crate) fn is_at(&mut self, done: u64) {
-        if !self.wanted || self.begin.elapsed() < PATIENCE {
+        if !self.is_visible || self.begin.elapsed() < PATIENCE {
             return;
         }
         let (size, begin) = (self.size, self.begin);
@@ -400,11 +400,11 @@ struct Progress<R> {
 }
 
 impl<R> Progress<R> {
-    fn new(inner: R, size: Option<u64>, wanted: bool) -> Self {
+    fn new(inner: R, size: Option<u64>, is_visible: bool) -> Self {
         Self {
             inner,
             done: 0,
-            bar: Bar::new(size, wanted),
+            bar: Bar::new(size, is_visible),
         }
     }
 }

@@ -51,7 +51,7 @@ impl Source for HeapSnapshots {
     /// Starts the thread that takes snapshots after collections, if these are asked for.
     fn started(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
         let options = &tracer.session.options;
-        if !wanted(options, options.events, HeapMoments::GC) {
+        if !is_requested(options, options.events, HeapMoments::GC) {
             return;
         }
         let place = "the walker of the heap";
@@ -70,7 +70,7 @@ impl Source for HeapSnapshots {
     fn end(&self, tracer: &'static Tracer, env: &mut Env<'_>, buffer: Option<OwnBuffer>) {
         let session = &tracer.session;
         if let Some(buffer) = buffer
-            && wanted(&session.options, session.kinds.on(), HeapMoments::EXIT)
+            && is_requested(&session.options, session.kinds.on(), HeapMoments::EXIT)
         {
             take(tracer, env, buffer);
         }
@@ -79,7 +79,7 @@ impl Source for HeapSnapshots {
 }
 
 /// Returns true if these kinds of events ask for snapshots at that moment.
-pub(crate) fn wanted(options: &Options, kinds: Events, moment: HeapMoments) -> bool {
+pub(crate) fn is_requested(options: &Options, kinds: Events, moment: HeapMoments) -> bool {
     kinds.contains(Events::HEAP) && options.heap.contains(moment)
 }
 

@@ -237,7 +237,7 @@ fn record_object(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, site
 fn look_up(tracer: &Tracer, env: &mut Env<'_>, hook: ClassRef<'_>, site: u32) -> Option<NewClass> {
     let session = &tracer.session;
     let all = tracer.instrument.sites.get()?;
-    let Some(name) = all.wanted(site) else {
+    let Some(name) = all.class_to_resolve(site) else {
         return sites::class_at(site); // another thread was faster
     };
     IS_LOOKING_UP.set(true);

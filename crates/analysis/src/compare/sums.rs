@@ -89,8 +89,8 @@ struct Node {
 }
 
 impl Sums {
-    /// No events so far. `wanted` says which quantities will be asked for.
-    pub fn new(format: Format, wanted: &[Quantity]) -> Self {
+    /// No events so far. `quantities` says which quantities will be asked for.
+    pub fn new(format: Format, quantities: &[Quantity]) -> Self {
         let single = [Quantity::Frees, Quantity::Live];
         Self {
             format,
@@ -101,7 +101,7 @@ impl Sums {
             call_index: FxHashMap::default(),
             recent: vec![None; RECENT],
             nodes: 0,
-            objects: Objects::new(wanted.iter().any(|q| single.contains(q))),
+            objects: Objects::new(quantities.iter().any(|q| single.contains(q))),
             collections: 0,
             options: FxHashMap::default(),
             last: Timestamp::default(),

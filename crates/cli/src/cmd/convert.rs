@@ -205,7 +205,7 @@ fn encode(
 
 /// Objects whose sizes the other format has a place for, and the trace does not tell.
 struct Sizes {
-    wanted: bool,
+    counts_sizes: bool,
     /// Whether the other format has a place for objects that the trace did not see made; what it
     /// leaves out lacks nothing.
     with_definitions: bool,
@@ -216,7 +216,7 @@ impl Sizes {
     fn between(from: Format, to: Format) -> Self {
         let arrays_only = matches!(from.says(Quantity::Bytes), Says::Arrays(_));
         Self {
-            wanted: arrays_only && to.says(Quantity::Bytes) == Says::Exactly,
+            counts_sizes: arrays_only && to.says(Quantity::Bytes) == Says::Exactly,
             with_definitions: to != Format::Mlpd,
             missing: 0,
         }
@@ -228,7 +228,7 @@ impl Sizes {
             Event::ObjectDef(e) if self.with_definitions => (e.kind, e.size),
             _ => return,
         };
-        self.missing += u64::from(self.wanted && kind == ObjectKind::PLAIN && size == 0);
+        self.missing += u64::from(self.counts_sizes && kind == ObjectKind::PLAIN && size == 0);
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Flag {
 
 /// Returns the flag of that name, which is one that is true or false; `None` if the JVM has none,
 /// or does not show its flags.
-pub(super) fn find(fields: &Fields, wanted: &CStr) -> Option<Flag> {
+pub(super) fn find(fields: &Fields, flag_name: &CStr) -> Option<Flag> {
     let of_flag = |name| fields.place(&[c"JVMFlag"], name);
     let (name, address, state) = (of_flag(c"_name")?, of_flag(c"_addr")?, of_flag(c"_flags")?);
     let stride = fields.size_of(c"JVMFlag")?;
@@ -29,7 +29,7 @@ pub(super) fn find(fields: &Fields, wanted: &CStr) -> Option<Flag> {
         let count = word(of_flag(c"numFlags")?).min(MOST_FLAGS);
         let flag = (0..count)
             .map(|number| first.add(number * stride))
-            .find(|flag| text_in(*flag, name) == Some(wanted))?;
+            .find(|flag| text_in(*flag, name) == Some(flag_name))?;
         let state = flag.add(state).cast::<c_int>().read();
         let place = std::ptr::with_exposed_provenance::<AtomicBool>(word_in(flag, address));
         (!place.is_null()).then(|| Flag {

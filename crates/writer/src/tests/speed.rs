@@ -625,9 +625,9 @@ fn writer_speed() {
         let each = row("recorded calls", None, 285.0);
         rows.extend([each, row("recorded, min=100us", short, 45.0)]);
     }
-    let wanted = std::env::var("JTRAIL_ROWS").unwrap_or_default();
+    let selected = std::env::var("JTRAIL_ROWS").unwrap_or_default();
     for (name, stamps, min, aim, program) in rows {
-        if !name.contains(&wanted) {
+        if !name.contains(&selected) {
             continue;
         }
         let (best, median, size) = measured(&mut *program.again(), stamps, min, 0);

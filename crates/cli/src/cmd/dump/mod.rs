@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         let mut show = |event: &Event<'_>| {
             names.event(event);
             selection.see(event);
-            if wanted(args, &names, &selection, event) {
+            if is_selected(args, &names, &selection, event) {
                 line::write(&mut out, &names, selection.origin(), event)?;
             }
             anyhow::Ok(())
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     Ok(ending.code())
 }
 
-fn wanted(args: &Args, names: &Names, selection: &Selection<'_>, event: &Event<'_>) -> bool {
+fn is_selected(args: &Args, names: &Names, selection: &Selection<'_>, event: &Event<'_>) -> bool {
     if !selection.has_time(event) || !selection.has_thread(names, event) {
         return false;
     }

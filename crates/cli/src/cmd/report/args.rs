@@ -75,14 +75,14 @@ impl Args {
     /// The tables to make, in order.
     pub(super) fn tables(&self) -> Vec<Table> {
         let all = Table::value_variants().iter().copied();
-        let wanted = |t: &Table| {
+        let is_selected = |t: &Table| {
             if self.overview() {
                 t.place() != Place::Detail
             } else {
                 self.only.contains(t) || self.flags.want(*t)
             }
         };
-        all.filter(wanted).collect()
+        all.filter(is_selected).collect()
     }
 
     /// What must be made for these tables.

@@ -200,13 +200,13 @@ fn fitting(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Fit> {
     let stars = ["%p", "%t", "%h"]
         .iter()
         .fold(name.to_owned(), |n, letters| n.replace(letters, "*"));
-    let wanted = Pattern::new(&stars.replace('\0', "%"));
+    let file_pattern = Pattern::new(&stars.replace('\0', "%"));
     let folder = folder.to_string_lossy().replace('\0', "%");
     // Further files of a trace have a number, and that of another process has its id, where this
     // one's has the name.
-    let is_wanted = |name: &str| {
+    let is_trace_name = |name: &str| {
         let names = std::iter::successors(Some(name.to_owned()), |name| without_number(name));
-        names.take(3).any(|name| wanted.matches(&name))
+        names.take(3).any(|name| file_pattern.matches(&name))
     };
     let entries = fs::read_dir(if folder.is_empty() { "." } else { &folder });
     let entries = entries.into_iter().flatten().flatten();
@@ -218,7 +218,7 @@ fn fitting(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Fit> {
             "" => about.is_file(),
             _ => about.is_dir(),
         };
-        (is_such && is_wanted(name)).then(|| Fit {
+        (is_such && is_trace_name(name)).then(|| Fit {
             entry: entry.path(),
             trace: Path::new(&folder).join(name),
             about,
