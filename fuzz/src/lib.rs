@@ -79,12 +79,12 @@ pub fn trail(data: &[u8]) {
     while rest.len() >= HEADER {
         let length = u32::from_le_bytes([rest[12], rest[13], rest[14], rest[15]]) as usize;
         let end = rest.len().min(HEADER.saturating_add(length));
-        let (segment, behind) = rest.split_at_mut(end);
+        let (segment, after) = rest.split_at_mut(end);
         let checksum = crc32c::crc32c(&segment[HEADER..]);
         segment[16..20].copy_from_slice(&checksum.to_le_bytes());
         let checksum = crc32c::crc32c(&segment[..HEADER - 4]);
         segment[HEADER - 4..HEADER].copy_from_slice(&checksum.to_le_bytes());
-        rest = behind;
+        rest = after;
     }
     decoder(Format::Trail, &mended);
     recovered(&mended);

@@ -24,7 +24,7 @@ fn patch(whole: &[u8], at: usize, patch: &[u8]) -> Given {
     Given::Bytes(whole)
 }
 
-fn behind(whole: &[u8], more: &[u8]) -> Given {
+fn after(whole: &[u8], more: &[u8]) -> Given {
     Given::Bytes([whole, more].concat())
 }
 
@@ -103,17 +103,17 @@ pub(super) fn jinsight() -> Vec<Row> {
         sound("numbers of 2³² - 1 in the header", patch(JINSIGHT, 9, b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")),
         truncated("a big-endian header over a little-endian body", patch(JINSIGHT, 5, b"!"), 69, "the trace breaks off inside a record"),
         truncated("a header and nothing else", cut(JINSIGHT, 45), 45, "the trace ends without END_FILE"),
-        gives_up("an unknown record", behind(&JINSIGHT[..45], b"\xff"), "jinsight", 45, "record type 0xff is not known; records have no length, so nothing behind it can be read"),
+        gives_up("an unknown record", after(&JINSIGHT[..45], b"\xff"), "jinsight", 45, "record type 0xff is not known; records have no length, so nothing behind it can be read"),
         truncated("a record that breaks off", cut(JINSIGHT, 200), 177, "the trace breaks off inside a record"),
         truncated("END_FILE is missing", cut(JINSIGHT, 1107), 1107, "the trace ends without END_FILE"),
         sound("other numbers in END_FILE", patch(JINSIGHT, 1108, b"\x01\x02\x03\x04")),
-        fault("bytes behind END_FILE", behind(JINSIGHT, b"more"), JINSIGHT.len(), "bytes behind the end of the file: 4, first here"),
-        fault("two traces, one behind the other", behind(JINSIGHT, JINSIGHT), JINSIGHT.len(), "bytes behind the end of the file: 1116, first here"),
-        truncated("a thread of an unknown class", behind(&JINSIGHT[..45], b"\n\0\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0\x09\0\x01\0x"), 67, "the trace ends without END_FILE"),
-        fault("a start of an unknown thread", behind(&JINSIGHT[..45], b"\x0b\0\0\0\0\0\0\0\0\xff\xff\xff\xff"), 45, "threads that were not defined: 1, first here"),
-        truncated("a name that goes on behind the end", behind(&JINSIGHT[..45], b"\n\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\xff\xffx"), 45, "the trace breaks off inside a record"),
+        fault("bytes behind END_FILE", after(JINSIGHT, b"more"), JINSIGHT.len(), "bytes behind the end of the file: 4, first here"),
+        fault("two traces, one behind the other", after(JINSIGHT, JINSIGHT), JINSIGHT.len(), "bytes behind the end of the file: 1116, first here"),
+        truncated("a thread of an unknown class", after(&JINSIGHT[..45], b"\n\0\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0\x09\0\x01\0x"), 67, "the trace ends without END_FILE"),
+        fault("a start of an unknown thread", after(&JINSIGHT[..45], b"\x0b\0\0\0\0\0\0\0\0\xff\xff\xff\xff"), 45, "threads that were not defined: 1, first here"),
+        truncated("a name that goes on behind the end", after(&JINSIGHT[..45], b"\n\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\xff\xffx"), 45, "the trace breaks off inside a record"),
         sound("a name that is no UTF-8", swapped(JINSIGHT, b"main\x09thread", b"main\xfethread")),
-        fault("a burst that ends twice", behind(&JINSIGHT[..45], b"f\0\0\0\0\0\0\0\0f\0\0\0\0\0\0\0\0"), 45, "ends of bursts that did not begin: 2, first here"),
+        fault("a burst that ends twice", after(&JINSIGHT[..45], b"f\0\0\0\0\0\0\0\0f\0\0\0\0\0\0\0\0"), 45, "ends of bursts that did not begin: 2, first here"),
     ]
 }
 
@@ -128,7 +128,7 @@ pub(super) fn mlpd() -> Vec<Row> {
         refused("pointers of 9 bytes", patch(MLPD, 7, b"\x09"), "mlpd: at byte 7: pointers of 9 bytes"),
         refused("unknown flags", patch(MLPD, 20, b"\x01"), "mlpd: at byte 20: flags 0x1: none are known"),
         sound("a header and nothing else", cut(MLPD, 32)),
-        gives_up("no buffer where one must start", behind(&MLPD[..32], b"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), "mlpd", 32, "no buffer starts here"),
+        gives_up("no buffer where one must start", after(&MLPD[..32], b"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), "mlpd", 32, "no buffer starts here"),
         truncated("half of a buffer's header", cut(MLPD, 60), 32, "the trace breaks off: 28 bytes of a buffer are dropped"),
         truncated("half of a buffer", cut(MLPD, 100), 32, "the trace breaks off: 68 bytes of a buffer are dropped"),
         truncated("the last buffer is missing", cut(MLPD, last_buffer(MLPD)), last_buffer(MLPD), "the trace breaks off: the end is missing"),
@@ -139,12 +139,12 @@ pub(super) fn mlpd() -> Vec<Row> {
         sound("a name without end", patch(MLPD, 106, b"x")),
         sound("a name that is no UTF-8", swapped(MLPD, b"jtrail", b"\xfe\xffrail")),
         refused("texts of 4 GB in the header of version 17", bytes(b"\x01ZPM\x03\0\x11\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\xff"), "mlpd: at byte 38: a text of 4294967295 bytes in the header"),
-        gives_up("two traces, one behind the other", behind(MLPD, MLPD), "mlpd", MLPD.len(), "no buffer starts here"),
+        gives_up("two traces, one behind the other", after(MLPD, MLPD), "mlpd", MLPD.len(), "no buffer starts here"),
         truncated("a compressed trace that breaks off", cut(MLPD_GZIP, 300), 82, "the trace breaks off: 324 bytes of a buffer are dropped"),
         fault("damage inside of a compressed trace", patch(MLPD_GZIP, 250, b"\0\xff\0\xff"), 0, "mlpd: the compressed stream is damaged: corrupt gzip stream does not have a matching checksum"),
         truncated("another checksum behind a compressed trace", patch(MLPD_GZIP, MLPD_GZIP.len() - 8, b"\0\0\0\0"), MLPD_GZIP.len(), "mlpd: the compressed stream breaks off"),
-        truncated("text behind a compressed trace", behind(MLPD_GZIP, b"more"), MLPD_GZIP.len() + 4, "mlpd: the compressed stream breaks off"),
-        gives_up("two compressed traces, one behind the other", behind(MLPD_GZIP, MLPD_GZIP), "mlpd", MLPD_17.len(), "no buffer starts here (unpacked)"),
+        truncated("text behind a compressed trace", after(MLPD_GZIP, b"more"), MLPD_GZIP.len() + 4, "mlpd: the compressed stream breaks off"),
+        gives_up("two compressed traces, one behind the other", after(MLPD_GZIP, MLPD_GZIP), "mlpd", MLPD_17.len(), "no buffer starts here (unpacked)"),
     ]
 }
 
@@ -154,7 +154,7 @@ pub(super) fn tracelog() -> Vec<Row> {
     // A line behind the others.
     let odd = |what, line: &'static [u8], expected: &str| {
         let expected = format!("{expected} (1 times, first in line 40)");
-        fault(what, behind(TRACELOG, line), TRACELOG.len(), &expected)
+        fault(what, after(TRACELOG, line), TRACELOG.len(), &expected)
     };
     let unfit = |what, line, record: &str| odd(what, line, &format!("{record}: fields that do not fit the record; passed over"));
     vec![
@@ -163,7 +163,7 @@ pub(super) fn tracelog() -> Vec<Row> {
         sound("`\\r\\n` at the ends of lines", carriage_returns(TRACELOG)),
         fault("no `prf stm`", swapped(TRACELOG, b"prf stm", b"prf cfg"), 0, "the trace: does not begin with its start time (1 times, first in line 1)"),
         fault("a day that is none", swapped(TRACELOG, b"2026-01-02", b"2026-13-42"), 0, "prf stm: fields that do not fit the record; passed over (1 times, first in line 1)"),
-        sound("an unknown record", behind(TRACELOG, b"xyz abc 1 2 3\n")),
+        sound("an unknown record", after(TRACELOG, b"xyz abc 1 2 3\n")),
         odd("NULs", b"\0\0\0\0\n", "lines: that begin like no record; passed over"),
         odd("text that is no UTF-8", b"cls nam 0x00000000 \"\xfe\xff\"\n", "cls nam: of a class that has a name; passed over"),
         unfit("a quoted text without end", b"cls nam 0x00000000 \"x\n", "cls nam"),
@@ -174,11 +174,11 @@ pub(super) fn tracelog() -> Vec<Row> {
         odd("a class that was not defined", b"sam mem 0x00000000 2000 0x99:1:24\n", "classes: used and not named"),
         odd("a thread that was not defined", b"thr dst 0xFFFFFFFF\n", "threads: used and not created"),
         odd("a stack that is not as deep", b"sam str 0x00000000 2000 0 900:900\n", "sam str: another depth than that of the stack; what fits of it stays"),
-        sound("18446744073709551615 ticks", behind(TRACELOG, b"sam str 0x00000000 2000 18446744073709551615 0:0 0x0\n")),
-        sound("2⁶³ objects alive", behind(TRACELOG, b"gch alt 2000 0x0:9223372036854775808:9223372036854775808\n")),
-        row("a collection that ends and did not begin", behind(TRACELOG, b"gch gcf ? 2000\n"), "at byte 1525: fault (collections): a collection ends, and did not begin", (1, 0)),
+        sound("18446744073709551615 ticks", after(TRACELOG, b"sam str 0x00000000 2000 18446744073709551615 0:0 0x0\n")),
+        sound("2⁶³ objects alive", after(TRACELOG, b"gch alt 2000 0x0:9223372036854775808:9223372036854775808\n")),
+        row("a collection that ends and did not begin", after(TRACELOG, b"gch gcf ? 2000\n"), "at byte 1525: fault (collections): a collection ends, and did not begin", (1, 0)),
         truncated("the last line breaks off", cut(TRACELOG, 1500), 1478, "the trace breaks off: line 38 has no end; it is not read"),
-        fault("two traces, one behind the other", behind(TRACELOG, TRACELOG), 1525, "prf stm: behind the first line; passed over (1 times, first in line 40)"),
+        fault("two traces, one behind the other", after(TRACELOG, TRACELOG), 1525, "prf stm: behind the first line; passed over (1 times, first in line 40)"),
     ]
 }
 
@@ -210,8 +210,8 @@ pub(super) fn profilerj() -> Vec<Row> {
         named("Latin-1 where UTF-8 is declared", b"name=\"\xe9\"", "not UTF-8"),
         refused("an encoding that is declared and not known", swapped(PROFILERJ, b"UTF-8", b"UTF-7"), "profilerj: at byte 0: encoding=\"UTF-7\" is not known in a declaration"),
         sound("text between elements", swapped(PROFILERJ, b"<profile>\n", b"<profile>\nx")),
-        gives_up("text behind the root", behind(PROFILERJ, b"x"), "profilerj", 1926, "text outside of the root"),
-        gives_up("two roots", behind(PROFILERJ, PROFILERJ), "profilerj", 1926, "a declaration that is not at the begin"),
+        gives_up("text behind the root", after(PROFILERJ, b"x"), "profilerj", 1926, "text outside of the root"),
+        gives_up("two roots", after(PROFILERJ, PROFILERJ), "profilerj", 1926, "a declaration that is not at the begin"),
         gives_up("an end tag that closes nothing", swapped(PROFILERJ, b"</doc>", b"</thread></doc>"), "profilerj", 1919, "an end tag that does not close doc"),
         counted("a count that is no number", b"count=\"x\"", 105, "count of profile is no number"),
         counted("a count beyond 64 bits", b"count=\"18446744073709551616\"", 105, "count of profile is no number"),

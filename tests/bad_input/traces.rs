@@ -109,7 +109,7 @@ fn swapped() -> Given {
 }
 
 /// The sample, and these messages behind it.
-fn behind(messages: &[Vec<u8>]) -> Given {
+fn after(messages: &[Vec<u8>]) -> Given {
     bytes(
         [
             &encoded(Format::TptpBinary, &sample())[..],
@@ -154,27 +154,27 @@ pub(super) fn binary() -> Vec<Row> {
         row("a header and nothing else", alone(&[]), "", (0, 0)),
         failed("an encoding that is not known", alone(&[sized(1, b"EBCDIC\0")]), r#"can't read FILE: binary: at byte 12: text in "EBCDIC": this encoding is not known"#),
         failed("an encoding without end", alone(&[sized(1, b"UTF8")]), r#"can't read FILE: binary: at byte 14: "\n" is no name of an encoding"#),
-        faulty("the encoding behind the data", behind(&[sized(1, b"UTF8\0")]), "at byte 542: fault (structure): message 1 stands behind the first data message"),
+        faulty("the encoding behind the data", after(&[sized(1, b"UTF8\0")]), "at byte 542: fault (structure): message 1 stands behind the first data message"),
         failed("no ticks in a second", alone(&[sized(2, &[0; 8])]), "can't read FILE: binary: at byte 12: 0 ticks a second: no time can be read"),
         failed("-1 ticks in a second", alone(&[sized(2, &[255; 8])]), "can't read FILE: binary: at byte 12: -1 ticks a second: no time can be read"),
         faulty("a time beyond 64 bits of nanoseconds", alone(&[sized(2, &1_i64.to_le_bytes()), sized(1023, &[&[0; 16][..], &[127; 8], &[0; 2]].concat())]), "at byte 26: fault (structure): gcStart (1023) is passed over: time: 9187201950435737471 ticks are out of range"),
-        faulty("a message of size 0", behind(&[message(1041, 0, b"")]), "binary: at byte 542: a message of 0 bytes: none is shorter than 6"),
-        faulty("a message of size 5", behind(&[message(1041, 5, b"")]), "binary: at byte 542: a message of 5 bytes: none is shorter than 6"),
+        faulty("a message of size 0", after(&[message(1041, 0, b"")]), "binary: at byte 542: a message of 0 bytes: none is shorter than 6"),
+        faulty("a message of size 5", after(&[message(1041, 5, b"")]), "binary: at byte 542: a message of 5 bytes: none is shorter than 6"),
         failed("a message of size 0 as the first", alone(&[message(1041, 0, b"")]), "can't read FILE: binary: at byte 12: a message of 0 bytes: none is shorter than 6"),
-        row("a message of size 0xffffffff", behind(&[message(1041, u32::MAX, b"x")]), "at byte 542: truncated (structure): the trace breaks off inside a message", (3, 3)),
-        row("an unknown message of size 0xffffffff", behind(&[message(1999, u32::MAX, b"x")]), "at byte 542: truncated (structure): the trace breaks off inside a message", (3, 3)),
-        row("half of a message's head", behind(&[vec![0xf1, 0x03, 9]]), "at byte 542: truncated (structure): the trace breaks off inside a message", (3, 3)),
-        row("half of a message", behind(&[message(1009, 74, &[0; 40])]), "at byte 542: truncated (structure): the trace breaks off inside a message", (3, 3)),
-        row("a message with an unknown id", behind(&[sized(1013, b"xyz")]), "", (0, 0)),
-        row("message id 0", behind(&[sized(0, b"")]), "", (0, 0)),
-        faulty("message id 65535", behind(&[sized(65535, b"")]), "binary: at byte 542: message id 65535: the last one possible is 32767"),
-        faulty("a message that is one byte short", behind(&[sized(1023, &[0; 25])]), "at byte 542: fault (structure): gcStart (1023) is passed over: an unused field: the text has no end inside the message"),
-        faulty("a message that is one byte long", behind(&[sized(1023, &[0; 27])]), "at byte 542: fault (structure): gcStart (1023) is passed over: 1 bytes are left behind the last field"),
-        faulty("a text without end", behind(&[sized(1041, b"no zero")]), "at byte 542: fault (structure): custom (1041) is passed over: body: the text has no end inside the message"),
-        faulty("a text that is no UTF-8", behind(&[sized(1041, b"\xff\xfe\0")]), "at byte 542: fault (structure): custom (1041) is passed over: body: not text in UTF-8"),
-        faulty("-1 frames", behind(&[frames(-1)]), "at byte 542: fault (structure): monWait (1032) is passed over: stack: -1 frames can't stand in this message"),
-        faulty("2147483647 frames", behind(&[frames(i32::MAX)]), "at byte 542: fault (structure): monWait (1032) is passed over: stack: 2147483647 frames can't stand in this message"),
-        row("two traces, one behind the other", behind(&[HEADER.to_vec(), vec![0; 8]]), "at byte 542: truncated (structure): the trace breaks off inside a message", (3, 3)),
+        row("a message of size 0xffffffff", after(&[message(1041, u32::MAX, b"x")]), "at byte 542: truncated (structure): the trace breaks off inside a message", (3, 3)),
+        row("an unknown message of size 0xffffffff", after(&[message(1999, u32::MAX, b"x")]), "at byte 542: truncated (structure): the trace breaks off inside a message", (3, 3)),
+        row("half of a message's head", after(&[vec![0xf1, 0x03, 9]]), "at byte 542: truncated (structure): the trace breaks off inside a message", (3, 3)),
+        row("half of a message", after(&[message(1009, 74, &[0; 40])]), "at byte 542: truncated (structure): the trace breaks off inside a message", (3, 3)),
+        row("a message with an unknown id", after(&[sized(1013, b"xyz")]), "", (0, 0)),
+        row("message id 0", after(&[sized(0, b"")]), "", (0, 0)),
+        faulty("message id 65535", after(&[sized(65535, b"")]), "binary: at byte 542: message id 65535: the last one possible is 32767"),
+        faulty("a message that is one byte short", after(&[sized(1023, &[0; 25])]), "at byte 542: fault (structure): gcStart (1023) is passed over: an unused field: the text has no end inside the message"),
+        faulty("a message that is one byte long", after(&[sized(1023, &[0; 27])]), "at byte 542: fault (structure): gcStart (1023) is passed over: 1 bytes are left behind the last field"),
+        faulty("a text without end", after(&[sized(1041, b"no zero")]), "at byte 542: fault (structure): custom (1041) is passed over: body: the text has no end inside the message"),
+        faulty("a text that is no UTF-8", after(&[sized(1041, b"\xff\xfe\0")]), "at byte 542: fault (structure): custom (1041) is passed over: body: not text in UTF-8"),
+        faulty("-1 frames", after(&[frames(-1)]), "at byte 542: fault (structure): monWait (1032) is passed over: stack: -1 frames can't stand in this message"),
+        faulty("2147483647 frames", after(&[frames(i32::MAX)]), "at byte 542: fault (structure): monWait (1032) is passed over: stack: 2147483647 frames can't stand in this message"),
+        row("two traces, one behind the other", after(&[HEADER.to_vec(), vec![0; 8]]), "at byte 542: truncated (structure): the trace breaks off inside a message", (3, 3)),
     ]
 }
 

@@ -19,7 +19,7 @@ struct Cpu {
     /// Time of a thread when it had measured what it burnt.
     measured: BTreeMap<String, i64>,
     /// What a thread used behind its last call.
-    behind: BTreeMap<String, i64>,
+    after: BTreeMap<String, i64>,
     open: HashMap<(u64, u32), i64>,
 }
 
@@ -43,7 +43,7 @@ impl Cpu {
             Event::ThreadCpu(e) => {
                 let name = names.thread(e.thread).to_owned();
                 let last = self.last.get(&e.thread.0).copied().unwrap_or(0);
-                self.behind.insert(name.clone(), e.cpu_time.0 - last);
+                self.after.insert(name.clone(), e.cpu_time.0 - last);
                 let other = self.threads.insert(name, e.cpu_time.0);
                 assert_eq!(other, None, "{}", names.thread(e.thread));
                 (e.thread, e.cpu_time.0)
@@ -82,11 +82,7 @@ fn calls_and_threads_have_what_the_program_measured() {
                 );
                 assert!(whole >= measured, "{name}: {measured}, {whole}");
                 // Behind its last call, which writes the measurement down, it only ends.
-                assert!(
-                    cpu.behind[name] < 10_000_000,
-                    "{name}: {}",
-                    cpu.behind[name]
-                );
+                assert!(cpu.after[name] < 10_000_000, "{name}: {}", cpu.after[name]);
             }
             assert!(!truth.cpu.is_empty() && !truth.cpu_threads.is_empty());
         }

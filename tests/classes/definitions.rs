@@ -15,12 +15,12 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs a program with these events, and reads what the trace says.
-fn run(run: Run, events: &str, behind: &[String]) -> Classes {
+fn run(run: Run, events: &str, after: &[String]) -> Classes {
     let folder = temp_dir();
     let file = folder.path().join("trace.trcbin");
     let options = format!("format=binary,events={events},file={}", file.display());
     let run = run.agent(agent(), options);
-    let run = behind.iter().fold(run, |run, arg| run.jvm_arg(arg));
+    let run = after.iter().fold(run, |run, arg| run.jvm_arg(arg));
     run.output().assert_exit(0);
     Classes::read(&file)
 }

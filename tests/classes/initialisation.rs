@@ -209,8 +209,8 @@ fn they_are_those_of_the_program() {
             // Where calls are traced, each of the program's initialisers is one, within its
             // initialisation.
             let with_calls = options.contains("methods");
-            let (behind, all) = traced.calls;
-            assert_eq!(behind, all, "{what}");
+            let (after, all) = traced.calls;
+            assert_eq!(after, all, "{what}");
             assert!(all >= if with_calls { 11 } else { 0 }, "{what}: {all}");
             assert_as_logged(&what, &traced.begun, &logged(&log), options);
         }
@@ -222,8 +222,8 @@ fn they_are_those_of_the_program() {
 fn assert_as_logged(what: &str, ours: &[String], log: &[String], options: &str) {
     let is_seen = |class: &&String| options.contains("jvmti") || !class.contains("0x");
     let first = ours.first().expect("some");
-    let behind = log.iter().skip_while(|class| *class != first);
-    let theirs: Vec<&String> = behind.filter(is_seen).collect();
+    let after = log.iter().skip_while(|class| *class != first);
+    let theirs: Vec<&String> = after.filter(is_seen).collect();
     let sorted = |mut all: Vec<&String>| {
         all.sort_unstable();
         all.into_iter().cloned().collect::<Vec<String>>()

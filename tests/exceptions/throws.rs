@@ -34,8 +34,8 @@ fn calls_left_by_exceptions() {
                 let all = differences.len();
                 differences.retain(|difference| !difference.contains(HANDLER));
                 assert!(differences.is_empty(), "{differences:#?}\n{output}");
-                let is_behind = name == "harness.Throws" && engine == "jvmti";
-                assert_eq!(all, usize::from(is_behind), "{output}");
+                let is_after = name == "harness.Throws" && engine == "jvmti";
+                assert_eq!(all, usize::from(is_after), "{output}");
             }
         }
     }

@@ -51,7 +51,7 @@ fn assert_same(files: &[(Format, String)]) -> BTreeMap<&'static str, u64> {
             let says = match format.says(quantity) {
                 Says::Nothing(_) => false,
                 // Only if a collection found dead objects.
-                Says::BehindCollections => sums["frees"] > 0,
+                Says::AfterCollections => sums["frees"] > 0,
                 _ => true,
             };
             assert_eq!(reported, says, "{quantity:?} {name}\n{table}");

@@ -381,9 +381,9 @@ fn cpu_times_are_those_of_the_thread_bean() {
                 continue;
             }
             let before = figures.partition_point(|(time, _)| *time < asked[0]);
-            let behind = figures.partition_point(|(time, _)| *time <= asked[1]);
+            let after = figures.partition_point(|(time, _)| *time <= asked[1]);
             let before = before.checked_sub(1).and_then(|at| figures.get(at));
-            let (Some((_, low)), Some((_, high))) = (before, figures.get(behind)) else {
+            let (Some((_, low)), Some((_, high))) = (before, figures.get(after)) else {
                 continue;
             };
             let extra = theirs / 20;

@@ -378,8 +378,8 @@ fn recovered_in_part(left: &Left, damage: &str) -> u64 {
     let [whole, cut] = [ExitCode::SUCCESS, ExitCode::from(3)].map(|code| format!("{code:?}"));
     let code = format!("{code:?}");
     assert!(code == whole || code == cut, "{damage}: {code}, {said}");
-    let (_, behind) = said.rsplit_once("out.trail: ").expect("it says so");
-    let (events, _) = behind.split_once(" events").expect("a number");
+    let (_, time_after) = said.rsplit_once("out.trail: ").expect("it says so");
+    let (events, _) = time_after.split_once(" events").expect("a number");
     events.replace(',', "").parse().expect("a number")
 }
 

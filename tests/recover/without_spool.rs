@@ -35,8 +35,10 @@ fn recovered(file: &Path, out: &Path) -> (String, String) {
 
 /// How many events are lost, as `recover` says it.
 fn lost(said: &str) -> String {
-    let (_, behind) = said.rsplit_once("lost: ").expect("it says so");
-    let (lost, _) = behind.split_once(", calls open").expect("and what is open");
+    let (_, time_after) = said.rsplit_once("lost: ").expect("it says so");
+    let (lost, _) = time_after
+        .split_once(", calls open")
+        .expect("and what is open");
     lost.to_owned()
 }
 

@@ -124,11 +124,11 @@ pub(crate) fn traced(run: Run, options: &str) -> Traced {
 }
 
 /// As [`traced`], with arguments for the JVM that come behind the agent.
-pub(crate) fn traced_before(run: Run, options: &str, behind: &[&str]) -> Traced {
+pub(crate) fn traced_before(run: Run, options: &str, after: &[&str]) -> Traced {
     let folder = jtrail_testkit::temp_dir();
     let file = folder.path().join("trace");
     let options = format!("{options},file={}", file.display());
-    let run = behind
+    let run = after
         .iter()
         .fold(run.agent(agent(), options), |run, arg| run.jvm_arg(arg));
     let output = run.output();

@@ -116,8 +116,8 @@ impl Batch {
             match other {
                 Other::Item(item) => visit(Bulk::Item(item))?,
                 Other::Row(row) => {
-                    let (steps, behind) = rest.split_at(row.count);
-                    rest = behind;
+                    let (steps, after) = rest.split_at(row.count);
+                    rest = after;
                     let calls = Calls {
                         thread: row.thread,
                         cpu_time: row.cpu_time,

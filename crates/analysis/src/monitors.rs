@@ -89,12 +89,12 @@ impl Monitors {
                 self.begin(Kind::Enter, block);
             }
             Event::MonitorWait(e) => {
-                let site = frames.top(behind(&e.stack, WAIT_FRAMES));
+                let site = frames.top(after(&e.stack, WAIT_FRAMES));
                 let block = block(e.thread, e.time, e.object, ThreadId::NONE, site);
                 self.begin(Kind::Wait, block);
             }
             Event::ThreadPark(e) => {
-                let site = frames.top(behind(&e.stack, PARK_FRAMES));
+                let site = frames.top(after(&e.stack, PARK_FRAMES));
                 let block = block(e.thread, e.time, e.object, ThreadId::NONE, site);
                 self.begin(Kind::Park, block);
             }
@@ -193,7 +193,7 @@ const PARK_FRAMES: &[&str] = &[
 ];
 
 /// The stack from the first frame on that is none of these, or all of it where there is no such.
-fn behind<'a, 'e>(stack: &'a [Frame<'e>], methods: &[&str]) -> &'a [Frame<'e>] {
+fn after<'a, 'e>(stack: &'a [Frame<'e>], methods: &[&str]) -> &'a [Frame<'e>] {
     let own = |frame: &Frame<'_>| methods.iter().any(|m| frame.method.starts_with(m));
     let first = stack.iter().position(|frame| !own(frame));
     &stack[first.unwrap_or(0)..]
@@ -399,9 +399,9 @@ mod tests {
             line: 1,
         })
         .into();
-        let place = |frames| behind(frames, WAIT_FRAMES)[0].method.clone();
+        let place = |frames| after(frames, WAIT_FRAMES)[0].method.clone();
         assert_eq!(place(&stack), "a.B.m()V");
         assert_eq!(place(&stack[..2]), "java.lang.Object.wait0(J)V");
-        assert!(behind(&[], PARK_FRAMES).is_empty());
+        assert!(after(&[], PARK_FRAMES).is_empty());
     }
 }

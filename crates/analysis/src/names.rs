@@ -204,12 +204,12 @@ fn parameters(signature: &str) -> Option<String> {
         let element = rest.trim_start_matches('[');
         let dimensions = rest.len() - element.len();
         let name = if let Some(class) = element.strip_prefix('L') {
-            let (class, behind) = class.split_once(';')?;
-            rest = behind;
+            let (class, after) = class.split_once(';')?;
+            rest = after;
             class.rsplit('/').next()?
         } else {
-            let (first, behind) = element.split_at_checked(1)?;
-            rest = behind;
+            let (first, after) = element.split_at_checked(1)?;
+            rest = after;
             primitive(first)?
         };
         let _ = write!(out, "{name}{}", "[]".repeat(dimensions)); // a String takes everything

@@ -7,7 +7,7 @@ use std::iter::Peekable;
 use std::vec::IntoIter;
 
 use crate::opcodes::*;
-use crate::prologue::{BEFORE, BEHIND, CALL, LOST_THIS, Prologue};
+use crate::prologue::{AFTER, BEFORE, CALL, LOST_THIS, Prologue};
 use crate::relocate::*;
 
 /// The ranges of new pcs that a handler of ours covers.
@@ -56,7 +56,7 @@ pub(crate) fn ranges_in(layout: &Layout, prologue: &Prologue, phase: u8) -> Rang
         if mark & START == 0 {
             continue;
         }
-        if state & (BEFORE | BEHIND | LOST_THIS) != phase {
+        if state & (BEFORE | AFTER | LOST_THIS) != phase {
             close(&mut open, layout.before(pc));
             continue;
         }

@@ -284,7 +284,7 @@ pub enum SuperMarks {
     #[default]
     None,
     /// [`Hooks::super_returned`] only: nothing before the call can run other code.
-    Behind,
+    After,
     /// [`Hooks::super_call`] as well.
     Around,
 }

@@ -18,7 +18,7 @@ use crate::relocate::{Exceptions, START, jump_targets};
 /// The instruction is reached before the call.
 pub(crate) const BEFORE: u8 = 1;
 /// The instruction is reached behind the call.
-pub(crate) const BEHIND: u8 = 2;
+pub(crate) const AFTER: u8 = 2;
 /// Local 0 does not hold `this` there before the call.
 pub(crate) const LOST_THIS: u8 = 4;
 /// The instruction is the call.
@@ -131,7 +131,7 @@ pub(crate) fn analyze(
         runs_java: false,
         known: HashMap::new(),
         before: Vec::new(),
-        behind: Vec::new(),
+        fallthrough: Vec::new(),
         budget: BUDGET,
     };
     walk.run()
@@ -152,7 +152,7 @@ struct Walk<'w> {
     known: HashMap<usize, State>,
     /// Joins to go on from, before and behind the call.
     before: Vec<usize>,
-    behind: Vec<usize>,
+    fallthrough: Vec<usize>,
     budget: usize,
 }
 
@@ -170,8 +170,8 @@ impl Walk<'_> {
                 self.path_before(pc, state)?;
             }
         }
-        while let Some(pc) = self.behind.pop() {
-            self.path_behind(pc)?;
+        while let Some(pc) = self.fallthrough.pop() {
+            self.follow_path(pc)?;
         }
         self.calls.sort_unstable();
         self.calls.dedup();
@@ -226,7 +226,7 @@ impl Walk<'_> {
             {
                 self.states[pc] |= CALL;
                 self.calls.push((pc, index));
-                self.reach_behind(next);
+                self.queue_path(next);
                 return Ok(());
             }
             self.runs_java |= self.runs_java(pc);
@@ -349,25 +349,25 @@ impl Walk<'_> {
         }
     }
 
-    fn reach_behind(&mut self, pc: usize) {
+    fn queue_path(&mut self, pc: usize) {
         if let Some(state) = self.states.get_mut(pc)
-            && *state & BEHIND == 0
+            && *state & AFTER == 0
         {
-            *state |= BEHIND;
-            self.behind.push(pc);
+            *state |= AFTER;
+            self.fallthrough.push(pc);
         }
     }
 
     /// Follows one path behind the call: everything that it can reach.
-    fn path_behind(&mut self, mut pc: usize) -> Result<(), Refusal> {
+    fn follow_path(&mut self, mut pc: usize) -> Result<(), Refusal> {
         loop {
             self.spend(1 + self.exceptions.len())?;
             for entry in self.exceptions.iter().filter(|entry| entry.covers(pc)) {
-                self.reach_behind(entry.handler);
+                self.queue_path(entry.handler);
             }
             let op = self.code[pc];
             for target in jump_targets(self.code, self.marks, pc) {
-                self.reach_behind(target?);
+                self.queue_path(target?);
             }
             let Some(len) = length(self.code, pc) else {
                 return Ok(());
@@ -377,12 +377,12 @@ impl Walk<'_> {
             let ends = ends_block(op) && !matches!(op, JSR | JSR_W);
             if ends
                 || pc >= self.code.len()
-                || self.states[pc] & BEHIND != 0
+                || self.states[pc] & AFTER != 0
                 || self.marks[pc] & START == 0
             {
                 return Ok(());
             }
-            self.states[pc] |= BEHIND;
+            self.states[pc] |= AFTER;
         }
     }
 }

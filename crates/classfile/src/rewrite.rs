@@ -12,7 +12,7 @@ use crate::lines::Lines;
 use crate::opcodes::*;
 use crate::pool::PoolEditor;
 use crate::probes::*;
-use crate::prologue::{self, BEFORE, BEHIND, Prologue};
+use crate::prologue::{self, AFTER, BEFORE, Prologue};
 use crate::reader::put_u4;
 use crate::relocate::*;
 
@@ -262,7 +262,7 @@ impl Rewriter<'_, '_> {
             let is_catch = |&pc: &usize| {
                 prologue
                     .as_ref()
-                    .is_none_or(|p| p.states[pc] & (BEFORE | BEHIND) == BEHIND)
+                    .is_none_or(|p| p.states[pc] & (BEFORE | AFTER) == AFTER)
             };
             self.layout
                 .mark(handlers.into_iter().filter(is_catch), CAUGHT);
@@ -334,14 +334,14 @@ impl Rewriter<'_, '_> {
 
         let mut handlers = Vec::with_capacity(2);
         if let Some(id) = plan.id {
-            let (before, behind) = match &prologue {
+            let (before, after) = match &prologue {
                 Some(prologue) => (
                     handlers::ranges_in(&self.layout, prologue, BEFORE),
-                    handlers::ranges_in(&self.layout, prologue, BEHIND),
+                    handlers::ranges_in(&self.layout, prologue, AFTER),
                 ),
                 None => (Vec::new(), handlers::ranges(&self.layout, old.len())),
             };
-            for (ranges, this) in [(before, Some(Type::UNINITIALIZED_THIS)), (behind, None)] {
+            for (ranges, this) in [(before, Some(Type::UNINITIALIZED_THIS)), (after, None)] {
                 if !ranges.is_empty() {
                     handlers.push(((self.out.len() - start) as u16, ranges, this));
                     self.probe(id, plan.hooks.leave_by_exception)?;
@@ -390,7 +390,7 @@ impl Rewriter<'_, '_> {
         );
         match (calls().next(), prologue.runs_java) {
             (None, _) => SuperMarks::None,
-            (Some(_), false) => SuperMarks::Behind,
+            (Some(_), false) => SuperMarks::After,
             (Some(_), true) => SuperMarks::Around,
         }
     }

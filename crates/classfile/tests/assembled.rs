@@ -344,7 +344,7 @@ fn super_calls_on_two_paths() {
         let mut code = CodeAsm::new(3, 2);
         let (other, join, end) = (code.label(), code.label(), code.label());
         let before = [Vt::UninitThis, Vt::Int];
-        let behind = [Vt::Object(this), Vt::Int];
+        let after = [Vt::Object(this), Vt::Int];
         code.op(&[op::ILOAD_1]).jump(op::IFEQ, other);
         code.op(&[op::ALOAD_0])
             .op2(op::INVOKESPECIAL, plain)
@@ -352,12 +352,12 @@ fn super_calls_on_two_paths() {
         code.frame(other, &before, &[])
             .op(&[op::ALOAD_0, op::ACONST_NULL])
             .op2(op::INVOKESPECIAL, text);
-        code.frame(join, &behind, &[])
+        code.frame(join, &after, &[])
             .op(&[op::ILOAD_1])
             .op2(op::INVOKESTATIC, f)
             .jump(op::IFEQ, end);
         code.op(&[op::RETURN])
-            .frame(end, &behind, &[])
+            .frame(end, &after, &[])
             .op(&[op::RETURN]);
         class.method(0, "<init>", "(I)V", Some(code));
         let mut code = CodeAsm::new(1, 1);

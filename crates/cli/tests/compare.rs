@@ -282,8 +282,8 @@ fn changed(quantity: Quantity, formats: [Format; 2]) -> Vec<Event<'static>> {
             });
             let more = more[0].max(more[1]);
             let at = |e: &Event<'_>| matches!(e, Event::MethodLeave(e) if e.thread == worker);
-            let behind = events.iter().position(at).expect("a leave");
-            for event in &mut events[behind..] {
+            let after = events.iter().position(at).expect("a leave");
+            for event in &mut events[after..] {
                 delay(event, more);
             }
         }

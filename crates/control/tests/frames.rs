@@ -113,8 +113,8 @@ fn what_is_no_frame_is_refused_at_once() {
         ),
     ] {
         assert_eq!(problem(bytes), expected);
-        let behind = [&good[..], bytes].concat();
-        assert_eq!(problem(&behind), expected.replace("byte 0", "byte 15"));
+        let after = [&good[..], bytes].concat();
+        assert_eq!(problem(&after), expected.replace("byte 0", "byte 15"));
     }
     let mut largest = b"JT\x01\0\0\0\x01\0".to_vec();
     largest.resize(HEADER + LARGEST_DOCUMENT, b' ');

@@ -133,7 +133,7 @@ fn told(trace: &[u8], segments: &Segments, ids: &MethodIds) -> Result<Vec<Told>,
                     let part = calls.steps.len().min(RUN);
                     told.push(Told::Run(run(&calls, &calls.steps[..part], ids)));
                     count += part;
-                    calls = calls.behind(part);
+                    calls = calls.after(part);
                 }
             }
         }

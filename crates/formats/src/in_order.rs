@@ -96,10 +96,10 @@ impl Row {
                     ..*calls
                 };
                 let flow = visit(Bulk::Calls { offset, calls: now });
-                let behind = now.behind(count);
+                let after = now.after(count);
                 *calls = Calls {
                     steps: &[],
-                    ..behind
+                    ..after
                 };
                 *done += count;
                 (count, flow)

@@ -52,7 +52,7 @@ pub enum Says {
     /// Only the end of it, not how it came about.
     AtEnd,
     /// Not at the end, but behind the last collection.
-    BehindCollections,
+    AfterCollections,
     /// Nothing; why.
     Nothing(&'static str),
 }
@@ -121,9 +121,7 @@ impl Format {
     /// What the format says of a quantity.
     pub const fn says(self, quantity: Quantity) -> Says {
         use Quantity as Q;
-        use Says::{
-            Arrays, AtEnd, BehindCollections, Exactly, Nothing, RoundedCalls, RoundedNodes,
-        };
+        use Says::{AfterCollections, Arrays, AtEnd, Exactly, Nothing, RoundedCalls, RoundedNodes};
         match self {
             Self::TptpXml | Self::TptpBinary => match quantity {
                 Q::Threads | Q::Calls | Q::ThreadCalls | Q::Elapsed => Exactly,
@@ -154,7 +152,7 @@ impl Format {
                 Q::ExceptionLeaves => Nothing("it does not tell why a call ended"),
                 Q::Objects | Q::Bytes | Q::Collections => Exactly,
                 Q::Frees => Nothing(NO_FREES),
-                Q::Live => BehindCollections,
+                Q::Live => AfterCollections,
                 Q::Contended | Q::Waits | Q::Throws | Q::Catches => Nothing(NO_PLACE),
             },
             Self::Trail => Exactly,

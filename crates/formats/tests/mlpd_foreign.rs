@@ -485,11 +485,11 @@ fn a_size_of_no_code_is_that_of_the_bytecode() {
     let decoding = read(&[buffer(7, 0, &[BYTECODE])]);
     assert!(decoding.is_clean(), "{decoding:?}");
     let detail = "MethodDetail(MethodDetail { method: MethodId(1), size: 64 })";
-    let behind = decoding
+    let after = decoding
         .events
         .iter()
         .skip_while(|e| !e.starts_with("MethodDef("));
-    assert_eq!(behind.skip(1).collect::<Vec<_>>(), [detail]);
+    assert_eq!(after.skip(1).collect::<Vec<_>>(), [detail]);
 }
 
 /// Their numbers say what they are, zeros too; those of ours may stand for a handler of which

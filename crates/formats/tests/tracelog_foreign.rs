@@ -50,7 +50,7 @@ fn what_no_event_has_a_place_for_is_counted() {
     );
     let map = |map: &str| format!("{CODE} {map}\njit cmf ? 1 0x40 0x0\n");
     let (backwards, beyond) = (map("0x1:0x8:0x4"), map("0x1:0x0:0x8 0x2:0x4:0x10"));
-    let behind: &[(&[u8], &[&str])] = &[
+    let after: &[(&[u8], &[&str])] = &[
         (b"", &[]),
         (
             b"jit cms ? 1 0x40\njit cms ? 1 0x40\ngch gen\n",
@@ -199,7 +199,7 @@ fn what_no_event_has_a_place_for_is_counted() {
         ),
     ];
     let mut decodings = Vec::new();
-    for (lines, expected) in behind {
+    for (lines, expected) in after {
         let decoding = read_behind(lines);
         tells(&decoding, expected);
         decodings.push(decoding);

@@ -331,12 +331,12 @@ fn a_change_under_right_checksums_does_no_harm() {
             while rest.len() >= HEADER {
                 let length = u32::from_le_bytes([rest[12], rest[13], rest[14], rest[15]]) as usize;
                 let end = rest.len().min(HEADER.saturating_add(length));
-                let (segment, behind) = rest.split_at_mut(end);
+                let (segment, after) = rest.split_at_mut(end);
                 let payload = crc32c::crc32c(&segment[HEADER..]).to_le_bytes();
                 segment[16..20].copy_from_slice(&payload);
                 let header = crc32c::crc32c(&segment[..HEADER - 4]).to_le_bytes();
                 segment[HEADER - 4..HEADER].copy_from_slice(&header);
-                rest = behind;
+                rest = after;
             }
             let whole = decode(Format::Trail, &bad);
             let mut shown_in_rows = Vec::new();

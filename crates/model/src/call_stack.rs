@@ -29,9 +29,9 @@ impl<T: Copy + Default> CallStack<T> {
     #[inline]
     pub fn extend(&mut self, calls: &[T]) {
         let (room, depth) = self.with_room(calls.len());
-        let behind = depth + calls.len();
-        room[depth..behind].copy_from_slice(calls);
-        self.depth = behind;
+        let after = depth + calls.len();
+        room[depth..after].copy_from_slice(calls);
+        self.depth = after;
     }
 
     /// The innermost call ends, if there is one.

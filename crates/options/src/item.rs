@@ -33,17 +33,17 @@ pub(crate) fn split(text: &str) -> Result<Vec<Item<'_>>, OptionError> {
             return Err(OptionError::text(key_at, "a key is missing before \"=\""));
         }
         let value_at = end + 1;
-        let (value, behind) = value(key, text, value_at)?;
+        let (value, after) = value(key, text, value_at)?;
         items.push(Item {
             key,
             key_at,
             value,
             value_at,
         });
-        if behind == text.len() {
+        if after == text.len() {
             return Ok(items);
         }
-        at = behind + 1; // behind the comma
+        at = after + 1; // behind the comma
     }
 }
 
@@ -81,12 +81,12 @@ fn value(key: &str, text: &str, start: usize) -> Result<(String, usize), OptionE
         } else if !quote {
             return Ok((value, body_at + at));
         } else {
-            let behind = body_at + at + 1;
-            return match text[behind..].chars().next() {
-                None | Some(',') => Ok((value, behind)),
+            let after = body_at + at + 1;
+            return match text[after..].chars().next() {
+                None | Some(',') => Ok((value, after)),
                 Some(_) => Err(OptionError::at(
                     key,
-                    behind,
+                    after,
                     "only a comma may follow the closing quotation mark",
                 )),
             };

@@ -295,7 +295,7 @@ mod super_marks {
     use jtrail_classfile::SuperMarks;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    const ALL: [SuperMarks; 3] = [SuperMarks::None, SuperMarks::Behind, SuperMarks::Around];
+    const ALL: [SuperMarks; 3] = [SuperMarks::None, SuperMarks::After, SuperMarks::Around];
 
     pub(super) fn serialize<S: Serializer>(marks: &SuperMarks, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_u8(*marks as u8)

@@ -94,7 +94,7 @@ pub(crate) struct Strips {
     /// It is still being followed.
     now: Option<Arc<Strip>>,
     /// Strips that the merge has passed while somebody was still following them.
-    behind: Vec<Arc<Strip>>,
+    before: Vec<Arc<Strip>>,
 }
 
 /// What was found in a chunk that is being read.
@@ -307,7 +307,7 @@ impl Drop for Promise<'_> {
 
 impl Drop for Strips {
     fn drop(&mut self) {
-        let here = self.now.iter().chain(&self.behind).chain(&self.coming);
+        let here = self.now.iter().chain(&self.before).chain(&self.coming);
         here.for_each(|strip| strip.end());
     }
 }
@@ -318,7 +318,7 @@ impl Reading<'_> {
     fn go_on(&mut self, position: usize) {
         let strips = &mut *self.strips;
         (strips.found, strips.until) = (None, usize::MAX);
-        strips.behind.extend(strips.now.take());
+        strips.before.extend(strips.now.take());
         while let Some(strip) = strips.coming.pop_front() {
             strips.found = strip.take();
             let (is_here, work) = (position < strip.range.end, &self.following.work);
@@ -335,7 +335,7 @@ impl Reading<'_> {
                 strips.now = is_under_way.then_some(strip);
                 break;
             }
-            strips.behind.extend(is_under_way.then_some(strip));
+            strips.before.extend(is_under_way.then_some(strip));
         }
         self.following.ask();
     }

@@ -377,7 +377,7 @@ fn translator_of(settings: Settings) -> Translator {
     translator.add_methods(
         1,
         vec![
-            method(2, "<init>", SuperMarks::Behind),
+            method(2, "<init>", SuperMarks::After),
             method(3, "<init>", SuperMarks::Around),
         ],
     );

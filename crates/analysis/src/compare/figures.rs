@@ -38,7 +38,7 @@ enum Live {
     /// Those that were allocated, at the end.
     AtEnd,
     /// Those of tables behind collections.
-    BehindCollections,
+    AfterCollections,
 }
 
 impl View {
@@ -46,7 +46,7 @@ impl View {
     pub(super) fn between(quantity: Quantity, a: &Sums, b: &Sums) -> Result<Self, String> {
         let says = [a, b].map(|t| t.format.says(quantity));
         let any = |what: fn(&Says) -> bool| says.iter().any(what);
-        if any(|s| *s == Says::AtEnd) && any(|s| *s == Says::BehindCollections) {
+        if any(|s| *s == Says::AtEnd) && any(|s| *s == Says::AfterCollections) {
             return Err("one counts them at the end, the other one behind collections".to_owned());
         }
         let threads = match quantity {
@@ -62,8 +62,8 @@ impl View {
             result_types: a.format.has_result_types() && b.format.has_result_types(),
             threads,
             arrays: any(|s| matches!(s, Says::Arrays(_))),
-            live: if any(|s| *s == Says::BehindCollections) {
-                Live::BehindCollections
+            live: if any(|s| *s == Says::AfterCollections) {
+                Live::AfterCollections
             } else {
                 Live::AtEnd
             },
@@ -203,10 +203,10 @@ fn live(trace: &Sums, view: &View) -> Vec<Figures> {
     let objects = &trace.objects;
     let tables = match view.live {
         Live::AtEnd => vec![objects.live()],
-        Live::BehindCollections => match objects.reported() {
+        Live::AfterCollections => match objects.reported() {
             Some(reported) => vec![reported],
             None => objects
-                .behind_collection()
+                .after_collection()
                 .into_iter()
                 .chain([objects.all_live()])
                 .collect(),

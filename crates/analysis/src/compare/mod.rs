@@ -109,7 +109,7 @@ fn why_not(quantity: Quantity, trace: &Sums) -> Option<String> {
         Says::RoundedNodes(_) if trace.nodes >= profilerj::MOST_CALL_NODES as u64 => {
             Some("its call tree is folded".to_owned())
         }
-        Says::BehindCollections if trace.objects.reported().is_none() => {
+        Says::AfterCollections if trace.objects.reported().is_none() => {
             let none = || "it has no table of live objects".to_owned();
             Some(trace.switched_off(quantity).unwrap_or_else(none))
         }
@@ -124,7 +124,7 @@ fn richness(quantity: Quantity, format: Format) -> (u8, bool, u8) {
         Says::RoundedNodes(_) | Says::AtEnd => 4,
         Says::RoundedCalls(_) => 3,
         Says::Arrays(_) => 2,
-        Says::BehindCollections => 1,
+        Says::AfterCollections => 1,
         Says::Nothing(_) => 0,
     };
     let keys = format.thread_keys();

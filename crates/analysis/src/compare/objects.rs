@@ -202,7 +202,7 @@ impl Objects {
 
     /// All objects that were alive when the frees of the last collection were over; none without
     /// one.
-    pub(super) fn behind_collection(&self) -> Option<Vec<(ClassId, u64)>> {
+    pub(super) fn after_collection(&self) -> Option<Vec<(ClassId, u64)>> {
         let live = |sums: &OfClass| (sums.live + sums.older).saturating_add_signed(-sums.since);
         self.collected.then(|| {
             self.classes()

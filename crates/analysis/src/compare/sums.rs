@@ -170,12 +170,12 @@ impl Sums {
         let mut rest = *calls;
         loop {
             let taken = self.usual_calls(&rest);
-            rest = rest.behind(taken);
-            let Some((event, behind)) = rest.split_first() else {
+            rest = rest.after(taken);
+            let Some((event, after)) = rest.split_first() else {
                 return;
             };
             self.event(&event);
-            rest = behind;
+            rest = after;
         }
     }
 

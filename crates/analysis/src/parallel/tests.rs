@@ -182,12 +182,12 @@ fn mend(bytes: &mut [u8]) {
     while rest.len() >= HEADER {
         let length = u32::from_le_bytes([rest[12], rest[13], rest[14], rest[15]]) as usize;
         let end = rest.len().min(HEADER.saturating_add(length));
-        let (segment, behind) = rest.split_at_mut(end);
+        let (segment, following) = rest.split_at_mut(end);
         let payload = crc32c(&segment[HEADER..]);
         segment[16..20].copy_from_slice(&payload);
         let header = crc32c(&segment[..HEADER - 4]);
         segment[HEADER - 4..HEADER].copy_from_slice(&header);
-        rest = behind;
+        rest = following;
     }
 }
 

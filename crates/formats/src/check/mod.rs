@@ -235,12 +235,12 @@ impl Checker {
         // Nearly all of them keep every rule, and are not looked at as events.
         loop {
             let passed = self.pass(&rest);
-            rest = rest.behind(passed);
-            let Some((event, behind)) = rest.split_first() else {
+            rest = rest.after(passed);
+            let Some((event, after)) = rest.split_first() else {
                 return;
             };
             self.event(offset, &event);
-            rest = behind;
+            rest = after;
         }
     }
 

@@ -80,12 +80,12 @@ fn parameters(descriptor: &str) -> Option<String> {
     let mut rest = descriptor.strip_prefix('(')?;
     let mut readable = String::new();
     while !rest.starts_with(')') {
-        let (parameter, behind) = one_type(rest)?;
+        let (parameter, after) = one_type(rest)?;
         if !readable.is_empty() {
             readable.push(',');
         }
         readable.push_str(&parameter);
-        rest = behind;
+        rest = after;
     }
     let result = &rest[1..];
     let ends = result == "V" || matches!(one_type(result), Some((_, "")));

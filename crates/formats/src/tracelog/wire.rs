@@ -108,7 +108,7 @@ impl Starts {
     }
 
     /// The next start behind one.
-    pub(super) fn behind(&self, start: u64) -> Option<u64> {
+    pub(super) fn after(&self, start: u64) -> Option<u64> {
         let at = self.0.partition_point(|other| *other <= start);
         self.0.get(at).copied()
     }

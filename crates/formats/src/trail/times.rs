@@ -210,7 +210,7 @@ impl Steps<'_> {
                 done += count;
                 continue;
             }
-            if let (Some((row, behind)), Some(rest)) = (
+            if let (Some((row, after)), Some(rest)) = (
                 self.bytes.0.split_first_chunk::<LANES>(),
                 rest.first_chunk_mut::<LANES>(),
             ) && now <= LATEST
@@ -220,7 +220,7 @@ impl Steps<'_> {
                     now += i64::from(*step);
                     *time = Timestamp(now);
                 }
-                self.bytes.0 = behind;
+                self.bytes.0 = after;
                 done += LANES;
                 continue;
             }

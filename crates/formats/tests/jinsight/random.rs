@@ -322,9 +322,9 @@ fn sorted_pauses(mut lines: Vec<String>) -> Vec<String> {
     while let Some(begin) = rest.iter().position(|line| line.starts_with("TracePause")) {
         rest = &mut rest[begin + 1..];
         let over = rest.iter().position(|line| line.starts_with("TraceResume"));
-        let (pause, behind) = rest.split_at_mut(over.unwrap_or(rest.len()));
+        let (pause, after) = rest.split_at_mut(over.unwrap_or(rest.len()));
         pause.sort_unstable();
-        rest = behind;
+        rest = after;
     }
     lines
 }

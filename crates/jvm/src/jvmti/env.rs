@@ -97,8 +97,8 @@ impl Lines {
         if location < 0 {
             return NATIVE;
         }
-        let behind = self.0.partition_point(|(start, _)| *start <= location);
-        match behind.checked_sub(1).or((!self.0.is_empty()).then_some(0)) {
+        let after = self.0.partition_point(|(start, _)| *start <= location);
+        match after.checked_sub(1).or((!self.0.is_empty()).then_some(0)) {
             Some(at) => self.0[at].1 as i32,
             None => UNKNOWN,
         }

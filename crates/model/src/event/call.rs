@@ -125,7 +125,7 @@ impl Calls<'_> {
             ends,
         } = self.steps.first()?;
         let (thread, cpu_time) = (self.thread, self.cpu_time);
-        let rest = self.behind(1);
+        let rest = self.after(1);
         let event = match ends {
             true => EnterOrLeave::Leave(MethodLeave {
                 thread,
@@ -150,7 +150,7 @@ impl Calls<'_> {
     }
 
     /// All but the first `count` of them.
-    pub fn behind(self, count: usize) -> Self {
+    pub fn after(self, count: usize) -> Self {
         let (passed, steps) = self.steps.split_at(count);
         let ends = passed.iter().filter(|step| step.ends).count() as u32;
         let enters = passed.len() as u32 - ends;

@@ -125,8 +125,8 @@ impl Memory {
     pub fn line(&self) -> Option<&Line> {
         let lines = self.lines.all();
         let first = self.next_line.fetch_add(1, Ordering::Relaxed) % lines.len();
-        let (before, behind) = lines.split_at(first);
-        behind.iter().chain(before).find(|line| line.take())
+        let (before, after) = lines.split_at(first);
+        after.iter().chain(before).find(|line| line.take())
     }
 
     /// The memory of the table that compiled hooks look into: [`TABLE_BYTES`] zeros, for whoever

@@ -131,7 +131,7 @@ impl Phase {
     pub(super) fn first(marks: SuperMarks) -> Self {
         match marks {
             SuperMarks::None => Self::Constructed,
-            SuperMarks::Behind | SuperMarks::Around => Self::Begun,
+            SuperMarks::After | SuperMarks::Around => Self::Begun,
         }
     }
 }
@@ -333,7 +333,7 @@ impl Translator {
             (SuperMarks::None, _)
             | (_, Phase::Constructed)
             | (SuperMarks::Around, Phase::Begun) => true,
-            (SuperMarks::Behind, _) | (SuperMarks::Around, Phase::InSuper) => false,
+            (SuperMarks::After, _) | (SuperMarks::Around, Phase::InSuper) => false,
         };
         calls
             .iter()
@@ -359,7 +359,7 @@ impl Translator {
             let outer = self.methods.at(call.method());
             let in_super = match outer.info.marks {
                 SuperMarks::None => false,
-                SuperMarks::Behind => call.phase() != Phase::Constructed,
+                SuperMarks::After => call.phase() != Phase::Constructed,
                 SuperMarks::Around => call.phase() == Phase::InSuper,
             };
             let outer_class = outer.class;

@@ -209,7 +209,7 @@ fn method(number: u32) -> MethodInfo {
         name: format!("m{number}").into(),
         descriptor: "()V".into(),
         marks: match number % 5 {
-            0 => SuperMarks::Behind,
+            0 => SuperMarks::After,
             1 => SuperMarks::Around,
             _ => SuperMarks::None,
         },

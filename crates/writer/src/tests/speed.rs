@@ -316,7 +316,7 @@ impl Program for Recorded {
 
     fn marks(&self, method: u32) -> SuperMarks {
         match self.constructors.get(method as usize) {
-            Some(true) => SuperMarks::Behind,
+            Some(true) => SuperMarks::After,
             _ => SuperMarks::None,
         }
     }

@@ -108,16 +108,16 @@ impl Work {
         let (Some(ring), Some(trace)) = (&mut self.ring, &mut self.trace) else {
             return;
         };
-        let mut is_behind = false;
+        let mut is_after = false;
         while ring
             .redefinitions
             .get(1)
             .is_some_and(|second| *second <= self.written)
         {
             ring.redefinitions.pop_front();
-            is_behind = true;
+            is_after = true;
         }
-        if let Some(first) = ring.redefinitions.front().filter(|_| is_behind) {
+        if let Some(first) = ring.redefinitions.front().filter(|_| is_after) {
             trace.translator.forget_objects_before(*first);
         }
         let before = self.setup.now();

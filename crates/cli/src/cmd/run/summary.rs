@@ -352,12 +352,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x");
         let before = "x".repeat(10_000);
-        for behind in ["", "\0\x04\x00", "\"/>\n</TRACE>\n"] {
-            fs::write(&path, format!("{before}{note}{behind}")).expect("written");
+        for after in ["", "\0\x04\x00", "\"/>\n</TRACE>\n"] {
+            fs::write(&path, format!("{before}{note}{after}")).expect("written");
             assert_eq!(
                 totals_at_end(&path).expect("read"),
                 Some(totals),
-                "{behind:?}"
+                "{after:?}"
             );
         }
         fs::write(&path, "short").expect("written");

@@ -143,7 +143,7 @@ impl Decoder {
                 ..AgentDestroy::default()
             }),
         ]);
-        self.state = State::Behind;
+        self.state = State::After;
         Some(nothing(HEAD))
     }
 }

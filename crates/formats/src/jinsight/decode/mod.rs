@@ -80,7 +80,7 @@ enum State {
     First(Start),
     Records,
     /// Behind END_FILE.
-    Behind,
+    After,
     /// Nothing more to read: what was counted is told, and then how it ended.
     Ending(Result<(), DecodeError>),
 }
@@ -116,7 +116,7 @@ impl Decoder {
             State::Header => self.header(input, last),
             State::First(_) => self.first(input, last),
             State::Records => self.record(input, last),
-            State::Behind => self.behind(input, last),
+            State::After => self.after(input, last),
             State::Ending(_) => return self.ending(),
         })
     }
@@ -298,12 +298,12 @@ impl Decoder {
         Some(event(HEAD, told))
     }
 
-    fn behind<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
+    fn after<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
         if !input.is_empty() {
             let offset = self.offset;
             self.tally
                 .faults("bytes behind the end of the file", offset, input.len());
-            self.state = State::Behind;
+            self.state = State::After;
             return nothing(input.len());
         }
         if last {

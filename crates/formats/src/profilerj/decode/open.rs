@@ -452,8 +452,8 @@ impl Place<'_> {
             self.findings.passed(Passed::Footprints, self.offset);
         }
         let places = (LAST_LINE + 1).saturating_sub(method.first_line.into());
-        let behind = counts.iter().skip(places as usize).flatten().count();
-        if method.first_line > 0 && behind > 0 {
+        let after = counts.iter().skip(places as usize).flatten().count();
+        if method.first_line > 0 && after > 0 {
             self.findings.passed(Passed::LastLines, self.offset);
         }
         let lines: Vec<_> = (method.first_line..)

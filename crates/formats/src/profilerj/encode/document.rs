@@ -255,14 +255,14 @@ fn footprints(sums: &Encoder, id: MethodId, out: &mut Vec<u8>) {
     };
     let counts = &lines.counts;
     let ends = counts.first_key_value().zip(counts.last_key_value());
-    let (first, behind) = ends.map_or((0, 0), |((first, _), (last, _))| (*first, *last + 1));
+    let (first, after) = ends.map_or((0, 0), |((first, _), (last, _))| (*first, *last + 1));
     out.extend_from_slice(b"<method");
     attribute("name", &method.name, out);
     attribute("signature", &method.signature, out);
     number("firstline", first.into(), out);
     number("count", lines.calls, out);
     out.extend_from_slice(b"><footprints>");
-    for line in first..behind {
+    for line in first..after {
         match counts.get(&line) {
             Some(count) => write_unsigned(*count, out),
             None => out.extend_from_slice(b"-1"),

@@ -411,7 +411,7 @@ impl Decoder {
             ranges.push(CodeRange { offset, frames });
             // A range ends where the next one starts. Where this one does not, nothing is told of
             // what follows.
-            let next = starts.behind(start);
+            let next = starts.after(start);
             match i64::try_from(end) {
                 _ if end < start || end == next.unwrap_or(size) => {}
                 Ok(offset) if next.is_none_or(|next| end < next) => ranges.push(CodeRange {

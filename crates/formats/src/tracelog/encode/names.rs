@@ -269,7 +269,7 @@ impl Names {
         for range in map {
             losses.field_if(range.frames.len() > 1, "inlined frames of compiled code");
             let start = u64::try_from(range.offset).unwrap_or(u64::MAX);
-            let end = starts.behind(start).unwrap_or(size);
+            let end = starts.after(start).unwrap_or(size);
             let line = range.frames.last().map(|frame| frame.line.try_into());
             let (true, Some(Ok(line))) = (start <= end, line) else {
                 // One without frames says where the one before it ends.

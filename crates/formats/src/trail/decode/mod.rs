@@ -174,7 +174,7 @@ impl Decoder {
     /// Reads a segment, or passes over bytes that are none.
     fn segment<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
         if matches!(self.state, State::Ended | State::Done) {
-            return Ok(self.behind(input, last));
+            return Ok(self.after(input, last));
         }
         let Some(bytes) = input.first_chunk::<HEADER>() else {
             return Ok(if last { self.broken_off(input) } else { more() });
@@ -380,7 +380,7 @@ impl Decoder {
     }
 
     /// The trace is over.
-    fn behind<'a>(&mut self, input: &[u8], last: bool) -> Decoded<'a> {
+    fn after<'a>(&mut self, input: &[u8], last: bool) -> Decoded<'a> {
         if input.is_empty() {
             let step = if last { Step::End } else { Step::NeedMore };
             return Decoded { used: 0, step };

@@ -79,7 +79,7 @@ impl Encode for Encoder {
             self.write(out);
         }
         // What is not as expected, and what comes behind it, goes one by one.
-        let rest = calls.behind(count);
+        let rest = calls.after(count);
         rest.events().for_each(|event| self.event(&event, out));
     }
 

@@ -140,7 +140,7 @@ impl<'o> Salvage<'o> {
         payload: &[u8],
         bytes: Range<u64>,
     ) -> Result<(), RecoverError> {
-        (self.end, self.next) = (bytes.end, Place::behind(header));
+        (self.end, self.next) = (bytes.end, Place::after(header));
         match header.kind {
             Kind::Definitions => {
                 let mut column = [Vec::new()];

@@ -30,7 +30,7 @@ impl Place {
     }
 
     /// The place behind a segment.
-    pub(super) fn behind(header: &Header) -> Self {
+    pub(super) fn after(header: &Header) -> Self {
         Self {
             number: header.number.wrapping_add(1),
             before: header.before.wrapping_add(header.events.into()),
@@ -141,7 +141,7 @@ impl Survey {
     }
 
     fn sound(&mut self, at: u64, header: &Header) {
-        let (first, next) = (Place::of(header), Place::behind(header));
+        let (first, next) = (Place::of(header), Place::after(header));
         let before = self.runs.last().map_or(0, |run| run.sound);
         let end = at + (HEADER as u64 + u64::from(header.length));
         if let Some(last) = self.runs.last_mut()
@@ -170,7 +170,7 @@ impl Survey {
             self.headers.push(Told {
                 at,
                 first: Place::of(header),
-                next: Place::behind(header),
+                next: Place::after(header),
                 trace: header.trace,
             });
         }

@@ -21,17 +21,17 @@ impl Followed {
     pub(super) fn join(&mut self, words: &[u64]) {
         let mut first = 0;
         while first < self.pieces.len() {
-            let mut behind = first + 1;
-            let is_alone = |next: &Parts| next.first != self.pieces[first].behind();
-            if self.pieces.get(behind).is_none_or(is_alone) {
-                first = behind;
+            let mut next_piece = first + 1;
+            let is_alone = |next: &Parts| next.first != self.pieces[first].end();
+            if self.pieces.get(next_piece).is_none_or(is_alone) {
+                first = next_piece;
                 continue;
             }
             let mut all = Joining::new(self, words, first);
-            while behind < self.pieces.len() && all.add(self, words, behind) {
-                behind += 1;
+            while next_piece < self.pieces.len() && all.add(self, words, next_piece) {
+                next_piece += 1;
             }
-            if behind > first + 1 {
+            if next_piece > first + 1 {
                 self.joined.push(Parts {
                     open: Slice::of(all.open.into_iter(), &mut self.open),
                     starts: Slice::of(all.starts.into_iter(), &mut self.starts),
@@ -39,7 +39,7 @@ impl Followed {
                     ..all.parts
                 });
             }
-            first = behind;
+            first = next_piece;
         }
     }
 }
@@ -60,7 +60,7 @@ impl Joining {
     fn add(&mut self, of: &Followed, words: &[u64], number: usize) -> bool {
         let (all, next) = (&mut self.parts, of.pieces[number]);
         let steps = usize::from(all.steps.count);
-        if all.behind() != next.first || steps + next.steps.range().len() > MOST_STEPS {
+        if all.end() != next.first || steps + next.steps.range().len() > MOST_STEPS {
             return false;
         }
         let stamp = record::stamp(words[next.first as usize]);

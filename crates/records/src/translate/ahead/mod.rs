@@ -68,7 +68,7 @@ struct Parts {
 
 impl Parts {
     /// Position of the first word behind it.
-    fn behind(&self) -> u32 {
+    fn end(&self) -> u32 {
         self.first + self.words
     }
 }

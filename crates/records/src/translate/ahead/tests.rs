@@ -20,7 +20,7 @@ fn translator() -> Translator {
     let method = |number| MethodInfo {
         number,
         marks: match number {
-            4 => SuperMarks::Behind,
+            4 => SuperMarks::After,
             _ => SuperMarks::None,
         },
         ..MethodInfo::default()
@@ -117,11 +117,11 @@ fn a_piece_that_does_not_fit_is_left() {
     other.enter(THREAD, 9, 3);
     assert_eq!(taken(&mut other, &words, 0, &mut found, 12), 1);
     // The thread's time is behind its begin.
-    let mut behind = translator();
-    let mut found = followed(&behind, &words, 0);
-    behind.enter(THREAD, 11, 3);
-    behind.leave(THREAD, 11, 3);
-    assert_eq!(taken(&mut behind, &words, 0, &mut found, 12), 1);
+    let mut merged = translator();
+    let mut found = followed(&merged, &words, 0);
+    merged.enter(THREAD, 11, 3);
+    merged.leave(THREAD, 11, 3);
+    assert_eq!(taken(&mut merged, &words, 0, &mut found, 12), 1);
     // What is known of a method changed.
     let mut changed = translator();
     let mut found = followed(&changed, &words, 0);
