@@ -16,7 +16,7 @@ pub(crate) enum Error {
     Jvm(#[from] jtrail_jvm::Error),
     /// The JVM does not give what is needed to do that.
     #[error("this JVM can't {0}; another agent may have taken it")]
-    Lacks(&'static str),
+    MissingCapability(&'static str),
     #[error("{0}; or it can be had from the start of a JVM only, with -agentpath")]
     OnlyFromTheStart(Box<Self>),
     /// The system has no memory for something.

@@ -58,7 +58,7 @@ impl Hook {
         let first = Self::define(env, 0)?;
         let class = first.class.get();
         let count = env.static_int(class, c"agents");
-        let count = count.ok_or_else(|| first.lacks(c"agents"))? as u32;
+        let count = count.ok_or_else(|| first.missing_field(c"agents"))? as u32;
         env.set_static_int(class, c"agents", count.wrapping_add(1) as i32);
         match count % HOOKS {
             0 => Ok(Self {
@@ -124,7 +124,7 @@ impl Hook {
     /// Where hooks could not find their threads' buffers, as a sentence.
     pub(crate) fn set_ticks(&self, env: &Env<'_>, address: usize) -> Result<(), Error> {
         let offset = env.static_long(self.class.get(), c"ID");
-        match offset.ok_or_else(|| self.lacks(c"ID"))? {
+        match offset.ok_or_else(|| self.missing_field(c"ID"))? {
             ..0 if address != 0 => Err(
                 "this JVM does not say where threads have their ids; clock=exact does without"
                     .into(),
@@ -136,11 +136,11 @@ impl Hook {
     fn set_address(&self, env: &Env<'_>, name: &CStr, address: usize) -> Result<(), Error> {
         match env.set_static_long(self.class.get(), name, address as i64) {
             true => Ok(()),
-            false => Err(self.lacks(name)),
+            false => Err(self.missing_field(name)),
         }
     }
 
-    fn lacks(&self, field: &CStr) -> Error {
+    fn missing_field(&self, field: &CStr) -> Error {
         let field = field.to_string_lossy();
         Error::Request(format!("{} has no field {field}", self.name))
     }

@@ -4,7 +4,7 @@
 //! that is neither used nor compared is reported as dead code, so none is forgotten.
 
 use jtrail_recorder::buffer::record::{self, Code};
-use jtrail_recorder::buffer::{CHUNK_BYTES, Line};
+use jtrail_recorder::buffer::{CHUNK_BYTES, CacheLine};
 use jtrail_recorder::ticks::{LINES, LINES_OFFSET};
 
 /// Constants of `java.lang.JtrailHook`.
@@ -20,10 +20,10 @@ pub(crate) mod trace {
 const _: () = assert!(
     hook::FIRST_LINE == LINES_OFFSET as i64
         && hook::LINES == LINES as i64
-        && 1 << hook::LINE_BITS == size_of::<Line>()
-        && hook::LINE_ID == Line::THREAD_ID_OFFSET as i64
-        && hook::LINE_TICK == Line::TICK_OFFSET as i64
-        && hook::LINE_STAMP == Line::STAMP_OFFSET as i64
+        && 1 << hook::LINE_BITS == size_of::<CacheLine>()
+        && hook::LINE_ID == CacheLine::THREAD_ID_OFFSET as i64
+        && hook::LINE_TICK == CacheLine::TICK_OFFSET as i64
+        && hook::LINE_STAMP == CacheLine::STAMP_OFFSET as i64
         && hook::CHUNK == CHUNK_BYTES as i64
 );
 

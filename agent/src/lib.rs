@@ -42,7 +42,7 @@ mod startup;
 use ::jni::sys::{JavaVM, jint};
 use jtrail_guard::{guard, log};
 use jtrail_jvm::jni::Vm;
-use startup::{Loaded, Moment};
+use startup::{LoadPhase, Loaded};
 use std::ffi::{CStr, c_char, c_void};
 
 const JNI_OK: jint = 0;
@@ -59,7 +59,7 @@ pub unsafe extern "system" fn Agent_OnLoad(
     _reserved: *mut c_void,
 ) -> jint {
     // SAFETY: the JVM's own arguments.
-    unsafe { load(vm, options, Moment::Start) }
+    unsafe { load(vm, options, LoadPhase::Start) }
 }
 
 /// The JVM calls this when the agent is loaded into a running JVM.
@@ -73,13 +73,13 @@ pub unsafe extern "system" fn Agent_OnAttach(
     _reserved: *mut c_void,
 ) -> jint {
     // SAFETY: the JVM's own arguments.
-    unsafe { load(vm, options, Moment::Attach) }
+    unsafe { load(vm, options, LoadPhase::Attach) }
 }
 
 /// # Safety
 /// The JVM passed `vm` and `options` to one of its entry points: `vm` is alive, and `options` null
 /// or a C string.
-unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: Moment) -> jint {
+unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: LoadPhase) -> jint {
     // A panic is reported by the guard, in one line.
     std::panic::set_hook(Box::new(|_| {}));
     // SAFETY: the JVM's own arguments.
@@ -111,7 +111,7 @@ unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: Moment) -> jint 
     let loaded = guard::run("start-up", || Some(startup::load(vm, options, moment)));
     startup::clean_up(vm);
     match (loaded, moment) {
-        (Some(Loaded::Go), _) | (None, Moment::Start) => JNI_OK,
+        (Some(Loaded::Go), _) | (None, LoadPhase::Start) => JNI_OK,
         _ => JNI_ERR,
     }
 }

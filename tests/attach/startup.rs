@@ -1,7 +1,7 @@
 //! What a JVM's start depends on and an agent could spoil: ahead-of-time caches, the static TLS
 //! block, and the count of local references.
 
-use crate::support::attach::{Bench, rounds};
+use crate::support::attach::{AttachedRun, rounds};
 use crate::support::{FILTER, VERSIONS, agent, at_once, harness, program, traced_before};
 use jtrail_testkit::{Jdk, Run, temp_dir};
 use std::fs;
@@ -113,7 +113,7 @@ fn another_build(folder: &Path) -> PathBuf {
 #[test]
 fn builds_with_other_hooks_come_in_turn() {
     at_once(|jdk| {
-        let mut bench = Bench::new(jdk, "harness.Attached");
+        let mut bench = AttachedRun::new(jdk, "harness.Attached");
         let folder = temp_dir();
         let libraries = [another_build(folder.path()), agent()];
         let ticks: &[&str] = &["--clock", "tick"];
@@ -149,7 +149,7 @@ fn other_builds_of_the_agent_come_in_turn() {
     at_once(|jdk| {
         let run = program(jdk, "harness.Attached")
             .env("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=128");
-        let mut bench = Bench::of(run);
+        let mut bench = AttachedRun::of(run);
         let folder = temp_dir();
         for number in 0..5 {
             // The last two replace the one before.

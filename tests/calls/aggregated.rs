@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// Thread, and the methods from the outermost call to this one.
-type Place = (String, Vec<String>);
+type CallPath = (String, Vec<String>);
 
 /// Figures of the calls at a place, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +26,8 @@ struct Figures {
 #[derive(Default)]
 struct Trees {
     open: HashMap<ThreadId, Vec<String>>,
-    added: BTreeMap<Place, Figures>,
-    single: BTreeMap<Place, i64>,
+    added: BTreeMap<CallPath, Figures>,
+    single: BTreeMap<CallPath, i64>,
 }
 
 impl Trees {
@@ -55,7 +55,7 @@ impl Trees {
         }
     }
 
-    fn enter(&mut self, names: &Names, thread: ThreadId, method: String) -> Place {
+    fn enter(&mut self, names: &Names, thread: ThreadId, method: String) -> CallPath {
         let open = self.open.entry(thread).or_default();
         open.push(method);
         (names.thread(thread).to_owned(), open.clone())

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 /// Thread, the method that called, if one did, and the method.
-type Place = (String, Option<String>, String);
+type CallEdge = (String, Option<String>, String);
 
 /// What a trace says of calls, whether they are written or sums.
 #[derive(Default)]
@@ -20,7 +20,7 @@ struct Calls {
     /// Open calls that the sums that come next are not in, the outermost first.
     inner: HashMap<ThreadId, Vec<(String, i64)>>,
     /// Calls by thread, caller and method.
-    places: BTreeMap<Place, u64>,
+    places: BTreeMap<CallEdge, u64>,
     /// Length of each call that is written and has ended, and its method.
     lengths: Vec<(String, i64)>,
     written: u64,

@@ -1,6 +1,6 @@
 //! Compiled methods, held against the JVM's own list of its code.
 
-use crate::support::control::Bench;
+use crate::support::control::ControlledRun;
 use crate::support::truth::everywhere;
 use crate::support::{Trace, VERSIONS, agent, compile, few_versions};
 use jtrail_formats::{Item, Reader};
@@ -236,7 +236,7 @@ fn code_of_unloaded_classes_is_unloaded() {
 #[test]
 fn code_is_in_each_trace() {
     for jdk in Jdk::require(&VERSIONS) {
-        let mut bench = Bench::new(&jdk, "format=binary,events=threads+jit");
+        let mut bench = ControlledRun::new(&jdk, "format=binary,events=threads+jit");
         bench.work();
         bench.ctl(&["rotate", &bench.text("second")]);
         bench.work();

@@ -69,7 +69,7 @@ fn assert_same(code: &Code, before: &Code, when: &str) {
 fn the_original_is_back_after_detach() {
     const LIST: &str = "java.util.ArrayList";
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = crate::support::attach::Bench::new(&jdk, "harness.Attached");
+        let mut bench = crate::support::attach::AttachedRun::new(&jdk, "harness.Attached");
         bench.work();
         let file = bench.text("code");
         let pid = bench.pid();
@@ -107,14 +107,14 @@ fn the_original_is_back_after_detach() {
 #[test]
 fn the_original_is_back_while_the_agent_is_idle() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut plain = crate::support::attach::Bench::new(&jdk, "harness.Attached");
+        let mut plain = crate::support::attach::AttachedRun::new(&jdk, "harness.Attached");
         plain.work();
         let before = code(&plain.pid(), &plain.text("code"));
         plain.end();
 
         let options = "format=binary,events=methods+threads+parks+lines,include=java.util.ArrayList,include=harness.*,\
                        burst=call:harness.Attached.work:1000000,burst=slow:harness.Attached.round:1h";
-        let mut bench = crate::support::control::Bench::new(&jdk, options);
+        let mut bench = crate::support::control::ControlledRun::new(&jdk, options);
         bench.work();
         let (pid, file) = (bench.pid().to_string(), bench.text("code"));
         let now = || code(&pid, &file);
@@ -160,8 +160,10 @@ fn the_original_is_back_while_the_agent_is_idle() {
 #[test]
 fn the_original_is_restored_after_filters() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench =
-            crate::support::control::Bench::new(&jdk, "format=none,server=enabled,events=methods");
+        let mut bench = crate::support::control::ControlledRun::new(
+            &jdk,
+            "format=none,server=enabled,events=methods",
+        );
         bench.work();
         let (pid, file) = (bench.pid().to_string(), bench.text("code"));
         let now = || code(&pid, &file);

@@ -2,7 +2,7 @@
 //! program waits.
 
 use crate::support::cli::verify;
-use crate::support::control::{Bench, ROUND};
+use crate::support::control::{ControlledRun, ROUND};
 use crate::support::{Trace, few_versions};
 use jtrail_control::State;
 use jtrail_testkit::{Jdk, Output, temp_dir};
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// `jtrail stream -o -`, and who reads what it writes.
 struct Streaming {
-    bench: Bench,
+    bench: ControlledRun,
     /// As long as it holds, the reader takes 80 KB a second at most.
     slow: Arc<AtomicBool>,
     client: JoinHandle<(ExitCode, String)>,
@@ -42,7 +42,7 @@ impl Streaming {
     fn new(jdk: &Jdk, overflow: &str) -> Self {
         let options =
             format!("format=none,server=enabled,events=methods,buffer=1m,overflow={overflow}");
-        let bench = Bench::new(jdk, &options);
+        let bench = ControlledRun::new(jdk, &options);
         let socket = bench.text("socket");
         let (output, mut input) = std::io::pipe().expect("a pipe");
         let client = thread::spawn(move || {

@@ -2,7 +2,7 @@
 
 use crate::support::classes::Classes;
 use crate::support::cli::jtrail;
-use crate::support::control::{Bench, ROUND, rounds};
+use crate::support::control::{ControlledRun, ROUND, rounds};
 use crate::support::few_versions;
 use crate::support::figures::{Figures, short};
 use crate::support::python_client::client;
@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 #[test]
 fn traces_begin_pause_and_follow_each_other() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads+gc+monitors");
+        let mut bench =
+            ControlledRun::new(&jdk, "format=binary,events=methods+threads+gc+monitors");
         bench.work();
         bench.ctl(&["mark", "one <&> two"]);
         bench.ctl(&["pause"]);
@@ -75,7 +76,7 @@ fn status_is_what_is_in_the_trace() {
     for jdk in Jdk::require(&few_versions()) {
         let begun = Instant::now();
         let options = "format=binary,events=methods+threads+monitors,buffer=8m";
-        let mut bench = Bench::new(&jdk, options);
+        let mut bench = ControlledRun::new(&jdk, options);
         let ready = Instant::now();
         bench.work();
         bench.work();
@@ -123,7 +124,8 @@ fn status_is_what_is_in_the_trace() {
 fn a_trace_is_not_written_over() {
     for jdk in Jdk::require(&few_versions()) {
         for format in ["binary", "profilerj"] {
-            let mut bench = Bench::new(&jdk, &format!("format={format},events=methods+threads"));
+            let mut bench =
+                ControlledRun::new(&jdk, &format!("format={format},events=methods+threads"));
             bench.work();
             let path = |name: &str| bench.path(name);
             std::os::unix::fs::symlink("first", path("link")).expect("a link");
@@ -184,7 +186,7 @@ fn filters_change_while_the_program_runs() {
     const WORK: &str = "harness.Attached.work(I)I";
     const NEXT: &str = "harness.Attached$Worker.next()Ljava/util/concurrent/CountDownLatch;";
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
         bench.work();
         let reported = bench.ctl(&["filters", "include=harness.Attached.round"]);
         assert!(reported.contains("retransformed"), "{reported}");
@@ -225,7 +227,7 @@ fn filters_change_while_the_program_runs() {
 #[test]
 fn objects_are_defined_in_each_trace() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=binary,events=methods+monitors");
+        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+monitors");
         bench.work();
         bench.ctl(&["rotate", &bench.text("second")]);
         bench.work();
@@ -252,7 +254,8 @@ fn objects_are_defined_in_each_trace() {
 #[test]
 fn classes_are_declared_in_each_trace() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=none,server=enabled,events=methods+threads");
+        let mut bench =
+            ControlledRun::new(&jdk, "format=none,server=enabled,events=methods+threads");
         let first = format!("file={}", bench.text("one"));
         bench.ctl(&["start", "format=jinsight", &first]);
         bench.work();
@@ -289,7 +292,7 @@ fn data_come_live() {
             ("profilerj", Format::ProfilerJ),
             ("trail", Format::Trail),
         ] {
-            let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads+gc");
+            let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads+gc");
             bench.ctl(&["stop"]);
             let (socket, live) = (bench.text("socket"), bench.text("live"));
             let client =
@@ -318,7 +321,7 @@ fn data_come_live() {
 #[test]
 fn a_stream_is_rotated() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
         bench.ctl(&["stop"]);
         let timeout = Duration::from_secs(60);
         let mut client = Client::of_socket(&bench.path("socket"), timeout).expect("connected");
@@ -365,7 +368,7 @@ fn a_stream_is_rotated() {
 #[test]
 fn clients_that_go_away_do_no_harm() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=binary");
+        let mut bench = ControlledRun::new(&jdk, "format=binary");
         bench.ctl(&["stop"]);
         let Some(mut client) = client(&bench.path("socket")) else {
             return;
@@ -391,7 +394,7 @@ fn clients_that_go_away_do_no_harm() {
 #[test]
 fn what_can_not_be_done_is_refused() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=binary,events=methods");
+        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods");
         for (words, expected) in [
             (&["start"][..], "under way"),
             (&["resume"], "paus"),
@@ -423,7 +426,7 @@ fn what_can_not_be_done_is_refused() {
 #[test]
 fn bursts_end_by_themselves() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
         bench.ctl(&["pause"]);
         bench.work(); // in none
         bench.ctl(&["burst", "--for", "60s"]);
@@ -464,7 +467,7 @@ fn bursts_end_by_themselves() {
 #[test]
 fn a_full_disk_is_reported() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=binary,events=methods");
+        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods");
         let error = bench.try_ctl(&["rotate", "/dev/full"]).expect_err("full");
         assert!(error.contains("tracing is off"), "{error}");
         bench.wait_for("idle");
@@ -485,7 +488,7 @@ fn a_full_disk_is_reported() {
 #[test]
 fn old_agents_are_known_by_their_answer() {
     for jdk in Jdk::require(&few_versions()) {
-        let bench = Bench::new(&jdk, "format=binary,compat=pre45");
+        let bench = ControlledRun::new(&jdk, "format=binary,compat=pre45");
         let error = bench.try_ctl(&["format", "binary"]).expect_err("not known");
         assert!(error.contains("unrecognized command"), "{error}");
         bench.end();
@@ -496,7 +499,7 @@ fn old_agents_are_known_by_their_answer() {
 #[test]
 fn snapshots_on_command() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=profilerj,events=methods");
+        let mut bench = ControlledRun::new(&jdk, "format=profilerj,events=methods");
         bench.work();
         let (named, reported) = (bench.text("now.xml"), bench.ctl(&["snapshot", "profile"]));
         assert!(reported.contains("first-1"), "{reported}");
@@ -507,7 +510,7 @@ fn snapshots_on_command() {
                 jtrail(&["verify", folder.path().join(name).to_str().expect("text")]);
             assert_eq!(code, ExitCode::SUCCESS, "{err}{output}");
         }
-        let bench = Bench::new(&jdk, "format=binary,events=methods+heap,heap=request");
+        let bench = ControlledRun::new(&jdk, "format=binary,events=methods+heap,heap=request");
         bench.ctl(&["snapshot", "heap"]);
         let (folder, _) = bench.end();
         let (_, out, _) = jtrail(&[

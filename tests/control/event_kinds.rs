@@ -1,6 +1,6 @@
 //! Kinds of events that differ from trace to trace.
 
-use crate::support::control::{Bench, rounds};
+use crate::support::control::{ControlledRun, rounds};
 use crate::support::few_versions;
 use jtrail_testkit::Jdk;
 
@@ -9,7 +9,7 @@ use jtrail_testkit::Jdk;
 fn a_trace_has_its_own_events() {
     const LOADED: &str = "format=binary,events=methods+threads+gc+monitors+alloc+jit+cpu";
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, LOADED);
+        let mut bench = ControlledRun::new(&jdk, LOADED);
         bench.ctl(&["stop"]);
         for (name, events) in [
             ("methods", "methods+threads"),
@@ -49,7 +49,7 @@ fn kinds_of_events_come_later() {
     const LATER: &str =
         "methods+threads+gc+alloc+free+monitors+jit+samples+lines+mounts+classes+details";
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=none,events=gc,server=enabled");
+        let mut bench = ControlledRun::new(&jdk, "format=none,events=gc,server=enabled");
         bench.work();
         for (kind, why) in [
             ("exceptions", "when it starts"),

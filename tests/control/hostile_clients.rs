@@ -1,6 +1,6 @@
 //! Clients that are slow, broken or hostile do the program and its trace no harm.
 
-use crate::support::control::{Bench, rounds, send};
+use crate::support::control::{ControlledRun, rounds, send};
 use crate::support::{Trace, few_versions, one_version};
 use jtrail_control::frame::{FrameKind, encode};
 use jtrail_testkit::Jdk;
@@ -17,7 +17,7 @@ struct Rounds(Vec<Duration>);
 
 impl Rounds {
     /// Works until it is enough.
-    fn of(bench: &mut Bench, mut is_enough: impl FnMut() -> bool) -> Self {
+    fn of(bench: &mut ControlledRun, mut is_enough: impl FnMut() -> bool) -> Self {
         let mut all = Vec::new();
         while !is_enough() {
             let round = Instant::now();
@@ -38,7 +38,7 @@ impl Rounds {
 }
 
 /// A client that begins a trace.
-fn begin_trace(bench: &Bench) -> UnixStream {
+fn begin_trace(bench: &ControlledRun) -> UnixStream {
     let mut client = UnixStream::connect(bench.path("socket")).expect("connected");
     let format = "<setOutputFormat><format>xml</format></setOutputFormat>";
     send(&mut client, &[format, "<stream/>", "<start/>"]);
@@ -51,7 +51,7 @@ fn begin_trace(bench: &Bench) -> UnixStream {
 fn beside_clients(jdk: &Jdk, overflow: &str) -> (Rounds, Rounds) {
     let options =
         format!("format=none,server=enabled,events=methods,buffer=1m,overflow={overflow}");
-    let mut bench = Bench::new(jdk, &options);
+    let mut bench = ControlledRun::new(jdk, &options);
     let reader = begin_trace(&bench);
     let mut all = reader.try_clone().expect("a descriptor");
     let reading = std::thread::spawn(move || std::io::copy(&mut all, &mut std::io::sink()));
@@ -122,7 +122,7 @@ fn a_client_that_never_reads_does_not_slow_the_program_down() {
 fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
     for jdk in Jdk::require(&few_versions()) {
         let options = "format=trail,overflow=ring,server=enabled,events=methods,buffer=4m";
-        let mut bench = Bench::new(&jdk, options);
+        let mut bench = ControlledRun::new(&jdk, options);
         let many = |count: usize| {
             let mut left = count;
             move || left.checked_sub(1).map(|less| left = less).is_none()
@@ -180,7 +180,7 @@ fn a_client_that_never_reads_is_waited_for() {
 #[test]
 fn hostile_clients() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
         let connect = || UnixStream::connect(bench.path("socket")).expect("connected");
         let mut half = connect();
         half.write_all(b"JT\x01\0\x09\0\0\0<sta").expect("sent");
@@ -213,7 +213,7 @@ fn hostile_clients() {
 #[test]
 fn the_sockets_folder_is_removed() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
         let mut client = UnixStream::connect(bench.path("socket")).expect("connected");
         let moved = bench.path("elsewhere");
         std::fs::rename(bench.path("socket"), moved).expect("ours");
@@ -234,7 +234,7 @@ fn the_sockets_folder_is_removed() {
 #[test]
 fn descriptors_end_with_exec() {
     for jdk in Jdk::require(&few_versions()) {
-        let bench = Bench::new(&jdk, "format=binary,events=methods+samples");
+        let bench = ControlledRun::new(&jdk, "format=binary,events=methods+samples");
         let client = UnixStream::connect(bench.path("socket")).expect("connected");
         bench.ctl(&["status"]);
         let process = format!("/proc/{}", bench.pid());

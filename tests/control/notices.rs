@@ -2,7 +2,7 @@
 //! in the same order.
 
 use crate::support::at_once;
-use crate::support::control::Bench;
+use crate::support::control::ControlledRun;
 use jtrail_control::{Client, Command, Incoming, Notice, Start, State};
 use jtrail_options::BurstLimit;
 use std::time::Duration;
@@ -33,7 +33,7 @@ fn reported(client: &mut Client, command: Command) -> Vec<String> {
 #[test]
 fn notices_come_before_the_answer() {
     at_once(|jdk| {
-        let bench = Bench::new(jdk, "format=binary,events=methods,server=enabled");
+        let bench = ControlledRun::new(jdk, "format=binary,events=methods,server=enabled");
         let (mut client, mut other) = (bench.client(), bench.client());
         assert!(
             reported(&mut other, Command::Status).is_empty(),

@@ -3,7 +3,7 @@
 //! document says.
 
 use crate::support::cli::{jtrail, outcome};
-use crate::support::control::{Bench, rounds};
+use crate::support::control::{ControlledRun, rounds};
 use crate::support::python_client::{client, good, refused};
 use crate::support::{FILTER, Trace, agent, few_versions, program};
 use jtrail_control::{Answer, ErrorCode, State, StreamUse};
@@ -40,7 +40,7 @@ fn formats_are_agreed_on() {
             let compat = if is_old { "pre45" } else { "current" };
             // What the agent's own options say of the format does not matter.
             let options = format!("format=binary,compat={compat},events=methods+threads+gc");
-            let mut bench = Bench::new(&jdk, &options);
+            let mut bench = ControlledRun::new(&jdk, &options);
             bench.ctl(&["stop"]);
             let mut files = Vec::new();
             for wish in [None, Some("xml"), Some("binary"), Some("jinsight")] {
@@ -88,7 +88,7 @@ fn formats_are_agreed_on() {
 fn commands_for_files() {
     for jdk in Jdk::require(&few_versions()) {
         let options = "format=binary,events=methods+threads+heap,heap=request";
-        let mut bench = Bench::new(&jdk, options);
+        let mut bench = ControlledRun::new(&jdk, options);
         let Some(mut client) = client(&bench.path("socket")) else {
             return;
         };
@@ -243,7 +243,8 @@ fn commands_for_files() {
 #[test]
 fn commands_for_the_stream() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=none,server=enabled,events=methods+threads");
+        let mut bench =
+            ControlledRun::new(&jdk, "format=none,server=enabled,events=methods+threads");
         let (Some(mut one), Some(mut other)) =
             (client(&bench.path("socket")), client(&bench.path("socket")))
         else {

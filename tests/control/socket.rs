@@ -3,7 +3,7 @@
 use crate::support::attach::work;
 use crate::support::cli::{jtrail, outcome};
 use crate::support::compile::compile;
-use crate::support::control::{Bench, rounds};
+use crate::support::control::{ControlledRun, rounds};
 use crate::support::programs::copy_classes;
 use crate::support::{FILTER, agent, few_versions, program};
 use jtrail_control::{Command as Ask, Incoming, Notice};
@@ -78,7 +78,7 @@ fn ctl_by_process_id() {
 #[test]
 fn other_users_are_refused() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "format=binary,events=methods+threads");
+        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
         for (name, mode) in [(".", 0o755), ("socket", 0o666)] {
             fs::set_permissions(bench.path(name), PermissionsExt::from_mode(mode)).expect("ours");
         }
@@ -173,7 +173,7 @@ fn the_folder_is_removed() {
     for jdk in Jdk::require(&few_versions()) {
         for detaches in [true, false] {
             let options = "format=binary,events=methods+threads";
-            let mut bench = Bench::with_socket(&jdk, options, "own/socket");
+            let mut bench = ControlledRun::with_socket(&jdk, options, "own/socket");
             let mut client = bench.client();
             let nothing = |_| Ok(());
             client.call(Ask::Status, nothing).expect("connected");

@@ -1,7 +1,7 @@
 //! Bursts that begin by themselves: what is in them is known to the event.
 
 use crate::support::cli::jtrail;
-use crate::support::control::{Bench, rounds};
+use crate::support::control::{ControlledRun, rounds};
 use crate::support::{FILTER, Trace, VERSIONS, agent, few_versions, newest_of, program};
 use jtrail_formats::Format;
 use jtrail_model::{BurstNote, Note};
@@ -392,7 +392,7 @@ fn in_a_program_that_runs() {
 #[test]
 fn clients_and_triggers() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(
+        let mut bench = ControlledRun::new(
             &jdk,
             "format=binary,events=methods+threads,burst=call:harness.Attached.round:2/1h",
         );

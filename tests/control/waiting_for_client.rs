@@ -148,8 +148,10 @@ fn it_can_be_ended_while_it_waits() {
 #[test]
 fn a_program_that_runs_does_not_wait() {
     for jdk in Jdk::require(&few_versions()) {
-        let bench =
-            crate::support::control::Bench::new(&jdk, "format=binary,server=controlled,wait=0s");
+        let bench = crate::support::control::ControlledRun::new(
+            &jdk,
+            "format=binary,server=controlled,wait=0s",
+        );
         let error = bench.try_ctl(&["go"]).expect_err("it runs");
         assert!(error.contains("does not wait"), "{error}");
         let file = format!("file={}", bench.text("first"));

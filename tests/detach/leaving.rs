@@ -1,6 +1,6 @@
 //! The agent leaves, and all is as it was; another one may come.
 
-use crate::support::attach::{Bench, rounds};
+use crate::support::attach::{AttachedRun, rounds};
 use crate::support::cli::outcome;
 use crate::support::java_api::with_api;
 use crate::support::{FILTER, Trace, agent, few_versions, program};
@@ -14,7 +14,7 @@ use std::time::Duration;
 #[test]
 fn agents_come_and_go() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "harness.Attached");
+        let mut bench = AttachedRun::new(&jdk, "harness.Attached");
         let all =
             "methods+threads+gc+alloc+free+monitors+jit+cpu+lines+mounts+samples+details+heap";
         let options: [&[&str]; 8] = [
@@ -68,7 +68,7 @@ fn nothing_of_ours_is_left() {
     for jdk in Jdk::require(&few_versions()) {
         // The memory allocator's arenas, of 64 MB of addresses each, would hide what is left.
         let run = program(&jdk, "harness.Cycles").env("MALLOC_ARENA_MAX", "1");
-        let bench = Bench::of(run);
+        let bench = AttachedRun::of(run);
         let events = "methods+threads+alloc+lines+samples+monitors+gc+heap";
         let options = [
             &["--events", events, "--heap", "gc", "--buffer", "2g"][..],
@@ -114,7 +114,7 @@ fn nothing_of_ours_is_left() {
 #[test]
 fn hooks_of_an_earlier_agent_do_nothing() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "harness.Cycles");
+        let mut bench = AttachedRun::new(&jdk, "harness.Cycles");
         let kinds = [
             "methods+threads+lines",
             "methods+threads+alloc",
@@ -154,9 +154,9 @@ fn hooks_of_an_earlier_agent_do_nothing() {
 #[test]
 fn the_jvm_does_not_grow() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::of(program(&jdk, "harness.Cycles").jvm_arg("-Xint"));
+        let mut bench = AttachedRun::of(program(&jdk, "harness.Cycles").jvm_arg("-Xint"));
         let mut seen = 0;
-        let mut figures = |bench: &mut Bench| {
+        let mut figures = |bench: &mut AttachedRun| {
             bench.input.write_all(b"figures\n").expect("it reads");
             seen += 1;
             bench.running.wait_for_line(&format!("[figures {seen}]"))
@@ -192,12 +192,12 @@ fn the_jvm_does_not_grow() {
 fn the_jvm_ends_meanwhile() {
     for jdk in Jdk::require(&few_versions()) {
         for turn in 0..6 {
-            let bench = Bench::new(&jdk, "harness.Cycles");
+            let bench = AttachedRun::new(&jdk, "harness.Cycles");
             let events = "methods+threads+alloc+monitors+lines";
             bench
                 .attach("trace", &["--events", events])
                 .expect("it is taken");
-            let Bench {
+            let AttachedRun {
                 folder,
                 running,
                 input,
@@ -240,7 +240,7 @@ fn an_agent_of_the_start_leaves() {
 
 /// An agent that came with the JVM; `ready` is called when it has a socket, and must let the
 /// program begin.
-fn with_agent(run: Run, options: &str, ready: impl FnOnce(&Bench)) -> Bench {
+fn with_agent(run: Run, options: &str, ready: impl FnOnce(&AttachedRun)) -> AttachedRun {
     let folder = temp_dir();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let options = format!(
@@ -250,7 +250,7 @@ fn with_agent(run: Run, options: &str, ready: impl FnOnce(&Bench)) -> Bench {
     );
     let mut running = run.agent(agent(), options).spawn().expect("it starts");
     let input = running.stdin();
-    let mut bench = Bench {
+    let mut bench = AttachedRun {
         folder,
         running,
         input,
@@ -270,7 +270,7 @@ fn a_program_that_waits_goes_on_without_the_agent() {
     for jdk in Jdk::require(&few_versions()) {
         let run = program(&jdk, "harness.Attached");
         let options = "server=controlled,wait=1h,format=binary";
-        let mut bench = with_agent(run, options, Bench::detach);
+        let mut bench = with_agent(run, options, AttachedRun::detach);
         bench.work();
         bench.attach("second", &[]).expect("it is taken");
         bench.work();
@@ -342,7 +342,7 @@ fn the_program_loses_its_word_and_finds_it() {
 #[test]
 fn refusals_leave_nothing() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, "harness.Attached");
+        let mut bench = AttachedRun::new(&jdk, "harness.Attached");
         for wish in ["continue", "stop"] {
             for _ in 0..3 {
                 let error = bench
@@ -374,7 +374,7 @@ fn a_recording_in_one_go() {
     let library = agent();
     let library = library.to_str().expect("text");
     for jdk in Jdk::require(&few_versions()) {
-        let bench = Bench::new(&jdk, "harness.Cycles");
+        let bench = AttachedRun::new(&jdk, "harness.Cycles");
         let (pid, socket) = (bench.pid(), bench.text("socket"));
         let record = |name: &str, more: &[&str]| {
             let file = bench.text(name);

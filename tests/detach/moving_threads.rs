@@ -1,7 +1,7 @@
 //! Agents come and go while threads do: virtual ones that change carriers all the time, and native
 //! ones that attach and detach.
 
-use crate::support::attach::Bench;
+use crate::support::attach::AttachedRun;
 use crate::support::{Trace, few_versions, program};
 use jtrail_testkit::Jdk;
 use serde_json::Value;
@@ -18,7 +18,7 @@ fn virtual_threads_are_on_the_move() {
         let run = program(&jdk, "harness.Mounting")
             .jvm_arg("-Djdk.virtualThreadScheduler.parallelism=2")
             .jvm_arg("-Djdk.virtualThreadScheduler.maxPoolSize=2");
-        let bench = Bench::of(run);
+        let bench = AttachedRun::of(run);
         for turn in 0..12 {
             let events = ["methods+threads+cpu", "methods+threads+cpu+mounts"][turn % 2];
             let file = format!("trace-{turn}");
@@ -53,7 +53,7 @@ fn virtual_threads_are_on_the_move() {
 #[test]
 fn native_threads_attach_and_detach() {
     for jdk in Jdk::require(&few_versions()) {
-        let bench = Bench::of_native(&jdk);
+        let bench = AttachedRun::of_native(&jdk);
         let kinds = ["methods+threads+monitors+gc", "methods+threads+alloc"];
         const TURNS: usize = 12;
         for turn in 0..TURNS {

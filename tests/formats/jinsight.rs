@@ -1,7 +1,7 @@
 //! Files of JinsightLive that the agent writes, held record by record against the rules of the
 //! format.
 
-use crate::support::control::Bench;
+use crate::support::control::ControlledRun;
 use crate::support::jinsight::rules::{self, Found};
 use crate::support::programs::small_heap;
 use crate::support::{FILTER, agent, program};
@@ -43,7 +43,7 @@ fn whole_programs() {
 fn pauses_of_traces() {
     for jdk in Jdk::require(&[17, 25]) {
         let events = "events=methods+threads+alloc+free+gc+monitors";
-        let mut bench = Bench::new(&jdk, &format!("format=jinsight,{events}"));
+        let mut bench = ControlledRun::new(&jdk, &format!("format=jinsight,{events}"));
         for _ in 0..3 {
             bench.work();
             bench.ctl(&["pause"]);

@@ -1,7 +1,7 @@
 //! Calls that are under way when collection pauses, goes on, ends and begins, as the files of the
 //! formats have them.
 
-use crate::support::control::Bench;
+use crate::support::control::ControlledRun;
 use crate::support::jinsight::raw;
 use crate::support::{FILTER, agent, at_once, program};
 use jtrail_testkit::{Jdk, Output, temp_dir};
@@ -22,7 +22,7 @@ const WORKING: &[&str] = &["run", "outer"];
 /// workers take their tasks in `next`, in `outer`, in `run`, so they are in these calls all the
 /// time, and leave and enter `next` with each task. Then another trace begins, of the same work.
 fn run(jdk: &Jdk, format: &str) -> (tempfile::TempDir, Output) {
-    let mut bench = Bench::new(jdk, &format!("format={format},events=methods+threads"));
+    let mut bench = ControlledRun::new(jdk, &format!("format={format},events=methods+threads"));
     bench.work();
     sleep(QUIET);
     bench.ctl(&["pause"]);

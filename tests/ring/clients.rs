@@ -2,7 +2,7 @@
 //! mark them, and are told of what is saved.
 
 use crate::support::cli::{assert_verified, outcome};
-use crate::support::control::{Bench, rounds};
+use crate::support::control::{ControlledRun, rounds};
 use crate::support::python_client::{client, good, refused};
 use crate::support::{agent, at_once, few_versions, program};
 use jtrail_control::{Answer, Command, Destination, Ended, ErrorCode, Incoming, Notice, State};
@@ -23,7 +23,7 @@ fn saved(answer: Answer) -> Ended {
 #[test]
 fn clients_save_the_newest_events() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = Bench::new(&jdk, RING);
+        let mut bench = ControlledRun::new(&jdk, RING);
         let Some(mut client) = client(&bench.path("socket")) else {
             return;
         };
@@ -148,7 +148,7 @@ fn clients_save_the_newest_events() {
 #[test]
 fn clients_are_notified_of_each_save() {
     at_once(|jdk| {
-        let bench = Bench::new(jdk, &format!("{RING},save=request"));
+        let bench = ControlledRun::new(jdk, &format!("{RING},save=request"));
         let mut watching = bench.client();
         watching
             .call(Command::Status, |_| Ok(()))

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program that runs, without an agent at first.
-pub(crate) struct Bench {
+pub(crate) struct AttachedRun {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) running: Running,
     pub(crate) input: ChildStdin,
@@ -23,7 +23,7 @@ pub(crate) struct Bench {
     pub(crate) answers: usize,
 }
 
-impl Bench {
+impl AttachedRun {
     pub(crate) fn new(jdk: &Jdk, main: &str) -> Self {
         Self::of(program(jdk, main))
     }

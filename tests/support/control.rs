@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 pub(crate) const ROUND: &str = "harness.Attached.round(Ljava/util/List;Z)V";
 
 /// A program with the agent, a client's channel to it, and the program's work.
-pub(crate) struct Bench {
+pub(crate) struct ControlledRun {
     folder: tempfile::TempDir,
     running: Running,
     input: ChildStdin,
@@ -24,7 +24,7 @@ pub(crate) struct Bench {
     socket: &'static str,
 }
 
-impl Bench {
+impl ControlledRun {
     pub(crate) fn new(jdk: &Jdk, options: &str) -> Self {
         Self::with_socket(jdk, options, "socket")
     }

@@ -3,7 +3,7 @@
 
 use crate::support::cli::assert_verified;
 use crate::support::compile::compile;
-use crate::support::control::Bench;
+use crate::support::control::ControlledRun;
 use crate::support::files::files;
 use crate::support::{FILTER, agent, at_once, few_versions, one_version, program};
 use jtrail_control::{Command, EndReason, Incoming, Notice, State};
@@ -386,7 +386,7 @@ fn each_file_is_a_trace_of_its_own() {
 fn clients_are_notified_of_each_file() {
     at_once(|jdk| {
         let options = "format=xml,events=methods,maxsize=1m,server=enabled";
-        let mut bench = Bench::new(jdk, options);
+        let mut bench = ControlledRun::new(jdk, options);
         let mut client = bench.client();
         let is_there = client.call(Command::Status, |_| Ok(()));
         is_there.expect("it answers");

@@ -9,7 +9,7 @@ use super::{if_loaded, tracer, with, with_ref};
 use crate::sources::allocations::{self, New};
 use crate::sources::classes::{self, Load};
 use crate::sources::cpu::{Measure, WithCpu, Without};
-use crate::sources::exceptions::{self, Place};
+use crate::sources::exceptions::{self, CodeLocation};
 use crate::sources::{
     calls, exhaustion, frees, gc, jit, monitors, requests, sites, threads, trace, virtual_threads,
 };
@@ -419,7 +419,7 @@ unsafe extern "system" fn exception(
     unsafe {
         let method = Method::new(method);
         with_ref("a throw", env, exception, |tracer, env, exception| {
-            exceptions::thrown(tracer, env, Place { method, location }, exception);
+            exceptions::thrown(tracer, env, CodeLocation { method, location }, exception);
         });
     }
 }
@@ -436,7 +436,7 @@ unsafe extern "system" fn exception_catch(
     unsafe {
         let method = Method::new(method);
         with_ref("a catch", env, exception, |tracer, env, exception| {
-            exceptions::caught(tracer, env, Place { method, location }, exception);
+            exceptions::caught(tracer, env, CodeLocation { method, location }, exception);
         });
     }
 }

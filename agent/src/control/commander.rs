@@ -1,7 +1,7 @@
 //! What clients command.
 
 use super::shown::{Shown, counts};
-use super::waiting::Waiting;
+use super::waiting::ClientWait;
 use crate::allocated;
 use crate::sources::own_threads::Leaves;
 use crate::sources::{Tracer, jit, late, program, sampler, switch, trace};
@@ -36,7 +36,7 @@ pub(super) struct Commander<'t, 'e> {
 /// What a commander shares with the channel.
 pub(super) struct Parts {
     pub(super) shown: Arc<Mutex<Shown>>,
-    pub(super) waiting: Arc<Waiting>,
+    pub(super) waiting: Arc<ClientWait>,
     pub(super) notifier: Notifier,
     pub(super) stopper: Arc<OnceLock<Stopper>>,
 }

@@ -32,7 +32,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
-use waiting::Waiting;
+use waiting::ClientWait;
 
 /// What notes of the agent begin with.
 const NOTE: &str = "jtrail ";
@@ -50,7 +50,7 @@ pub(crate) struct Channel {
     shown: Arc<Mutex<Shown>>,
     /// Commands of the program itself.
     caller: Caller,
-    waiting: Arc<Waiting>,
+    waiting: Arc<ClientWait>,
     /// The agent is all set up; only then can a client be late.
     is_set_up: Arc<AtomicBool>,
     /// None where no clients may come.
@@ -126,7 +126,7 @@ fn serve(
     let stopper = Arc::<OnceLock<Stopper>>::default();
     let shown = Arc::new(Mutex::new(Shown::of(tracer)));
     let waits = options.server == options::Server::Controlled;
-    let waiting = Arc::new(Waiting::new(waits));
+    let waiting = Arc::new(ClientWait::new(waits));
     let is_set_up = Arc::<AtomicBool>::default();
     let (caller, calls) = calls().map_err(|error| error.to_string())?;
     let channel = Channel {

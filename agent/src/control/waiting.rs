@@ -15,12 +15,12 @@ enum Stage {
 
 /// Where it waits.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct ClientWait {
     stage: Mutex<Stage>,
     changed: Condvar,
 }
 
-impl Waiting {
+impl ClientWait {
     pub(super) fn new(waits: bool) -> Self {
         Self {
             stage: Mutex::new(match waits {
@@ -63,14 +63,14 @@ mod tests {
 
     #[test]
     fn it_ends_once_by_time_or_by_word() {
-        let waiting = Waiting::new(true);
+        let waiting = ClientWait::new(true);
         assert!(!waiting.wait(Duration::from_millis(5)));
         assert!(!waiting.end(), "it went on by itself");
-        let waiting = Waiting::new(true);
+        let waiting = ClientWait::new(true);
         assert!(waiting.end(), "before it came to wait");
         assert!(waiting.wait(Duration::MAX));
-        assert!(!Waiting::new(false).end());
-        let waiting = Waiting::new(true);
+        assert!(!ClientWait::new(false).end());
+        let waiting = ClientWait::new(true);
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| waiting.wait(Duration::MAX));
             std::thread::sleep(Duration::from_millis(20));

@@ -13,7 +13,7 @@ use super::sites::AllocSites;
 use crate::hook_class::{HOOK_NAME, Hook};
 use crate::objects::{Objects, class_number};
 use crate::session::lines::LineCounters;
-use crate::session::{Known, Loader, Seen, Session, class_name, internal_name};
+use crate::session::{ClassNumbers, FollowedChanges, Loader, Session, class_name, internal_name};
 use jtrail_classfile::{
     Class, Hooks, Inserted, LargeNumbers, Method, Refusal, Rewritten, SuperMarks, instrument,
 };
@@ -69,7 +69,7 @@ struct Methods {
     /// For stacks.
     in_stacks: RwLock<FxHashMap<usize, Option<Arc<FrameMethod>>>>,
     /// The changes of classes that these have followed.
-    seen: Seen,
+    seen: FollowedChanges,
 }
 
 /// A method whose call the JVM reports.
@@ -348,7 +348,7 @@ impl Instrument {
     fn define(
         &self,
         planner: &Planner<'_, '_>,
-        known: &mut Known,
+        known: &mut ClassNumbers,
         mut plan: Plan,
         rewritten: &Rewritten,
     ) -> usize {
@@ -379,7 +379,7 @@ impl Instrument {
     fn define_method(
         &self,
         planner: &Planner<'_, '_>,
-        known: &mut Known,
+        known: &mut ClassNumbers,
         plan: &Plan,
         (at, method): (usize, &Method<'_>),
         inserted: &Inserted,

@@ -5,7 +5,7 @@ use super::classes::{full_name, uninstrumented};
 use super::initialiser;
 use super::never;
 use super::sites;
-use crate::session::{Known, Loader, Session, class_name};
+use crate::session::{ClassNumbers, Loader, Session, class_name};
 use jtrail_classfile::{
     AllocationSite, CallsTo, Class, Inserted, LineProbe, Method, Probes, SuperMarks,
 };
@@ -69,13 +69,13 @@ struct Looked<'p> {
     /// It did not pass the load hook before.
     is_new: bool,
     filter: Arc<Filter>,
-    known: &'p mut Known,
+    known: &'p mut ClassNumbers,
     new_methods: Vec<(usize, MethodInfo)>,
 }
 
 impl<'a> Planner<'_, 'a> {
     /// Looks at all methods of the class, and gives those numbers that get hooks.
-    pub(super) fn plan(&self, known: &mut Known) -> Plan {
+    pub(super) fn plan(&self, known: &mut ClassNumbers) -> Plan {
         let (number, is_new) = known.loaded(self.session, self.loader, self.class, self.name);
         let mut looked = Looked {
             dotted: class_name(self.name),
@@ -239,7 +239,7 @@ impl<'a> Planner<'_, 'a> {
     }
 
     /// The probes of a method.
-    fn probes(&self, known: &mut Known, method: &Method<'a>, chosen: &Chosen<'a>) -> Probes {
+    fn probes(&self, known: &mut ClassNumbers, method: &Method<'a>, chosen: &Chosen<'a>) -> Probes {
         let number = chosen.number.filter(|_| chosen.included);
         let full_name = full_name(method);
         let key = (self.loader, self.name, &*full_name);
@@ -333,7 +333,7 @@ pub(super) fn define_lines(
             LineProbe::Own(counter) | LineProbe::Shared(counter) => {
                 counters.push((entry.line.into(), *counter));
             }
-            LineProbe::LeftOut(_) => left_out = true,
+            LineProbe::NoProbe(_) => left_out = true,
         }
     }
     counters.sort_unstable();

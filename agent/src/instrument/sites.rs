@@ -6,7 +6,7 @@
 //! made there: then the class is there for certain, and is looked up once ([`AllocSites::found`]).
 //! Most places are never reached.
 
-use crate::session::{Known, Loader, Session};
+use crate::session::{ClassNumbers, Loader, Session};
 use jtrail_classfile::{Allocation, AllocationSite};
 use jtrail_recorder::memory::Zeros;
 use jtrail_recorder::pending::NewClass;
@@ -147,7 +147,7 @@ fn class_made(kind: &Allocation<'_>) -> String {
 pub(super) fn number(
     session: &Session,
     all: &AllocSites,
-    known: &mut Known,
+    known: &mut ClassNumbers,
     (loader, class, method): (Loader, &str, &str),
     sites: &[AllocationSite<'_>],
 ) -> Option<u32> {

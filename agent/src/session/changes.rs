@@ -15,7 +15,7 @@ const REDEFINITION: Duration = Duration::from_secs(1);
 
 /// How many changes somebody has followed.
 #[derive(Default)]
-pub(crate) struct Seen(AtomicU64);
+pub(crate) struct FollowedChanges(AtomicU64);
 
 /// What happened to classes.
 pub(crate) struct Changes {
@@ -55,7 +55,7 @@ impl Changes {
 
     /// Returns true if there were changes that `seen` has not followed. The caller follows them.
     #[inline]
-    pub(crate) fn take_news(&self, seen: &Seen) -> bool {
+    pub(crate) fn take_news(&self, seen: &FollowedChanges) -> bool {
         let count = self.count.load(Ordering::Acquire);
         count != seen.0.load(Ordering::Relaxed) && count != seen.0.swap(count, Ordering::AcqRel)
     }
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn the_end_of_classes_is_news_once() {
         let changes = Changes::default();
-        let (seen, other) = (Seen::default(), Seen::default());
+        let (seen, other) = (FollowedChanges::default(), FollowedChanges::default());
         assert!(!changes.take_news(&seen));
         changes.class_unloaded(3);
         changes.class_unloaded(5);
@@ -104,7 +104,7 @@ mod tests {
     fn lines_settle_after_a_redefinition() {
         let changes = Changes::default();
         changes.class_redefined();
-        assert!(changes.take_news(&Seen::default()));
+        assert!(changes.take_news(&FollowedChanges::default()));
         assert!(changes.are_lines_moving());
         *changes.moved.lock() = Instant::now().checked_sub(REDEFINITION);
         assert!(!changes.are_lines_moving());

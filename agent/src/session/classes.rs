@@ -1,8 +1,8 @@
 //! The numbers of classes and methods. A class is known by its loader and its name.
 
 use super::Session;
-use super::changes::{Changes, Seen};
-use super::known::Known;
+use super::changes::{Changes, FollowedChanges};
+use super::class_numbers::ClassNumbers;
 use super::loader::{Loader, Loaders, Watched};
 use jtrail_jvm::jni::{ClassRef, Env, LoaderRef};
 use jtrail_jvm::jvmti::Jvmti;
@@ -16,10 +16,10 @@ use rustc_hash::FxHashSet;
 pub(crate) struct ClassTable {
     loaders: Loaders,
     watched: Watched,
-    known: Mutex<Known>,
+    known: Mutex<ClassNumbers>,
     pub(crate) changes: Changes,
     /// The changes that `known` has followed.
-    seen: Seen,
+    seen: FollowedChanges,
 }
 
 impl ClassTable {
@@ -54,7 +54,7 @@ impl ClassTable {
     }
 
     /// The numbers, locked.
-    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
+    pub(crate) fn known(&self) -> MutexGuard<'_, ClassNumbers> {
         self.settle();
         self.known.lock()
     }

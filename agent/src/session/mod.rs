@@ -4,9 +4,9 @@
 //! A session knows nothing of the modules above it. What it needs of them comes as [`Upcalls`].
 
 mod changes;
+mod class_numbers;
 mod classes;
 mod kinds;
-mod known;
 mod life;
 pub(crate) mod lines;
 mod loader;
@@ -14,10 +14,10 @@ mod own_work;
 mod thread_numbers;
 mod threads;
 
-pub(crate) use changes::Seen;
+pub(crate) use changes::FollowedChanges;
+pub(crate) use class_numbers::ClassNumbers;
 pub(crate) use classes::{ClassTable, class_name, internal_name};
 pub(crate) use kinds::Kinds;
-pub(crate) use known::Known;
 pub(crate) use life::{ApiCall, Life, Upcalls};
 pub(crate) use loader::Loader;
 pub(crate) use own_work::{mark_agent_thread, runs_agent_code, unrecorded};

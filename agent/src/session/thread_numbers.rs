@@ -19,12 +19,12 @@ pub(crate) const ENDED: u32 = u32::MAX;
 /// which is 0, and is not in here.
 #[derive(Default)]
 pub(super) struct ThreadNumbers {
-    by_id: FxHashMap<i64, Known>,
+    by_id: FxHashMap<i64, NamedThread>,
     ended: VecDeque<i64>,
 }
 
 #[derive(Clone, Copy)]
-struct Known {
+struct NamedThread {
     number: u32,
     /// A hash of the name that was told last; 0 for none.
     name: u64,
@@ -54,7 +54,7 @@ impl ThreadNumbers {
     /// A thread has that number.
     pub(super) fn set(&mut self, id: i64, number: u32) {
         if id != 0 {
-            self.by_id.insert(id, Known { number, name: 0 });
+            self.by_id.insert(id, NamedThread { number, name: 0 });
         }
     }
 

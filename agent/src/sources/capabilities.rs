@@ -44,7 +44,9 @@ fn needed(
     let own = sources.flat_map(|source| source.capabilities(options));
     for need in naming(environment, options).into_iter().chain(own) {
         match need.what {
-            Some(what) if !potential.has(need.capability) => return Err(Error::Lacks(what)),
+            Some(what) if !potential.has(need.capability) => {
+                return Err(Error::MissingCapability(what));
+            }
             None if !potential.has(need.capability) => {}
             _ => needed.add(need.capability),
         }

@@ -3,7 +3,7 @@
 //! A class is reported when it is prepared: from then on the JVM returns its fields and methods.
 //! Those that were prepared before the trace are reported at its start.
 
-use super::state::details::{Found, Key};
+use super::state::details::{Key, PendingClasses};
 use super::{Need, Source, Tracer};
 use crate::session::{Loader, class_name, internal_name};
 use jtrail_jvm::jni::{ClassRef, Env, LoaderRef};
@@ -72,7 +72,7 @@ pub(crate) fn redefined(tracer: &Tracer, env: &mut Env<'_>, class: ClassRef<'_>,
 
 /// A class was prepared.
 pub(crate) fn prepared(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) {
-    let mut found = Found::default();
+    let mut found = PendingClasses::default();
     find(tracer, env, class, &mut found);
     report(tracer, found);
 }
@@ -81,7 +81,7 @@ pub(crate) fn prepared(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) {
 fn report_loaded(tracer: &Tracer, env: &mut Env<'_>) {
     let jvmti = tracer.session.jvmti;
     let loaded = jvmti.loaded_classes(env).unwrap_or_default();
-    let mut found = Found::default();
+    let mut found = PendingClasses::default();
     // Formats number these first.
     for first in ["java.lang.Object", "java.lang.Thread"] {
         for &class in &loaded {
@@ -96,7 +96,7 @@ fn report_loaded(tracer: &Tracer, env: &mut Env<'_>) {
     report(tracer, found);
 }
 
-fn report(tracer: &Tracer, found: Found) {
+fn report(tracer: &Tracer, found: PendingClasses) {
     tracer.details.report(found, |info| {
         let definition = Definition::ClassDetail(Box::new(info));
         tracer.session.define(definition);
@@ -106,7 +106,7 @@ fn report(tracer: &Tracer, found: Found) {
 /// Adds a class after its superclass and interfaces, unless it is not prepared or was reported: the
 /// JVM calls a class prepared before it sends the event, and in another thread that may come later
 /// than the event of an implementer.
-fn find(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>, found: &mut Found) {
+fn find(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>, found: &mut PendingClasses) {
     let jvmti = tracer.session.jvmti;
     if jvmti.is_prepared(class) != Ok(true) {
         return;

@@ -37,7 +37,7 @@ impl Source for Exceptions {
 
 /// Where an exception is thrown or caught: a method, and the location in its code.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct CodeLocation {
     pub(crate) method: Method,
     pub(crate) location: i64,
 }
@@ -58,7 +58,7 @@ struct Happening {
 fn record(
     tracer: &Tracer,
     env: &mut Env<'_>,
-    Place { method, location }: Place,
+    CodeLocation { method, location }: CodeLocation,
     exception: ObjectRef<'_>,
     code: Code,
     payload: impl FnOnce(&mut Env<'_>, Happening) -> Option<Vec<u64>>,
@@ -94,7 +94,12 @@ fn record(
 }
 
 /// An exception is thrown.
-pub(crate) fn thrown(tracer: &Tracer, env: &mut Env<'_>, place: Place, exception: ObjectRef<'_>) {
+pub(crate) fn thrown(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    place: CodeLocation,
+    exception: ObjectRef<'_>,
+) {
     triggers::thrown(tracer, env, place, exception);
     record(
         tracer,
@@ -111,7 +116,12 @@ pub(crate) fn thrown(tracer: &Tracer, env: &mut Env<'_>, place: Place, exception
 }
 
 /// An exception is caught.
-pub(crate) fn caught(tracer: &Tracer, env: &mut Env<'_>, place: Place, exception: ObjectRef<'_>) {
+pub(crate) fn caught(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    place: CodeLocation,
+    exception: ObjectRef<'_>,
+) {
     record(
         tracer,
         env,

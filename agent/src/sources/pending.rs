@@ -7,10 +7,10 @@ use jtrail_jvm::jni::{Env, ObjectRef};
 use jtrail_options::Events;
 use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::Code;
-use jtrail_recorder::pending::{NewClass, Waiting, stack_place};
+use jtrail_recorder::pending::{NewClass, PendingObject, stack_place};
 
 /// Leaves an object for its constructor.
-pub(super) fn wait(tracer: &Tracer, buffer: OwnBuffer, object: Waiting) {
+pub(super) fn wait(tracer: &Tracer, buffer: OwnBuffer, object: PendingObject) {
     let pending = buffer.pending();
     if !pending.is_open() {
         return;
@@ -31,10 +31,10 @@ pub(super) fn may_be_confused(buffer: OwnBuffer, class: NewClass) -> bool {
 
 /// Such an object has its number as a tag; its constructor may still come, or not.
 pub(super) fn created_by_call(buffer: OwnBuffer, class: NewClass, number: u64) {
-    buffer.pending().push(Waiting {
+    buffer.pending().push(PendingObject {
         number,
         class,
-        site: Waiting::KNOWN,
+        site: PendingObject::KNOWN,
         stack: stack_place(),
     });
 }
@@ -47,7 +47,7 @@ pub(super) fn take(
     env: &Env<'_>,
     buffer: OwnBuffer,
     object: ObjectRef<'_>,
-) -> Option<Waiting> {
+) -> Option<PendingObject> {
     let pending = buffer.pending();
     let class = env.class_of(object); // deleted when the hook returns
     let mut number = None; // of the class, once it is asked for

@@ -11,7 +11,7 @@ use jtrail_jvm::jvmti::abi::Event;
 use jtrail_options::{Events, HeapMoments, Options};
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::pending;
-use jtrail_records::record::Moment;
+use jtrail_records::record::SnapshotMoment;
 use jtrail_writer::Action;
 
 /// Adds the capabilities of these options to both environments.
@@ -187,11 +187,11 @@ pub(crate) fn force_gc(tracer: &Tracer, env: &mut Env<'_>) -> Result<(), Error> 
         false => None,
     };
     if let Some(buffer) = buffer {
-        heap::take_at(tracer, env, buffer, Moment::BeforeCollection);
+        heap::take_at(tracer, env, buffer, SnapshotMoment::BeforeCollection);
     }
     session.jvmti.force_gc()?;
     if let Some(buffer) = buffer {
-        heap::take_at(tracer, env, buffer, Moment::AfterCollection);
+        heap::take_at(tracer, env, buffer, SnapshotMoment::AfterCollection);
     }
     Ok(())
 }

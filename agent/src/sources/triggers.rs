@@ -1,7 +1,7 @@
 //! Bursts that calls of methods, slow ones, and exceptions begin.
 
 use super::Tracer;
-use super::exceptions::Place;
+use super::exceptions::CodeLocation;
 use crate::session::{class_name, internal_name};
 use jtrail_jvm::jni::{Env, ObjectRef};
 use jtrail_recorder::buffer::OwnBuffer;
@@ -69,7 +69,12 @@ pub(crate) fn left(tracer: &Tracer, env: &mut Env<'_>, method: u32) -> bool {
 }
 
 /// An exception is thrown.
-pub(super) fn thrown(tracer: &Tracer, env: &mut Env<'_>, place: Place, exception: ObjectRef<'_>) {
+pub(super) fn thrown(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    place: CodeLocation,
+    exception: ObjectRef<'_>,
+) {
     let session = &tracer.session;
     let Some(bursts) = &session.bursts else {
         return;

@@ -1,6 +1,6 @@
 //! The agent is made of its parts.
 
-use super::Moment;
+use super::LoadPhase;
 use super::program::Traced;
 use super::upcalls::Layers;
 use crate::agent::Agent;
@@ -37,7 +37,7 @@ use std::time::SystemTime;
 ///
 /// # Errors
 /// What it is that the JVM or the system does not give.
-pub(super) fn set_up(vm: Vm, options: Options, moment: Moment) -> Result<(), Error> {
+pub(super) fn set_up(vm: Vm, options: Options, moment: LoadPhase) -> Result<(), Error> {
     let options = Arc::new(options);
     let clocks = Now::of(&options);
     let mut undo = Undo::default();
@@ -139,15 +139,15 @@ impl Undo {
         &mut self,
         vm: Vm,
         options: &Options,
-        moment: Moment,
+        moment: LoadPhase,
     ) -> Result<(Jvmti, Option<Objects>), Error> {
         Jvmti::keep_one(vm).map_err(Error::Jvm)?;
         let jvmti = Jvmti::of(vm).map_err(Error::Jvm)?;
         self.environments.push(jvmti);
         let added = capabilities::add(jvmti, Environment::General, options);
         added.map_err(|error| match moment {
-            Moment::Start => error,
-            Moment::Attach => Error::OnlyFromTheStart(Box::new(error)),
+            LoadPhase::Start => error,
+            LoadPhase::Attach => Error::OnlyFromTheStart(Box::new(error)),
         })?;
         let objects = allocations::objects(vm, options)?;
         if let Some(objects) = &objects {
@@ -302,11 +302,11 @@ fn when_full(options: &Options) -> WhenFull {
 }
 
 /// Lets it all begin.
-fn begin(agent: &'static Agent, vm: Vm, moment: Moment) -> Result<(), Error> {
+fn begin(agent: &'static Agent, vm: Vm, moment: LoadPhase) -> Result<(), Error> {
     let tracer = &agent.tracer;
     let (session, instrument) = (&tracer.session, &tracer.instrument);
     let options = &session.options;
-    let is_attaching = moment == Moment::Attach;
+    let is_attaching = moment == LoadPhase::Attach;
     session.life.set_attaching(is_attaching);
     if !is_attaching && classes::are_rewritten(options) && !options.has_ticks() {
         instrument.returns.want();
@@ -321,8 +321,8 @@ fn begin(agent: &'static Agent, vm: Vm, moment: Moment) -> Result<(), Error> {
     }
     callbacks::install(tracer)?;
     match moment {
-        Moment::Start => Ok(()),
-        Moment::Attach => {
+        LoadPhase::Start => Ok(()),
+        LoadPhase::Attach => {
             // SAFETY: the JVM has just called the agent's entry point, which uses no other
             // environment.
             let attached = unsafe { vm.with_env_mut(|env| attach(agent, env)) };

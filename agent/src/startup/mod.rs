@@ -22,7 +22,7 @@ pub(crate) enum Loaded {
 
 /// When the agent is loaded.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum LoadPhase {
     /// The JVM starts.
     Start,
     /// The JVM runs its program.
@@ -30,11 +30,11 @@ pub(crate) enum Moment {
 }
 
 /// Sets the agent up, as the options say.
-pub(crate) fn load(vm: Vm, text: &str, moment: Moment) -> Loaded {
+pub(crate) fn load(vm: Vm, text: &str, moment: LoadPhase) -> Loaded {
     let options = jtrail_options::parse(text, &jtrail_options::read_file);
     let options = match options {
         Ok(options) => options,
-        Err(error) if moment == Moment::Attach => {
+        Err(error) if moment == LoadPhase::Attach => {
             log::say(&match error.is_help() {
                 true => "help is for the start of a JVM; `jtrail help attach` says the same".into(),
                 false => error.to_string(),
@@ -50,8 +50,8 @@ pub(crate) fn load(vm: Vm, text: &str, moment: Moment) -> Loaded {
         guard::switch_on(); // an earlier try may have failed
     }
     let result = match (is_second, moment) {
-        (true, Moment::Start) => Err(Error::LoadedTwice),
-        (true, Moment::Attach) => Err(Error::Present),
+        (true, LoadPhase::Start) => Err(Error::LoadedTwice),
+        (true, LoadPhase::Attach) => Err(Error::Present),
         (false, _) => assembly::set_up(vm, options, moment),
     };
     let Err(error) = result else {
@@ -63,7 +63,7 @@ pub(crate) fn load(vm: Vm, text: &str, moment: Moment) -> Loaded {
     let goes_on = on_error == OnError::Continue || matches!(error, Error::Output(..));
     match moment {
         // That a file can't be written is no mistake in the options, and the program matters more.
-        Moment::Start if goes_on => {
+        LoadPhase::Start if goes_on => {
             log::say(&format!("{error}; the program goes on without a trace"));
             Loaded::Go
         }

@@ -115,7 +115,7 @@ impl ThreadCalls {
 
 /// Which calls an open one belongs to.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct CallOwner {
     /// Of the tree, or [`Tree::BELOW`].
     path: u32,
     /// Number of the method.
@@ -147,7 +147,7 @@ impl Below {
 
 #[derive(Clone, Debug)]
 struct Open {
-    place: Place,
+    place: CallOwner,
     ticket: u32,
     enter: Timestamp,
     callees: i64,
@@ -159,7 +159,7 @@ struct Open {
 
 #[derive(Clone, Debug)]
 struct OpenAggregate {
-    place: Place,
+    place: CallOwner,
     calls: u64,
     own: i64,
     total: i64,
@@ -614,9 +614,9 @@ impl Tables {
     /// Where the calls of a method belong that so many others enclose, the innermost of them at
     /// `caller`.
     #[inline(always)]
-    fn place(&mut self, thread: u32, caller: Option<u32>, method: u32, level: usize) -> Place {
+    fn place(&mut self, thread: u32, caller: Option<u32>, method: u32, level: usize) -> CallOwner {
         let caller = caller.unwrap_or(Tree::ROOT);
-        Place {
+        CallOwner {
             path: self.tree.callee(caller, method, level),
             method,
             is_outermost: self.open_counts.enter(thread, method),
@@ -686,7 +686,7 @@ impl Tables {
 
     /// Adds to the sums of a path and of a method.
     #[inline(always)]
-    fn add(&mut self, place: Place, mut sum: Sum, cpu_total: i64, cpu_own: i64) {
+    fn add(&mut self, place: CallOwner, mut sum: Sum, cpu_total: i64, cpu_own: i64) {
         if place.path != Tree::BELOW {
             self.tree.sums.add(place.path, &sum);
             self.tree.sums.add_cpu(place.path, cpu_total, cpu_own);
@@ -700,7 +700,7 @@ impl Tables {
     }
 
     /// The sums of both a place's path and its method, for what is told of few calls.
-    fn sums(&mut self, place: Place) -> impl Iterator<Item = (&mut Sums, u32)> {
+    fn sums(&mut self, place: CallOwner) -> impl Iterator<Item = (&mut Sums, u32)> {
         let path = (place.path != Tree::BELOW).then_some((&mut self.tree.sums, place.path));
         let method = (&mut self.methods.sums, place.method);
         path.into_iter().chain([method])

@@ -40,7 +40,7 @@ const FARTHEST: usize = 1000;
 
 /// One that has begun.
 #[derive(Clone, Copy, Debug)]
-struct Begun {
+struct OpenInitialisation {
     class: ClassId,
     start: Timestamp,
     /// What those that ran in it took, in ns.
@@ -59,7 +59,7 @@ pub struct Initialisations {
     /// The slowest of them.
     pub slowest: Longest<Initialisation>,
     /// Those that threads are in, the innermost last.
-    open: FxHashMap<ThreadId, Vec<Begun>>,
+    open: FxHashMap<ThreadId, Vec<OpenInitialisation>>,
 }
 
 impl Initialisations {
@@ -86,12 +86,15 @@ impl Initialisations {
     }
 
     fn begin(&mut self, e: &ClassInitStart) {
-        self.open.entry(e.thread).or_default().push(Begun {
-            class: e.class,
-            start: e.time,
-            inner: 0,
-            is_unsure: false,
-        });
+        self.open
+            .entry(e.thread)
+            .or_default()
+            .push(OpenInitialisation {
+                class: e.class,
+                start: e.time,
+                inner: 0,
+                is_unsure: false,
+            });
     }
 
     /// Events of a thread are missing here, or of all.
@@ -120,7 +123,7 @@ impl Initialisations {
         }));
     }
 
-    fn unended(&mut self, thread: ThreadId, mut open: Vec<Begun>, time: Timestamp) {
+    fn unended(&mut self, thread: ThreadId, mut open: Vec<OpenInitialisation>, time: Timestamp) {
         while let Some(begun) = open.last() {
             let is_unsure = begun.is_unsure;
             let ended = end_last(&mut open, thread, time);
@@ -141,7 +144,11 @@ impl Initialisations {
 }
 
 /// Ends the innermost one.
-fn end_last(open: &mut Vec<Begun>, thread: ThreadId, time: Timestamp) -> Option<Initialisation> {
+fn end_last(
+    open: &mut Vec<OpenInitialisation>,
+    thread: ThreadId,
+    time: Timestamp,
+) -> Option<Initialisation> {
     let begun = open.pop()?;
     let total = time.since(begun.start).0.max(0);
     let outer = open.last_mut();

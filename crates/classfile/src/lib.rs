@@ -80,7 +80,7 @@ pub use catches::Handler;
 pub use class::{Class, Method};
 pub use lines::LineEntry;
 pub use probes::{
-    CallsTo, Hooks, Inserted, LargeNumbers, LeftOut, LineProbe, Probes, Rewritten, SuperMarks,
+    CallsTo, Hooks, Inserted, LargeNumbers, LineProbe, NoProbe, Probes, Rewritten, SuperMarks,
 };
 pub use rewrite::instrument;
 

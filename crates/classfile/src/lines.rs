@@ -5,7 +5,7 @@ use crate::class::Method;
 use crate::handlers::Circles;
 use crate::locks::Locks;
 use crate::opcodes::MONITORENTER;
-use crate::probes::{LeftOut, LineProbe};
+use crate::probes::{LineProbe, NoProbe};
 use crate::reader::u2_at;
 use crate::relocate::{Entry, Exceptions, LINE, Layout};
 
@@ -152,17 +152,17 @@ impl Lines {
         let mut circles = Circles::new(ranges);
         let mut decide = |pc: usize, number: u32| {
             if !layout.is_start(pc) {
-                LineProbe::LeftOut(LeftOut::NoInstruction)
+                LineProbe::NoProbe(NoProbe::NoInstruction)
             } else if circles.at(pc) {
-                LineProbe::LeftOut(LeftOut::Circle)
+                LineProbe::NoProbe(NoProbe::Circle)
             } else if locks.as_ref().is_some_and(|locks| !locks.may_fail_at(pc)) {
-                LineProbe::LeftOut(LeftOut::Monitor)
+                LineProbe::NoProbe(NoProbe::Monitor)
             } else {
                 LineProbe::Own(number)
             }
         };
         let mut lines = Lines {
-            outcome: vec![LineProbe::LeftOut(LeftOut::NoInstruction); order.len()],
+            outcome: vec![LineProbe::NoProbe(NoProbe::NoInstruction); order.len()],
             numbers: Vec::with_capacity(order.len()),
         };
         let mut pcs = Vec::with_capacity(order.len());

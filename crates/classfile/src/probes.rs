@@ -299,12 +299,12 @@ pub enum LineProbe {
     /// one line.
     Shared(u32),
     /// It has none.
-    LeftOut(LeftOut),
+    NoProbe(NoProbe),
 }
 
 /// Why an entry of a line table has no probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LeftOut {
+pub enum NoProbe {
     /// The method was reduced to the probes around calls ([`Inserted::reduced`]).
     Reduced,
     /// It begins where no instruction does.

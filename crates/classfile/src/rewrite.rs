@@ -200,7 +200,7 @@ impl Rewriter<'_, '_> {
         if probes.lines.is_some() {
             let entries = method.line_entries();
             inserted.lines = entries
-                .map(|_| LineProbe::LeftOut(LeftOut::Reduced))
+                .map(|_| LineProbe::NoProbe(NoProbe::Reduced))
                 .collect();
         }
         inserted.reduced = Some(refusal);

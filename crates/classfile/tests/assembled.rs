@@ -4,7 +4,7 @@
 use crate::support::asm::{ClassAsm, CodeAsm, Label, PUBLIC, STATIC, Vt, op};
 use crate::support::{Jdk, Kinds, Program, RECORDER};
 use jtrail_classfile::{
-    Class, Hooks, Inserted, LeftOut, LineProbe, Method, Probes, Refusal, instrument,
+    Class, Hooks, Inserted, LineProbe, Method, NoProbe, Probes, Refusal, instrument,
 };
 
 /// Versions without frames, with either, and with frames only.
@@ -681,7 +681,7 @@ fn compiled_up_to() {
     let inserted = inserted.unwrap();
     assert_eq!(len, old + 13, "calls only");
     assert_eq!(inserted.reduced, Some(Refusal::NeverCompiled(old + 13)));
-    assert_eq!(inserted.lines, [LineProbe::LeftOut(LeftOut::Reduced)]);
+    assert_eq!(inserted.lines, [LineProbe::NoProbe(NoProbe::Reduced)]);
 
     let (len, inserted) = outcome(&build("<clinit>", 100, false), old, all(1));
     assert!(
@@ -735,7 +735,7 @@ fn reduced_to_calls() {
         let reduced = rewrite(all(first));
         assert!(reduced.bytes == calls.bytes);
         let inserted = Inserted {
-            lines: vec![LineProbe::LeftOut(LeftOut::Reduced); 3],
+            lines: vec![LineProbe::NoProbe(NoProbe::Reduced); 3],
             reduced: Some(why.clone()),
             ..calls.outcomes[0].1.clone().unwrap()
         };
@@ -811,7 +811,7 @@ fn several_line_tables() {
     assert_eq!(sites, [(0, 0), (4, 2), (8, 1), (12, 6)]);
     let rewritten = instrument(&class, &RECORDER, |_, _| all(40_000)).unwrap();
     let [own, shared] = [LineProbe::Own, LineProbe::Shared];
-    let nowhere = LineProbe::LeftOut(LeftOut::NoInstruction);
+    let nowhere = LineProbe::NoProbe(NoProbe::NoInstruction);
     let lines = [
         own(40_000),
         own(40_001),
@@ -851,7 +851,7 @@ fn neither_lines_nor_allocations() {
     let rewritten = rewritten.unwrap();
     assert!(rewritten.bytes == bytes);
     assert_eq!(rewritten.outcomes[0].1, Ok(Inserted::default()));
-    let nowhere = LineProbe::LeftOut(LeftOut::NoInstruction);
+    let nowhere = LineProbe::NoProbe(NoProbe::NoInstruction);
     assert_eq!(rewritten.outcomes[1].1.as_ref().unwrap().lines, [nowhere]);
 }
 

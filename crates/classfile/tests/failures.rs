@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::support::asm::{ClassAsm, CodeAsm, STATIC, op};
 use crate::support::{Jdk, class_files, java_sources, run};
-use jtrail_classfile::{Class, Hooks, LeftOut, LineProbe, Probes, instrument};
+use jtrail_classfile::{Class, Hooks, LineProbe, NoProbe, Probes, instrument};
 
 const FAILING: Hooks<'static> = Hooks {
     class: "Failing",
@@ -91,7 +91,7 @@ fn compiled_sources() {
                     .into_iter()
                     .flatten()
                 {
-                    left_out += u32::from(matches!(line, LineProbe::LeftOut(_)));
+                    left_out += u32::from(matches!(line, LineProbe::NoProbe(_)));
                 }
             }
             let failed = fail(&jdk, dir.path(), next, &["Faults"]);
@@ -190,7 +190,7 @@ fn synchronized_blocks_of_other_compilers() {
         let outcomes = add(dir.path(), &class, true, &mut next);
         for (block, lines) in BLOCKS.iter().zip(&outcomes[1..]) {
             for (at, line) in lines.iter().enumerate() {
-                let left_out = *line == LineProbe::LeftOut(LeftOut::Monitor);
+                let left_out = *line == LineProbe::NoProbe(NoProbe::Monitor);
                 assert_eq!(
                     left_out,
                     block.left_out.contains(&at),
@@ -242,7 +242,7 @@ fn handlers_that_cover_themselves() {
         // `thrown` has a line, too.
         let own = [LineProbe::Own(1), LineProbe::Own(2), LineProbe::Shared(2)];
         assert_eq!(outcomes[1], own);
-        let circle = LineProbe::LeftOut(LeftOut::Circle);
+        let circle = LineProbe::NoProbe(NoProbe::Circle);
         assert_eq!(outcomes[2], [LineProbe::Own(4), circle, circle]);
         assert!(fail(&jdk, dir.path(), next, &["Circles"]) >= 3);
     }

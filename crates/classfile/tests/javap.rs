@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Jdk, RECORDER, class_files, java_sources, run};
 use jtrail_classfile::{
-    Allocation, Class, Handler, LeftOut, LineProbe, Method, Probes, instrument,
+    Allocation, Class, Handler, LineProbe, Method, NoProbe, Probes, instrument,
 };
 
 /// An instruction of a listing; jump targets are kept apart from the text.
@@ -203,7 +203,7 @@ fn code_line(line: &str, method: &mut Listing) {
 
 /// Where an old pc is now.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Moved {
     before: usize,
     target: usize,
     instruction: usize,
@@ -211,7 +211,7 @@ struct Place {
 
 /// A method before and after, and what lies where.
 struct Match {
-    places: BTreeMap<usize, Place>,
+    places: BTreeMap<usize, Moved>,
     /// pc ranges of the probes, by hook.
     probes: Vec<(String, usize, usize)>,
     handlers: Vec<usize>,
@@ -275,7 +275,7 @@ fn matched(old: &Listing, new: &Listing) -> Match {
         let before = m.probes.get(first).map_or(here, |(_, start, _)| *start);
         m.places.insert(
             instruction.pc,
-            Place {
+            Moved {
                 before,
                 target,
                 instruction: here,
@@ -309,7 +309,7 @@ fn matched(old: &Listing, new: &Listing) -> Match {
     let end = new.code.get(at).map_or(usize::MAX, |handler| handler.pc);
     m.places.insert(
         usize::MAX,
-        Place {
+        Moved {
             before: end,
             target: end,
             instruction: end,
@@ -344,7 +344,7 @@ fn matched(old: &Listing, new: &Listing) -> Match {
 }
 
 impl Match {
-    fn place(&self, pc: usize) -> Place {
+    fn place(&self, pc: usize) -> Moved {
         *self.places.get(&pc).unwrap_or(&self.places[&usize::MAX])
     }
 
@@ -502,12 +502,12 @@ fn check_numbers(old: &Listing, m: &Match, numbers: &Numbers) {
             LineProbe::Shared(number) => {
                 assert_eq!(rows[(number - FIRST) as usize].1, *pc, "{context}");
             }
-            LineProbe::LeftOut(LeftOut::Monitor) => {
+            LineProbe::NoProbe(NoProbe::Monitor) => {
                 let locks = |instruction: &Instruction| instruction.text == "monitorenter";
                 assert!(old.code.iter().any(locks), "{context}");
             }
-            LineProbe::LeftOut(why) => {
-                assert_eq!(*why, LeftOut::Circle, "{context}");
+            LineProbe::NoProbe(why) => {
+                assert_eq!(*why, NoProbe::Circle, "{context}");
                 let covers = |row: &String| {
                     let fields: Vec<&str> = row.split_whitespace().collect();
                     let [from, to, handler] =

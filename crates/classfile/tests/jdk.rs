@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::support::asm::{ClassAsm, CodeAsm, PUBLIC, STATIC, op};
 use crate::support::{Jdk, class_files, java_sources, run};
-use jtrail_classfile::{Class, Hooks, LeftOut, LineProbe, Probes, Refusal, instrument};
+use jtrail_classfile::{Class, Hooks, LineProbe, NoProbe, Probes, Refusal, instrument};
 
 const HOOK: &str = "package java.lang;
 public final class JtrailHook {
@@ -49,7 +49,7 @@ struct Corpus {
     /// Entries of line tables: with a probe of their own, sharing one, and left out.
     own: usize,
     shared: usize,
-    left_out: Vec<(LeftOut, String)>,
+    left_out: Vec<(NoProbe, String)>,
     sites: usize,
     /// Classes whose handlers of `Throwable` had to be set apart.
     apart: usize,
@@ -142,7 +142,7 @@ impl Corpus {
                         match probe {
                             LineProbe::Own(_) => self.own += 1,
                             LineProbe::Shared(_) => self.shared += 1,
-                            LineProbe::LeftOut(why) => self
+                            LineProbe::NoProbe(why) => self
                                 .left_out
                                 .push((*why, format!("{}:{}", name(), entry.line))),
                         }

@@ -112,7 +112,7 @@ impl Ending {
 }
 
 /// What is read of a trace of which not all may be wanted.
-pub(crate) enum Seen<'a> {
+pub(crate) enum Selected<'a> {
     Event(&'a Event<'a>),
     /// Calls of one thread in a row, each an event.
     Calls(Calls<'a>),
@@ -204,7 +204,7 @@ impl Input {
     pub(crate) fn parts(
         &mut self,
         is_whole: bool,
-        mut visit: impl FnMut(Seen<'_>) -> anyhow::Result<bool>,
+        mut visit: impl FnMut(Selected<'_>) -> anyhow::Result<bool>,
     ) -> anyhow::Result<Ending> {
         let parts = match (&self.file, self.format()) {
             (Some(file), Format::Trail) if !is_whole => Parts::open(open_file(file)?)?,
@@ -223,13 +223,13 @@ impl Input {
             // The first one tells when the trace began, the last one when it ended.
             if !std::mem::take(&mut is_first) && !part.is_last {
                 let definitions: Vec<_> = parts.definitions(&part)?.collect();
-                if !visit(Seen::Part(&part, &definitions))? {
+                if !visit(Selected::Part(&part, &definitions))? {
                     if let Some(order) = &mut order {
                         unbroken(order.flush(|bulk| show(bulk, &mut visit)))?;
                     }
                     for event in &definitions {
                         ending.events += 1;
-                        visit(Seen::Event(event))?;
+                        visit(Selected::Event(event))?;
                     }
                     continue;
                 }
@@ -237,7 +237,7 @@ impl Input {
             parts.events(&part, |event| {
                 ending.events += 1;
                 let Some(order) = &mut order else {
-                    return visit(Seen::Event(event)).map(drop);
+                    return visit(Selected::Event(event)).map(drop);
                 };
                 let item = Item::Event {
                     offset: 0,
@@ -289,11 +289,11 @@ impl Input {
 /// Hands one thing out.
 fn show(
     bulk: Bulk<'_>,
-    visit: &mut impl FnMut(Seen<'_>) -> anyhow::Result<bool>,
+    visit: &mut impl FnMut(Selected<'_>) -> anyhow::Result<bool>,
 ) -> ControlFlow<anyhow::Error> {
     let seen = match &bulk {
-        Bulk::Item(Item::Event { event, .. }) => Seen::Event(event),
-        Bulk::Calls { calls, .. } => Seen::Calls(*calls),
+        Bulk::Item(Item::Event { event, .. }) => Selected::Event(event),
+        Bulk::Calls { calls, .. } => Selected::Calls(*calls),
         Bulk::Item(Item::Remark(_)) => return ControlFlow::Continue(()), // those are kept
     };
     match visit(seen) {

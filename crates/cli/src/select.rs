@@ -51,11 +51,11 @@ pub(crate) fn selected(selectors: &[ThreadSelector], names: &Names, thread: Thre
 pub(crate) struct Span {
     /// Only from this moment on: since the trace's first (1.5s, 20ms, 7 for seconds), or in UTC
     /// (2026-01-31T12:00:00.5Z)
-    #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
-    pub(crate) from: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = TimePoint::parse)]
+    pub(crate) from: Option<TimePoint>,
     /// Only up to this moment, told in the same way
-    #[arg(long, value_name = "TIME", value_parser = Moment::parse)]
-    pub(crate) until: Option<Moment>,
+    #[arg(long, value_name = "TIME", value_parser = TimePoint::parse)]
+    pub(crate) until: Option<TimePoint>,
 }
 
 impl Span {
@@ -72,14 +72,14 @@ impl Span {
 
 /// A moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Moment {
+pub(crate) enum TimePoint {
     /// So many ns since the trace's first.
     Since(i64),
     /// In ns since 1970-01-01 UTC.
     At(i64),
 }
 
-impl Moment {
+impl TimePoint {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let since = || length(text).map(Self::Since);
         let moment = since().or_else(|| date(text).map(Self::At));
@@ -204,31 +204,31 @@ mod tests {
     #[test]
     fn moments_are_read() {
         for (text, moment) in [
-            ("0", Some(Moment::Since(0))),
-            ("12", Some(Moment::Since(12_000_000_000))),
-            ("0.005", Some(Moment::Since(5_000_000))),
-            ("1.5s", Some(Moment::Since(1_500_000_000))),
-            ("1.", Some(Moment::Since(1_000_000_000))),
-            ("0.000000001", Some(Moment::Since(1))),
-            ("20ms", Some(Moment::Since(20_000_000))),
-            ("2.25us", Some(Moment::Since(2_250))),
-            ("7ns", Some(Moment::Since(7))),
-            ("1970-01-01T00:00:00Z", Some(Moment::At(0))),
+            ("0", Some(TimePoint::Since(0))),
+            ("12", Some(TimePoint::Since(12_000_000_000))),
+            ("0.005", Some(TimePoint::Since(5_000_000))),
+            ("1.5s", Some(TimePoint::Since(1_500_000_000))),
+            ("1.", Some(TimePoint::Since(1_000_000_000))),
+            ("0.000000001", Some(TimePoint::Since(1))),
+            ("20ms", Some(TimePoint::Since(20_000_000))),
+            ("2.25us", Some(TimePoint::Since(2_250))),
+            ("7ns", Some(TimePoint::Since(7))),
+            ("1970-01-01T00:00:00Z", Some(TimePoint::At(0))),
             (
                 "2024-02-29T23:59:59.5Z",
-                Some(Moment::At(1_709_251_199_500_000_000)),
+                Some(TimePoint::At(1_709_251_199_500_000_000)),
             ),
             (
                 "2026-01-31T12:00:00Z",
-                Some(Moment::At(1_769_860_800_000_000_000)),
+                Some(TimePoint::At(1_769_860_800_000_000_000)),
             ),
             (
                 "2000-12-31T00:00:00Z",
-                Some(Moment::At(978_220_800_000_000_000)),
+                Some(TimePoint::At(978_220_800_000_000_000)),
             ),
             (
                 "2026-01-31T12:00:00.000000001Z",
-                Some(Moment::At(1_769_860_800_000_000_001)),
+                Some(TimePoint::At(1_769_860_800_000_000_001)),
             ),
             ("2023-02-29T00:00:00Z", None),
             ("2026-13-01T00:00:00Z", None),
@@ -261,7 +261,7 @@ mod tests {
             ("1.5.5s", None),
             ("9223372036854775808ns", None),
         ] {
-            assert_eq!(Moment::parse(text).ok(), moment, "{text}");
+            assert_eq!(TimePoint::parse(text).ok(), moment, "{text}");
         }
     }
 }

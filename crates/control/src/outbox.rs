@@ -37,11 +37,11 @@ const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) struct Outbox {
     wire: Box<dyn Wire>,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<Queued>,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct Queued {
     bytes: Vec<u8>,
     sent: usize,
     /// The connection ends when all is sent.
@@ -54,7 +54,7 @@ struct Waiting {
     last: Option<Instant>,
 }
 
-impl Waiting {
+impl Queued {
     fn len(&self) -> usize {
         self.bytes.len() - self.sent
     }
@@ -68,7 +68,7 @@ impl Outbox {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, Queued> {
         // Nothing panics while it is held.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -173,7 +173,7 @@ impl Outbox {
         self.lock().closed.clone()
     }
 
-    fn send(&self, waiting: &mut Waiting) {
+    fn send(&self, waiting: &mut Queued) {
         while waiting.closed.is_none() && waiting.len() > 0 {
             match self.wire.send(&waiting.bytes[waiting.sent..]) {
                 Ok(0) => self.end(waiting, "it takes no more"),
@@ -195,7 +195,7 @@ impl Outbox {
         }
     }
 
-    fn end(&self, waiting: &mut Waiting, reason: &str) {
+    fn end(&self, waiting: &mut Queued, reason: &str) {
         if waiting.closed.is_none() {
             waiting.closed = Some(reason.to_owned());
             waiting.bytes = Vec::new();

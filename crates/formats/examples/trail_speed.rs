@@ -12,7 +12,7 @@
 use jtrail_formats::trail::{Encoder, Found, SegmentReader, Segments};
 use jtrail_formats::{Encode, Helpers, Job};
 use jtrail_model::{
-    Begun, CallRun, CallStep, Calls, Event, MethodIds, RunStep, ThreadId, Timestamp,
+    CallRun, CallStep, Calls, Event, MethodIds, OpenedCall, RunStep, ThreadId, Timestamp,
 };
 use std::error::Error;
 use std::fs;
@@ -37,7 +37,7 @@ struct Run {
     before: Vec<u32>,
     steps: Vec<RunStep>,
     times: Vec<Timestamp>,
-    begun: Vec<Begun>,
+    begun: Vec<OpenedCall>,
 }
 
 enum Told {
@@ -149,7 +149,7 @@ fn run(calls: &Calls<'_>, steps: &[CallStep], ids: &MethodIds) -> Run {
             ids.give(number, (step.method, step.class));
         }
         if !step.ends {
-            begun.push(Begun {
+            begun.push(OpenedCall {
                 place,
                 method: number,
                 time: step.time,

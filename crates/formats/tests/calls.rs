@@ -219,7 +219,7 @@ fn run(
         let (mut before, mut begun) = (Vec::new(), Vec::new());
         for (place, step) in (0..).zip(part) {
             if !step.ends {
-                begun.push(Begun {
+                begun.push(OpenedCall {
                     place,
                     method: number(step.method.0),
                     time: step.time,
@@ -251,7 +251,7 @@ fn run(
         assert_eq!(run.calls(&mut Vec::new()).steps, part);
         let enters = part.iter().filter(|step| !step.ends).count();
         assert_eq!(run.enters(), enters);
-        for (at, Begun { place, .. }) in begun.iter().enumerate() {
+        for (at, OpenedCall { place, .. }) in begun.iter().enumerate() {
             assert_eq!(run.ticket_of_begun(at), part[*place as usize].ticket);
         }
         encoder.run(&run, out);

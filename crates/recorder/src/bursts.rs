@@ -37,7 +37,7 @@ pub fn is_gate_open() -> bool {
 
 /// All triggers, and what they have seen.
 pub struct Bursts {
-    triggers: Box<[Seen]>,
+    triggers: Box<[TriggerState]>,
     /// By number of the method: the triggers that it is for, as bits, and [`RECORDED`].
     methods: Zeros<AtomicU32>,
     /// There is a trace for them.
@@ -55,7 +55,7 @@ pub struct Bursts {
 const PAUSE: u64 = 10_000_000_000;
 
 /// A trigger, and what became of it.
-struct Seen {
+struct TriggerState {
     burst: Burst,
     /// Calls of its methods in this trace.
     calls: AtomicU64,
@@ -99,7 +99,7 @@ impl Bursts {
             return Ok(None);
         }
         let methods = Zeros::new(METHOD_LIMIT as usize)?;
-        let seen = |burst: &Burst| Seen {
+        let seen = |burst: &Burst| TriggerState {
             burst: burst.clone(),
             calls: AtomicU64::new(0),
             lasts: AtomicBool::new(false),
@@ -145,7 +145,7 @@ impl Bursts {
     }
 
     /// Which of the triggers these bits stand for.
-    fn of_bits(&self, bits: u32) -> impl Iterator<Item = (usize, &Seen)> {
+    fn of_bits(&self, bits: u32) -> impl Iterator<Item = (usize, &TriggerState)> {
         let all = self.triggers.iter().enumerate();
         all.filter(move |(number, _)| bits & 1 << number != 0)
     }
@@ -207,7 +207,7 @@ impl Bursts {
 
     /// It ends there.
     pub fn left(&self, bits: u32, thread: u32, method: u32, begin: impl FnMut(usize)) {
-        let is_timed = |seen: &Seen| matches!(seen.burst.trigger, Trigger::Slow { .. });
+        let is_timed = |seen: &TriggerState| matches!(seen.burst.trigger, Trigger::Slow { .. });
         if !self.of_bits(bits).any(|(_, seen)| is_timed(seen)) {
             return;
         }
@@ -270,12 +270,12 @@ impl Bursts {
 
     /// Whether a trigger for exceptions waits for one.
     pub fn awaits_exceptions(&self) -> bool {
-        let is_one = |seen: &Seen| matches!(seen.burst.trigger, Trigger::Exception { .. });
+        let is_one = |seen: &TriggerState| matches!(seen.burst.trigger, Trigger::Exception { .. });
         let mut triggers = self.triggers.iter();
         triggers.any(|seen| is_one(seen) && self.is_ready(seen))
     }
 
-    fn is_ready(&self, seen: &Seen) -> bool {
+    fn is_ready(&self, seen: &TriggerState) -> bool {
         self.armed.load(Ordering::Acquire) && !seen.lasts.load(Ordering::Relaxed)
     }
 

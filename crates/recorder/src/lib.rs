@@ -20,10 +20,10 @@
 
 pub mod buffer;
 pub mod bursts;
+mod cache_line;
 mod chunk;
 pub mod clock;
 pub mod cost;
-mod line;
 pub mod memory;
 pub mod message;
 pub mod pending;

@@ -105,7 +105,7 @@ pub fn stack_place() -> usize {
 
 /// An object that waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Waiting {
+pub struct PendingObject {
     /// Its number.
     pub number: u64,
     /// Its class.
@@ -116,7 +116,7 @@ pub struct Waiting {
     pub stack: usize,
 }
 
-impl Waiting {
+impl PendingObject {
     /// The [`Self::site`] of an object that has its number already.
     pub const KNOWN: u32 = u32::MAX;
 
@@ -134,7 +134,7 @@ impl Waiting {
 /// The objects of one thread that wait, innermost last.
 #[derive(Default)]
 pub struct Pending {
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingObject>,
     epoch: u32,
     /// So many may wait until those that wait in vain are looked for.
     room: usize,
@@ -152,7 +152,7 @@ impl Pending {
 
     /// Adds one, for which there must be room: see [`Self::takes_more`].
     #[inline(always)]
-    pub fn push(&mut self, object: Waiting) {
+    pub fn push(&mut self, object: PendingObject) {
         self.waiting.push(object);
     }
 
@@ -174,7 +174,7 @@ impl Pending {
     }
 
     /// Takes an object away whose frame is gone, to judge by where the stack is now.
-    pub fn pop_unreachable(&mut self, stack: usize) -> Option<Waiting> {
+    pub fn pop_unreachable(&mut self, stack: usize) -> Option<PendingObject> {
         self.waiting
             .pop_if(|last| last.stack < stack.saturating_sub(SLACK))
     }
@@ -187,7 +187,7 @@ impl Pending {
             return unreachable;
         }
         let mut alike: FxHashMap<(u32, usize), usize> = FxHashMap::default();
-        let mut kept: Vec<Waiting> = Vec::with_capacity(self.waiting.len());
+        let mut kept: Vec<PendingObject> = Vec::with_capacity(self.waiting.len());
         for object in self.waiting.iter().rev() {
             let count = alike.entry((object.site, object.stack)).or_default();
             *count += 1;
@@ -207,12 +207,12 @@ impl Pending {
     }
 
     /// The object that waits innermost.
-    pub fn last(&self) -> Option<Waiting> {
+    pub fn last(&self) -> Option<PendingObject> {
         self.waiting.last().copied()
     }
 
     /// Takes the object away that waits innermost.
-    pub fn pop(&mut self) -> Option<Waiting> {
+    pub fn pop(&mut self) -> Option<PendingObject> {
         self.waiting.pop()
     }
 
@@ -224,7 +224,7 @@ impl Pending {
     /// The numbers of all that wait; none does any more.
     pub fn take_all(&mut self) -> Vec<u64> {
         let all = std::mem::take(&mut self.waiting);
-        all.into_iter().filter_map(Waiting::lost).collect()
+        all.into_iter().filter_map(PendingObject::lost).collect()
     }
 }
 
@@ -265,8 +265,8 @@ mod tests {
 
     const TOP: usize = 1 << 20;
 
-    fn waiting(number: u64, site: u32, stack: usize) -> Waiting {
-        Waiting {
+    fn waiting(number: u64, site: u32, stack: usize) -> PendingObject {
+        PendingObject {
             number,
             class: NewClass::unknown(1),
             site,

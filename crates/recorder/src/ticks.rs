@@ -10,8 +10,8 @@
 //! says that the clock is asleep. That is no word which a thread took a stamp with, so the next
 //! hook calls the agent, which wakes the thread.
 
+use crate::cache_line::CacheLine;
 use crate::clock::timer_is_exact;
-use crate::line::Line;
 use crate::memory::{Zeroed, Zeros};
 use crate::spool::{Memory, TABLE_BYTES};
 use jtrail_guard::threads::without_signals;
@@ -38,7 +38,7 @@ struct Shared {
     /// Alone in its cache line.
     word: AtomicU64,
     apart: [u64; 7],
-    lines: [Line; LINES],
+    lines: [CacheLine; LINES],
 }
 
 /// Offset in bytes of the first line in [`Shared`].
@@ -200,14 +200,14 @@ impl Ticks {
 
     /// The line that hooks of a thread look at to which Java gives this id, for a buffer that gives
     /// it back when it is dropped. None where another buffer has it.
-    pub fn place(&self, id: u64) -> Option<&Line> {
+    pub fn place(&self, id: u64) -> Option<&CacheLine> {
         let line = &self.shared().lines[id as usize % LINES];
         (id != 0 && line.take()).then_some(line)
     }
 
     /// From now on, no hook finds a line. Some may be in the middle of recording.
     pub fn hide_all(&self) {
-        self.shared().lines.iter().for_each(Line::hide);
+        self.shared().lines.iter().for_each(CacheLine::hide);
     }
 }
 

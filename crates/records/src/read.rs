@@ -130,7 +130,7 @@ impl Limits {
 
 /// How far the chunks of one buffer are read.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
-pub struct Place {
+pub struct ReadPosition {
     /// Words read of the present chunk.
     pub words: usize,
     /// The thread that the next record belongs to.
@@ -148,7 +148,7 @@ fn may_be_switched() -> bool {
     true
 }
 
-impl Place {
+impl ReadPosition {
     /// A chunk is begun, by what its header says: the time, and whose records come first.
     pub fn begin(&mut self, start: u64, running: u32) {
         self.words = 0;
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn another_threads_records_begin_in_the_order_of_time() {
         let call = |time| record::word(time, record::enter(0));
-        let (mut place, mut begun) = (Place::default(), Begun::default());
+        let (mut place, mut begun) = (ReadPosition::default(), Begun::default());
         let ahead = |others| Limits { calls: 100, others };
         place.begin(1, 7);
         let words = [call(10), call(20)];

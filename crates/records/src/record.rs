@@ -32,7 +32,7 @@ pub const NO_THREAD: u32 = 0;
 
 /// When a snapshot of the heap is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Moment {
+pub enum SnapshotMoment {
     /// Whenever it was asked for: it shows what can be reached.
     Any,
     /// Before a collection of ours: it shows all that the heap holds.
@@ -41,11 +41,11 @@ pub enum Moment {
     AfterCollection,
 }
 
-impl Moment {
+impl SnapshotMoment {
     /// What the name of a snapshot ends with, by its moment as a word of a record.
     pub fn suffix(word: u64) -> &'static str {
-        const BEFORE: u64 = Moment::BeforeCollection as u64;
-        const AFTER: u64 = Moment::AfterCollection as u64;
+        const BEFORE: u64 = SnapshotMoment::BeforeCollection as u64;
+        const AFTER: u64 = SnapshotMoment::AfterCollection as u64;
         match word {
             BEFORE => "-before-gc",
             AFTER => "-after-gc",
@@ -174,7 +174,7 @@ codes! {
     ClassUnload Words(1), true;
     /// Class; bytes of its new class file. It is redefined.
     ClassRedefine Words(2), true;
-    /// Number of the snapshot; its [`Moment`]. Its parts follow in this buffer.
+    /// Number of the snapshot; its [`SnapshotMoment`]. Its parts follow in this buffer.
     HeapDump Words(2), false;
     /// Object and class; kind of the root.
     HeapRoot Words(2), false;

@@ -38,12 +38,12 @@ mod work;
 mod writer;
 
 pub use action::{Acted, Action, Burst, Handshake, Meeting, NextTrace, SaveReason};
-pub use command::Begun;
+pub use command::FirstTrace;
 pub use format::has_notes;
 pub use names::Names;
 pub use output::{Output, part};
 pub use preamble::hostname;
 pub use program::{Observer, Program};
-pub use progress::{Newest, Progress, Saved};
+pub use progress::{Progress, RingState, Saved};
 pub use setup::{Clocks, Input, Setup, Target};
 pub use writer::Writer;

@@ -3,7 +3,7 @@
 use super::stream::Stream;
 use crate::ahead::Following;
 use crate::helpers::Pool;
-use jtrail_recorder::buffer::{Chunk, Full, Returns, Seen};
+use jtrail_recorder::buffer::{BufferView, Chunk, Full, Returns};
 use jtrail_recorder::message::BufferHandle;
 use jtrail_records::Follower;
 use jtrail_records::read::{Limits, Sink};
@@ -82,9 +82,9 @@ impl Merge {
         let mut all = Vec::with_capacity(self.streams.len());
         for (number, stream) in &self.streams {
             match stream.published() {
-                Seen::Nothing => {}
-                Seen::Chunk(chunk, words) => all.push((*number, chunk, words)),
-                Seen::InTransit => return None,
+                BufferView::Nothing => {}
+                BufferView::Chunk(chunk, words) => all.push((*number, chunk, words)),
+                BufferView::InTransit => return None,
             }
         }
         Some(all)

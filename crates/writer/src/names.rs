@@ -15,17 +15,17 @@ use std::path::{Path, PathBuf};
 /// See the module. There is one for each agent.
 #[derive(Default)]
 pub struct Names {
-    all: Mutex<Known>,
+    all: Mutex<LockedFiles>,
 }
 
 /// A file stays locked while others get names that are made from its own, so that nobody takes it
 /// for that of an earlier run once the trace in it has ended.
 #[derive(Default)]
-struct Known {
+struct LockedFiles {
     /// The first file of ours, until the agent leaves or the file is deleted.
-    first: Option<Kept>,
+    first: Option<RememberedFile>,
     /// The last file that was opened under a name of its own, unless that is the first one.
-    last: Option<Kept>,
+    last: Option<RememberedFile>,
     /// The memory of our own spool.
     spool: Option<FileId>,
     /// A name under which there was nothing when it was reserved.
@@ -34,12 +34,12 @@ struct Known {
     instead: Option<(PathBuf, PathBuf)>,
 }
 
-struct Kept {
+struct RememberedFile {
     id: FileId,
     file: File,
 }
 
-impl Kept {
+impl RememberedFile {
     fn is_deleted(&self) -> bool {
         self.file.metadata().is_ok_and(|about| about.nlink() == 0)
     }
@@ -47,14 +47,14 @@ impl Kept {
 
 /// The agent leaves. Before, a file that is not kept any more may still be written, and stays
 /// locked for as long.
-impl Drop for Known {
+impl Drop for LockedFiles {
     fn drop(&mut self) {
         let kept = self.first.iter().chain(&self.last);
         kept.for_each(|kept| ownership::release(&kept.file));
     }
 }
 
-impl Known {
+impl LockedFiles {
     /// Opens the file at `path`, which is emptied, unless another process has it.
     fn open(&mut self, path: &Path) -> io::Result<File> {
         if let Some(kept) = self.kept_at(path) {
@@ -74,7 +74,7 @@ impl Known {
         Ok(file)
     }
 
-    fn kept_at(&self, path: &Path) -> Option<&Kept> {
+    fn kept_at(&self, path: &Path) -> Option<&RememberedFile> {
         let mut kept = self.first.iter().chain(&self.last);
         kept.find(|kept| kept.id.is_at(path))
     }
@@ -98,7 +98,7 @@ impl Known {
                 None => &mut self.first,
                 Some(_) => &mut self.last,
             };
-            *kept = Some(Kept { id, file });
+            *kept = Some(RememberedFile { id, file });
         }
         Ok(())
     }

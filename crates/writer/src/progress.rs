@@ -14,12 +14,12 @@ pub struct Progress {
     /// CPU time that the writer has used since it was started, in ns.
     pub cpu: u64,
     /// Where only the newest events are kept.
-    pub newest: Option<Newest>,
+    pub newest: Option<RingState>,
 }
 
 /// The newest events, and what was before them.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Newest {
+pub struct RingState {
     /// How far back they go.
     pub span: Duration,
     /// Records that were read since the agent came: passed, or saved.

@@ -1,9 +1,9 @@
 //! The records of one buffer, in order, from its chunks.
 
 use crate::ahead::{Following, Reading, Strips};
-use jtrail_recorder::buffer::{Chunk, Full, Seen};
+use jtrail_recorder::buffer::{BufferView, Chunk, Full};
 use jtrail_recorder::message::BufferHandle;
-use jtrail_records::read::{Limits, Nothing, Place, Sink};
+use jtrail_records::read::{Limits, Nothing, ReadPosition, Sink};
 use jtrail_records::spool::BufferState;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -13,7 +13,7 @@ pub(crate) struct Stream {
     buffer: BufferHandle,
     parts: VecDeque<Part>,
     /// How far the first part is read.
-    place: Place,
+    place: ReadPosition,
     /// Sequence number of the last chunk that was read to its end.
     after: u64,
     /// The buffer's owner is gone, and its last chunk is in `parts`.
@@ -33,7 +33,7 @@ impl Stream {
         Self {
             buffer,
             parts: VecDeque::new(),
-            place: Place::default(),
+            place: ReadPosition::default(),
             after: 0,
             finished: false,
         }
@@ -44,9 +44,9 @@ impl Stream {
     }
 
     /// What the buffer's thread has published at this moment.
-    pub(crate) fn published(&self) -> Seen {
+    pub(crate) fn published(&self) -> BufferView {
         match self.finished {
-            true => Seen::Nothing,
+            true => BufferView::Nothing,
             false => self.buffer.get().published(),
         }
     }

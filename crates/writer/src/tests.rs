@@ -32,24 +32,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What a sink was handed: thread, time, and what.
 /// Of payloads the first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Seen {
+enum Handed {
     Enter(u32),
     Leave(u32),
     Coded(Code, u64),
 }
 
 #[derive(Default)]
-struct Collect(Vec<(u32, u64, Seen)>);
+struct Collect(Vec<(u32, u64, Handed)>);
 
 impl Sink for Collect {
     fn enter(&mut self, thread: u32, time: u64, method: u32) {
-        self.0.push((thread, time, Seen::Enter(method)));
+        self.0.push((thread, time, Handed::Enter(method)));
     }
     fn leave(&mut self, thread: u32, time: u64, method: u32) {
-        self.0.push((thread, time, Seen::Leave(method)));
+        self.0.push((thread, time, Handed::Leave(method)));
     }
     fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]) {
-        self.0.push((thread, time, Seen::Coded(code, payload[0])));
+        self.0.push((thread, time, Handed::Coded(code, payload[0])));
     }
 }
 
@@ -101,7 +101,7 @@ fn run_with(
     drains: Drains,
     ahead: u64,
     work: impl Fn(u32, &ThreadBuffer) + Send + Sync + 'static,
-) -> Vec<(u32, u64, Seen)> {
+) -> Vec<(u32, u64, Handed)> {
     let (empty, supply, _memory) = create_pool(chunks * CHUNK_BYTES as u64).expect("memory");
     let (full_sender, full): (_, Receiver<Full>) = unbounded();
     let (define, defined) = unbounded();
@@ -167,7 +167,7 @@ fn run_with(
 }
 
 /// Each thread makes `count` × 5 calls.
-fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, u64, Seen)> {
+fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, u64, Handed)> {
     run_with(
         threads,
         chunks,
@@ -223,17 +223,17 @@ fn change_carriers(ahead: u64) {
     );
     for thread in CARRIERS + 1..=CARRIERS + VIRTUAL {
         let own = seen.iter().filter(|s| s.0 == thread).map(|s| s.2);
-        let expected = (0..TURNS * CALLS).map(Seen::Enter);
+        let expected = (0..TURNS * CALLS).map(Handed::Enter);
         assert!(own.eq(expected), "virtual thread {thread}");
     }
     assert_eq!(seen.len() as u32, VIRTUAL * TURNS * CALLS);
 }
 
-fn expected(count: u32) -> Vec<Seen> {
-    let one: Vec<Seen> = (0..5)
+fn expected(count: u32) -> Vec<Handed> {
+    let one: Vec<Handed> = (0..5)
         .rev()
-        .map(Seen::Enter)
-        .chain((0..5).map(Seen::Leave))
+        .map(Handed::Enter)
+        .chain((0..5).map(Handed::Leave))
         .collect();
     one.repeat(count as usize)
 }
@@ -249,7 +249,7 @@ fn nothing_is_lost_or_reordered_with_one_and_eight_threads() {
                 own.is_sorted_by_key(|s| s.1),
                 "time falls on thread {thread}"
             );
-            let what: Vec<Seen> = own.iter().map(|s| s.2).collect();
+            let what: Vec<Handed> = own.iter().map(|s| s.2).collect();
             assert!(
                 what == expected(count),
                 "thread {thread} of {threads}, {chunks} chunks"
@@ -280,19 +280,19 @@ fn lost_by_eight_threads(count: u32) -> u64 {
         let mut open: Vec<u32> = Vec::new();
         for (_, _, what) in own.iter().copied() {
             match *what {
-                Seen::Enter(method) => open.push(method),
-                Seen::Leave(method) => assert_eq!(open.pop(), Some(method)),
-                Seen::Coded(Code::Lost, payload) => {
+                Handed::Enter(method) => open.push(method),
+                Handed::Leave(method) => assert_eq!(open.pop(), Some(method)),
+                Handed::Coded(Code::Lost, payload) => {
                     let (events, closed) = record::lost_parts(payload);
                     lost += events;
                     open.truncate(open.len() - closed as usize);
                 }
-                Seen::Coded(..) => {}
+                Handed::Coded(..) => {}
             }
         }
         let kept = own
             .iter()
-            .filter(|s| !matches!(s.2, Seen::Coded(..)))
+            .filter(|s| !matches!(s.2, Handed::Coded(..)))
             .count() as u64;
         // A gap that was open when the thread ended is not written; its thread is then silent to
         // the end.
@@ -385,7 +385,7 @@ fn translator_of(settings: Settings) -> Translator {
 }
 
 /// What the translator makes of records, without definitions: calls by method number.
-fn translated(records: &[Seen]) -> Vec<String> {
+fn translated(records: &[Handed]) -> Vec<String> {
     let mut translator = translator();
     let mut ids: HashMap<String, String> = HashMap::new();
     let mut lines = Vec::new();
@@ -406,9 +406,9 @@ fn translated(records: &[Seen]) -> Vec<String> {
     for (time, what) in records.iter().enumerate() {
         let time = 2 + time as u64;
         match *what {
-            Seen::Enter(method) => translator.enter(1, time, method),
-            Seen::Leave(method) => translator.leave(1, time, method),
-            Seen::Coded(code, first) => {
+            Handed::Enter(method) => translator.enter(1, time, method),
+            Handed::Leave(method) => translator.leave(1, time, method),
+            Handed::Coded(code, first) => {
                 let words = code.words(first).expect("a known record");
                 // The stream adds what was told before.
                 let words = words + usize::from(code == Code::Lost);
@@ -431,19 +431,19 @@ const RUN: u32 = 1;
 const DERIVED: u32 = 2;
 const AROUND: u32 = 3;
 
-fn thrown(method: u32) -> Seen {
-    Seen::Coded(Code::LeaveByException, method.into())
+fn thrown(method: u32) -> Handed {
+    Handed::Coded(Code::LeaveByException, method.into())
 }
 
 #[test]
 fn a_constructor_left_out_of_super_is_closed_with_it() {
     // Base's constructor throws; Derived's, which called it, has no leave of its own.
     let lines = translated(&[
-        Seen::Enter(RUN),
-        Seen::Enter(DERIVED),
-        Seen::Enter(BASE),
+        Handed::Enter(RUN),
+        Handed::Enter(DERIVED),
+        Handed::Enter(BASE),
         thrown(BASE),
-        Seen::Leave(RUN),
+        Handed::Leave(RUN),
     ]);
     assert_eq!(
         lines,
@@ -461,13 +461,13 @@ fn a_constructor_left_out_of_super_is_closed_with_it() {
 #[test]
 fn a_constructor_that_came_back_from_super_stays_open() {
     let lines = translated(&[
-        Seen::Enter(DERIVED),
-        Seen::Enter(BASE),
-        Seen::Leave(BASE),
-        Seen::Coded(Code::SuperReturned, DERIVED.into()),
-        Seen::Enter(BASE), // another object, made in the body, and caught there
+        Handed::Enter(DERIVED),
+        Handed::Enter(BASE),
+        Handed::Leave(BASE),
+        Handed::Coded(Code::SuperReturned, DERIVED.into()),
+        Handed::Enter(BASE), // another object, made in the body, and caught there
         thrown(BASE),
-        Seen::Leave(DERIVED),
+        Handed::Leave(DERIVED),
     ]);
     assert_eq!(
         lines,
@@ -487,13 +487,13 @@ fn marks_distinguish_recursion_through_a_failing_super() {
     // The outer constructor's body makes an inner object whose super(), outside the trace, throws;
     // the body catches that, and returns.
     let lines = translated(&[
-        Seen::Enter(DERIVED),
-        Seen::Coded(Code::SuperReturned, DERIVED.into()),
-        Seen::Enter(DERIVED),
-        Seen::Coded(Code::Caught, DERIVED.into()),
-        Seen::Enter(RUN),
-        Seen::Leave(RUN),
-        Seen::Leave(DERIVED),
+        Handed::Enter(DERIVED),
+        Handed::Coded(Code::SuperReturned, DERIVED.into()),
+        Handed::Enter(DERIVED),
+        Handed::Coded(Code::Caught, DERIVED.into()),
+        Handed::Enter(RUN),
+        Handed::Leave(RUN),
+        Handed::Leave(DERIVED),
     ]);
     assert_eq!(
         lines,
@@ -509,12 +509,12 @@ fn marks_distinguish_recursion_through_a_failing_super() {
     // The outer one is still before its super(): an argument makes the inner object, which fails in
     // super().
     let lines = translated(&[
-        Seen::Enter(AROUND),
-        Seen::Enter(AROUND),
-        Seen::Coded(Code::SuperCall, AROUND.into()),
+        Handed::Enter(AROUND),
+        Handed::Enter(AROUND),
+        Handed::Coded(Code::SuperCall, AROUND.into()),
         thrown(AROUND),
-        Seen::Enter(RUN),
-        Seen::Leave(RUN),
+        Handed::Enter(RUN),
+        Handed::Leave(RUN),
     ]);
     assert_eq!(
         lines,
@@ -532,12 +532,12 @@ fn marks_distinguish_recursion_through_a_failing_super() {
 #[test]
 fn a_catch_closes_calls_that_have_ended() {
     let lines = translated(&[
-        Seen::Enter(RUN),
-        Seen::Enter(DERIVED), // its superclass is outside the trace, and throws
-        Seen::Coded(Code::Caught, RUN.into()),
-        Seen::Enter(BASE),
-        Seen::Leave(BASE),
-        Seen::Leave(RUN),
+        Handed::Enter(RUN),
+        Handed::Enter(DERIVED), // its superclass is outside the trace, and throws
+        Handed::Coded(Code::Caught, RUN.into()),
+        Handed::Enter(BASE),
+        Handed::Leave(BASE),
+        Handed::Leave(RUN),
     ]);
     assert_eq!(
         lines,
@@ -555,10 +555,10 @@ fn a_catch_closes_calls_that_have_ended() {
 #[test]
 fn a_leave_without_an_enter_is_left_out() {
     let lines = translated(&[
-        Seen::Leave(RUN),
+        Handed::Leave(RUN),
         thrown(BASE),
-        Seen::Enter(RUN),
-        Seen::Leave(RUN),
+        Handed::Enter(RUN),
+        Handed::Leave(RUN),
     ]);
     assert_eq!(lines, ["> run 1", "< run"]);
 }
@@ -566,10 +566,10 @@ fn a_leave_without_an_enter_is_left_out() {
 #[test]
 fn losses_are_written_where_they_happened() {
     let lines = translated(&[
-        Seen::Enter(RUN),
-        Seen::Enter(BASE),
-        Seen::Coded(Code::Lost, record::lost(10, 1)),
-        Seen::Leave(RUN),
+        Handed::Enter(RUN),
+        Handed::Enter(BASE),
+        Handed::Coded(Code::Lost, record::lost(10, 1)),
+        Handed::Leave(RUN),
     ]);
     assert_eq!(lines.len(), 5, "{lines:?}");
     assert_eq!(lines[..3], ["> run 1", "> base 2", "< base"]);
@@ -583,11 +583,11 @@ fn losses_are_written_where_they_happened() {
 #[test]
 fn after_its_end_a_thread_is_silent() {
     let lines = translated(&[
-        Seen::Enter(RUN),
-        Seen::Leave(RUN),
-        Seen::Coded(Code::ThreadEnd, 1),
-        Seen::Enter(RUN),
-        Seen::Leave(RUN),
+        Handed::Enter(RUN),
+        Handed::Leave(RUN),
+        Handed::Coded(Code::ThreadEnd, 1),
+        Handed::Enter(RUN),
+        Handed::Leave(RUN),
     ]);
     assert_eq!(lines[..2], ["> run 1", "< run"]);
     assert!(lines[2].starts_with("end "), "{lines:?}");

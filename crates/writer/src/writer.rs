@@ -1,7 +1,7 @@
 //! The agent's end of the writer.
 
 use crate::action::{Acted, Action};
-use crate::command::{Begun, Command};
+use crate::command::{Command, FirstTrace};
 use crate::names::Names;
 use crate::progress::Progress;
 use crate::setup::Setup;
@@ -21,7 +21,7 @@ pub struct Writer {
     commands: Sender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Known from [`Self::open`] on.
-    begun: OnceLock<Result<Begun, String>>,
+    begun: OnceLock<Result<FirstTrace, String>>,
     /// Which files may be written.
     pub names: Arc<Names>,
     /// Where bursts begin by themselves.
@@ -82,7 +82,7 @@ impl Writer {
     }
 
     /// The first trace, if its file could be opened.
-    pub fn begun(&self) -> Option<&Begun> {
+    pub fn begun(&self) -> Option<&FirstTrace> {
         self.begun.get()?.as_ref().ok()
     }
 

@@ -14,7 +14,7 @@ use jtrail_jvm::jni::Handle;
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::buffer::tls;
 use jtrail_recorder::clock::Clock;
-use jtrail_recorder::pending::{Waiting, stack_place};
+use jtrail_recorder::pending::{PendingObject, stack_place};
 
 /// # Safety
 /// The JVM passed the arguments to a native method of the hook class. So for all functions here.
@@ -104,7 +104,7 @@ pub(super) unsafe fn allocated_with_identity<C: Clock>(env: *mut JNIEnv, hook: j
         let payload = [record::site(site, 0), number];
         // SAFETY: this thread's own buffer.
         if unsafe { buffer.try_record_with(C::now(), low, payload) } {
-            return pending.push(Waiting {
+            return pending.push(PendingObject {
                 number,
                 class,
                 site,

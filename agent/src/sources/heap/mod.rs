@@ -31,12 +31,12 @@ use crate::objects::{Objects, class_in, number_in};
 use crate::session::Session;
 use jtrail_guard::{guard, log};
 use jtrail_jvm::jni::{ClassRef, Env};
-use jtrail_jvm::jvmti::{Onward, Passed, Reference};
+use jtrail_jvm::jvmti::{Reference, VisitControl, VisitedObject};
 use jtrail_options::{Events, HeapMoments, Options};
 use jtrail_recorder::buffer::record::{Code, object};
 use jtrail_recorder::buffer::{LentBuffer, OwnBuffer};
 use jtrail_records::NumberSet;
-use jtrail_records::record::{BROKEN_OFF, Moment};
+use jtrail_records::record::{BROKEN_OFF, SnapshotMoment};
 use made_threads::MadeThreads;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -101,11 +101,16 @@ pub(crate) fn finish(tracer: &Tracer) {
 
 /// Takes a snapshot of what can be reached.
 pub(crate) fn take(tracer: &Tracer, env: &mut Env<'_>, buffer: OwnBuffer) {
-    take_at(tracer, env, buffer, Moment::Any);
+    take_at(tracer, env, buffer, SnapshotMoment::Any);
 }
 
 /// Takes a snapshot.
-pub(crate) fn take_at(tracer: &Tracer, env: &mut Env<'_>, buffer: OwnBuffer, moment: Moment) {
+pub(crate) fn take_at(
+    tracer: &Tracer,
+    env: &mut Env<'_>,
+    buffer: OwnBuffer,
+    moment: SnapshotMoment,
+) {
     let Some(objects) = tracer.objects.get() else {
         return;
     };
@@ -123,7 +128,7 @@ fn walk(
     env: &mut Env<'_>,
     objects: &Objects,
     buffer: OwnBuffer,
-    (number, moment): (u64, Moment),
+    (number, moment): (u64, SnapshotMoment),
 ) {
     let (session, classes) = (&tracer.session, &tracer.heap.classes);
     classes.number(&tracer.session, env, objects);
@@ -147,7 +152,7 @@ fn walk(
             .virtual_threads()
             .map(|(class, number)| MadeThreads::find(env, objects, class, number));
         let jvmti = objects.jvmti;
-        if moment != Moment::Any {
+        if moment != SnapshotMoment::Any {
             jvmti.pass_objects_with(&buffer, |buffer, object| walk.pass(buffer, object))?;
         }
         jvmti.follow_references(&buffer, |buffer, reference| walk.visit(buffer, reference))
@@ -215,7 +220,7 @@ impl Unknown {
 impl Walk<'_> {
     /// Records an object, unless only a reference to it can tell that it is one. Calls nothing of
     /// the JVM. Returns true if the walk goes on.
-    fn pass(&mut self, buffer: &mut LentBuffer, object: Passed<'_>) -> bool {
+    fn pass(&mut self, buffer: &mut LentBuffer, object: VisitedObject<'_>) -> bool {
         if let Some(class) = class_in(object.class_tag)
             && (number_in(*object.tag) != 0 || !self.fillers.contains(&class))
         {
@@ -252,7 +257,7 @@ impl Walk<'_> {
     }
 
     /// Records a reference, or a root. Calls nothing of the JVM.
-    fn visit(&mut self, buffer: &mut LentBuffer, reference: Reference<'_>) -> Onward {
+    fn visit(&mut self, buffer: &mut LentBuffer, reference: Reference<'_>) -> VisitControl {
         let class = class_in(reference.class_tag);
         let number = self.mention(buffer, reference.tag, class, reference.size);
         match reference.referrer.map(number_in) {
@@ -276,9 +281,9 @@ impl Walk<'_> {
             .as_mut()
             .is_some_and(|threads| threads.passes(class, *reference.tag));
         match passes {
-            _ if guard::is_off() => Onward::Stop,
-            true => Onward::Past,
-            false => Onward::Into,
+            _ if guard::is_off() => VisitControl::Stop,
+            true => VisitControl::Past,
+            false => VisitControl::Into,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::objects::next_number;
 use jtrail_jvm::jni::{ClassRef, Env, ObjectRef};
 use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::{self, Code};
-use jtrail_recorder::pending::{NewClass, Waiting};
+use jtrail_recorder::pending::{NewClass, PendingObject};
 
 /// A place has created an object, and the hot path could not record it; or some object has waited
 /// in vain. `number` is the object's, or 0 if it has none yet. `stack` is the place on the stack of
@@ -24,7 +24,7 @@ pub(crate) fn allocated(
     (site, number, stack): (u32, u64, usize),
 ) {
     if let Some((buffer, class, number)) = record(tracer, env, hook, (site, 0), number) {
-        let object = Waiting {
+        let object = PendingObject {
             number,
             class,
             site,

@@ -42,7 +42,11 @@ impl Details {
     }
 
     /// Reports those of the classes that were not reported yet, in their order.
-    pub(in crate::sources) fn report(&self, found: Found, mut report: impl FnMut(ClassDetailInfo)) {
+    pub(in crate::sources) fn report(
+        &self,
+        found: PendingClasses,
+        mut report: impl FnMut(ClassDetailInfo),
+    ) {
         let mut reported = self.reported.lock();
         for (key, info) in found.classes {
             if reported.insert(info.class.into()) {
@@ -55,7 +59,7 @@ impl Details {
 
 /// Classes that are to be reported: each after its superclass and interfaces.
 #[derive(Default)]
-pub(in crate::sources) struct Found {
+pub(in crate::sources) struct PendingClasses {
     pub(in crate::sources) classes: Vec<(Key, ClassDetailInfo)>,
     pub(in crate::sources) seen: FxHashSet<u32>,
 }
@@ -64,7 +68,7 @@ pub(in crate::sources) struct Found {
 mod tests {
     use super::*;
 
-    fn found(classes: &[u32]) -> Found {
+    fn found(classes: &[u32]) -> PendingClasses {
         let class = |&class: &u32| {
             let info = ClassDetailInfo {
                 class,
@@ -72,7 +76,7 @@ mod tests {
             };
             ((Loader::BOOT, class.to_string().into()), info)
         };
-        Found {
+        PendingClasses {
             classes: classes.iter().map(class).collect(),
             seen: FxHashSet::default(),
         }

@@ -1,6 +1,6 @@
 //! `jtrail convert`: a trace in another format.
 
-use crate::input::{Ending, Input, Seen, same_file};
+use crate::input::{Ending, Input, Selected, same_file};
 use crate::outcome::Streams;
 use crate::output::OutputFile;
 use crate::select::{Selection, Span, ThreadSelector};
@@ -165,17 +165,17 @@ fn encode(
     }
     let ending = input.parts(cut.selection.is_all(), |seen| {
         match seen {
-            Seen::Part(part, definitions) => return Ok(cut.wants(part, definitions)),
-            Seen::Event(event) if cut.takes(event) => {
+            Selected::Part(part, definitions) => return Ok(cut.wants(part, definitions)),
+            Selected::Event(event) if cut.takes(event) => {
                 if let Some(note) = cut.note(event) {
                     encoder.event(&note, &mut buffer);
                 }
                 sizes.see(event);
                 encoder.event(event, &mut buffer);
             }
-            Seen::Event(_) => {}
+            Selected::Event(_) => {}
             // They are handed out only where all is wanted.
-            Seen::Calls(calls) => encoder.calls(&calls, &mut buffer),
+            Selected::Calls(calls) => encoder.calls(&calls, &mut buffer),
         }
         if buffer.len() >= CHUNK {
             out.write_all(&buffer)?;

@@ -24,12 +24,12 @@ struct Header {
 struct InlineRecord {
     header: Header,
     count: jint,
-    places: *const Place,
+    places: *const PcLocation,
 }
 
 /// `PCStackInfo`.
 #[repr(C)]
-struct Place {
+struct PcLocation {
     pc: *const c_void,
     count: jint,
     methods: *const jmethodID,
@@ -42,7 +42,7 @@ pub struct CompiledCode<'c> {
     address: u64,
     size: u32,
     map: &'c [jvmtiAddrLocationMap],
-    places: Option<&'c [Place]>,
+    places: Option<&'c [PcLocation]>,
 }
 
 impl<'c> CompiledCode<'c> {
@@ -90,7 +90,7 @@ impl<'c> CompiledCode<'c> {
     /// The stacks of inlined methods, by ascending offset; `None` if the compiler kept none.
     pub fn inlined(&self) -> Option<impl Iterator<Item = InlinedStack<'c>>> {
         let address = self.address;
-        let stack = move |place: &'c Place| {
+        let stack = move |place: &'c PcLocation| {
             // SAFETY: arrays of the JVM's, of that many elements, which are valid during `'c`
             // ([`Self::new`]).
             let (methods, locations) = unsafe {

@@ -24,7 +24,7 @@ pub struct Reference<'a> {
 }
 
 /// An object that a walk comes by.
-pub struct Passed<'a> {
+pub struct VisitedObject<'a> {
     /// Tag of its class.
     pub class_tag: i64,
     /// Its bytes.
@@ -35,7 +35,7 @@ pub struct Passed<'a> {
 
 /// How a walk goes on behind a reference.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum Onward {
+pub enum VisitControl {
     /// Into the object, unless the walk was there before.
     Into,
     /// To what else there is.
@@ -45,7 +45,7 @@ pub enum Onward {
     Stop,
 }
 
-impl Onward {
+impl VisitControl {
     /// The header's `JVMTI_VISIT_OBJECTS` and `JVMTI_VISIT_ABORT`.
     fn answer(self) -> jint {
         match self {
@@ -68,7 +68,7 @@ impl Jvmti {
     pub fn follow_references<L, F>(self, lender: &L, mut visit: F) -> Result<()>
     where
         L: Lend,
-        F: FnMut(&mut L::Lent, Reference<'_>) -> Onward + Send,
+        F: FnMut(&mut L::Lent, Reference<'_>) -> VisitControl + Send,
     {
         // SAFETY: the running thread waits in the call below, and the JVM runs the visitor on one
         // thread.
@@ -81,13 +81,13 @@ impl Jvmti {
     /// A walk that is over at once: a safepoint, at which the JVM reports all objects that it found
     /// dead before.
     pub fn look_at(self, object: ObjectRef<'_>) -> Result<()> {
-        self.follow_from(Some(object), &mut |_| Onward::Stop)
+        self.follow_from(Some(object), &mut |_| VisitControl::Stop)
     }
 
     /// Follows the references from an object, or from all roots.
     fn follow_from<F>(self, object: Option<ObjectRef<'_>>, visit: &mut F) -> Result<()>
     where
-        F: FnMut(Reference<'_>) -> Onward + Send,
+        F: FnMut(Reference<'_>) -> VisitControl + Send,
     {
         let callbacks = HeapCallbacks::references(visited::<F>);
         // SAFETY: a null object stands for all roots, a null class for all classes; callbacks and
@@ -110,7 +110,7 @@ impl Jvmti {
     /// thread, and must not call the JVM; when it answers `false`, the walk is over.
     pub fn pass_objects<F>(self, mut visit: F) -> Result<()>
     where
-        F: FnMut(Passed<'_>) -> bool + Send,
+        F: FnMut(VisitedObject<'_>) -> bool + Send,
     {
         self.iterate(0, None, &mut visit)
     }
@@ -119,18 +119,20 @@ impl Jvmti {
     pub fn pass_objects_with<L, F>(self, lender: &L, mut visit: F) -> Result<()>
     where
         L: Lend,
-        F: FnMut(&mut L::Lent, Passed<'_>) -> bool + Send,
+        F: FnMut(&mut L::Lent, VisitedObject<'_>) -> bool + Send,
     {
         // SAFETY: the running thread waits in the call below, and the JVM runs the visitor on one
         // thread.
         let mut lent = unsafe { lender.lend() };
-        self.iterate(0, None, &mut |object: Passed<'_>| visit(&mut lent, object))
+        self.iterate(0, None, &mut |object: VisitedObject<'_>| {
+            visit(&mut lent, object)
+        })
     }
 
     /// Shows `visit` every object of just that class; otherwise as [`Self::pass_objects`].
     pub fn pass_instances<F>(self, class: ClassRef<'_>, mut visit: F) -> Result<()>
     where
-        F: FnMut(Passed<'_>) -> bool + Send,
+        F: FnMut(VisitedObject<'_>) -> bool + Send,
     {
         self.iterate(0, Some(class), &mut visit)
     }
@@ -140,7 +142,7 @@ impl Jvmti {
     pub fn untag_all(self) -> Result<()> {
         /// Leaves objects without a tag out.
         const FILTER_UNTAGGED: jint = 0x8;
-        let untag = &mut |object: Passed<'_>| {
+        let untag = &mut |object: VisitedObject<'_>| {
             *object.tag = 0;
             true
         };
@@ -150,7 +152,7 @@ impl Jvmti {
     /// Walks over the objects of a class, or all.
     fn iterate<F>(self, filter: jint, class: Option<ClassRef<'_>>, visit: &mut F) -> Result<()>
     where
-        F: FnMut(Passed<'_>) -> bool + Send,
+        F: FnMut(VisitedObject<'_>) -> bool + Send,
     {
         let callbacks = HeapCallbacks::objects(passed::<F>);
         // SAFETY: a null class stands for all; callbacks and `visit` live during the call, and
@@ -215,12 +217,12 @@ unsafe extern "system" fn passed<F>(
     visit: *mut c_void,
 ) -> jint
 where
-    F: FnMut(Passed<'_>) -> bool,
+    F: FnMut(VisitedObject<'_>) -> bool,
 {
     let goes_on = jtrail_guard::guard::run("a walk over the heap", || {
         // SAFETY: `iterate` passed an `F`, which it does not touch until the walk is over.
         let visit = unsafe { &mut *visit.cast::<F>() };
-        visit(Passed {
+        visit(VisitedObject {
             class_tag,
             size: u64::try_from(size).unwrap_or_default(),
             // SAFETY: the JVM's place for the tag.
@@ -246,7 +248,7 @@ unsafe extern "system" fn visited<F>(
     visit: *mut c_void,
 ) -> jint
 where
-    F: FnMut(Reference<'_>) -> Onward,
+    F: FnMut(Reference<'_>) -> VisitControl,
 {
     let onward = jtrail_guard::guard::run("a walk over the heap", || {
         // SAFETY: `follow_from` passed an `F`, which it does not touch until the walk is over.

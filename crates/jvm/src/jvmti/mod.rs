@@ -12,7 +12,7 @@ mod threads;
 
 pub use compiled::{CompiledCode, InlinedStack};
 pub use env::{Failure, Jvmti, Lines, Phase, Result, ThreadNames, text};
-pub use heap::{Onward, Passed, Reference};
+pub use heap::{Reference, VisitControl, VisitedObject};
 pub use members::Member;
 pub use method::{Frame, Method, Stack};
 pub use threads::{AgentThread, ThreadFunction};

@@ -184,7 +184,7 @@ pub struct CallRun<'c> {
     pub times: &'c [Timestamp],
     /// Those that begin what is open behind them, outermost first: what the steps say, for who does
     /// not look at each.
-    pub begun: &'c [Begun],
+    pub begun: &'c [OpenedCall],
     /// What numbers stand for. None of them changes while a trace lasts.
     pub methods: &'c MethodIds,
     /// Where the steps are kept for longer than the run is handed over, if they are.
@@ -193,7 +193,7 @@ pub struct CallRun<'c> {
 
 /// A call that begins in a [`CallRun`], and is open behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Begun {
+pub struct OpenedCall {
     /// Place of its step.
     pub place: u32,
     /// Number of its method.

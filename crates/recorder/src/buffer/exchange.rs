@@ -29,7 +29,7 @@ pub struct Full {
 
 /// What the writer sees of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Seen {
+pub enum BufferView {
     /// No chunk; all that it filled before is in the channel of full ones.
     Nothing,
     /// The chunk being filled, and how many of its words may be read.

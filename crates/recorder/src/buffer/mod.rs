@@ -10,9 +10,9 @@ mod pool;
 mod thread;
 pub mod tls;
 
+pub use crate::cache_line::CacheLine;
 pub use crate::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
-pub use crate::line::Line;
-pub use exchange::{Exchange, Full, Seen, WhenFull};
+pub use exchange::{BufferView, Exchange, Full, WhenFull};
 pub use handle::BufferHandle;
 pub use jtrail_records::record;
 pub use own::{LentBuffer, OwnBuffer, OwnPending};

@@ -12,7 +12,7 @@
 use super::handle::BufferHandle;
 use super::thread::ThreadBuffer;
 use super::{live, tls};
-use crate::pending::{Pending, PendingElsewhere, Waiting};
+use crate::pending::{Pending, PendingElsewhere, PendingObject};
 use jtrail_guard::lend::Lend;
 use jtrail_records::record::{Code, NO_THREAD};
 use std::marker::PhantomData;
@@ -167,7 +167,7 @@ impl OwnPending {
 
     /// Like [`Pending::push`].
     #[inline]
-    pub fn push(self, object: Waiting) {
+    pub fn push(self, object: PendingObject) {
         self.with(|pending| pending.push(object));
     }
 
@@ -185,7 +185,7 @@ impl OwnPending {
 
     /// Like [`Pending::pop_unreachable`].
     #[inline]
-    pub fn pop_unreachable(self, stack: usize) -> Option<Waiting> {
+    pub fn pop_unreachable(self, stack: usize) -> Option<PendingObject> {
         self.with(|pending| pending.pop_unreachable(stack))
             .flatten()
     }
@@ -197,13 +197,13 @@ impl OwnPending {
 
     /// Like [`Pending::last`].
     #[inline]
-    pub fn last(self) -> Option<Waiting> {
+    pub fn last(self) -> Option<PendingObject> {
         self.with(|pending| pending.last()).flatten()
     }
 
     /// Like [`Pending::pop`].
     #[inline]
-    pub fn pop(self) -> Option<Waiting> {
+    pub fn pop(self) -> Option<PendingObject> {
         self.with(Pending::pop).flatten()
     }
 
@@ -345,8 +345,8 @@ mod tests {
         ONCE.call_once(begin_epoch);
     }
 
-    fn waiting(number: u64) -> Waiting {
-        Waiting {
+    fn waiting(number: u64) -> PendingObject {
+        PendingObject {
             number,
             class: NewClass::unknown(1),
             site: 0,

@@ -6,11 +6,11 @@
 
 mod missing;
 
-use super::exchange::{Exchange, Full, Seen, WhenFull};
+use super::exchange::{BufferView, Exchange, Full, WhenFull};
 use super::gap::Gap;
 use super::pool;
+use crate::cache_line::{CacheLine, ForHooks};
 use crate::chunk::{CHUNK_BYTES, Chunk};
-use crate::line::{ForHooks, Line};
 use crate::pending::Pending;
 use crate::published::{Published, View};
 use crate::spool::Memory;
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 pub struct ThreadBuffer {
     /// Its line: its own, or one of a table. The owning thread may change the one for the other
     /// while no chunk is in view.
-    line: AtomicPtr<Line>,
+    line: AtomicPtr<CacheLine>,
     own_line: OwnLine,
     spool: Option<Arc<Memory>>,
     owner: UnsafeCell<Owner>,
@@ -49,27 +49,27 @@ unsafe impl Send for ThreadBuffer {}
 
 /// The line of a buffer that is in no table.
 enum OwnLine {
-    Boxed(Box<Line>),
+    Boxed(Box<CacheLine>),
     /// Of the spool, which the buffer keeps.
-    Spooled(NonNull<Line>),
+    Spooled(NonNull<CacheLine>),
 }
 
 impl OwnLine {
     fn new(spool: Option<&Memory>) -> Self {
         match spool.and_then(Memory::line) {
             Some(line) => Self::Spooled(line.into()),
-            None => Self::Boxed(Box::new(Line::own())),
+            None => Self::Boxed(Box::new(CacheLine::own())),
         }
     }
 
-    fn address(&self) -> *const Line {
+    fn address(&self) -> *const CacheLine {
         match self {
             Self::Boxed(line) => &raw const **line,
             Self::Spooled(line) => line.as_ptr(),
         }
     }
 
-    fn line(&self) -> &Line {
+    fn line(&self) -> &CacheLine {
         // SAFETY: a box of its own, or a line of the spool, which stays as long as
         // `ThreadBuffer::spool`.
         unsafe { &*self.address() }
@@ -156,12 +156,12 @@ impl ThreadBuffer {
 
     /// For the owning thread.
     #[inline(always)]
-    fn line(&self) -> &Line {
+    fn line(&self) -> &CacheLine {
         self.line_as(Ordering::Relaxed)
     }
 
     #[inline(always)]
-    fn line_as(&self, order: Ordering) -> &Line {
+    fn line_as(&self, order: Ordering) -> &CacheLine {
         // SAFETY: it is `own_line`, or one of the table of `exchange.ticks`; the buffer keeps both.
         unsafe { &*self.line.load(order) }
     }
@@ -606,16 +606,16 @@ impl ThreadBuffer {
     }
 
     /// For the writer: what the thread has published.
-    pub fn published(&self) -> Seen {
+    pub fn published(&self) -> BufferView {
         // SAFETY: only `refill` brings chunks into view, with the address of one.
         let of = |chunk| unsafe { Chunk::from_ptr(chunk) };
         let holds = |chunk, cursor| of(chunk).is_some_and(|chunk| chunk.holds(cursor));
         match self.line_as(Ordering::Acquire).published.view(holds) {
-            View::Nothing => Seen::Nothing,
-            View::InTransit => Seen::InTransit,
+            View::Nothing => BufferView::Nothing,
+            View::InTransit => BufferView::InTransit,
             View::Chunk(chunk, cursor) => match of(chunk) {
-                Some(chunk) => Seen::Chunk(chunk, (cursor - chunk.first()) / 8),
-                None => Seen::Nothing,
+                Some(chunk) => BufferView::Chunk(chunk, (cursor - chunk.first()) / 8),
+                None => BufferView::Nothing,
             },
         }
     }

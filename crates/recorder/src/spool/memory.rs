@@ -1,7 +1,7 @@
 //! The memory that is a file: where everything is in it, and who has what.
 
+use crate::cache_line::CacheLine;
 use crate::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
-use crate::line::Line;
 use crate::memory::{Mapping, Zeros, make_room};
 use jtrail_records::ownership::FileId;
 use jtrail_records::spool::layout::{HEAD_BYTES, LINE_BYTES, MAGIC, VERSION, head};
@@ -32,7 +32,7 @@ const CHUNKS_AT: usize = (RESERVES_AT + RESERVES * RESERVE_BYTES).next_multiple_
 pub struct Memory {
     mapping: Arc<Mapping>,
     head: Zeros<AtomicU64>,
-    lines: Zeros<Line>,
+    lines: Zeros<CacheLine>,
     /// Where the next line that nobody has may be.
     next_line: AtomicUsize,
     reserves: Mutex<Reserves>,
@@ -122,7 +122,7 @@ impl Memory {
     }
 
     /// A line that nobody has, if there is one.
-    pub fn line(&self) -> Option<&Line> {
+    pub fn line(&self) -> Option<&CacheLine> {
         let lines = self.lines.all();
         let first = self.next_line.fetch_add(1, Ordering::Relaxed) % lines.len();
         let (before, after) = lines.split_at(first);

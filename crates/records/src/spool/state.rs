@@ -1,6 +1,6 @@
 //! How far a trace is written.
 
-use crate::read::Place;
+use crate::read::ReadPosition;
 use crate::translate::Saved;
 use serde::{Deserialize, Serialize};
 
@@ -47,5 +47,5 @@ pub struct BufferState {
     /// Sequence number of the last chunk that is read to its end; 0 if there was none.
     pub after: u64,
     /// How far the chunk behind it is read.
-    pub place: Place,
+    pub place: ReadPosition,
 }

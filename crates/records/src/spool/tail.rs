@@ -8,7 +8,7 @@ use super::layout::{
 use super::{DEFINITIONS, MEMORY, NAMED, State, TraceState, state_name};
 use crate::NumberSet;
 use crate::definition::{Compilation, Definition};
-use crate::read::{Limits, Place, Run, Sink, Taken};
+use crate::read::{Limits, ReadPosition, Run, Sink, Taken};
 use crate::record::Code;
 use crate::translate::{Named, Translator};
 use jtrail_formats::trail;
@@ -372,7 +372,7 @@ struct Chunk {
 /// What is left of a buffer.
 struct Stream {
     chunks: VecDeque<Chunk>,
-    place: Place,
+    place: ReadPosition,
     /// Those of the first chunk, when it is read.
     words: Vec<u64>,
     /// Events that are lost and that no record tells of.

@@ -15,15 +15,15 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 /// What each call asks of its method. All else stands apart, so that this stays near the processor.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Known(u8);
+pub(super) struct MethodState(u8);
 
-impl Default for Known {
+impl Default for MethodState {
     fn default() -> Self {
         Self(Self::UNREPORTED)
     }
 }
 
-impl Known {
+impl MethodState {
     /// The trace was not told of it, so that it has no ids.
     const UNREPORTED: u8 = 1 << 7;
 
@@ -52,22 +52,22 @@ pub(super) struct Cell(AtomicU8);
 
 impl Default for Cell {
     fn default() -> Self {
-        Self::new(Known::default())
+        Self::new(MethodState::default())
     }
 }
 
 impl Cell {
-    fn new(known: Known) -> Self {
+    fn new(known: MethodState) -> Self {
         Self(AtomicU8::new(known.0))
     }
 
     // It is all in one byte, and no other memory is read by what it says.
     #[inline(always)]
-    pub(super) fn get(&self) -> Known {
-        Known(self.0.load(Ordering::Relaxed))
+    pub(super) fn get(&self) -> MethodState {
+        MethodState(self.0.load(Ordering::Relaxed))
     }
 
-    fn set(&self, known: Known) {
+    fn set(&self, known: MethodState) {
         self.0.store(known.0, Ordering::Relaxed);
     }
 }
@@ -81,7 +81,7 @@ pub(super) struct KnownMethods(Arc<[Cell]>);
 impl KnownMethods {
     /// What is known of a method; none where the table has no place for it.
     #[inline(always)]
-    pub(super) fn get(&self, number: u32) -> Option<Known> {
+    pub(super) fn get(&self, number: u32) -> Option<MethodState> {
         self.0.get(number as usize).map(Cell::get)
     }
 
@@ -99,7 +99,7 @@ impl KnownMethods {
 
     fn emit(&mut self, number: u32) {
         let known = self.get(number).unwrap_or_default();
-        self.set(number, Known(known.0 & !Known::UNREPORTED));
+        self.set(number, MethodState(known.0 & !MethodState::UNREPORTED));
     }
 
     fn set_phase(&mut self, number: u32, phase: Phase) {
@@ -107,11 +107,14 @@ impl KnownMethods {
         if known.phase() != phase && !known.is_unreported() {
             *self = self.with(self.0.len());
         }
-        self.set(number, Known(known.0 & Known::UNREPORTED | phase.bits()));
+        self.set(
+            number,
+            MethodState(known.0 & MethodState::UNREPORTED | phase.bits()),
+        );
     }
 
     /// Its place is made if need be.
-    fn set(&mut self, number: u32, known: Known) {
+    fn set(&mut self, number: u32, known: MethodState) {
         let at = number as usize;
         if self.0.len() <= at {
             *self = self.with(
@@ -141,8 +144,8 @@ impl KnownMethods {
         *self = self.with(last.map_or(0, |last| last as usize + 1));
         for (number, cell) in (0..).zip(&*self.0) {
             cell.set(match stays(number) {
-                true => Known(cell.get().0 | Known::UNREPORTED),
-                false => Known::default(),
+                true => MethodState(cell.get().0 | MethodState::UNREPORTED),
+                false => MethodState::default(),
             });
         }
     }

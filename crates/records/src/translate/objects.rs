@@ -3,7 +3,7 @@
 use super::Translator;
 use crate::definition::ThreadInfo;
 use crate::numbers::NumberSet;
-use crate::record::Moment;
+use crate::record::SnapshotMoment;
 use crate::record::{self, BROKEN_OFF, Code};
 use jtrail_model::{
     ClassId, Event, GcRoot, HeapDump, HeapDumpEnd, HeapDumpId, HeapObject, MethodId, ObjectAlloc,
@@ -238,7 +238,7 @@ impl Translator {
                         "{}{}{}",
                         self.settings.heap_name,
                         payload[0],
-                        Moment::suffix(payload[1])
+                        SnapshotMoment::suffix(payload[1])
                     )
                     .into(),
                     base_time: self.settings.started,

@@ -16,7 +16,7 @@ use super::calls::{Call, LAST_TICKET, Phase};
 use super::methods::{Cell, KnownMethods};
 use crate::read::{Run, Taken};
 use crate::record::{self, Code, Kind};
-use jtrail_model::{Begun, CallRun, CallStack, KeptRun, RunStep, Timestamp};
+use jtrail_model::{CallRun, CallStack, KeptRun, OpenedCall, RunStep, Timestamp};
 
 /// Most steps of a run.
 pub(super) const MOST_STEPS: usize = 4096;
@@ -46,7 +46,7 @@ pub(super) struct Steps {
     /// Methods of calls that end and began before the run, and the places of these steps.
     ended: [u32; PIECE_STEPS],
     places: [u32; PIECE_STEPS],
-    found: Found,
+    found: StepCounts,
 }
 
 impl Default for Steps {
@@ -57,7 +57,7 @@ impl Default for Steps {
             open: [Call::default(); PIECE_STEPS],
             ended: [0; PIECE_STEPS],
             places: [0; PIECE_STEPS],
-            found: Found::default(),
+            found: StepCounts::default(),
         }
     }
 }
@@ -67,14 +67,14 @@ struct OnThread {
     /// Tickets of [`Steps::ended`].
     before: [u32; MOST_STEPS],
     /// What [`Steps::open`] is to an encoder.
-    begun: [Begun; MOST_STEPS],
+    begun: [OpenedCall; MOST_STEPS],
 }
 
 impl Default for OnThread {
     fn default() -> Self {
         Self {
             before: [0; MOST_STEPS],
-            begun: [Begun::default(); MOST_STEPS],
+            begun: [OpenedCall::default(); MOST_STEPS],
         }
     }
 }
@@ -124,7 +124,7 @@ pub(super) struct View<'s> {
 
 /// How much there is of [`Steps`].
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct StepCounts {
     taken: Taken,
     steps: usize,
     /// Calls that are in [`Steps::open`], and in [`Steps::ended`].
@@ -272,7 +272,7 @@ impl Translator {
     }
 }
 
-impl Found {
+impl StepCounts {
     /// Whether the clock did.
     #[inline]
     fn has_moved(&self) -> bool {
@@ -284,7 +284,7 @@ impl Steps {
     /// Takes the first records of a run, so many steps at most, as far as they are usual whatever
     /// is open.
     pub(super) fn take(&mut self, run: Run<'_>, most: usize, known: &KnownMethods) {
-        let mut found = Found::default();
+        let mut found = StepCounts::default();
         loop {
             let rest = &run.words[found.taken.words..];
             let words = &rest[..rest.len().min(most - found.steps)];
@@ -357,7 +357,13 @@ impl Steps {
     /// Follows the first calls of some words, behind what was found; how many. This is where most
     /// of the writer's time goes.
     #[inline(never)]
-    fn follow(&mut self, run: Run<'_>, words: &[u64], known: &[Cell], found: &mut Found) -> usize {
+    fn follow(
+        &mut self,
+        run: Run<'_>,
+        words: &[u64],
+        known: &[Cell],
+        found: &mut StepCounts,
+    ) -> usize {
         let (mut open, mut ended) = (found.open, found.ended);
         let first = FIRST + found.steps as u32;
         let mut place = first;
@@ -435,7 +441,7 @@ impl OnThread {
         for (at, (begun, call)) in self.begun.iter_mut().zip(view.open).enumerate() {
             let place = call.ticket() - FIRST;
             let time = starts.get(at).or(view.times.get(place as usize));
-            *begun = Begun {
+            *begun = OpenedCall {
                 place,
                 method: call.method(),
                 time: time.copied().unwrap_or(begin),

@@ -14,7 +14,7 @@ const STEP: u64 = 1_000;
 
 /// What the writer makes of threads that take turns, each of which tells of something else than
 /// calls every now and then.
-fn turns(ahead: u64) -> Vec<(u32, u64, Seen)> {
+fn turns(ahead: u64) -> Vec<(u32, u64, Handed)> {
     let (empty, supply, _memory) = create_pool(16 * CHUNK_BYTES as u64).expect("memory");
     let (full_sender, full): (_, Receiver<Full>) = unbounded();
     let exchange = exchange(supply, full_sender, bounded(1).0, WhenFull::Block);
@@ -55,7 +55,7 @@ fn turns(ahead: u64) -> Vec<(u32, u64, Seen)> {
     seen.0
 }
 
-fn changes(seen: &[(u32, u64, Seen)]) -> usize {
+fn changes(seen: &[(u32, u64, Handed)]) -> usize {
     seen.windows(2)
         .filter(|pair| pair[0].0 != pair[1].0)
         .count()
@@ -81,7 +81,7 @@ fn calls_are_ahead_by_so_much_at_most_and_nothing_else_is() {
         }
         for (&(_, time, what), earliest) in seen.iter().zip(rest) {
             match what {
-                Seen::Coded(code, _) if code != Code::LeaveByException => {
+                Handed::Coded(code, _) if code != Code::LeaveByException => {
                     assert_eq!(time, earliest, "{what:?} stands before something earlier")
                 }
                 _ => assert!(

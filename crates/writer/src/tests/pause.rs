@@ -127,7 +127,7 @@ fn ends_of_what_began_before_a_pause_are_reported() {
 }
 
 /// A writer of its own, with a thread that records.
-struct Bench {
+struct TestWriter {
     folder: tempfile::TempDir,
     writer: Writer,
     buffer: *mut ThreadBuffer,
@@ -150,7 +150,7 @@ fn target(path: PathBuf) -> (Output, String) {
     (Output::file(file, path), name)
 }
 
-impl Bench {
+impl TestWriter {
     fn new() -> Self {
         Self::with(WhenFull::Block)
     }
@@ -335,7 +335,7 @@ fn calls(file: &Path) -> Vec<String> {
 
 #[test]
 fn traces_follow_each_other() {
-    let bench = Bench::new();
+    let bench = TestWriter::new();
     bench.record(record::enter(RUN));
     bench.record(record::enter(BASE));
     bench.act(Action::Mark("here".into()));
@@ -366,7 +366,7 @@ fn traces_follow_each_other() {
 
 #[test]
 fn a_burst_that_the_end_cuts_short_does_not_end_later() {
-    let bench = Bench::new();
+    let bench = TestWriter::new();
     bench.act(Action::Burst(Burst {
         over: Box::new(|_| panic!("it is not over")),
         ..Burst::within(BurstLimit::Time(Duration::from_secs(3600)))
@@ -379,7 +379,7 @@ fn a_burst_that_the_end_cuts_short_does_not_end_later() {
 
 #[test]
 fn what_has_ended_can_be_ended_again() {
-    let bench = Bench::new();
+    let bench = TestWriter::new();
     bench.act(Action::End);
     bench.assert_over(Action::End);
     bench.assert_over(Action::Pause);
@@ -404,7 +404,7 @@ fn what_has_ended_can_be_ended_again() {
 /// What goes on in the program while a trace begins is not in it beyond its limit.
 #[test]
 fn a_trace_of_one_burst_has_so_many_events() {
-    let bench = Bench::new();
+    let bench = TestWriter::new();
     bench.act(Action::End);
     let (over, is_over) = bounded(1);
     let of_three = Burst {
@@ -433,7 +433,7 @@ fn a_trace_of_one_burst_has_so_many_events() {
 #[test]
 fn each_trace_reports_its_own_losses() {
     const CALLS: u64 = 200_000;
-    let bench = Bench::with(WhenFull::Drop);
+    let bench = TestWriter::with(WhenFull::Drop);
     let traces = ["1", "2", "3"];
     for name in traces {
         // The writer stands still, and there is room for some of it.
@@ -456,7 +456,7 @@ fn each_trace_reports_its_own_losses() {
 
 #[test]
 fn a_trace_after_a_paused_one_is_paused() {
-    let bench = Bench::new();
+    let bench = TestWriter::new();
     bench.record(record::enter(RUN));
     bench.act(Action::Pause);
     bench.record(record::enter(BASE));
@@ -490,7 +490,7 @@ fn a_trace_after_a_paused_one_is_paused() {
 
 #[test]
 fn the_observer_is_notified_of_each_change() {
-    let bench = Bench::new();
+    let bench = TestWriter::new();
     bench.act(Action::Pause);
     bench.act(Action::Resume);
     assert_eq!(bench.fake.reported(), ["switched false", "switched true"]);
@@ -500,7 +500,7 @@ fn the_observer_is_notified_of_each_change() {
     let folder = tempfile::tempdir().expect("a folder");
     let bounded = parsed("format=binary,events=methods+monitors,maxsize=1m");
     let output = target(folder.path().join("0.trace"));
-    let bench = Bench::writing(bounded, output, folder, WhenFull::Block);
+    let bench = TestWriter::writing(bounded, output, folder, WhenFull::Block);
     while !bench.path("0-2.trace").exists() {
         bench.record(record::enter(RUN));
         bench.record(record::leave(RUN));
@@ -517,7 +517,7 @@ fn the_observer_is_notified_of_each_change() {
         .open("/dev/full")
         .expect("Linux has it");
     let output = (Output::file(full, "/dev/full".into()), "/dev/full".into());
-    let bench = Bench::writing(options(), output, folder, WhenFull::Drop);
+    let bench = TestWriter::writing(options(), output, folder, WhenFull::Drop);
     let until = Instant::now() + Duration::from_secs(60);
     let mut reported = Vec::new();
     while reported.is_empty() && Instant::now() < until {

@@ -1,6 +1,6 @@
 //! The writer is held up, by a client that takes nothing for instance, and threads are to go on.
 
-use super::{Drains, Seen, calls, run_with};
+use super::{Drains, Handed, calls, run_with};
 use jtrail_recorder::buffer::WhenFull;
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::clock::{Clock, System};
@@ -54,12 +54,12 @@ fn calls_take_no_room_from_what_may_not_be_left_out() {
     for (thread, _, what) in &seen {
         let (steps, events) = threads.entry(*thread).or_default();
         match what {
-            Seen::Enter(_) | Seen::Leave(_) => *events += 1,
-            Seen::Coded(Code::Lost, payload) => {
+            Handed::Enter(_) | Handed::Leave(_) => *events += 1,
+            Handed::Coded(Code::Lost, payload) => {
                 *events += record::lost_parts(*payload).0;
                 is_lost = true;
             }
-            Seen::Coded(code, _) => steps.push(*code),
+            Handed::Coded(code, _) => steps.push(*code),
         }
         // Calls, or the note that they are missing, never come behind the thread's end.
         assert!(!steps.contains(&Code::ThreadEnd) || steps.len() == 2);

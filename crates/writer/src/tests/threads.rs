@@ -59,7 +59,7 @@ fn cpu_time_that_another_thread_read_too_early_or_too_soon_does_not_fall() {
 }
 
 /// Each thread makes calls with their CPU time, which is the number of the event.
-fn run_with_cpu(count: u64, chunks: u64, when_full: WhenFull) -> Vec<(u32, Vec<Seen>)> {
+fn run_with_cpu(count: u64, chunks: u64, when_full: WhenFull) -> Vec<(u32, Vec<Handed>)> {
     let seen = run_with(
         8,
         chunks,
@@ -93,13 +93,13 @@ fn run_with_cpu(count: u64, chunks: u64, when_full: WhenFull) -> Vec<(u32, Vec<S
 #[test]
 fn calls_have_their_own_cpu_time() {
     const COUNT: u64 = 100_000;
-    let expected: Vec<Seen> = (0..COUNT)
+    let expected: Vec<Handed> = (0..COUNT)
         .flat_map(|i| {
             let call = match i % 2 {
-                0 => Seen::Enter(RUN),
-                _ => Seen::Leave(RUN),
+                0 => Handed::Enter(RUN),
+                _ => Handed::Leave(RUN),
             };
-            [Seen::Coded(Code::Cpu, i), call]
+            [Handed::Coded(Code::Cpu, i), call]
         })
         .collect();
     for (_, seen) in run_with_cpu(COUNT, 3, WhenFull::Block) {
@@ -114,11 +114,13 @@ fn in_drop_mode_a_call_and_its_cpu_time_are_lost_together() {
         let mut before = None;
         for what in &seen {
             match (what, before) {
-                (Seen::Coded(Code::Cpu, i), _) => before = Some(*i),
-                (Seen::Enter(_), Some(i)) => assert_eq!((i % 2, before.take()), (0, Some(i))),
-                (Seen::Leave(_), Some(i)) => assert_eq!((i % 2, before.take()), (1, Some(i))),
-                (Seen::Coded(Code::Lost, payload), None) => lost += record::lost_parts(*payload).0,
-                (Seen::Enter(_), None) => {} // open across a gap, and entered anew behind it
+                (Handed::Coded(Code::Cpu, i), _) => before = Some(*i),
+                (Handed::Enter(_), Some(i)) => assert_eq!((i % 2, before.take()), (0, Some(i))),
+                (Handed::Leave(_), Some(i)) => assert_eq!((i % 2, before.take()), (1, Some(i))),
+                (Handed::Coded(Code::Lost, payload), None) => {
+                    lost += record::lost_parts(*payload).0
+                }
+                (Handed::Enter(_), None) => {} // open across a gap, and entered anew behind it
                 _ => panic!("{what:?} on thread {thread}, behind {before:?}"),
             }
         }

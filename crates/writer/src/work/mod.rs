@@ -13,7 +13,7 @@ use crate::command::Command;
 use crate::files::Files;
 use crate::helpers::Pool;
 use crate::merge::{Merge, PublishedChunk};
-use crate::progress::{Newest, Progress};
+use crate::progress::{Progress, RingState};
 use crate::setup::Setup;
 use crate::windows::Windows;
 use crossbeam_channel::{Receiver, Sender, select};
@@ -279,7 +279,7 @@ impl Work {
         if let (Some(ring), Some(trace)) = (&self.ring, &self.trace) {
             let ticks = self.setup.now().saturating_sub(self.written);
             let span = trace.timeline.time_of(ticks);
-            progress.newest = Some(Newest {
+            progress.newest = Some(RingState {
                 span,
                 ..ring.newest
             });

@@ -7,7 +7,7 @@ use crate::action::{NextTrace, SaveReason};
 use crate::output::numbered;
 use crate::preamble::hostname;
 use crate::preamble::{self, Identity};
-use crate::progress::{Newest, Saved};
+use crate::progress::{RingState, Saved};
 use crate::setup::Setup;
 
 use jtrail_formats::Format;
@@ -32,7 +32,7 @@ pub(super) struct Ring {
     last: Option<Instant>,
     /// A trace has the name that the options give.
     has_first: bool,
-    pub(super) newest: Newest,
+    pub(super) newest: RingState,
     /// What opens a trace of which nothing is written.
     opening: Vec<Event<'static>>,
     pub(super) identity: Identity,
@@ -47,7 +47,7 @@ impl Ring {
         (options.overflow == Overflow::Ring).then(|| Self {
             last: None,
             has_first: false,
-            newest: Newest::default(),
+            newest: RingState::default(),
             opening: Vec::new(),
             identity: Identity::default(),
             redefinitions: VecDeque::new(),

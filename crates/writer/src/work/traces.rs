@@ -4,7 +4,7 @@ use super::Work;
 use super::flushing::write;
 use super::trace::{Trace, process_cpu};
 use crate::action::NextTrace;
-use crate::command::Begun;
+use crate::command::FirstTrace;
 use crate::compilations::Compilations;
 use crate::files::Files;
 use crate::output::Output;
@@ -77,7 +77,7 @@ impl Work {
     ///
     /// # Errors
     /// When the file can't be written, as a sentence. Nothing is left of the spool then.
-    pub(super) fn open_first(&mut self) -> Result<Begun, String> {
+    pub(super) fn open_first(&mut self) -> Result<FirstTrace, String> {
         if let Some(path) = self.setup.target.pending.take() {
             let opened = self.setup.names.open(&path);
             let output = opened.map_err(|error| {
@@ -101,7 +101,7 @@ impl Work {
             self.setup.target.name = path.display().to_string();
             self.go_to(&path);
         }
-        Ok(Begun {
+        Ok(FirstTrace {
             target: self.setup.target.name.clone(),
             file,
         })

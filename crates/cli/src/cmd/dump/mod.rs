@@ -29,7 +29,7 @@ mod base;
 mod details;
 mod line;
 
-use crate::input::{Input, Seen};
+use crate::input::{Input, Selected};
 use crate::outcome::Streams;
 use crate::select::{Selection, Span, ThreadSelector};
 use jtrail_analysis::Names;
@@ -80,11 +80,11 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
             anyhow::Ok(())
         };
         match seen {
-            Seen::Part(part, definitions) => {
+            Selected::Part(part, definitions) => {
                 return Ok(selection.may_have(&names, part, definitions));
             }
-            Seen::Event(event) => show(event)?,
-            Seen::Calls(calls) => calls.events().try_for_each(|event| show(&event))?,
+            Selected::Event(event) => show(event)?,
+            Selected::Calls(calls) => calls.events().try_for_each(|event| show(&event))?,
         }
         Ok(true)
     })?;

@@ -1,6 +1,6 @@
 //! The arguments of `report`, and what they ask for.
 
-use super::tables::{Flags, Place, Table};
+use super::tables::{Flags, ShownWhen, Table};
 use crate::output::Style;
 use crate::select::{Span, ThreadSelector};
 use clap::ValueEnum;
@@ -77,7 +77,7 @@ impl Args {
         let all = Table::value_variants().iter().copied();
         let is_selected = |t: &Table| {
             if self.overview() {
-                t.place() != Place::Detail
+                t.place() != ShownWhen::Detail
             } else {
                 self.only.contains(t) || self.flags.want(*t)
             }
@@ -118,7 +118,7 @@ impl Args {
     /// Rows of a table.
     pub(super) fn rows(&self, table: Table) -> usize {
         let usual = match table.place() {
-            Place::Subject if self.overview() => 10,
+            ShownWhen::Subject if self.overview() => 10,
             _ => 20,
         };
         match self.top.unwrap_or(usual) {

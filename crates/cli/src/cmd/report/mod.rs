@@ -25,7 +25,7 @@ mod waits;
 
 pub(crate) use args::Args;
 
-use crate::input::{Bar, Ending, Input, Seen};
+use crate::input::{Bar, Ending, Input, Selected};
 use crate::outcome::Streams;
 use crate::output::{Cell, Column, Section, Style, column, optional, write};
 use crate::select::{Selection, selected};
@@ -35,7 +35,7 @@ use jtrail_analysis::{Analysis, Site, with_line};
 use jtrail_formats::Format;
 use jtrail_model::{ClassId, MethodId, ObjectId, ThreadId, Timestamp};
 use std::io::BufWriter;
-use tables::{Place, Table};
+use tables::{ShownWhen, Table};
 
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let mut input = Input::open(&args.file, true)?;
@@ -96,12 +96,12 @@ fn one_by_one(args: &Args, input: &mut Input) -> anyhow::Result<(Analysis, Endin
     let mut selection = Selection::new(&args.span, &[]);
     let ending = input.parts(selection.is_all(), |seen| {
         let event = match seen {
-            Seen::Part(part, definitions) => {
+            Selected::Part(part, definitions) => {
                 return Ok(selection.may_have(&analysis.names, part, definitions));
             }
-            Seen::Event(event) => event,
+            Selected::Event(event) => event,
             // They are handed out only where all is wanted.
-            Seen::Calls(calls) => {
+            Selected::Calls(calls) => {
                 analysis.calls(&calls, |names, thread| {
                     selected(&args.thread, names, thread)
                 });
@@ -141,7 +141,7 @@ impl Report<'_> {
             let empty = section.rows.is_empty() && section.more == 0;
             // Programs find every table of the base; people are spared the empty ones that they did
             // not ask for.
-            let always = table.place() == Place::Base && self.args.format != Style::Table;
+            let always = table.place() == ShownWhen::Base && self.args.format != Style::Table;
             (!empty || !overview || always).then_some(section)
         });
         sections.collect()

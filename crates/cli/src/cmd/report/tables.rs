@@ -94,7 +94,7 @@ pub(super) enum Table {
 
 /// When an overview shows a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum ShownWhen {
     /// Programs always find it; people when it has rows.
     Base,
     /// When it has rows.
@@ -104,7 +104,7 @@ pub(super) enum Place {
 }
 
 impl Table {
-    pub(super) fn place(self) -> Place {
+    pub(super) fn place(self) -> ShownWhen {
         match self {
             Self::Trace
             | Self::Threads
@@ -112,7 +112,7 @@ impl Table {
             | Self::Tree
             | Self::Gc
             | Self::Uninstrumented
-            | Self::Lost => Place::Base,
+            | Self::Lost => ShownWhen::Base,
             Self::Origin
             | Self::Classes
             | Self::Members
@@ -121,8 +121,8 @@ impl Table {
             | Self::MonitorObjects
             | Self::HeapClasses
             | Self::HeapReferences
-            | Self::HeapObjects => Place::Detail,
-            _ => Place::Subject,
+            | Self::HeapObjects => ShownWhen::Detail,
+            _ => ShownWhen::Subject,
         }
     }
 

@@ -226,9 +226,9 @@ fn longest<K: Ord + Copy>(all: &FxHashMap<K, Spans>) -> Vec<(K, Spans)> {
     all
 }
 
-type Place = (Site, ClassId);
+type WaitSite = (Site, ClassId);
 
-fn by_total(all: &FxHashMap<Place, WaitStat>) -> Vec<(Place, WaitStat)> {
+fn by_total(all: &FxHashMap<WaitSite, WaitStat>) -> Vec<(WaitSite, WaitStat)> {
     let mut all: Vec<_> = all.iter().map(|(place, stat)| (*place, *stat)).collect();
     all.sort_by_key(|(place, stat)| (Reverse((stat.spans.total, stat.spans.count)), *place));
     all

@@ -38,7 +38,7 @@ const DEEPEST: u32 = 4;
 /// What the JVM does when it has an agent and a flag.
 const REFUSES: &str = "the JVM does not start with an agent when it is to write an archive; \
     run the command without jtrail, and attach while it runs (`jtrail attach PID`)";
-const LACKS: &str = "classes that the agent instruments are left out of the cache, and the JVM \
+const INCOMPLETE_CACHE: &str = "classes that the agent instruments are left out of the cache, and the JVM \
     prints warnings on standard output; record the cache without jtrail";
 const RUNS_NOTHING: &str =
     "the JVM makes a cache and runs no program, so there is nothing to trace";
@@ -135,7 +135,7 @@ fn defeat(word: &str) -> Option<&'static str> {
     match (word, name) {
         ("-Xshare:dump" | "-XX:+AutoCreateSharedArchive" | "-XX:+DumpSharedSpaces", _)
         | (_, "-XX:ArchiveClassesAtExit") => Some(REFUSES),
-        ("-XX:AOTMode=record", _) | (_, "-XX:AOTCacheOutput") => Some(LACKS),
+        ("-XX:AOTMode=record", _) | (_, "-XX:AOTCacheOutput") => Some(INCOMPLETE_CACHE),
         ("-XX:AOTMode=create", _) => Some(RUNS_NOTHING),
         _ => None,
     }
@@ -195,8 +195,11 @@ mod tests {
                 "-XX:+AutoCreateSharedArchive -XX:SharedArchiveFile=a -jar x",
                 REFUSES,
             ),
-            ("-XX:AOTMode=record -XX:AOTConfiguration=a Main", LACKS),
-            ("-XX:AOTCacheOutput=a.aot Main", LACKS),
+            (
+                "-XX:AOTMode=record -XX:AOTConfiguration=a Main",
+                INCOMPLETE_CACHE,
+            ),
+            ("-XX:AOTCacheOutput=a.aot Main", INCOMPLETE_CACHE),
             (
                 "-XX:AOTMode=create -XX:AOTConfiguration=a -XX:AOTCache=b",
                 RUNS_NOTHING,
@@ -245,7 +248,9 @@ mod tests {
         let with_file = lines(&format!("@{arguments}"), true, &[]);
         assert_eq!(
             with_file,
-            [format!("jtrail: -XX:AOTCacheOutput=a b: {LACKS}")]
+            [format!(
+                "jtrail: -XX:AOTCacheOutput=a b: {INCOMPLETE_CACHE}"
+            )]
         );
         let disabled = format!("--disable-@files @{arguments}");
         assert_eq!(lines(&disabled, true, &[]), [""; 0]);

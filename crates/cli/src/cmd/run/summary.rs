@@ -134,7 +134,8 @@ fn files(ran: &Ran<'_>) -> Vec<(PathBuf, u64)> {
 fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
     let pid = ran.direct.then_some(ran.pid);
     let fits = fitting(ran.options, pid, ending).into_iter();
-    let changed = fits.filter(|fit| ran.before.0.get(&fit.entry) != Some(&Seen::of(&fit.about)));
+    let changed =
+        fits.filter(|fit| ran.before.0.get(&fit.entry) != Some(&FileStamp::of(&fit.about)));
     // What is written still, another program does.
     let is_written =
         |path: &Path| ownership::check(path).is_err() || ownership::spool_in_use(path).is_some();
@@ -148,26 +149,26 @@ fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
 
 /// What there was before the program was started.
 #[derive(Default)]
-pub(super) struct Before(HashMap<PathBuf, Seen>);
+pub(super) struct Before(HashMap<PathBuf, FileStamp>);
 
 impl Before {
     /// Looks at what the program's traces may be called.
     pub(super) fn look(options: &Options) -> Self {
         let all = ["", SPOOL].map(|ending| fitting(options, None, ending));
-        let seen = |fit: Fit| (fit.entry, Seen::of(&fit.about));
+        let seen = |fit: Fit| (fit.entry, FileStamp::of(&fit.about));
         Self(all.into_iter().flatten().map(seen).collect())
     }
 }
 
 /// What changes when a file is replaced or written.
 #[derive(PartialEq, Eq)]
-struct Seen {
+struct FileStamp {
     inode: u64,
     length: u64,
     modified: (i64, i64),
 }
 
-impl Seen {
+impl FileStamp {
     fn of(about: &Metadata) -> Self {
         Self {
             inode: about.ino(),

@@ -13,7 +13,7 @@ use std::collections::hash_map::Entry;
 
 /// All classes that have numbers, by loader and name.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct ClassNumbers {
     pub(crate) classes: FxHashMap<(Loader, Box<str>), ClassEntry>,
     /// Unloaded, and still among them.
     unloaded: FxHashSet<u32>,
@@ -43,7 +43,7 @@ pub(crate) struct MethodEntry {
     pub(crate) added_handlers: Option<u16>,
 }
 
-impl Known {
+impl ClassNumbers {
     /// The class's entry, which is made and announced by `define` if there is none.
     pub(crate) fn class(
         &mut self,
@@ -195,13 +195,13 @@ impl Known {
 mod tests {
     use super::*;
 
-    fn number(known: &mut Known, loader: Loader, name: &str) -> u32 {
+    fn number(known: &mut ClassNumbers, loader: Loader, name: &str) -> u32 {
         known.class(loader, name, |_| {}).number
     }
 
     #[test]
     fn classes_of_collected_loaders_are_forgotten() {
-        let mut known = Known::default();
+        let mut known = ClassNumbers::default();
         let kept = number(&mut known, Loader::BOOT, "a/B");
         let collected = number(&mut known, Loader::PLATFORM, "a/B");
         assert!(known.method(Loader::PLATFORM, "a/B", "m()V").is_some());
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_look_is_due_when_there_are_twice_as_many() {
-        let mut known = Known::default();
+        let mut known = ClassNumbers::default();
         let mut looks = Vec::new();
         for n in 0..5_000 {
             number(&mut known, Loader::BOOT, &n.to_string());

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// See the module.
 #[repr(C, align(64))]
-pub struct Line {
+pub struct CacheLine {
     pub(crate) published: Published,
     pub(crate) for_hooks: ForHooks,
     /// Whether a buffer has it, where lines are in a table.
@@ -37,17 +37,17 @@ pub(crate) struct ForHooks {
 // A spool has them at these offsets, and `JtrailHook.java` the cursor.
 #[cfg(not(feature = "loom"))]
 const _: () = assert!(
-    size_of::<Line>() == 64
-        && std::mem::offset_of!(Line, published) == 0
-        && std::mem::offset_of!(Line, buffer) == 48
-        && std::mem::offset_of!(Line, unwritten) == 56
+    size_of::<CacheLine>() == 64
+        && std::mem::offset_of!(CacheLine, published) == 0
+        && std::mem::offset_of!(CacheLine, buffer) == 48
+        && std::mem::offset_of!(CacheLine, unwritten) == 56
 );
 
 // SAFETY: zeros are a line that nobody has, with no chunk in view, and it needs no drop. With the
 // feature `loom`, whose atomics are no plain words, no test makes one.
-unsafe impl crate::memory::Zeroed for Line {}
+unsafe impl crate::memory::Zeroed for CacheLine {}
 
-impl Line {
+impl CacheLine {
     /// Offset in bytes of the id of the thread that finds the line, for compiled hooks.
     pub const THREAD_ID_OFFSET: usize = std::mem::offset_of!(Self, for_hooks.thread_id);
     /// Offset in bytes of the clock's word that the stamp is good for, for compiled hooks.
