@@ -113,7 +113,7 @@ fn another_build(folder: &Path) -> PathBuf {
 #[test]
 fn builds_with_other_hooks_come_in_turn() {
     at_once(|jdk| {
-        let mut bench = AttachedRun::new(jdk, "harness.Attached");
+        let mut app = AttachedRun::new(jdk, "harness.Attached");
         let folder = temp_dir();
         let libraries = [another_build(folder.path()), agent()];
         let ticks: &[&str] = &["--clock", "tick"];
@@ -123,13 +123,13 @@ fn builds_with_other_hooks_come_in_turn() {
             // So that each of them comes to every number of a hook class.
             let library = &libraries[number % 3 % 2];
             let options = if number % 4 < 2 { ticks } else { &[] };
-            let said = bench.attach_library(library, name, options);
+            let said = app.attach_library(library, name, options);
             said.unwrap_or_else(|error| panic!("JDK {}, {number}: {error}", jdk.feature));
-            bench.work();
-            bench.detach();
+            app.work();
+            app.detach();
         }
-        let texts: Vec<String> = names.iter().map(|name| bench.text(name)).collect();
-        let (_folder, output) = bench.end();
+        let texts: Vec<String> = names.iter().map(|name| app.text(name)).collect();
+        let (_folder, output) = app.end();
         let rounds: Vec<u64> = texts
             .iter()
             .map(|t| rounds(Path::new(t), &output))
@@ -149,7 +149,7 @@ fn other_builds_of_the_agent_come_in_turn() {
     at_once(|jdk| {
         let run = program(jdk, "harness.Attached")
             .env("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=128");
-        let mut bench = AttachedRun::of(run);
+        let mut app = AttachedRun::of(run);
         let folder = temp_dir();
         for number in 0..5 {
             // The last two replace the one before.
@@ -158,13 +158,13 @@ fn other_builds_of_the_agent_come_in_turn() {
             fs::copy(agent(), &new).expect("copied");
             fs::rename(&new, &library).expect("renamed");
             let file = format!("trace{number}");
-            let said = bench.attach_library(&library, &file, &[]);
+            let said = app.attach_library(&library, &file, &[]);
             said.unwrap_or_else(|error| panic!("JDK {}, {number}: {error}", jdk.feature));
-            bench.work();
-            bench.detach();
+            app.work();
+            app.detach();
         }
-        let texts: Vec<String> = (0..5).map(|n| bench.text(&format!("trace{n}"))).collect();
-        let (_folder, output) = bench.end();
+        let texts: Vec<String> = (0..5).map(|n| app.text(&format!("trace{n}"))).collect();
+        let (_folder, output) = app.end();
         for text in texts {
             assert!(rounds(Path::new(&text), &output) > 0, "{text}");
         }

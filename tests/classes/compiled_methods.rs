@@ -236,15 +236,15 @@ fn code_of_unloaded_classes_is_unloaded() {
 #[test]
 fn code_is_in_each_trace() {
     for jdk in Jdk::require(&VERSIONS) {
-        let mut bench = ControlledRun::new(&jdk, "format=binary,events=threads+jit");
-        bench.work();
-        bench.ctl(&["rotate", &bench.text("second")]);
-        bench.work();
-        bench.ctl(&["stop"]);
-        bench.work();
-        bench.ctl(&["start", &format!("file={}", bench.text("third"))]);
-        bench.work();
-        let (folder, output) = bench.end();
+        let mut app = ControlledRun::new(&jdk, "format=binary,events=threads+jit");
+        app.work();
+        app.ctl(&["rotate", &app.text("second")]);
+        app.work();
+        app.ctl(&["stop"]);
+        app.work();
+        app.ctl(&["start", &format!("file={}", app.text("third"))]);
+        app.work();
+        let (folder, output) = app.end();
         let [first, second, third] = ["first", "second", "third"].map(|name| {
             let file = folder.path().join(name);
             let trace = Trace::read(&file).expect(name);

@@ -69,10 +69,10 @@ fn assert_same(code: &Code, before: &Code, when: &str) {
 fn the_original_is_back_after_detach() {
     const LIST: &str = "java.util.ArrayList";
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = crate::support::attach::AttachedRun::new(&jdk, "harness.Attached");
-        bench.work();
-        let file = bench.text("code");
-        let pid = bench.pid();
+        let mut app = crate::support::attach::AttachedRun::new(&jdk, "harness.Attached");
+        app.work();
+        let file = app.text("code");
+        let pid = app.pid();
         let before = code(&pid, &file);
         let options: [&[&str]; 6] = [
             &["--include", LIST],
@@ -88,16 +88,16 @@ fn the_original_is_back_after_detach() {
                 .copied()
                 .chain(["--include", "harness.*"])
                 .collect();
-            bench.attach("trace", &all).expect("it is taken");
-            bench.work();
+            app.attach("trace", &all).expect("it is taken");
+            app.work();
             let with = code(&pid, &file);
             let with = changed(&with, &before);
             assert!(with.len() > 8 && with.contains(&WORK), "{options:?}");
             assert_eq!(with.contains(&ADD), options.contains(&LIST), "{options:?}");
-            bench.detach();
+            app.detach();
             assert_same(&code(&pid, &file), &before, &format!("{options:?}"));
         }
-        bench.end();
+        app.end();
     }
 }
 
@@ -114,9 +114,9 @@ fn the_original_is_back_while_the_agent_is_idle() {
 
         let options = "format=binary,events=methods+threads+parks+lines,include=java.util.ArrayList,include=harness.*,\
                        burst=call:harness.Attached.work:1000000,burst=slow:harness.Attached.round:1h";
-        let mut bench = crate::support::control::ControlledRun::new(&jdk, options);
-        bench.work();
-        let (pid, file) = (bench.pid().to_string(), bench.text("code"));
+        let mut app = crate::support::control::ControlledRun::new(&jdk, options);
+        app.work();
+        let (pid, file) = (app.pid().to_string(), app.text("code"));
         let now = || code(&pid, &file);
         let with = now();
         for method in [WORK, ADD, PARK] {
@@ -124,12 +124,12 @@ fn the_original_is_back_while_the_agent_is_idle() {
         }
 
         // Other filters, and those again: parking and what begins bursts stay as they are.
-        bench.ctl(&["filters", "include=harness.Attached.leaf"]);
+        app.ctl(&["filters", "include=harness.Attached.leaf"]);
         let other = now();
         let other = changed(&other, &before);
         assert!(!other.contains(&ADD), "{other:?}");
         assert!(other.contains(&WORK) && other.contains(&PARK), "{other:?}");
-        bench.ctl(&[
+        app.ctl(&[
             "filters",
             "include=java.util.ArrayList",
             "include=harness.*",
@@ -137,21 +137,21 @@ fn the_original_is_back_while_the_agent_is_idle() {
         let back = now();
         assert_eq!(changed(&back, &before), changed(&with, &before));
 
-        bench.ctl(&["stop"]);
+        app.ctl(&["stop"]);
         assert_same(&now(), &before, "idle");
-        bench.work();
-        bench.ctl(&["filters", "include=harness.*"]);
+        app.work();
+        app.ctl(&["filters", "include=harness.*"]);
         assert_same(&now(), &before, "idle, with other filters");
 
         // Without parks and bursts' methods, filters decide all.
-        let second = format!("file={}", bench.text("second"));
-        bench.ctl(&["start", &second, "events=methods"]);
-        bench.work();
+        let second = format!("file={}", app.text("second"));
+        app.ctl(&["start", &second, "events=methods"]);
+        app.work();
         assert!(!changed(&now(), &before).contains(&PARK), "not asked for");
-        bench.ctl(&["detach"]);
+        app.ctl(&["detach"]);
         assert_same(&now(), &before, "gone");
-        bench.work();
-        bench.end();
+        app.work();
+        app.end();
     }
 }
 
@@ -160,30 +160,30 @@ fn the_original_is_back_while_the_agent_is_idle() {
 #[test]
 fn the_original_is_restored_after_filters() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = crate::support::control::ControlledRun::new(
+        let mut app = crate::support::control::ControlledRun::new(
             &jdk,
             "format=none,server=enabled,events=methods",
         );
-        bench.work();
-        let (pid, file) = (bench.pid().to_string(), bench.text("code"));
+        app.work();
+        let (pid, file) = (app.pid().to_string(), app.text("code"));
         let now = || code(&pid, &file);
         let before = now();
-        let trace = format!("file={}", bench.text("trace"));
-        bench.ctl(&["start", &trace, "format=binary", "include=harness.Attached"]);
+        let trace = format!("file={}", app.text("trace"));
+        app.ctl(&["start", &trace, "format=binary", "include=harness.Attached"]);
         let with = now();
         assert!(changed(&with, &before).contains(&WORK));
-        bench.ctl(&["filters", "include=java.util.ArrayList"]);
+        app.ctl(&["filters", "include=java.util.ArrayList"]);
         let other = now();
         let other = changed(&other, &before);
         assert!(other.contains(&ADD) && !other.contains(&WORK), "{other:?}");
-        bench.ctl(&["filters", "exclude=*"]);
+        app.ctl(&["filters", "exclude=*"]);
         assert_same(&now(), &before, "without any methods");
-        bench.ctl(&["filters", "include=harness.Attached"]);
+        app.ctl(&["filters", "include=harness.Attached"]);
         let back = now();
         assert_eq!(changed(&back, &before), changed(&with, &before));
-        bench.work();
-        bench.ctl(&["stop"]);
+        app.work();
+        app.ctl(&["stop"]);
         assert_same(&now(), &before, "idle");
-        bench.end();
+        app.end();
     }
 }

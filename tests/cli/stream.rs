@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// `jtrail stream -o -`, and who reads what it writes.
 struct Streaming {
-    bench: ControlledRun,
+    app: ControlledRun,
     /// As long as it holds, the reader takes 80 KB a second at most.
     slow: Arc<AtomicBool>,
     client: JoinHandle<(ExitCode, String)>,
@@ -42,8 +42,8 @@ impl Streaming {
     fn new(jdk: &Jdk, overflow: &str) -> Self {
         let options =
             format!("format=none,server=enabled,events=methods,buffer=1m,overflow={overflow}");
-        let bench = ControlledRun::new(jdk, &options);
-        let socket = bench.text("socket");
+        let app = ControlledRun::new(jdk, &options);
+        let socket = app.text("socket");
         let (output, mut input) = std::io::pipe().expect("a pipe");
         let client = thread::spawn(move || {
             let args = ["jtrail", "stream", &socket, "-o", "-", "--format", "xml"];
@@ -56,9 +56,9 @@ impl Streaming {
             let slow = Arc::clone(&slow);
             move || read(output, &slow)
         });
-        bench.wait_for("recording");
+        app.wait_for("recording");
         Self {
-            bench,
+            app,
             slow,
             client,
             reader,
@@ -70,7 +70,7 @@ impl Streaming {
     fn end(self) -> (Trace, String, String, Output) {
         let (code, said) = self.client.join().expect("no panic");
         assert_eq!(code, ExitCode::SUCCESS, "{said}");
-        let (_, output) = self.bench.end();
+        let (_, output) = self.app.end();
         let folder = temp_dir();
         let file = folder.path().join("trace");
         std::fs::write(&file, self.reader.join().expect("no panic")).expect("written");
@@ -86,21 +86,21 @@ impl Streaming {
 fn a_slow_reader_costs_events() {
     for jdk in Jdk::require(&few_versions()) {
         let mut streaming = Streaming::new(&jdk, "drop");
-        let bench = &mut streaming.bench;
+        let app = &mut streaming.app;
         let begun = Instant::now();
-        while bench.status().losses.is_empty() {
+        while app.status().losses.is_empty() {
             assert!(begun.elapsed() < PATIENCE, "nothing is lost");
-            bench.work();
+            app.work();
         }
         streaming.slow.store(false, Ordering::Relaxed);
         // The program's threads return from the calls of the last round, which would end in the
         // pause otherwise.
         thread::sleep(Duration::from_secs(1));
-        bench.ctl(&["pause"]); // all of it is written then
-        let status = bench.status();
+        app.ctl(&["pause"]); // all of it is written then
+        let status = app.status();
         assert_eq!(status.state, State::Paused);
         let reported = status.trace.expect("a trace").figures;
-        bench.ctl(&["stop"]);
+        app.ctl(&["stop"]);
         let (trace, verdict, said, output) = streaming.end();
         let totals = trace.totals();
         assert!(totals.lost > 0, "{output}");
@@ -146,15 +146,15 @@ fn a_slow_reader_holds_the_program_up() {
         });
         let begun = Instant::now();
         while streaming.slow.load(Ordering::Relaxed) && begun.elapsed() < PATIENCE {
-            streaming.bench.work();
-            rounds.store(streaming.bench.rounds(), Ordering::Relaxed);
+            streaming.app.work();
+            rounds.store(streaming.app.rounds(), Ordering::Relaxed);
         }
         over.store(true, Ordering::Relaxed);
         watcher.join().expect("no panic");
         assert!(begun.elapsed() < PATIENCE, "it was never held up");
-        streaming.bench.work();
-        let done = streaming.bench.rounds();
-        streaming.bench.ctl(&["stop"]);
+        streaming.app.work();
+        let done = streaming.app.rounds();
+        streaming.app.ctl(&["stop"]);
         let (trace, _, said, output) = streaming.end();
         trace.assert_sound(&output); // and nothing is lost
         assert_eq!(trace.calls[ROUND], done);

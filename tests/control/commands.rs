@@ -18,41 +18,40 @@ use std::time::{Duration, Instant};
 #[test]
 fn traces_begin_pause_and_follow_each_other() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench =
-            ControlledRun::new(&jdk, "format=binary,events=methods+threads+gc+monitors");
-        bench.work();
-        bench.ctl(&["mark", "one <&> two"]);
-        bench.ctl(&["pause"]);
-        bench.work(); // in none
-        bench.ctl(&["gc"]);
-        bench.ctl(&["resume"]);
-        bench.work();
-        let second = bench.text("second");
-        let reported = bench.ctl(&["rotate", &second]);
+        let mut app = ControlledRun::new(&jdk, "format=binary,events=methods+threads+gc+monitors");
+        app.work();
+        app.ctl(&["mark", "one <&> two"]);
+        app.ctl(&["pause"]);
+        app.work(); // in none
+        app.ctl(&["gc"]);
+        app.ctl(&["resume"]);
+        app.work();
+        let second = app.text("second");
+        let reported = app.ctl(&["rotate", &second]);
         assert!(
             reported.contains("first") && reported.contains("second"),
             "{reported}"
         );
-        bench.work();
-        let status = bench.ctl(&["status"]);
+        app.work();
+        let status = app.ctl(&["status"]);
         assert!(
             status.contains("recording")
                 && status.contains("second")
                 && status.contains("overhead"),
             "{status}"
         );
-        bench.ctl(&["stop"]);
-        bench.work(); // in none
-        let status = bench.ctl(&["status"]);
+        app.ctl(&["stop"]);
+        app.work(); // in none
+        let status = app.ctl(&["status"]);
         assert!(
             status.contains("idle") && !status.contains("overhead"),
             "{status}"
         );
-        let third = format!("file={}", bench.text("third"));
-        bench.ctl(&["start", &third, "format=xml"]);
-        bench.work();
-        bench.work();
-        let (folder, output) = bench.end();
+        let third = format!("file={}", app.text("third"));
+        app.ctl(&["start", &third, "format=xml"]);
+        app.work();
+        app.work();
+        let (folder, output) = app.end();
         let file = |name: &str| folder.path().join(name);
         let (first, count) = rounds(&file("first"), &output);
         assert_eq!(count, 2, "{output}");
@@ -76,15 +75,15 @@ fn status_is_what_is_in_the_trace() {
     for jdk in Jdk::require(&few_versions()) {
         let begun = Instant::now();
         let options = "format=binary,events=methods+threads+monitors,buffer=8m";
-        let mut bench = ControlledRun::new(&jdk, options);
+        let mut app = ControlledRun::new(&jdk, options);
         let ready = Instant::now();
-        bench.work();
-        bench.work();
-        bench.ctl(&["pause"]);
+        app.work();
+        app.work();
+        app.ctl(&["pause"]);
         let least = ready.elapsed();
-        let status = bench.status();
+        let status = app.status();
         assert!(status.uptime >= least && status.uptime <= begun.elapsed());
-        assert_eq!((status.pid, status.state), (bench.pid(), State::Paused));
+        assert_eq!((status.pid, status.state), (app.pid(), State::Paused));
         assert_eq!(status.buffer, 8 << 20);
         assert!(status.buffered <= status.buffer, "{status:?}");
         let memory = status.memory.expect("it says so");
@@ -92,16 +91,16 @@ fn status_is_what_is_in_the_trace() {
         assert_eq!(status.losses, []);
         let so_far = status.trace.expect("a trace").figures;
         assert!(so_far.elapsed <= status.uptime);
-        let Ok(Answer::Ended(ended)) = bench.client().call(Ask::Stop, |_| Ok(())) else {
+        let Ok(Answer::Ended(ended)) = app.client().call(Ask::Stop, |_| Ok(())) else {
             panic!("no end");
         };
         let ended = ended.figures;
         assert_eq!((ended.events, ended.lost), (so_far.events, 0));
-        let idle = bench.status();
+        let idle = app.status();
         assert_eq!((idle.state, idle.trace), (State::Idle, None));
         assert_eq!((idle.counts, idle.losses), (vec![], vec![]));
         assert!(idle.uptime > status.uptime);
-        let (folder, output) = bench.end();
+        let (folder, output) = app.end();
         let file = folder.path().join("first");
         let (trace, count) = rounds(&file, &output);
         assert_eq!(count, 2);
@@ -124,10 +123,10 @@ fn status_is_what_is_in_the_trace() {
 fn a_trace_is_not_written_over() {
     for jdk in Jdk::require(&few_versions()) {
         for format in ["binary", "profilerj"] {
-            let mut bench =
+            let mut app =
                 ControlledRun::new(&jdk, &format!("format={format},events=methods+threads"));
-            bench.work();
-            let path = |name: &str| bench.path(name);
+            app.work();
+            let path = |name: &str| app.path(name);
             std::os::unix::fs::symlink("first", path("link")).expect("a link");
             std::os::unix::fs::symlink(path("link"), path("now.xml.part")).expect("a link");
             std::fs::hard_link(path("first"), path("other")).expect("a name");
@@ -138,37 +137,37 @@ fn a_trace_is_not_written_over() {
             }
             for words in refused {
                 for name in &names {
-                    let name = bench.text(name);
+                    let name = app.text(name);
                     let words = [words, &[&name]].concat();
-                    let error = bench.try_ctl(&words).expect_err("it is refused");
+                    let error = app.try_ctl(&words).expect_err("it is refused");
                     let expected =
                         format!("is the file of the trace under way ({}/@file)", words[0]);
                     assert!(error.contains(&expected), "{words:?}: {error}");
                 }
                 names.push("now.xml"); // which is called otherwise until it is whole
             }
-            bench.work();
+            app.work();
             // What it was called may be given to another one.
-            std::fs::rename(bench.path("first"), bench.path("moved")).expect("ours");
-            bench.ctl(&["rotate", &bench.text("first")]);
-            let error = bench.try_ctl(&["rotate", &bench.text("first")]);
+            std::fs::rename(app.path("first"), app.path("moved")).expect("ours");
+            app.ctl(&["rotate", &app.text("first")]);
+            let error = app.try_ctl(&["rotate", &app.text("first")]);
             assert!(error.expect_err("refused").contains("under way"));
-            bench.work();
+            app.work();
             if format == "profilerj" {
-                let reported = bench.ctl(&["snapshot", "profile", "--file", &bench.text("now-%p")]);
+                let reported = app.ctl(&["snapshot", "profile", "--file", &app.text("now-%p")]);
                 assert!(
-                    reported.contains(&format!("now-{}", bench.pid())),
+                    reported.contains(&format!("now-{}", app.pid())),
                     "{reported}"
                 );
             }
-            bench.ctl(&["stop"]);
+            app.ctl(&["stop"]);
             // It is not under way any more.
-            let third = format!("file={}", bench.text("first"));
-            bench.ctl(&["start", &third]);
+            let third = format!("file={}", app.text("first"));
+            app.ctl(&["start", &third]);
             for _ in 0..4 {
-                bench.work();
+                app.work();
             }
-            let (folder, output) = bench.end();
+            let (folder, output) = app.end();
             for (name, expected) in [("moved", 2), ("other", 2), ("first", 4)] {
                 let figures = Figures::read(&folder.path().join(name));
                 let figures = figures.unwrap_or_else(|e| panic!("{format} {name}: {e}\n{output}"));
@@ -186,27 +185,27 @@ fn filters_change_while_the_program_runs() {
     const WORK: &str = "harness.Attached.work(I)I";
     const NEXT: &str = "harness.Attached$Worker.next()Ljava/util/concurrent/CountDownLatch;";
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
-        bench.work();
-        let reported = bench.ctl(&["filters", "include=harness.Attached.round"]);
+        let mut app = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
+        app.work();
+        let reported = app.ctl(&["filters", "include=harness.Attached.round"]);
         assert!(reported.contains("retransformed"), "{reported}");
-        bench.work();
-        bench.ctl(&[
+        app.work();
+        app.ctl(&[
             "filters",
             "exclude=harness.Expect*",
             "exclude=harness.Attached.work",
         ]);
-        bench.work();
-        bench.ctl(&["stop"]);
-        bench.work();
-        let second = format!("file={}", bench.text("second"));
-        bench.ctl(&["start", &second, "include=harness.Attached.work"]);
-        bench.work();
-        bench.ctl(&["stop"]);
-        let third = format!("file={}", bench.text("third"));
-        bench.ctl(&["start", &third]); // the filters are what they were last
-        bench.work();
-        let (folder, output) = bench.end();
+        app.work();
+        app.ctl(&["stop"]);
+        app.work();
+        let second = format!("file={}", app.text("second"));
+        app.ctl(&["start", &second, "include=harness.Attached.work"]);
+        app.work();
+        app.ctl(&["stop"]);
+        let third = format!("file={}", app.text("third"));
+        app.ctl(&["start", &third]); // the filters are what they were last
+        app.work();
+        let (folder, output) = app.end();
         let file = |name: &str| folder.path().join(name);
         let (first, count) = rounds(&file("first"), &output);
         assert_eq!(count, 3);
@@ -227,16 +226,16 @@ fn filters_change_while_the_program_runs() {
 #[test]
 fn objects_are_defined_in_each_trace() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+monitors");
-        bench.work();
-        bench.ctl(&["rotate", &bench.text("second")]);
-        bench.work();
-        bench.ctl(&["stop"]);
-        bench.work();
-        let third = format!("file={}", bench.text("third"));
-        bench.ctl(&["start", &third]);
-        bench.work();
-        let (folder, output) = bench.end();
+        let mut app = ControlledRun::new(&jdk, "format=binary,events=methods+monitors");
+        app.work();
+        app.ctl(&["rotate", &app.text("second")]);
+        app.work();
+        app.ctl(&["stop"]);
+        app.work();
+        let third = format!("file={}", app.text("third"));
+        app.ctl(&["start", &third]);
+        app.work();
+        let (folder, output) = app.end();
         for name in ["first", "second", "third"] {
             rounds(&folder.path().join(name), &output);
             let file = folder.path().join(name).display().to_string();
@@ -254,18 +253,17 @@ fn objects_are_defined_in_each_trace() {
 #[test]
 fn classes_are_declared_in_each_trace() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench =
-            ControlledRun::new(&jdk, "format=none,server=enabled,events=methods+threads");
-        let first = format!("file={}", bench.text("one"));
-        bench.ctl(&["start", "format=jinsight", &first]);
-        bench.work();
-        bench.ctl(&["rotate", &bench.text("two")]);
-        bench.work();
-        bench.ctl(&["stop"]);
-        let third = format!("file={}", bench.text("three"));
-        bench.ctl(&["start", "format=jinsight", &third]);
-        bench.work();
-        let (folder, output) = bench.end();
+        let mut app = ControlledRun::new(&jdk, "format=none,server=enabled,events=methods+threads");
+        let first = format!("file={}", app.text("one"));
+        app.ctl(&["start", "format=jinsight", &first]);
+        app.work();
+        app.ctl(&["rotate", &app.text("two")]);
+        app.work();
+        app.ctl(&["stop"]);
+        let third = format!("file={}", app.text("three"));
+        app.ctl(&["start", "format=jinsight", &third]);
+        app.work();
+        let (folder, output) = app.end();
         for name in ["one", "two", "three"] {
             let file = folder.path().join(name);
             assert_eq!(rounds(&file, &output).1, 1, "{name}");
@@ -292,19 +290,19 @@ fn data_come_live() {
             ("profilerj", Format::ProfilerJ),
             ("trail", Format::Trail),
         ] {
-            let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads+gc");
-            bench.ctl(&["stop"]);
-            let (socket, live) = (bench.text("socket"), bench.text("live"));
+            let mut app = ControlledRun::new(&jdk, "format=binary,events=methods+threads+gc");
+            app.ctl(&["stop"]);
+            let (socket, live) = (app.text("socket"), app.text("live"));
             let client =
                 thread::spawn(move || jtrail(&["stream", &socket, "-o", &live, "--format", word]));
-            bench.wait_for("recording");
-            bench.work();
-            bench.work();
-            bench.ctl(&["stop"]);
-            bench.work();
+            app.wait_for("recording");
+            app.work();
+            app.work();
+            app.ctl(&["stop"]);
+            app.work();
             let (code, _, err) = client.join().expect("no panic");
             assert_eq!(code, ExitCode::SUCCESS, "{err}");
-            let (folder, output) = bench.end();
+            let (folder, output) = app.end();
             let trace = Figures::read(&folder.path().join("live"));
             let trace = trace.unwrap_or_else(|problem| panic!("{word}: {problem}\n{output}"));
             assert!(!trace.broken_off, "{word}");
@@ -321,10 +319,10 @@ fn data_come_live() {
 #[test]
 fn a_stream_is_rotated() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
-        bench.ctl(&["stop"]);
+        let mut app = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
+        app.ctl(&["stop"]);
         let timeout = Duration::from_secs(60);
-        let mut client = Client::of_socket(&bench.path("socket"), timeout).expect("connected");
+        let mut client = Client::of_socket(&app.path("socket"), timeout).expect("connected");
         let (mut files, mut data) = (Vec::new(), Vec::new());
         let mut call = |client: &mut Client, command: Ask| {
             let take = |incoming: Incoming| {
@@ -347,14 +345,14 @@ fn a_stream_is_rotated() {
         call(&mut client, Ask::Start(start));
         for rounds in 1..4 {
             for _ in 0..rounds {
-                bench.work();
+                app.work();
             }
             match rounds {
                 3 => call(&mut client, Ask::Stop),
                 _ => call(&mut client, Ask::Rotate { file: None }),
             };
         }
-        let (folder, output) = bench.end();
+        let (folder, output) = app.end();
         assert_eq!(files.len(), 3);
         for (bytes, expected) in files.iter().zip(1..) {
             let path = folder.path().join("part");
@@ -368,23 +366,23 @@ fn a_stream_is_rotated() {
 #[test]
 fn clients_that_go_away_do_no_harm() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, "format=binary");
-        bench.ctl(&["stop"]);
-        let Some(mut client) = client(&bench.path("socket")) else {
+        let mut app = ControlledRun::new(&jdk, "format=binary");
+        app.ctl(&["stop"]);
+        let Some(mut client) = client(&app.path("socket")) else {
             return;
         };
         for command in ["<stream/>", "<start/>"] {
             client.ask(command);
         }
-        bench.wait_for("recording");
-        bench.work();
+        app.wait_for("recording");
+        app.work();
         client.kill();
-        bench.work();
-        bench.wait_for("idle");
-        let file = format!("file={}", bench.text("after"));
-        bench.ctl(&["start", &file]);
-        bench.work();
-        let (folder, output) = bench.end();
+        app.work();
+        app.wait_for("idle");
+        let file = format!("file={}", app.text("after"));
+        app.ctl(&["start", &file]);
+        app.work();
+        let (folder, output) = app.end();
         assert_eq!(rounds(&folder.path().join("after"), &output).1, 1);
         assert!(!output.stderr.contains("tracing is off"), "{output}");
     }
@@ -394,7 +392,7 @@ fn clients_that_go_away_do_no_harm() {
 #[test]
 fn what_can_not_be_done_is_refused() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods");
+        let mut app = ControlledRun::new(&jdk, "format=binary,events=methods");
         for (words, expected) in [
             (&["start"][..], "under way"),
             (&["resume"], "paus"),
@@ -403,20 +401,20 @@ fn what_can_not_be_done_is_refused() {
             (&["snapshot", "profile"], "profilerj"),
             (&["rotate", "/proc/none/trace"], "cannot write"),
         ] {
-            let error = bench.try_ctl(words).expect_err("it is refused");
+            let error = app.try_ctl(words).expect_err("it is refused");
             assert!(error.contains(expected), "{words:?}: {error}");
         }
-        bench.work();
-        bench.ctl(&["stop"]);
+        app.work();
+        app.ctl(&["stop"]);
         for (words, expected) in [
             (&["stop"][..], "no trace"),
             (&["start", "events=parks"], "events=methods"),
             (&["start", "format=none"], "none"),
         ] {
-            let error = bench.try_ctl(words).expect_err("it is refused");
+            let error = app.try_ctl(words).expect_err("it is refused");
             assert!(error.contains(expected), "{words:?}: {error}");
         }
-        let (folder, output) = bench.end();
+        let (folder, output) = app.end();
         assert_eq!(rounds(&folder.path().join("first"), &output).1, 1);
     }
 }
@@ -426,26 +424,26 @@ fn what_can_not_be_done_is_refused() {
 #[test]
 fn bursts_end_by_themselves() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
-        bench.ctl(&["pause"]);
-        bench.work(); // in none
-        bench.ctl(&["burst", "--for", "60s"]);
-        bench.work();
-        bench.ctl(&["pause"]); // cuts it short
-        bench.work(); // in none
-        bench.ctl(&["burst", "--events", "100"]);
-        bench.work();
-        bench.wait_for("paused");
-        bench.work(); // in none
-        bench.ctl(&["burst", "--for", "200ms"]);
-        bench.wait_for("paused");
-        bench.ctl(&["stop"]);
-        bench.ctl(&["burst", "--events", "50"]);
-        bench.work();
-        bench.wait_for("idle");
-        bench.work(); // in none
-        let done = bench.rounds as u64;
-        let (folder, output) = bench.end();
+        let mut app = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
+        app.ctl(&["pause"]);
+        app.work(); // in none
+        app.ctl(&["burst", "--for", "60s"]);
+        app.work();
+        app.ctl(&["pause"]); // cuts it short
+        app.work(); // in none
+        app.ctl(&["burst", "--events", "100"]);
+        app.work();
+        app.wait_for("paused");
+        app.work(); // in none
+        app.ctl(&["burst", "--for", "200ms"]);
+        app.wait_for("paused");
+        app.ctl(&["stop"]);
+        app.ctl(&["burst", "--events", "50"]);
+        app.work();
+        app.wait_for("idle");
+        app.work(); // in none
+        let done = app.rounds as u64;
+        let (folder, output) = app.end();
         let in_one: u64 = output.counts().exact.values().sum::<u64>() / done;
         let calls = |name: &str| {
             let (trace, _) = rounds(&folder.path().join(name), &output);
@@ -467,15 +465,15 @@ fn bursts_end_by_themselves() {
 #[test]
 fn a_full_disk_is_reported() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods");
-        let error = bench.try_ctl(&["rotate", "/dev/full"]).expect_err("full");
+        let mut app = ControlledRun::new(&jdk, "format=binary,events=methods");
+        let error = app.try_ctl(&["rotate", "/dev/full"]).expect_err("full");
         assert!(error.contains("tracing is off"), "{error}");
-        bench.wait_for("idle");
-        let file = format!("file={}", bench.text("after"));
-        let error = bench.try_ctl(&["start", &file]).expect_err("refused");
+        app.wait_for("idle");
+        let file = format!("file={}", app.text("after"));
+        let error = app.try_ctl(&["start", &file]).expect_err("refused");
         assert!(error.contains("tracing is off"), "{error}");
-        bench.work();
-        let (folder, output) = bench.end();
+        app.work();
+        let (folder, output) = app.end();
         assert!(
             output.stderr.contains("jtrail: cannot write /dev/full"),
             "{output}"
@@ -488,10 +486,10 @@ fn a_full_disk_is_reported() {
 #[test]
 fn old_agents_are_known_by_their_answer() {
     for jdk in Jdk::require(&few_versions()) {
-        let bench = ControlledRun::new(&jdk, "format=binary,compat=pre45");
-        let error = bench.try_ctl(&["format", "binary"]).expect_err("not known");
+        let app = ControlledRun::new(&jdk, "format=binary,compat=pre45");
+        let error = app.try_ctl(&["format", "binary"]).expect_err("not known");
         assert!(error.contains("unrecognized command"), "{error}");
-        bench.end();
+        app.end();
     }
 }
 
@@ -499,20 +497,20 @@ fn old_agents_are_known_by_their_answer() {
 #[test]
 fn snapshots_on_command() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, "format=profilerj,events=methods");
-        bench.work();
-        let (named, reported) = (bench.text("now.xml"), bench.ctl(&["snapshot", "profile"]));
+        let mut app = ControlledRun::new(&jdk, "format=profilerj,events=methods");
+        app.work();
+        let (named, reported) = (app.text("now.xml"), app.ctl(&["snapshot", "profile"]));
         assert!(reported.contains("first-1"), "{reported}");
-        bench.ctl(&["snapshot", "profile", "--file", &named]);
-        let (folder, output) = bench.end();
+        app.ctl(&["snapshot", "profile", "--file", &named]);
+        let (folder, output) = app.end();
         for name in ["first-1", "now.xml", "first"] {
             let (code, _, err) =
                 jtrail(&["verify", folder.path().join(name).to_str().expect("text")]);
             assert_eq!(code, ExitCode::SUCCESS, "{err}{output}");
         }
-        let bench = ControlledRun::new(&jdk, "format=binary,events=methods+heap,heap=request");
-        bench.ctl(&["snapshot", "heap"]);
-        let (folder, _) = bench.end();
+        let app = ControlledRun::new(&jdk, "format=binary,events=methods+heap,heap=request");
+        app.ctl(&["snapshot", "heap"]);
+        let (folder, _) = app.end();
         let (_, out, _) = jtrail(&[
             "report",
             "--heap",

@@ -9,23 +9,23 @@ use jtrail_testkit::Jdk;
 fn a_trace_has_its_own_events() {
     const LOADED: &str = "format=binary,events=methods+threads+gc+monitors+alloc+jit+cpu";
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, LOADED);
-        bench.ctl(&["stop"]);
+        let mut app = ControlledRun::new(&jdk, LOADED);
+        app.ctl(&["stop"]);
         for (name, events) in [
             ("methods", "methods+threads"),
             ("gc", "gc+monitors"),
             ("alloc", "alloc"),
             ("again", "methods+threads+gc+monitors+alloc+jit+cpu"),
         ] {
-            let file = format!("file={}", bench.text(name));
-            bench.ctl(&["start", &file, &format!("events={events}")]);
-            bench.ctl(&["gc"]); // makes new areas to allocate in, too
-            bench.work();
-            bench.ctl(&["stop"]);
-            bench.work();
-            bench.ctl(&["gc"]);
+            let file = format!("file={}", app.text(name));
+            app.ctl(&["start", &file, &format!("events={events}")]);
+            app.ctl(&["gc"]); // makes new areas to allocate in, too
+            app.work();
+            app.ctl(&["stop"]);
+            app.work();
+            app.ctl(&["gc"]);
         }
-        let (folder, output) = bench.end();
+        let (folder, output) = app.end();
         let read = |name: &str| rounds(&folder.path().join(name), &output);
         // Calls, collections, monitors, objects.
         let has = |name: &str| {
@@ -49,8 +49,8 @@ fn kinds_of_events_come_later() {
     const LATER: &str =
         "methods+threads+gc+alloc+free+monitors+jit+samples+lines+mounts+classes+details";
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, "format=none,events=gc,server=enabled");
-        bench.work();
+        let mut app = ControlledRun::new(&jdk, "format=none,events=gc,server=enabled");
+        app.work();
         for (kind, why) in [
             ("exceptions", "when it starts"),
             ("parks", "when it starts"),
@@ -58,7 +58,7 @@ fn kinds_of_events_come_later() {
             ("heap", "loaded for events=gc"),
         ] {
             let events = format!("events=gc+{kind}");
-            let error = bench.try_ctl(&["start", &events]).expect_err("refused");
+            let error = app.try_ctl(&["start", &events]).expect_err("refused");
             assert!(error.contains(kind) && error.contains(why), "{error}");
         }
         for (name, events) in [
@@ -67,15 +67,15 @@ fn kinds_of_events_come_later() {
             ("calls", "methods"),
             ("last", LATER),
         ] {
-            let file = format!("file={}", bench.text(name));
+            let file = format!("file={}", app.text(name));
             let events = format!("events={events}");
             let words = ["start", &file, "format=binary", &events];
-            bench.ctl(&words[..if name == "usual" { 3 } else { 4 }]);
-            bench.ctl(&["gc"]);
-            bench.work();
-            bench.ctl(&["stop"]);
+            app.ctl(&words[..if name == "usual" { 3 } else { 4 }]);
+            app.ctl(&["gc"]);
+            app.work();
+            app.ctl(&["stop"]);
         }
-        let (folder, output) = bench.end();
+        let (folder, output) = app.end();
         for name in ["all", "last"] {
             let (trace, count) = rounds(&folder.path().join(name), &output);
             let totals = trace.totals();

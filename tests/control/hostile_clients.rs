@@ -17,11 +17,11 @@ struct Rounds(Vec<Duration>);
 
 impl Rounds {
     /// Works until it is enough.
-    fn of(bench: &mut ControlledRun, mut is_enough: impl FnMut() -> bool) -> Self {
+    fn of(app: &mut ControlledRun, mut is_enough: impl FnMut() -> bool) -> Self {
         let mut all = Vec::new();
         while !is_enough() {
             let round = Instant::now();
-            bench.work();
+            app.work();
             all.push(round.elapsed());
         }
         all.sort();
@@ -38,11 +38,11 @@ impl Rounds {
 }
 
 /// A client that begins a trace.
-fn begin_trace(bench: &ControlledRun) -> UnixStream {
-    let mut client = UnixStream::connect(bench.path("socket")).expect("connected");
+fn begin_trace(app: &ControlledRun) -> UnixStream {
+    let mut client = UnixStream::connect(app.path("socket")).expect("connected");
     let format = "<setOutputFormat><format>xml</format></setOutputFormat>";
     send(&mut client, &[format, "<stream/>", "<start/>"]);
-    bench.wait_for("recording");
+    app.wait_for("recording");
     client
 }
 
@@ -51,39 +51,39 @@ fn begin_trace(bench: &ControlledRun) -> UnixStream {
 fn beside_clients(jdk: &Jdk, overflow: &str) -> (Rounds, Rounds) {
     let options =
         format!("format=none,server=enabled,events=methods,buffer=1m,overflow={overflow}");
-    let mut bench = ControlledRun::new(jdk, &options);
-    let reader = begin_trace(&bench);
+    let mut app = ControlledRun::new(jdk, &options);
+    let reader = begin_trace(&app);
     let mut all = reader.try_clone().expect("a descriptor");
     let reading = std::thread::spawn(move || std::io::copy(&mut all, &mut std::io::sink()));
     let many = |count: usize| {
         let mut left = count;
         move || left.checked_sub(1).map(|less| left = less).is_none()
     };
-    Rounds::of(&mut bench, many(50)); // the JVM compiles what it does
-    let with_reader = Rounds::of(&mut bench, many(101));
-    bench.ctl(&["stop"]);
+    Rounds::of(&mut app, many(50)); // the JVM compiles what it does
+    let with_reader = Rounds::of(&mut app, many(101));
+    app.ctl(&["stop"]);
     reader.shutdown(Shutdown::Both).expect("connected");
     let taken = reading.join().expect("no panic").expect("it was read");
     assert!(taken > 0);
-    bench.wait_for("no one has the stream");
+    app.wait_for("no one has the stream");
 
-    let stuck = begin_trace(&bench);
+    let stuck = begin_trace(&app);
     let begun = Instant::now();
     let mut cut_off = None;
-    let with_stuck = Rounds::of(&mut bench, || {
+    let with_stuck = Rounds::of(&mut app, || {
         assert!(begun.elapsed() < PATIENCE * 6, "it is never cut off");
         if cut_off.is_none() && is_closed(&stuck) {
             cut_off = Some(Instant::now());
         }
         cut_off.is_some_and(|at: Instant| at.elapsed() > Duration::from_millis(500))
     });
-    bench.wait_for("idle");
+    app.wait_for("idle");
     // Another client may come, and gets all.
-    let file = format!("file={}", bench.text("after"));
-    bench.ctl(&["start", &file, "format=binary"]);
-    bench.work();
-    bench.ctl(&["stop"]);
-    let (folder, output) = bench.end();
+    let file = format!("file={}", app.text("after"));
+    app.ctl(&["start", &file, "format=binary"]);
+    app.work();
+    app.ctl(&["stop"]);
+    let (folder, output) = app.end();
     let after = folder.path().join("after");
     match overflow {
         "block" => assert_eq!(rounds(&after, &output).1, 1),
@@ -122,14 +122,14 @@ fn a_client_that_never_reads_does_not_slow_the_program_down() {
 fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
     for jdk in Jdk::require(&few_versions()) {
         let options = "format=trail,overflow=ring,server=enabled,events=methods,buffer=4m";
-        let mut bench = ControlledRun::new(&jdk, options);
+        let mut app = ControlledRun::new(&jdk, options);
         let many = |count: usize| {
             let mut left = count;
             move || left.checked_sub(1).map(|less| left = less).is_none()
         };
-        Rounds::of(&mut bench, many(50)); // the JVM compiles what it does
-        let alone = Rounds::of(&mut bench, many(101));
-        let mut stuck = UnixStream::connect(bench.path("socket")).expect("connected");
+        Rounds::of(&mut app, many(50)); // the JVM compiles what it does
+        let alone = Rounds::of(&mut app, many(101));
+        let mut stuck = UnixStream::connect(app.path("socket")).expect("connected");
         send(&mut stuck, &["<save/>", "<save/>"]);
         stuck.set_nonblocking(true).expect("a socket");
         let mut frame = Vec::new();
@@ -143,7 +143,7 @@ fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
                 Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{jdk}"),
             }
         }
-        let beside = Rounds::of(&mut bench, many(101));
+        let beside = Rounds::of(&mut app, many(101));
         let (usual, now) = (alone.median(), beside.median());
         assert!(now <= usual * 3, "{now:?} instead of {usual:?}, {jdk}");
         assert!(
@@ -152,8 +152,8 @@ fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
             beside.longest()
         );
         // Another client has what it wants.
-        bench.ctl(&["save", &bench.text("other")]);
-        let (folder, output) = bench.end();
+        app.ctl(&["save", &app.text("other")]);
+        let (folder, output) = app.end();
         for name in ["first", "first-2", "other", "first-3"] {
             let (_, count) = rounds(&folder.path().join(name), &output);
             assert!(count > 0 || name != "other", "{name}, {jdk}");
@@ -180,8 +180,8 @@ fn a_client_that_never_reads_is_waited_for() {
 #[test]
 fn hostile_clients() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
-        let connect = || UnixStream::connect(bench.path("socket")).expect("connected");
+        let mut app = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
+        let connect = || UnixStream::connect(app.path("socket")).expect("connected");
         let mut half = connect();
         half.write_all(b"JT\x01\0\x09\0\0\0<sta").expect("sent");
         let mut garbage = connect();
@@ -192,17 +192,17 @@ fn hostile_clients() {
         for socket in &mut many {
             let _ = socket.write_all(b"JT\x01\0\x09\0\0\0<status/>"); // likewise
         }
-        bench.work();
+        app.work();
         for socket in [&mut garbage, &mut huge] {
             let mut said = Vec::new();
             let _ = socket.read_to_end(&mut said); // a reset ends it too
             assert!(said.is_empty() || String::from_utf8_lossy(&said).contains("code=\"frame\""));
         }
         drop((many, half));
-        bench.wait_until_served();
-        assert!(bench.ctl(&["status"]).contains("recording"));
-        bench.work();
-        let (folder, output) = bench.end();
+        app.wait_until_served();
+        assert!(app.ctl(&["status"]).contains("recording"));
+        app.work();
+        let (folder, output) = app.end();
         assert_eq!(rounds(&folder.path().join("first"), &output).1, 2);
         assert!(!output.stderr.contains("jtrail: "), "{output}");
     }
@@ -213,17 +213,17 @@ fn hostile_clients() {
 #[test]
 fn the_sockets_folder_is_removed() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
-        let mut client = UnixStream::connect(bench.path("socket")).expect("connected");
-        let moved = bench.path("elsewhere");
-        std::fs::rename(bench.path("socket"), moved).expect("ours");
-        std::fs::write(bench.path("socket"), "somebody else's").expect("written");
-        bench.work();
+        let mut app = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
+        let mut client = UnixStream::connect(app.path("socket")).expect("connected");
+        let moved = app.path("elsewhere");
+        std::fs::rename(app.path("socket"), moved).expect("ours");
+        std::fs::write(app.path("socket"), "somebody else's").expect("written");
+        app.work();
         send(&mut client, &["<status/>"]);
         let mut answer = [0; 30];
         client.read_exact(&mut answer).expect("an answer");
         assert!(String::from_utf8_lossy(&answer).contains("<status"));
-        let (folder, output) = bench.end();
+        let (folder, output) = app.end();
         assert_eq!(rounds(&folder.path().join("first"), &output).1, 1);
         let left = std::fs::read_to_string(folder.path().join("socket")).expect("it stays");
         assert_eq!(left, "somebody else's");
@@ -234,10 +234,10 @@ fn the_sockets_folder_is_removed() {
 #[test]
 fn descriptors_end_with_exec() {
     for jdk in Jdk::require(&few_versions()) {
-        let bench = ControlledRun::new(&jdk, "format=binary,events=methods+samples");
-        let client = UnixStream::connect(bench.path("socket")).expect("connected");
-        bench.ctl(&["status"]);
-        let process = format!("/proc/{}", bench.pid());
+        let app = ControlledRun::new(&jdk, "format=binary,events=methods+samples");
+        let client = UnixStream::connect(app.path("socket")).expect("connected");
+        app.ctl(&["status"]);
+        let process = format!("/proc/{}", app.pid());
         let mut sockets = 0;
         for fd in std::fs::read_dir(format!("{process}/fd")).expect("it runs") {
             let fd = fd.expect("it runs");
@@ -262,6 +262,6 @@ fn descriptors_end_with_exec() {
         // The listener, the client's two ends of one, the pair that wakes the thread, the trace.
         assert!(sockets >= 5, "{sockets}");
         drop(client);
-        bench.end();
+        app.end();
     }
 }

@@ -33,14 +33,14 @@ fn reported(client: &mut Client, command: Command) -> Vec<String> {
 #[test]
 fn notices_come_before_the_answer() {
     at_once(|jdk| {
-        let bench = ControlledRun::new(jdk, "format=binary,events=methods,server=enabled");
-        let (mut client, mut other) = (bench.client(), bench.client());
+        let app = ControlledRun::new(jdk, "format=binary,events=methods,server=enabled");
+        let (mut client, mut other) = (app.client(), app.client());
         assert!(
             reported(&mut other, Command::Status).is_empty(),
             "it is there"
         );
         let start = Start {
-            file: Some(bench.text("second")),
+            file: Some(app.text("second")),
             ..Start::default()
         };
         let steps = [
@@ -62,7 +62,7 @@ fn notices_come_before_the_answer() {
             assert_eq!(seen, expected, "{name}, {jdk}");
             all.extend(seen);
             // What was told is so, and nothing came behind the answer.
-            assert_eq!(bench.status().state, state, "{name}, {jdk}");
+            assert_eq!(app.status().state, state, "{name}, {jdk}");
             assert!(reported(&mut client, Command::Status).is_empty(), "{name}");
         }
         // A burst's end may be told before its answer or behind it, but behind its begin.
@@ -79,6 +79,6 @@ fn notices_come_before_the_answer() {
             let incoming = other.receive(PATIENCE).expect("connected");
             assert_eq!(word(&incoming.expect("it is told")), expected, "{jdk}");
         }
-        bench.end();
+        app.end();
     });
 }

@@ -40,11 +40,11 @@ fn formats_are_agreed_on() {
             let compat = if is_old { "pre45" } else { "current" };
             // What the agent's own options say of the format does not matter.
             let options = format!("format=binary,compat={compat},events=methods+threads+gc");
-            let mut bench = ControlledRun::new(&jdk, &options);
-            bench.ctl(&["stop"]);
+            let mut app = ControlledRun::new(&jdk, &options);
+            app.ctl(&["stop"]);
             let mut files = Vec::new();
             for wish in [None, Some("xml"), Some("binary"), Some("jinsight")] {
-                let Some(mut client) = client(&bench.path("socket")) else {
+                let Some(mut client) = client(&app.path("socket")) else {
                     return;
                 };
                 let word = match wish {
@@ -54,18 +54,18 @@ fn formats_are_agreed_on() {
                 assert_eq!(word, if is_old { "xml" } else { wish.unwrap_or("xml") });
                 good(&mut client, "<stream/>");
                 good(&mut client, "<start/>");
-                bench.work();
-                bench.work();
+                app.work();
+                app.work();
                 let Answer::Ended(ended) = good(&mut client, "<stop/>") else {
                     panic!("no end");
                 };
-                let file = bench.path(&format!("{wish:?}"));
+                let file = app.path(&format!("{wish:?}"));
                 let reported = client.ask(&format!("save {}", file.display()));
                 assert_eq!(reported, format!("{} bytes", ended.figures.bytes));
                 client.end();
                 files.push((file, word));
             }
-            let (_folder, output) = bench.end();
+            let (_folder, output) = app.end();
             for (file, word) in files {
                 verify(&file);
                 let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{e}\n{output}"));
@@ -88,24 +88,24 @@ fn formats_are_agreed_on() {
 fn commands_for_files() {
     for jdk in Jdk::require(&few_versions()) {
         let options = "format=binary,events=methods+threads+heap,heap=request";
-        let mut bench = ControlledRun::new(&jdk, options);
-        let Some(mut client) = client(&bench.path("socket")) else {
+        let mut app = ControlledRun::new(&jdk, options);
+        let Some(mut client) = client(&app.path("socket")) else {
             return;
         };
         let start = |name: &str, rest: &str| {
-            let file = bench.text(name);
+            let file = app.text(name);
             let filter = "<exclude pattern=\"harness.Expect*\"/>";
             format!("<start file=\"{file}\" {rest}>{filter}</start>")
         };
         let first = start("first.trcbin", "format=\"binary\" events=\"+gc+heap\"");
         let rest = start("totals.xml", "format=\"profilerj\" events=\"methods\"");
-        let (second, totals) = (bench.text("second.trcbin"), bench.text("now.xml"));
+        let (second, totals) = (app.text("second.trcbin"), app.text("now.xml"));
 
         good(&mut client, "<stop/>"); // the one of the start
         let Answer::Status(status) = good(&mut client, "<status/>") else {
             panic!("no status");
         };
-        assert_eq!((status.state, status.pid), (State::Idle, bench.pid()));
+        assert_eq!((status.state, status.pid), (State::Idle, app.pid()));
         assert!(status.uptime.as_nanos() > 0 && status.trace.is_none());
         assert_eq!((status.clients, status.stream), (1, StreamUse::Free));
 
@@ -117,15 +117,15 @@ fn commands_for_files() {
                 .file
                 .is_some_and(|file| file.ends_with("first.trcbin"))
         );
-        bench.work();
+        app.work();
         good(&mut client, "<mark text=\"half &lt;way&gt; ü\"/>");
         good(&mut client, "<forceGc/>");
         good(&mut client, "<snapshot kind=\"heap\"/>");
         good(&mut client, "<pause/>");
         assert_eq!(refused(&mut client, "<pause/>"), ErrorCode::State);
-        bench.work(); // in none
+        app.work(); // in none
         good(&mut client, "<resume/>");
-        bench.work();
+        app.work();
         let Answer::Status(status) = good(&mut client, "<status/>") else {
             panic!("no status");
         };
@@ -151,14 +151,14 @@ fn commands_for_files() {
             panic!("no filters");
         };
         assert!(retransformed > 0);
-        bench.work();
+        app.work();
         let filters = "<setFilters><exclude pattern=\"harness.Expect*\"/></setFilters>";
         good(&mut client, filters);
         // A burst for a time, which `pause` cuts short, one that is over by itself, and one of some
         // events.
         good(&mut client, "<pause/>");
         good(&mut client, "<burst for=\"10m\"/>");
-        bench.work();
+        app.work();
         good(&mut client, "<pause/>");
         good(&mut client, "<burst for=\"1ms\"/>");
         let (paused, recording) = ("paused", "recording");
@@ -167,7 +167,7 @@ fn commands_for_files() {
         ] {
             assert!(client.ask("await state").contains(state));
         }
-        bench.work(); // in none
+        app.work(); // in none
         let Answer::Ended(ended) = good(&mut client, "<stop/>") else {
             panic!("no end");
         };
@@ -180,12 +180,12 @@ fn commands_for_files() {
         let Answer::Done = good(&mut client, "<burst count=\"40\"/>") else {
             panic!("not done");
         };
-        bench.work();
+        app.work();
         assert!(client.ask("await traceEnded").contains("burst"));
 
         // Totals, on request and at the end.
         good(&mut client, &rest);
-        bench.work();
+        app.work();
         let Answer::Snapshot { file, .. } = good(
             &mut client,
             &format!("<snapshot kind=\"profile\" file=\"{totals}\"/>"),
@@ -193,13 +193,13 @@ fn commands_for_files() {
             panic!("no snapshot");
         };
         assert_eq!(file, Some(totals));
-        bench.work();
+        app.work();
         good(&mut client, "<stop/>");
         assert_eq!(refused(&mut client, "<stop/>"), ErrorCode::State);
         assert_eq!(refused(&mut client, "<frob/>"), ErrorCode::Unrecognized);
         client.end();
 
-        let (folder, output) = bench.end();
+        let (folder, output) = app.end();
         let path = |name: &str| folder.path().join(name);
         for name in [
             "first.trcbin",
@@ -243,10 +243,9 @@ fn commands_for_files() {
 #[test]
 fn commands_for_the_stream() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench =
-            ControlledRun::new(&jdk, "format=none,server=enabled,events=methods+threads");
+        let mut app = ControlledRun::new(&jdk, "format=none,server=enabled,events=methods+threads");
         let (Some(mut one), Some(mut other)) =
-            (client(&bench.path("socket")), client(&bench.path("socket")))
+            (client(&app.path("socket")), client(&app.path("socket")))
         else {
             return;
         };
@@ -272,12 +271,12 @@ fn commands_for_the_stream() {
         assert_eq!(refused(&mut other, release), ErrorCode::State);
         // Too late for another format: the one in force is answered.
         assert_eq!(other.ask("negotiate xml"), "jinsight");
-        bench.work();
+        app.work();
         good(&mut one, "<rotate/>"); // any client may command
-        bench.work();
-        bench.work();
+        app.work();
+        app.work();
         good(&mut one, "<stop/>");
-        let files = [bench.path("one"), bench.path("two")];
+        let files = [app.path("one"), app.path("two")];
         for file in &files {
             other.ask(&format!("save {}", file.display()));
         }
@@ -290,9 +289,9 @@ fn commands_for_the_stream() {
         }
         one.end();
         other.end();
-        assert!(!bench.path("socket").exists());
-        bench.work(); // in none
-        let (folder, output) = bench.end();
+        assert!(!app.path("socket").exists());
+        app.work(); // in none
+        let (folder, output) = app.end();
         for (file, expected) in files.iter().zip(1..) {
             verify(file);
             let trace = Trace::read(file).unwrap_or_else(|e| panic!("{e}\n{output}"));

@@ -78,19 +78,19 @@ fn ctl_by_process_id() {
 #[test]
 fn other_users_are_refused() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
+        let mut app = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
         for (name, mode) in [(".", 0o755), ("socket", 0o666)] {
-            fs::set_permissions(bench.path(name), PermissionsExt::from_mode(mode)).expect("ours");
+            fs::set_permissions(app.path(name), PermissionsExt::from_mode(mode)).expect("ours");
         }
         for _ in 0..3 {
-            let Some(answer) = ask_as_stranger(&bench.path("socket")) else {
+            let Some(answer) = ask_as_stranger(&app.path("socket")) else {
                 return;
             };
             assert_eq!(answer, "b''", "JDK {}", jdk.feature);
         }
-        bench.work();
-        assert!(bench.ctl(&["status"]).contains("recording"));
-        let (folder, output) = bench.end();
+        app.work();
+        assert!(app.ctl(&["status"]).contains("recording"));
+        let (folder, output) = app.end();
         assert_eq!(rounds(&folder.path().join("first"), &output).1, 1);
         let said: Vec<&str> = output
             .stderr
@@ -173,20 +173,20 @@ fn the_folder_is_removed() {
     for jdk in Jdk::require(&few_versions()) {
         for detaches in [true, false] {
             let options = "format=binary,events=methods+threads";
-            let mut bench = ControlledRun::with_socket(&jdk, options, "own/socket");
-            let mut client = bench.client();
+            let mut app = ControlledRun::with_socket(&jdk, options, "own/socket");
+            let mut client = app.client();
             let nothing = |_| Ok(());
             client.call(Ask::Status, nothing).expect("connected");
-            fs::remove_dir_all(bench.path("own")).expect("ours");
-            bench.work();
+            fs::remove_dir_all(app.path("own")).expect("ours");
+            app.work();
             client.call(Ask::Status, nothing).expect("still there");
-            bench.try_ctl(&["status"]).expect_err("nobody finds it");
-            bench.work();
+            app.try_ctl(&["status"]).expect_err("nobody finds it");
+            app.work();
             if detaches {
                 client.call(Ask::Detach, nothing).expect("it leaves");
-                bench.work(); // in none
+                app.work(); // in none
             }
-            let (folder, output) = bench.end();
+            let (folder, output) = app.end();
             let (_, count) = rounds(&folder.path().join("first"), &output);
             assert_eq!(count, 2, "{output}");
             assert!(!output.stderr.contains("jtrail: "), "{output}");

@@ -392,40 +392,40 @@ fn in_a_program_that_runs() {
 #[test]
 fn clients_and_triggers() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(
+        let mut app = ControlledRun::new(
             &jdk,
             "format=binary,events=methods+threads,burst=call:harness.Attached.round:2/1h",
         );
-        bench.wait_for("paused");
-        bench.work(); // in none
-        bench.work(); // begins the burst
-        bench.wait_for("recording");
-        bench.work();
-        bench.ctl(&["pause"]); // cuts it short
-        bench.work(); // in none
-        bench.ctl(&["resume"]);
-        bench.work();
-        bench.ctl(&["pause"]);
-        bench.ctl(&["burst", "--for", "1h"]);
-        bench.work();
-        bench.ctl(&["stop"]);
-        bench.work(); // in none
-        let second = format!("file={}", bench.text("second"));
-        bench.ctl(&["start", &second]);
-        bench.wait_for("paused");
-        bench.work(); // in none
-        bench.ctl(&["rotate", &bench.text("third")]);
-        bench.wait_for("paused");
-        bench.work(); // the second of this one's: the count goes on
-        bench.wait_for("recording");
-        bench.ctl(&["rotate", &bench.text("fourth")]);
-        bench.wait_for("recording");
-        bench.work();
-        bench.ctl(&["stop"]);
-        bench.ctl(&["burst", "--for", "1h"]);
-        bench.wait_for("recording");
-        bench.work();
-        let (folder, output) = bench.end();
+        app.wait_for("paused");
+        app.work(); // in none
+        app.work(); // begins the burst
+        app.wait_for("recording");
+        app.work();
+        app.ctl(&["pause"]); // cuts it short
+        app.work(); // in none
+        app.ctl(&["resume"]);
+        app.work();
+        app.ctl(&["pause"]);
+        app.ctl(&["burst", "--for", "1h"]);
+        app.work();
+        app.ctl(&["stop"]);
+        app.work(); // in none
+        let second = format!("file={}", app.text("second"));
+        app.ctl(&["start", &second]);
+        app.wait_for("paused");
+        app.work(); // in none
+        app.ctl(&["rotate", &app.text("third")]);
+        app.wait_for("paused");
+        app.work(); // the second of this one's: the count goes on
+        app.wait_for("recording");
+        app.ctl(&["rotate", &app.text("fourth")]);
+        app.wait_for("recording");
+        app.work();
+        app.ctl(&["stop"]);
+        app.ctl(&["burst", "--for", "1h"]);
+        app.wait_for("recording");
+        app.work();
+        let (folder, output) = app.end();
         for (name, expected) in [
             ("first", 4),
             ("second", 0),

@@ -148,17 +148,17 @@ fn it_can_be_ended_while_it_waits() {
 #[test]
 fn a_program_that_runs_does_not_wait() {
     for jdk in Jdk::require(&few_versions()) {
-        let bench = crate::support::control::ControlledRun::new(
+        let app = crate::support::control::ControlledRun::new(
             &jdk,
             "format=binary,server=controlled,wait=0s",
         );
-        let error = bench.try_ctl(&["go"]).expect_err("it runs");
+        let error = app.try_ctl(&["go"]).expect_err("it runs");
         assert!(error.contains("does not wait"), "{error}");
-        let file = format!("file={}", bench.text("first"));
-        bench.ctl(&["start", &file]);
-        let mut bench = bench;
-        bench.work();
-        let (folder, output) = bench.end();
+        let file = format!("file={}", app.text("first"));
+        app.ctl(&["start", &file]);
+        let mut app = app;
+        app.work();
+        let (folder, output) = app.end();
         let (_, count) = crate::support::control::rounds(&folder.path().join("first"), &output);
         assert_eq!(count, 1);
     }

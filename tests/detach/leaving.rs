@@ -14,7 +14,7 @@ use std::time::Duration;
 #[test]
 fn agents_come_and_go() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = AttachedRun::new(&jdk, "harness.Attached");
+        let mut app = AttachedRun::new(&jdk, "harness.Attached");
         let all =
             "methods+threads+gc+alloc+free+monitors+jit+cpu+lines+mounts+samples+details+heap";
         let options: [&[&str]; 8] = [
@@ -35,17 +35,17 @@ fn agents_come_and_go() {
             ],
         ];
         for (number, options) in options.iter().enumerate() {
-            bench.work(); // in none
+            app.work(); // in none
             let file = number.to_string();
-            bench.attach(&file, options).expect("it is taken");
+            app.attach(&file, options).expect("it is taken");
             for _ in 0..=number {
-                bench.work();
+                app.work();
             }
-            bench.detach();
-            assert!(!bench.path("socket").exists());
+            app.detach();
+            assert!(!app.path("socket").exists());
         }
-        bench.work();
-        let (folder, output) = bench.end();
+        app.work();
+        let (folder, output) = app.end();
         for number in 0..options.len() {
             let rounds = rounds(&folder.path().join(number.to_string()), &output);
             assert_eq!(rounds, number as u64 + 1, "{} of {}", number, jdk.feature);
@@ -68,7 +68,7 @@ fn nothing_of_ours_is_left() {
     for jdk in Jdk::require(&few_versions()) {
         // The memory allocator's arenas, of 64 MB of addresses each, would hide what is left.
         let run = program(&jdk, "harness.Cycles").env("MALLOC_ARENA_MAX", "1");
-        let bench = AttachedRun::of(run);
+        let app = AttachedRun::of(run);
         let events = "methods+threads+alloc+lines+samples+monitors+gc+heap";
         let options = [
             &["--events", events, "--heap", "gc", "--buffer", "2g"][..],
@@ -77,14 +77,14 @@ fn nothing_of_ours_is_left() {
         .concat();
         let cycle = |spool: &str| {
             let options = [&options[..], &["--spool", spool]].concat();
-            bench.attach("trace", &options).expect("it is taken");
+            app.attach("trace", &options).expect("it is taken");
             sleep(Duration::from_millis(50));
-            let (with, threads) = (bench.mappings(), bench.own_threads());
-            bench.detach();
+            let (with, threads) = (app.mappings(), app.own_threads());
+            app.detach();
             (with, threads)
         };
         cycle("true"); // the JVM's own threads and sockets for attaching are there from then on
-        let ((before, library), descriptors) = (bench.mappings(), bench.descriptors());
+        let ((before, library), descriptors) = (app.mappings(), app.descriptors());
         for spool in ["true", "false", "true", "false"] {
             let ((with, files), threads) = cycle(spool);
             // Its files had no names when they were opened, and are shown by numbers.
@@ -94,7 +94,7 @@ fn nothing_of_ours_is_left() {
             assert!(threads.len() >= 3, "{threads:?}");
         }
         // Threads and metadata of the JVM's take some megabytes.
-        let (after, files) = bench.mappings();
+        let (after, files) = app.mappings();
         assert!(
             after < before + TABLE / 2,
             "{before} {after}, JDK {}",
@@ -102,9 +102,9 @@ fn nothing_of_ours_is_left() {
         );
         assert!(files.keys().all(|file| file.ends_with("/libjtrail.so")));
         assert_eq!(files, library, "JDK {}", jdk.feature);
-        assert_eq!(bench.descriptors(), descriptors, "JDK {}", jdk.feature);
-        assert!(!bench.path("socket").exists());
-        let (_, output) = bench.end();
+        assert_eq!(app.descriptors(), descriptors, "JDK {}", jdk.feature);
+        assert!(!app.path("socket").exists());
+        let (_, output) = app.end();
         assert!(output.stdout.contains("[sound]"), "{output}");
     }
 }
@@ -114,7 +114,7 @@ fn nothing_of_ours_is_left() {
 #[test]
 fn hooks_of_an_earlier_agent_do_nothing() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = AttachedRun::new(&jdk, "harness.Cycles");
+        let mut app = AttachedRun::new(&jdk, "harness.Cycles");
         let kinds = [
             "methods+threads+lines",
             "methods+threads+alloc",
@@ -129,13 +129,13 @@ fn hooks_of_an_earlier_agent_do_nothing() {
             };
             let options = ["--events", events, "--alloc", alloc];
             let file = format!("trace-{cycle}");
-            bench.attach(&file, &options).expect("it is taken");
-            bench.input.write_all(b"thread\n").expect("it reads");
-            bench.running.wait_for(&format!("[thread {}]", cycle + 3));
+            app.attach(&file, &options).expect("it is taken");
+            app.input.write_all(b"thread\n").expect("it reads");
+            app.running.wait_for(&format!("[thread {}]", cycle + 3));
             sleep(Duration::from_millis(30));
-            bench.detach();
+            app.detach();
         }
-        let (folder, output) = bench.end();
+        let (folder, output) = app.end();
         assert!(output.stdout.contains("[sound]"), "{output}");
         for cycle in 0..9 {
             let file = folder.path().join(format!("trace-{cycle}"));
@@ -154,22 +154,22 @@ fn hooks_of_an_earlier_agent_do_nothing() {
 #[test]
 fn the_jvm_does_not_grow() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = AttachedRun::of(program(&jdk, "harness.Cycles").jvm_arg("-Xint"));
+        let mut app = AttachedRun::of(program(&jdk, "harness.Cycles").jvm_arg("-Xint"));
         let mut seen = 0;
-        let mut figures = |bench: &mut AttachedRun| {
-            bench.input.write_all(b"figures\n").expect("it reads");
+        let mut figures = |app: &mut AttachedRun| {
+            app.input.write_all(b"figures\n").expect("it reads");
             seen += 1;
-            bench.running.wait_for_line(&format!("[figures {seen}]"))
+            app.running.wait_for_line(&format!("[figures {seen}]"))
         };
         let mut all = Vec::new();
         for cycle in 0..40 {
-            if let Err(error) = bench.attach("trace", &["--events", "methods+lines"]) {
-                let (_, output) = bench.end();
+            if let Err(error) = app.attach("trace", &["--events", "methods+lines"]) {
+                let (_, output) = app.end();
                 panic!("cycle {cycle}: {error}{output}");
             }
-            bench.detach();
+            app.detach();
             if cycle % 10 == 9 {
-                all.push(figures(&mut bench));
+                all.push(figures(&mut app));
             }
         }
         let value = |line: &str, key: &str| -> i64 {
@@ -182,7 +182,7 @@ fn the_jvm_does_not_grow() {
         let growth = |key: &str| value(last, key) - value(first, key);
         assert!(growth("metaspace=") < 100_000, "{all:?}");
         assert_eq!(growth("threads="), 0, "{all:?}");
-        bench.end();
+        app.end();
     }
 }
 
@@ -192,17 +192,16 @@ fn the_jvm_does_not_grow() {
 fn the_jvm_ends_meanwhile() {
     for jdk in Jdk::require(&few_versions()) {
         for turn in 0..6 {
-            let bench = AttachedRun::new(&jdk, "harness.Cycles");
+            let app = AttachedRun::new(&jdk, "harness.Cycles");
             let events = "methods+threads+alloc+monitors+lines";
-            bench
-                .attach("trace", &["--events", events])
+            app.attach("trace", &["--events", events])
                 .expect("it is taken");
             let AttachedRun {
                 folder,
                 running,
                 input,
                 ..
-            } = bench;
+            } = app;
             let socket = folder.path().join("socket").display().to_string();
             let ctl = std::thread::spawn(move || outcome(&["ctl", &socket, "detach"]));
             sleep(Duration::from_millis(turn * turn));
@@ -225,14 +224,14 @@ fn an_agent_of_the_start_leaves() {
     for jdk in Jdk::require(&few_versions()) {
         let options =
             "format=binary,events=methods+threads+parks+exceptions+monitors,server=enabled";
-        let mut bench = with_agent(program(&jdk, "harness.Attached"), options, |_| {});
-        bench.work();
-        bench.detach();
-        bench.work();
-        bench.attach("second", &[]).expect("it is taken");
-        bench.work();
-        bench.work();
-        let (folder, output) = bench.end();
+        let mut app = with_agent(program(&jdk, "harness.Attached"), options, |_| {});
+        app.work();
+        app.detach();
+        app.work();
+        app.attach("second", &[]).expect("it is taken");
+        app.work();
+        app.work();
+        let (folder, output) = app.end();
         assert_eq!(rounds(&folder.path().join("first"), &output), 1);
         assert_eq!(rounds(&folder.path().join("second"), &output), 2);
     }
@@ -250,18 +249,18 @@ fn with_agent(run: Run, options: &str, ready: impl FnOnce(&AttachedRun)) -> Atta
     );
     let mut running = run.agent(agent(), options).spawn().expect("it starts");
     let input = running.stdin();
-    let mut bench = AttachedRun {
+    let mut app = AttachedRun {
         folder,
         running,
         input,
         answers: 0,
     };
-    bench.wait_until("the socket listens", || {
-        std::os::unix::net::UnixStream::connect(bench.text("socket")).is_ok()
+    app.wait_until("the socket listens", || {
+        std::os::unix::net::UnixStream::connect(app.text("socket")).is_ok()
     });
-    ready(&bench);
-    bench.running.wait_ready();
-    bench
+    ready(&app);
+    app.running.wait_ready();
+    app
 }
 
 /// A program that waits for a client's trace does not wait for that of an agent that leaves.
@@ -270,12 +269,12 @@ fn a_program_that_waits_goes_on_without_the_agent() {
     for jdk in Jdk::require(&few_versions()) {
         let run = program(&jdk, "harness.Attached");
         let options = "server=controlled,wait=1h,format=binary";
-        let mut bench = with_agent(run, options, AttachedRun::detach);
-        bench.work();
-        bench.attach("second", &[]).expect("it is taken");
-        bench.work();
-        bench.work();
-        let (folder, output) = bench.end();
+        let mut app = with_agent(run, options, AttachedRun::detach);
+        app.work();
+        app.attach("second", &[]).expect("it is taken");
+        app.work();
+        app.work();
+        let (folder, output) = app.end();
         assert!(!folder.path().join("first").exists());
         assert_eq!(rounds(&folder.path().join("second"), &output), 2);
         assert_eq!(output.stderr.matches("jtrail:").count(), 1, "{output}"); // it waits
@@ -291,12 +290,12 @@ fn the_program_loses_its_word_and_finds_it() {
     for jdk in Jdk::require(&few_versions()) {
         let run = with_api(&jdk, "harness.Marked");
         let options = "server=application,format=binary";
-        let mut bench = with_agent(run, options, |_| {});
-        assert_eq!(bench.ask("in none"), "false, there is no trace");
-        assert_eq!(bench.ask("start"), "done");
-        assert_eq!(bench.ask("in the first"), "true, done");
-        bench.detach();
-        assert_eq!(bench.ask("behind the first"), NO_AGENT);
+        let mut app = with_agent(run, options, |_| {});
+        assert_eq!(app.ask("in none"), "false, there is no trace");
+        assert_eq!(app.ask("start"), "done");
+        assert_eq!(app.ask("in the first"), "true, done");
+        app.detach();
+        assert_eq!(app.ask("behind the first"), NO_AGENT);
         // Its probes look at the gate of its own hook class, also in the loop that never ends,
         // whose lines are counted.
         let bursts = [
@@ -307,20 +306,20 @@ fn the_program_loses_its_word_and_finds_it() {
         ];
         for (name, options) in [("second", &bursts[..]), ("third", &[]), ("fourth", &bursts)] {
             let active = name == "third";
-            bench.attach(name, options).expect("it is taken");
-            let first = bench.ask(&format!("begin of {name}"));
+            app.attach(name, options).expect("it is taken");
+            let first = app.ask(&format!("begin of {name}"));
             assert_eq!(first, format!("{active}, done"), "{name}");
-            bench.ask(&format!("middle of {name}"));
-            bench.wait_until("the burst", || {
-                let status = bench.ctl(&["status"]).expect("answered");
+            app.ask(&format!("middle of {name}"));
+            app.wait_until("the burst", || {
+                let status = app.ctl(&["status"]).expect("answered");
                 status.contains("recording")
             });
-            let last = bench.ask(&format!("end of {name}"));
+            let last = app.ask(&format!("end of {name}"));
             assert_eq!(last, "true, done", "{name}");
-            bench.detach();
-            assert_eq!(bench.ask(&format!("behind {name}")), NO_AGENT);
+            app.detach();
+            assert_eq!(app.ask(&format!("behind {name}")), NO_AGENT);
         }
-        let (folder, output) = bench.end();
+        let (folder, output) = app.end();
         assert!(output.stdout.contains("[sound]"), "{output}");
         for (name, calls) in [("first", 1), ("second", 2), ("third", 3), ("fourth", 2)] {
             let file = folder.path().join(name);
@@ -342,27 +341,27 @@ fn the_program_loses_its_word_and_finds_it() {
 #[test]
 fn refusals_leave_nothing() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = AttachedRun::new(&jdk, "harness.Attached");
+        let mut app = AttachedRun::new(&jdk, "harness.Attached");
         for wish in ["continue", "stop"] {
             for _ in 0..3 {
-                let error = bench
+                let error = app
                     .attach("none/trace", &["--onerror", wish])
                     .expect_err("no folder");
                 assert!(error.contains("on the program's standard error"), "{error}");
-                assert!(bench.own_threads().is_empty() && !bench.path("socket").exists());
+                assert!(app.own_threads().is_empty() && !app.path("socket").exists());
             }
         }
-        bench.attach("trace", &[]).expect("it is taken");
-        bench.work();
+        app.attach("trace", &[]).expect("it is taken");
+        app.work();
         for wish in ["continue", "stop"] {
-            let error = bench
+            let error = app
                 .attach("other", &["--onerror", wish])
                 .expect_err("there is one");
             assert!(error.contains("on the program's standard error"), "{error}");
         }
-        bench.work();
-        bench.detach();
-        let (folder, output) = bench.end();
+        app.work();
+        app.detach();
+        let (folder, output) = app.end();
         assert!(!folder.path().join("other").exists());
         assert_eq!(rounds(&folder.path().join("trace"), &output), 2);
     }
@@ -374,10 +373,10 @@ fn a_recording_in_one_go() {
     let library = agent();
     let library = library.to_str().expect("text");
     for jdk in Jdk::require(&few_versions()) {
-        let bench = AttachedRun::new(&jdk, "harness.Cycles");
-        let (pid, socket) = (bench.pid(), bench.text("socket"));
+        let app = AttachedRun::new(&jdk, "harness.Cycles");
+        let (pid, socket) = (app.pid(), app.text("socket"));
         let record = |name: &str, more: &[&str]| {
-            let file = bench.text(name);
+            let file = app.text(name);
             let first = [
                 "record",
                 &pid,
@@ -393,24 +392,24 @@ fn a_recording_in_one_go() {
         };
         for name in ["first", "second"] {
             let said = record(name, &["--agent", library]).expect("recorded");
-            let start = format!("jtrail: {}: trail, events: ", bench.text(name));
+            let start = format!("jtrail: {}: trail, events: ", app.text(name));
             assert!(
                 said.starts_with(&start) && said.lines().count() == 1,
                 "{said}"
             );
-            bench.wait_until("it is gone", || bench.own_threads().is_empty());
+            app.wait_until("it is gone", || app.own_threads().is_empty());
         }
-        bench.attach("third", &[]).expect("it is taken");
+        app.attach("third", &[]).expect("it is taken");
         let error = record("none", &[]).expect_err("busy");
         assert!(error.contains("a trace is under way"), "{error}");
         sleep(Duration::from_millis(300));
-        bench.ctl(&["stop"]).expect("stopped");
+        app.ctl(&["stop"]).expect("stopped");
         let error = record("none", &["--buffer", "1m"]).expect_err("no choice");
         assert!(error.contains("an agent is there already"), "{error}");
         let said = record("fourth", &["--format", "xml"]).expect("recorded");
         assert!(said.contains(": xml, events: "), "{said}");
-        assert!(bench.ctl(&["status"]).expect("it stays").contains("idle"));
-        let (folder, output) = bench.end();
+        assert!(app.ctl(&["status"]).expect("it stays").contains("idle"));
+        let (folder, output) = app.end();
         for name in ["first", "second", "third", "fourth"] {
             let trace = Trace::read(&folder.path().join(name)).unwrap_or_else(|e| panic!("{e}"));
             trace.assert_sound(&output);

@@ -18,17 +18,16 @@ fn virtual_threads_are_on_the_move() {
         let run = program(&jdk, "harness.Mounting")
             .jvm_arg("-Djdk.virtualThreadScheduler.parallelism=2")
             .jvm_arg("-Djdk.virtualThreadScheduler.maxPoolSize=2");
-        let bench = AttachedRun::of(run);
+        let app = AttachedRun::of(run);
         for turn in 0..12 {
             let events = ["methods+threads+cpu", "methods+threads+cpu+mounts"][turn % 2];
             let file = format!("trace-{turn}");
-            bench
-                .attach(&file, &["--events", events, "--buffer", "64m"])
+            app.attach(&file, &["--events", events, "--buffer", "64m"])
                 .expect("it is taken");
             sleep(Duration::from_millis(60));
-            bench.detach();
+            app.detach();
         }
-        let (folder, output) = bench.end();
+        let (folder, output) = app.end();
         assert!(output.stdout.contains("[sound]"), "{output}");
         for turn in 0..12 {
             let file = folder.path().join(format!("trace-{turn}"));
@@ -53,25 +52,24 @@ fn virtual_threads_are_on_the_move() {
 #[test]
 fn native_threads_attach_and_detach() {
     for jdk in Jdk::require(&few_versions()) {
-        let bench = AttachedRun::of_native(&jdk);
+        let app = AttachedRun::of_native(&jdk);
         let kinds = ["methods+threads+monitors+gc", "methods+threads+alloc"];
         const TURNS: usize = 12;
         for turn in 0..TURNS {
             let file = format!("trace-{turn}");
-            bench
-                .attach(&file, &["--events", kinds[turn % 2]])
+            app.attach(&file, &["--events", kinds[turn % 2]])
                 .expect("it is taken");
             sleep(Duration::from_millis(60));
             // More than what three threads that attached before can have to say: enters and leaves
             // of three calls each.
-            bench.wait_until("calls of threads that attach", || {
-                let status = bench.ctl(&["status", "--json"]).expect("answered");
+            app.wait_until("calls of threads that attach", || {
+                let status = app.ctl(&["status", "--json"]).expect("answered");
                 let status: Value = serde_json::from_str(&status).expect("JSON");
                 status["counts"]["calls"].as_u64() > Some(2 * 3 * 3)
             });
-            bench.detach();
+            app.detach();
         }
-        let (folder, output) = bench.end();
+        let (folder, output) = app.end();
         assert!(!output.stderr.contains("jtrail: "), "{output}");
         for turn in 0..TURNS {
             let file = folder.path().join(format!("trace-{turn}"));

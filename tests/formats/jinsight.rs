@@ -43,17 +43,17 @@ fn whole_programs() {
 fn pauses_of_traces() {
     for jdk in Jdk::require(&[17, 25]) {
         let events = "events=methods+threads+alloc+free+gc+monitors";
-        let mut bench = ControlledRun::new(&jdk, &format!("format=jinsight,{events}"));
+        let mut app = ControlledRun::new(&jdk, &format!("format=jinsight,{events}"));
         for _ in 0..3 {
-            bench.work();
-            bench.ctl(&["pause"]);
-            bench.work();
-            bench.ctl(&["resume"]);
+            app.work();
+            app.ctl(&["pause"]);
+            app.work();
+            app.ctl(&["resume"]);
         }
-        bench.work();
-        bench.ctl(&["rotate", &bench.text("second")]);
-        bench.work();
-        let (folder, _) = bench.end();
+        app.work();
+        app.ctl(&["rotate", &app.text("second")]);
+        app.work();
+        let (folder, _) = app.end();
         let found = ["first", "second"].map(|name| check(&folder.path().join(name)));
         assert_eq!([4, 1], [&found[0], &found[1]].map(|found| found.bursts));
         assert!(found.iter().all(|found| found.enters > 0), "{found:?}");

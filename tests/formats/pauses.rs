@@ -22,24 +22,24 @@ const WORKING: &[&str] = &["run", "outer"];
 /// workers take their tasks in `next`, in `outer`, in `run`, so they are in these calls all the
 /// time, and leave and enter `next` with each task. Then another trace begins, of the same work.
 fn run(jdk: &Jdk, format: &str) -> (tempfile::TempDir, Output) {
-    let mut bench = ControlledRun::new(jdk, &format!("format={format},events=methods+threads"));
-    bench.work();
+    let mut app = ControlledRun::new(jdk, &format!("format={format},events=methods+threads"));
+    app.work();
     sleep(QUIET);
-    bench.ctl(&["pause"]);
-    bench.ctl(&["resume"]);
-    bench.work();
+    app.ctl(&["pause"]);
+    app.ctl(&["resume"]);
+    app.work();
     sleep(QUIET);
-    bench.ctl(&["pause"]);
-    bench.work();
+    app.ctl(&["pause"]);
+    app.work();
     sleep(QUIET);
-    bench.ctl(&["resume"]);
-    bench.work();
+    app.ctl(&["resume"]);
+    app.work();
     sleep(QUIET);
-    bench.ctl(&["stop"]);
-    let second = format!("file={}", bench.text("second"));
-    bench.ctl(&["start", &second]);
-    bench.work();
-    bench.end()
+    app.ctl(&["stop"]);
+    let second = format!("file={}", app.text("second"));
+    app.ctl(&["start", &second]);
+    app.work();
+    app.end()
 }
 
 /// How many threads wait for work, or are about to.

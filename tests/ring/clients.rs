@@ -23,11 +23,11 @@ fn saved(answer: Answer) -> Ended {
 #[test]
 fn clients_save_the_newest_events() {
     for jdk in Jdk::require(&few_versions()) {
-        let mut bench = ControlledRun::new(&jdk, RING);
-        let Some(mut client) = client(&bench.path("socket")) else {
+        let mut app = ControlledRun::new(&jdk, RING);
+        let Some(mut client) = client(&app.path("socket")) else {
             return;
         };
-        let (first, other) = (bench.text("first"), bench.text("other"));
+        let (first, other) = (app.text("first"), app.text("other"));
         let status = |client: &mut _| match good(client, "<status/>") {
             Answer::Status(status) => status,
             answer => panic!("{answer:?}"),
@@ -37,7 +37,7 @@ fn clients_save_the_newest_events() {
         let trace = before.trace.expect("the newest events").trace;
         assert_eq!((trace.to, trace.file), (Destination::Ring, None));
 
-        bench.work();
+        app.work();
         good(&mut client, "<mark text=\"one &lt;&amp;> two\"/>");
         good(&mut client, "<forceGc/>");
         let one = saved(good(&mut client, "<save/>"));
@@ -46,15 +46,15 @@ fn clients_save_the_newest_events() {
         assert!(one.figures.events > 100 && one.figures.lost == 0, "{one:?}");
         assert!(one.figures.elapsed > Duration::ZERO, "{one:?}");
 
-        bench.work();
-        bench.work();
+        app.work();
+        app.work();
         let two = saved(good(&mut client, &format!("<save file=\"{other}\"/>")));
         assert_eq!(two.trace.file.as_deref(), Some(&*other));
         let filters = "<setFilters><include pattern=\"harness.Attached.work\"/></setFilters>";
         good(&mut client, filters);
-        bench.work();
+        app.work();
         let three = saved(good(&mut client, "<save/>"));
-        assert_eq!(three.trace.file, Some(bench.text("first-2")));
+        assert_eq!(three.trace.file, Some(app.text("first-2")));
 
         for command in [
             "<start/>",
@@ -76,7 +76,7 @@ fn clients_save_the_newest_events() {
             refused(&mut client, "<save to=\"file\"/>"),
             ErrorCode::Invalid
         );
-        let nowhere = format!("<save file=\"{}/a/b\"/>", bench.text("nowhere"));
+        let nowhere = format!("<save file=\"{}/a/b\"/>", app.text("nowhere"));
         assert_eq!(refused(&mut client, &nowhere), ErrorCode::Failed);
         // What was to be there is lost, and recording goes on.
         assert_eq!(
@@ -93,7 +93,7 @@ fn clients_save_the_newest_events() {
         assert!(figures.elapsed < Duration::from_secs(60), "{figures:?}");
         assert!(after.overhead.is_some());
 
-        bench.work();
+        app.work();
         good(&mut client, "<detach/>"); // save=exit
         for (reason, file) in [
             ("command", "first"),
@@ -111,8 +111,8 @@ fn clients_save_the_newest_events() {
         assert!(client.ask("await traceEnded").contains("to=\"ring\""));
         assert!(client.ask("await ending").contains("detach"));
         client.end();
-        bench.work(); // in none
-        let (folder, output) = bench.end();
+        app.work(); // in none
+        let (folder, output) = app.end();
         let path = |name: &str| folder.path().join(name);
         for name in ["first", "other", "first-2", "first-3"] {
             assert_verified(&path(name));
@@ -148,12 +148,12 @@ fn clients_save_the_newest_events() {
 #[test]
 fn clients_are_notified_of_each_save() {
     at_once(|jdk| {
-        let bench = ControlledRun::new(jdk, &format!("{RING},save=request"));
-        let mut watching = bench.client();
+        let app = ControlledRun::new(jdk, &format!("{RING},save=request"));
+        let mut watching = app.client();
         watching
             .call(Command::Status, |_| Ok(()))
             .expect("connected");
-        outcome(&["request", &bench.pid().to_string()]).expect("it is asked");
+        outcome(&["request", &app.pid().to_string()]).expect("it is asked");
         let mut reported = Vec::new();
         let answer = watching.call(Command::Status, |incoming| {
             reported.push(incoming);
@@ -163,21 +163,21 @@ fn clients_are_notified_of_each_save() {
         match &reported[..] {
             [Incoming::Notice(Notice::TraceSaved { reason, saved })] => {
                 assert_eq!(reason, "request", "{jdk}");
-                assert_eq!(saved.trace.file, Some(bench.text("first")), "{jdk}");
+                assert_eq!(saved.trace.file, Some(app.text("first")), "{jdk}");
             }
             other => panic!("{jdk}: {other:?}"),
         }
-        bench.ctl(&["mark", "behind it"]);
-        let said = bench.ctl(&["save"]);
+        app.ctl(&["mark", "behind it"]);
+        let said = app.ctl(&["save"]);
         assert!(said.contains("first-2: trail, events: "), "{jdk}: {said}");
-        let said = bench.ctl(&["status"]);
+        let said = app.ctl(&["status"]);
         assert!(
             said.contains("the newest events: trail, of the last "),
             "{jdk}: {said}"
         );
-        let said = bench.ctl(&["--json", "save", &bench.text("third")]);
+        let said = app.ctl(&["--json", "save", &app.text("third")]);
         assert!(said.contains("\"answer\":\"saved\""), "{jdk}: {said}");
-        let (folder, output) = bench.end();
+        let (folder, output) = app.end();
         assert!(!folder.path().join("first-3").exists(), "{jdk}: {output}");
         let (trace, _) = rounds(&folder.path().join("first-2"), &output);
         assert_eq!(trace.marks, ["behind it"], "{jdk}");

@@ -386,13 +386,13 @@ fn each_file_is_a_trace_of_its_own() {
 fn clients_are_notified_of_each_file() {
     at_once(|jdk| {
         let options = "format=xml,events=methods,maxsize=1m,server=enabled";
-        let mut bench = ControlledRun::new(jdk, options);
-        let mut client = bench.client();
+        let mut app = ControlledRun::new(jdk, options);
+        let mut client = app.client();
         let is_there = client.call(Command::Status, |_| Ok(()));
         is_there.expect("it answers");
         let mut notices = Vec::new();
         while notices.len() < 6 {
-            bench.work();
+            app.work();
             while let Some(incoming) = client.receive(Duration::from_millis(1)).expect("connected")
             {
                 notices.push(incoming);
@@ -408,8 +408,8 @@ fn clients_are_notified_of_each_file() {
             };
             assert_eq!(*reason, EndReason::Rotate);
             let name = |number: u32| match number {
-                1 => bench.text("first"),
-                number => bench.text(&format!("first-{number}")),
+                1 => app.text("first"),
+                number => app.text(&format!("first-{number}")),
             };
             assert_eq!(ended.trace.file, Some(name(number)), "{jdk}");
             assert_eq!(started.file, Some(name(number + 1)), "{jdk}");
@@ -420,7 +420,7 @@ fn clients_are_notified_of_each_file() {
                 "{jdk}: {ended:?}"
             );
         }
-        assert_eq!(bench.status().state, State::Recording);
-        bench.end();
+        assert_eq!(app.status().state, State::Recording);
+        app.end();
     });
 }

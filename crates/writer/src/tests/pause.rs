@@ -335,26 +335,26 @@ fn calls(file: &Path) -> Vec<String> {
 
 #[test]
 fn traces_follow_each_other() {
-    let bench = TestWriter::new();
-    bench.record(record::enter(RUN));
-    bench.record(record::enter(BASE));
-    bench.act(Action::Mark("here".into()));
-    bench.rotate("1"); // both calls go on there
-    bench.record(record::leave(BASE));
-    bench.act(Action::Pause);
-    bench.record(record::enter(BASE));
-    bench.record(record::leave(BASE));
-    bench.act(Action::Resume);
-    bench.record(record::enter(BASE));
-    bench.act(Action::End);
-    bench.record(record::leave(BASE));
-    bench.record(record::enter(BASE)); // in no trace
-    bench.begin("2", None, || ());
-    bench.record(record::leave(BASE)); // began before
-    bench.record(record::enter(BASE));
-    bench.record(record::leave(BASE));
-    bench.record(record::leave(RUN)); // likewise
-    let folder = bench.end();
+    let writer_run = TestWriter::new();
+    writer_run.record(record::enter(RUN));
+    writer_run.record(record::enter(BASE));
+    writer_run.act(Action::Mark("here".into()));
+    writer_run.rotate("1"); // both calls go on there
+    writer_run.record(record::leave(BASE));
+    writer_run.act(Action::Pause);
+    writer_run.record(record::enter(BASE));
+    writer_run.record(record::leave(BASE));
+    writer_run.act(Action::Resume);
+    writer_run.record(record::enter(BASE));
+    writer_run.act(Action::End);
+    writer_run.record(record::leave(BASE));
+    writer_run.record(record::enter(BASE)); // in no trace
+    writer_run.begin("2", None, || ());
+    writer_run.record(record::leave(BASE)); // began before
+    writer_run.record(record::enter(BASE));
+    writer_run.record(record::leave(BASE));
+    writer_run.record(record::leave(RUN)); // likewise
+    let folder = writer_run.end();
     let file = |name: &str| calls(&folder.path().join(name));
     assert_eq!(file("0"), [">run", ">base", "here", "end"]);
     assert_eq!(
@@ -366,35 +366,35 @@ fn traces_follow_each_other() {
 
 #[test]
 fn a_burst_that_the_end_cuts_short_does_not_end_later() {
-    let bench = TestWriter::new();
-    bench.act(Action::Burst(Burst {
+    let writer_run = TestWriter::new();
+    writer_run.act(Action::Burst(Burst {
         over: Box::new(|_| panic!("it is not over")),
         ..Burst::within(BurstLimit::Time(Duration::from_secs(3600)))
     }));
-    bench.record(record::enter(RUN));
-    bench.record(record::leave(RUN));
-    let folder = bench.end();
+    writer_run.record(record::enter(RUN));
+    writer_run.record(record::leave(RUN));
+    let folder = writer_run.end();
     assert_eq!(calls(&folder.path().join("0")), [">run", "<run", "end"]);
 }
 
 #[test]
 fn what_has_ended_can_be_ended_again() {
-    let bench = TestWriter::new();
-    bench.act(Action::End);
-    bench.assert_over(Action::End);
-    bench.assert_over(Action::Pause);
-    bench.assert_over(Action::Resume);
-    bench.assert_over(Action::Mark("nowhere".into()));
-    bench.assert_over(Action::Burst(Burst::within(BurstLimit::Events(1))));
+    let writer_run = TestWriter::new();
+    writer_run.act(Action::End);
+    writer_run.assert_over(Action::End);
+    writer_run.assert_over(Action::Pause);
+    writer_run.assert_over(Action::Resume);
+    writer_run.assert_over(Action::Mark("nowhere".into()));
+    writer_run.assert_over(Action::Burst(Burst::within(BurstLimit::Events(1))));
     let (handshake, meeting) = Handshake::new();
-    bench.assert_over(Action::Rotate(bench.next("1"), handshake));
+    writer_run.assert_over(Action::Rotate(writer_run.next("1"), handshake));
     assert!(meeting.meet(|_| ()).is_none(), "nothing has ended");
-    bench.record(record::enter(RUN));
-    bench.record(record::leave(RUN));
-    bench.begin("2", None, || ());
-    bench.record(record::enter(RUN));
-    bench.record(record::leave(RUN));
-    let folder = bench.end();
+    writer_run.record(record::enter(RUN));
+    writer_run.record(record::leave(RUN));
+    writer_run.begin("2", None, || ());
+    writer_run.record(record::enter(RUN));
+    writer_run.record(record::leave(RUN));
+    let folder = writer_run.end();
     assert_eq!(calls(&folder.path().join("0")), ["end"]);
     let unused = std::fs::metadata(folder.path().join("1")).expect("opened before");
     assert_eq!(unused.len(), 0);
@@ -404,24 +404,24 @@ fn what_has_ended_can_be_ended_again() {
 /// What goes on in the program while a trace begins is not in it beyond its limit.
 #[test]
 fn a_trace_of_one_burst_has_so_many_events() {
-    let bench = TestWriter::new();
-    bench.act(Action::End);
+    let writer_run = TestWriter::new();
+    writer_run.act(Action::End);
     let (over, is_over) = bounded(1);
     let of_three = Burst {
         limit: BurstLimit::Events(3),
         ends_trace: true,
         over: Box::new(move |progress| over.send(progress.totals).expect("there is room")),
     };
-    bench.begin("1", Some(of_three), || {
+    writer_run.begin("1", Some(of_three), || {
         for _ in 0..5 {
-            bench.record(record::enter(BASE));
-            bench.record(record::leave(BASE));
+            writer_run.record(record::enter(BASE));
+            writer_run.record(record::leave(BASE));
         }
     });
     let totals = is_over.recv().expect("it ends by itself");
     assert_eq!((totals.enters, totals.leaves, totals.open), (2, 1, 1));
-    bench.assert_over(Action::Pause);
-    let folder = bench.end();
+    writer_run.assert_over(Action::Pause);
+    let folder = writer_run.end();
     assert_eq!(
         calls(&folder.path().join("1")),
         [">base", "<base", ">base", "end"]
@@ -433,19 +433,19 @@ fn a_trace_of_one_burst_has_so_many_events() {
 #[test]
 fn each_trace_reports_its_own_losses() {
     const CALLS: u64 = 200_000;
-    let bench = TestWriter::with(WhenFull::Drop);
+    let writer_run = TestWriter::with(WhenFull::Drop);
     let traces = ["1", "2", "3"];
     for name in traces {
         // The writer stands still, and there is room for some of it.
-        bench.begin(name, None, || {
+        writer_run.begin(name, None, || {
             for _ in 0..CALLS {
-                bench.record(record::enter(BASE));
-                bench.record(record::leave(BASE));
+                writer_run.record(record::enter(BASE));
+                writer_run.record(record::leave(BASE));
             }
         });
-        bench.act(Action::End);
+        writer_run.act(Action::End);
     }
-    let folder = bench.end();
+    let folder = writer_run.end();
     for name in traces {
         let totals = totals(&folder.path().join(name));
         assert!(totals.lost > 0, "{totals:?}");
@@ -456,25 +456,25 @@ fn each_trace_reports_its_own_losses() {
 
 #[test]
 fn a_trace_after_a_paused_one_is_paused() {
-    let bench = TestWriter::new();
-    bench.record(record::enter(RUN));
-    bench.act(Action::Pause);
-    bench.record(record::enter(BASE));
-    bench.rotate("1");
-    bench.record(record::leave(BASE));
-    bench.act(Action::Resume);
-    bench.record(record::enter(BASE));
-    bench.record(record::leave(BASE));
+    let writer_run = TestWriter::new();
+    writer_run.record(record::enter(RUN));
+    writer_run.act(Action::Pause);
+    writer_run.record(record::enter(BASE));
+    writer_run.rotate("1");
+    writer_run.record(record::leave(BASE));
+    writer_run.act(Action::Resume);
+    writer_run.record(record::enter(BASE));
+    writer_run.record(record::leave(BASE));
     // A burst in a pause goes on over a rotation, and the pause with it.
-    bench.act(Action::Pause);
-    bench.act(Action::Burst(Burst::within(BurstLimit::Events(2))));
-    bench.record(record::enter(BASE));
-    bench.act(Action::Mark("in it".into()));
-    bench.rotate("2");
-    bench.record(record::leave(BASE));
-    bench.record(record::enter(BASE)); // not in the burst
-    bench.act(Action::Mark("behind it".into()));
-    let folder = bench.end();
+    writer_run.act(Action::Pause);
+    writer_run.act(Action::Burst(Burst::within(BurstLimit::Events(2))));
+    writer_run.record(record::enter(BASE));
+    writer_run.act(Action::Mark("in it".into()));
+    writer_run.rotate("2");
+    writer_run.record(record::leave(BASE));
+    writer_run.record(record::enter(BASE)); // not in the burst
+    writer_run.act(Action::Mark("behind it".into()));
+    let folder = writer_run.end();
     let file = |name: &str| calls(&folder.path().join(name));
     assert_eq!(file("0"), [">run", "pause", "end"]);
     let second = [
@@ -490,24 +490,27 @@ fn a_trace_after_a_paused_one_is_paused() {
 
 #[test]
 fn the_observer_is_notified_of_each_change() {
-    let bench = TestWriter::new();
-    bench.act(Action::Pause);
-    bench.act(Action::Resume);
-    assert_eq!(bench.fake.reported(), ["switched false", "switched true"]);
-    bench.end();
+    let writer_run = TestWriter::new();
+    writer_run.act(Action::Pause);
+    writer_run.act(Action::Resume);
+    assert_eq!(
+        writer_run.fake.reported(),
+        ["switched false", "switched true"]
+    );
+    writer_run.end();
     // A file that is full, where objects are named: those that the next one mentions have to be
     // told of again.
     let folder = tempfile::tempdir().expect("a folder");
     let bounded = parsed("format=binary,events=methods+monitors,maxsize=1m");
     let output = target(folder.path().join("0.trace"));
-    let bench = TestWriter::writing(bounded, output, folder, WhenFull::Block);
-    while !bench.path("0-2.trace").exists() {
-        bench.record(record::enter(RUN));
-        bench.record(record::leave(RUN));
+    let writer_run = TestWriter::writing(bounded, output, folder, WhenFull::Block);
+    while !writer_run.path("0-2.trace").exists() {
+        writer_run.record(record::enter(RUN));
+        writer_run.record(record::leave(RUN));
     }
-    bench.record(record::enter(RUN));
-    let fake = Arc::clone(&bench.fake);
-    bench.end();
+    writer_run.record(record::enter(RUN));
+    let fake = Arc::clone(&writer_run.fake);
+    writer_run.end();
     assert_eq!(fake.reported()[0], "on in 0-2.trace");
     assert!(fake.asked.load(Ordering::Relaxed) > 0);
     // A disk that is full.
@@ -517,13 +520,13 @@ fn the_observer_is_notified_of_each_change() {
         .open("/dev/full")
         .expect("Linux has it");
     let output = (Output::file(full, "/dev/full".into()), "/dev/full".into());
-    let bench = TestWriter::writing(options(), output, folder, WhenFull::Drop);
+    let writer_run = TestWriter::writing(options(), output, folder, WhenFull::Drop);
     let until = Instant::now() + Duration::from_secs(60);
     let mut reported = Vec::new();
     while reported.is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
-        reported = bench.fake.reported();
+        reported = writer_run.fake.reported();
     }
     assert_eq!(reported, ["failed: the output takes no more"]);
-    bench.end();
+    writer_run.end();
 }
