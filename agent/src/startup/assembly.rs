@@ -1,4 +1,4 @@
-//! The agent is made of its parts.
+//! Creates the agent from its parts.
 
 use super::LoadPhase;
 use super::program::Traced;
@@ -32,11 +32,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-/// Sets the agent up, and lets it all begin. What fails leaves nothing behind, or an agent that is
-/// to be taken away ([`super::clean_up`]).
+/// Sets the agent up, and starts it. A failure leaves nothing behind, or an agent that
+/// [`super::clean_up`] removes.
 ///
 /// # Errors
-/// What it is that the JVM or the system does not give.
+/// If the JVM or the system denies something that the agent needs; the error says what.
 pub(super) fn set_up(vm: Vm, options: Options, moment: LoadPhase) -> Result<(), Error> {
     let options = Arc::new(options);
     let clocks = Now::of(&options);
@@ -109,7 +109,7 @@ pub(super) fn set_up(vm: Vm, options: Options, moment: LoadPhase) -> Result<(), 
     })
 }
 
-/// The clock that records are stamped with, and what it takes.
+/// The clock that records are stamped with, and the cost of one reading.
 struct Now {
     now: fn() -> u64,
     cost: Cost,
@@ -126,7 +126,7 @@ impl Now {
     }
 }
 
-/// What has to be taken back when the agent does not come about.
+/// What is undone if the set-up fails before the agent exists.
 #[derive(Default)]
 struct Undo {
     environments: Vec<Jvmti>,
@@ -134,7 +134,7 @@ struct Undo {
 }
 
 impl Undo {
-    /// The environments of the agent, with what they are to be able to do.
+    /// Creates the agent's JVMTI environments, and adds the capabilities that the options need.
     fn environments(
         &mut self,
         vm: Vm,
@@ -157,7 +157,7 @@ impl Undo {
         Ok((jvmti, objects))
     }
 
-    /// The coarse clock, where calls are stamped by one.
+    /// Starts the coarse clock, if calls are stamped by it.
     fn ticks(
         &mut self,
         options: &Options,
@@ -171,7 +171,7 @@ impl Undo {
         Ok(self.ticks.clone())
     }
 
-    /// The agent has come about.
+    /// The agent exists: nothing is undone any more.
     fn keep(mut self) {
         self.environments.clear();
         self.ticks = None;
@@ -184,22 +184,25 @@ impl Drop for Undo {
             ticks.stop();
         }
         for jvmti in self.environments.drain(..) {
-            // SAFETY: the agent did not come about, so nobody has them.
+            // SAFETY: the set-up failed before an agent was created, so nothing else holds these
+            // environments.
             unsafe { jvmti.dispose() };
         }
     }
 }
 
-/// Where the first trace goes.
+/// The target of the first trace.
 struct FirstTrace {
     first: Target,
-    /// The file that can have a spool: that of the first trace, or the one that the newest events
-    /// will be saved to.
+    /// The file that may get a spool: the first trace's, or the one that a flight recorder will
+    /// save to.
     spooled: Option<PathBuf>,
 }
 
+/// Opens the target of the first trace.
+///
 /// # Errors
-/// When it can't be written.
+/// If the target can't be written.
 fn target(options: &Options, names: &Names) -> Result<FirstTrace, Error> {
     let file_target = options
         .file
@@ -238,11 +241,11 @@ fn target(options: &Options, names: &Names) -> Result<FirstTrace, Error> {
     })
 }
 
-/// Where threads record.
+/// The chunks into which threads record.
 struct Chunks {
     empty: Returns,
     supply: Supply,
-    /// Their memory, where it is no spool's.
+    /// Memory of the chunks, unless a spool holds them.
     memory: Option<Mapping>,
     spool: Option<Arc<Memory>>,
     journal: Option<Journal>,
@@ -250,10 +253,11 @@ struct Chunks {
 }
 
 impl Chunks {
-    /// In a spool for the trace at that path, or in memory of the process.
+    /// Creates the chunks in a spool for the trace at the path `spooled`, or in memory of the
+    /// process.
     ///
     /// # Errors
-    /// When there is no memory.
+    /// If the system has no memory.
     fn of(spooled: &Option<PathBuf>, options: &Options, names: &Names) -> Result<Self, Error> {
         let spool = spooled.as_deref().and_then(|path| spool(path, options));
         names.set_spool(spool.as_ref().and_then(|spool| spool.memory.file_id()));
@@ -301,7 +305,7 @@ fn when_full(options: &Options) -> WhenFull {
     }
 }
 
-/// Lets it all begin.
+/// Sets the callbacks, and creates what they need. An attached agent begins its trace here.
 fn begin(agent: &'static Agent, vm: Vm, moment: LoadPhase) -> Result<(), Error> {
     let tracer = &agent.tracer;
     let (session, instrument) = (&tracer.session, &tracer.instrument);
@@ -323,24 +327,25 @@ fn begin(agent: &'static Agent, vm: Vm, moment: LoadPhase) -> Result<(), Error> 
     match moment {
         LoadPhase::Start => Ok(()),
         LoadPhase::Attach => {
-            // SAFETY: the JVM has just called the agent's entry point, which uses no other
-            // environment.
+            // SAFETY: the JVM has just called the agent's entry point on this thread, and the entry
+            // point uses no other environment.
             let attached = unsafe { vm.with_env_mut(|env| attach(agent, env)) };
             attached.unwrap_or(Err(Error::Jvm(jtrail_jvm::Error::NoEnvironment)))
         }
     }
 }
 
-/// The agent was loaded into a JVM that runs its program.
+/// Begins the trace of an agent that was loaded into a running JVM.
 ///
 /// # Errors
-/// When the hook class can't be defined, or the trace's file can't be written.
+/// If the hook class can't be defined, or the trace's file can't be written.
 fn attach(agent: &'static Agent, env: &mut Env<'_>) -> Result<(), Error> {
     let tracer = &agent.tracer;
     if classes::are_rewritten(&tracer.session.options) {
         tracer.session.life.upcalls.install_hook(env)?;
     }
-    // Last: an earlier trace may be there, which is still good if the agent is refused.
+    // The file is opened last: if the agent is refused before that, an existing trace file
+    // survives.
     tracer.writer.open()?;
     trace::start(tracer, env, false);
     if let Some(channel) = agent.channel.get() {

@@ -1,21 +1,21 @@
-//! The agent leaves the JVM, and all is as it was.
+//! Detaches the agent from the JVM, and restores the JVM's former state.
 //!
-//! The trace has ended, and recording is off. What is left is to take everything away that the
-//! agent has: its place as the one agent, the environments, the memory. Threads of the program may
-//! be in the middle of anything:
+//! The trace has ended and recording is off when this begins. What remains is to free the agent's
+//! slot, its environments and its memory. Threads of the program may be anywhere meanwhile:
 //!
-//! - **in a callback**, or in a hook that does more than to store a record. They are counted
-//!   ([`guard::run`]). Once the agent can't be found any more, we wait until everybody is out who
-//!   came before;
-//! - **in a hook that stores a record.** That is a few instructions, uncounted, with the address of
-//!   the thread's buffer in a register. So that address is taken away from all threads, and then we
-//!   look at their stacks: whoever is not in a hook then has no such address, and gets none. The
-//!   look is a safepoint: it orders what we stored before with all that the threads do after;
-//! - **in a method with hooks**, for as long as they like. These hooks are of this agent's own hook
-//!   class, and do nothing from now on; the next agent has another one.
+//! - **in a callback**, or in a hook that does more than store a record. [`guard::run`] counts
+//!   these threads. The agent is hidden first; then we wait until every thread that entered before
+//!   has left.
+//! - **in a hook that stores a record.** That is a few instructions, which are not counted, with
+//!   the address of the thread's buffer in a register. So the buffers of all threads are hidden,
+//!   and then the stacks of all threads are examined. A thread that is in no hook at that moment
+//!   has no address of a buffer, and finds none later. Examining all stacks is a safepoint, which
+//!   orders our stores before everything that the threads do afterwards.
+//! - **in a method with hooks**, for as long as they like. These hooks call this agent's own hook
+//!   class, whose methods do nothing from now on; the next agent uses another hook class.
 //!
-//! A thread may be stopped where it is, by a debugger for instance. Then the agent leaves all the
-//! same, and leaves its memory behind.
+//! A debugger may have stopped a thread in the agent's code. Then the agent detaches after a time
+//! limit, and does not free its memory.
 
 use crate::agent::{self, Agent};
 use crate::callbacks::api;
@@ -33,16 +33,16 @@ use rustc_hash::FxHashSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long we wait for threads that are in our code.
+/// How long we wait for threads that run the agent's code.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Pause between two looks at all stacks.
+/// Pause between two examinations of all stacks.
 const PAUSE: Duration = Duration::from_millis(2);
-/// How many frames may be above a hook's that is Java code: those of the JDK's atomic addition.
+/// Maximum number of frames above a hook that is Java code: those of the JDK's atomic addition.
 const ABOVE_HOOK: u16 = 4;
-/// How long a new agent waits until the one before is gone.
+/// How long a new agent waits until the preceding one has detached.
 const LONGEST_LEAVE: Duration = Duration::from_secs(60);
 
-/// Waits until an agent that is about to leave is gone. Returns false if that takes too long.
+/// Waits until an agent that is detaching has detached. Returns false if that takes too long.
 pub(crate) fn wait_until_detached() -> bool {
     let until = Instant::now() + LONGEST_LEAVE;
     while control::is_leaving() {
@@ -54,11 +54,11 @@ pub(crate) fn wait_until_detached() -> bool {
     true
 }
 
-/// Takes the agent away. The caller is not counted as inside, and holds nothing of it; there is no
-/// environment where the JVM has none yet.
+/// Detaches the agent. The calling thread is not counted as inside the agent, and holds no
+/// reference to it. `env` is `None` if the JVM has no environment for this thread yet.
 pub(crate) fn leave(env: Option<&mut Env<'_>>) {
     if let Some(agent) = agent::if_loaded() {
-        control::set_leaving(true); // of one that could not be set up
+        control::set_leaving(true); // for an agent whose set-up failed
         guard::switch_off();
         match env {
             None => go(agent, None),
@@ -85,9 +85,9 @@ fn go(agent: &'static Agent, mut env: Option<&mut Env<'_>>) {
     if let Some(env) = env {
         is_empty &= take_back(tracer, env);
     }
-    // SAFETY: whoever found the environments has come out, unless a thread is stopped in the middle
-    // of the agent; what it asks of them then is refused by the JVM, which keeps disposed
-    // environments for that.
+    // SAFETY: every thread that found the environments has left, unless a thread is stopped in the
+    // middle of the agent. The JVM refuses what such a thread asks of them later: it keeps disposed
+    // environments to recognize them.
     unsafe {
         tracer.session.jvmti.dispose();
         if let Some(objects) = tracer.objects.get() {
@@ -98,19 +98,20 @@ fn go(agent: &'static Agent, mut env: Option<&mut Env<'_>>) {
         log::say("a thread is stopped in the middle of the agent, whose memory stays for that");
         return;
     }
-    // SAFETY: no thread is in the middle of a record, nobody found the agent since it was hidden,
-    // and who had before is out. The agent's own threads have ended, the writer among them.
+    // SAFETY: no thread is storing a record, no thread found the agent since it was hidden, and
+    // those that had found it before have left. The agent's own threads have ended, the writer
+    // among them.
     unsafe {
         buffers.free();
         drop(Box::from_raw(hidden));
     }
 }
 
-/// Gives classes their own code back, and silences the hook class. Returns false if a thread may
-/// still be in a hook that stores a record.
+/// Restores the original code of classes, and disables the hook class. Returns false if a thread
+/// may still be in a hook that stores a record.
 fn take_back(tracer: &Tracer, env: &mut Env<'_>) -> bool {
     program::for_loaded(tracer, env, |env, class| api::unbind(env, class));
-    // Classes that were on their way before.
+    // This includes classes that passed the load hook before the agent was hidden.
     let stubborn = classes::restore(tracer, env);
     if stubborn > 0 {
         log::say(&format!(
@@ -128,13 +129,13 @@ fn take_back(tracer: &Tracer, env: &mut Env<'_>) -> bool {
     silenced.is_ok() && are_hooks_empty(tracer, env, hook).unwrap_or(false)
 }
 
-/// No object has a number any more, and the JVM's sampler is as it is without us.
+/// Stops numbering objects, and restores the JVM's sampling of allocations.
 fn end_objects(tracer: &Tracer, env: &mut Env<'_>) {
     let Some(objects) = tracer.objects.get() else {
         return;
     };
     for event in [Event::SampledObjectAlloc, Event::VmObjectAlloc] {
-        let _ = objects.jvmti.disable(event); // it may not have been on
+        let _ = objects.jvmti.disable(event); // the event may not have been enabled
     }
     allocations::uninstall(objects, tracer);
     if let Ok(Some(thread)) = tracer.session.jvmti.current_thread(env) {
@@ -157,7 +158,7 @@ fn are_hooks_empty(tracer: &Tracer, env: &mut Env<'_>, hook: &Hook) -> Result<bo
     Ok(true)
 }
 
-/// Returns true if a thread is in one of these methods, or was a moment ago.
+/// Returns true if a thread is in one of these methods, or was when its stack was examined.
 fn is_any_in(tracer: &Tracer, env: &mut Env<'_>, methods: &FxHashSet<Method>) -> Result<bool> {
     let jvmti = tracer.session.jvmti;
     let is_in = |stack: &Stack<'_>| {
@@ -177,7 +178,7 @@ fn is_any_in(tracer: &Tracer, env: &mut Env<'_>, methods: &FxHashSet<Method>) ->
         stacks.iter().any(is_in)
     })?;
     if !mounted.is_empty() {
-        // One that has left its carrier meanwhile has left the hook.
+        // A virtual thread that has unmounted since the first examination has left the hook.
         found |= jvmti.with_stacks_of(env, &mounted, ABOVE_HOOK, |_, stacks| {
             stacks.iter().any(is_in)
         })?;

@@ -1,4 +1,4 @@
-//! The JVM loads the agent, and unloads it.
+//! Loading and unloading of the agent by the JVM.
 
 mod assembly;
 pub(crate) mod leaving;
@@ -14,22 +14,22 @@ use jtrail_recorder::buffer;
 use std::io::Write;
 use std::sync::atomic::Ordering;
 
-/// What the JVM is told.
+/// What the entry point answers to the JVM.
 pub(crate) enum Loaded {
     Go,
     Refuse,
 }
 
-/// When the agent is loaded.
+/// The phase of the JVM in which the agent is loaded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoadPhase {
-    /// The JVM starts.
+    /// The JVM is starting.
     Start,
     /// The JVM runs its program.
     Attach,
 }
 
-/// Sets the agent up, as the options say.
+/// Sets the agent up according to the options.
 pub(crate) fn load(vm: Vm, text: &str, moment: LoadPhase) -> Loaded {
     let options = jtrail_options::parse(text, &jtrail_options::read_file);
     let options = match options {
@@ -47,7 +47,7 @@ pub(crate) fn load(vm: Vm, text: &str, moment: LoadPhase) -> Loaded {
     buffer::tls::prepare();
     let is_second = agent::if_loaded().is_some();
     if !is_second {
-        guard::switch_on(); // an earlier try may have failed
+        guard::switch_on(); // an earlier attempt may have failed
     }
     let result = match (is_second, moment) {
         (true, LoadPhase::Start) => Err(Error::LoadedTwice),
@@ -62,12 +62,12 @@ pub(crate) fn load(vm: Vm, text: &str, moment: LoadPhase) -> Loaded {
     }
     let goes_on = on_error == OnError::Continue || matches!(error, Error::Output(..));
     match moment {
-        // That a file can't be written is no mistake in the options, and the program matters more.
+        // A file that can't be written is no mistake in the options, and the program matters more.
         LoadPhase::Start if goes_on => {
             log::say(&format!("{error}; the program goes on without a trace"));
             Loaded::Go
         }
-        // Who asks for the agent while the program runs wants to know.
+        // A user who attaches the agent wants to see the error.
         _ => {
             log::say(&error.to_string());
             Loaded::Refuse
@@ -75,11 +75,12 @@ pub(crate) fn load(vm: Vm, text: &str, moment: LoadPhase) -> Loaded {
     }
 }
 
-/// Takes an agent away that could not be set up.
+/// Detaches an agent whose set-up failed.
 pub(crate) fn clean_up(vm: Vm) {
     let is_stillborn = |agent: &Agent| agent.is_stillborn.load(Ordering::Acquire);
     if agent::if_loaded().is_some_and(is_stillborn) {
-        // SAFETY: the JVM has just called the agent's entry point, which uses no other environment.
+        // SAFETY: the JVM has just called the agent's entry point on this thread, and the entry
+        // point uses no other environment.
         let left = unsafe { vm.with_env_mut(|env| leaving::leave(Some(env))) };
         if left.is_none() {
             leaving::leave(None);
@@ -91,7 +92,7 @@ fn refuse_options(error: &OptionError) -> Loaded {
     guard::switch_off();
     if error.is_help() {
         let _ = writeln!(std::io::stdout(), "{error}");
-        std::process::exit(0); // as other agents do: asking for help is no wish to run the program
+        std::process::exit(0); // as other agents do: help was wanted, not the program
     }
     if error.continue_wanted() {
         log::say(&format!("{error}; the program goes on without a trace"));
@@ -101,7 +102,7 @@ fn refuse_options(error: &OptionError) -> Loaded {
     Loaded::Refuse
 }
 
-/// Ends the trace, when the JVM did not say before that it ends.
+/// Ends the trace, if no VMDeath event has ended it before.
 pub(crate) fn unload() {
     if let Some(agent) = agent::if_loaded() {
         agent.stop();

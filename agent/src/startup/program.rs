@@ -1,11 +1,11 @@
-//! What the writer asks of the program.
+//! The writer's view of the traced program.
 
 use crate::callbacks;
 use crate::session::lines::LineCounters;
 use jtrail_options::Filter;
 use jtrail_writer::Program;
 
-/// The program of this JVM. Without an agent, there is nothing to be asked.
+/// The program of this JVM. Without an agent, every answer is empty.
 pub(crate) struct Traced;
 
 impl Program for Traced {

@@ -1,4 +1,4 @@
-//! What the lower layers ask of the upper ones.
+//! Implements the requests of the lower layers to the upper ones.
 
 use super::leaving;
 use crate::agent::if_loaded;
@@ -62,7 +62,7 @@ impl Upcalls for Layers {
     fn end(&self, env: &mut Env<'_>) {
         if let Some(agent) = if_loaded() {
             if let Some(channel) = agent.channel() {
-                channel.hurry(); // else the sampler, or we, may wait for it with full buffers
+                channel.hurry(); // else the sampler or this thread may wait for it, with full buffers
             }
             trace::end(&agent.tracer, env);
             agent.stop();
