@@ -1,30 +1,30 @@
-//! Classes go, and change: what the rest has to forget then.
+//! Classes that were unloaded or redefined, for those who have to forget what they know of them.
 //!
-//! The end of a class is told on a thread of the JVM's own, maybe in the middle of a collection,
-//! where nothing may wait for a lock. So it is only noted there, and dealt with at the next look
-//! for a class or method.
+//! The JVM may report an unloaded class in the middle of a collection, on a thread of its own,
+//! where nothing may wait for a lock. So the class is only noted there. It is forgotten at the next
+//! lookup of a class or method.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a redefinition may take from the last class that passes the load hook to the moment
-/// when all have their new code. The JVM does not tell of that moment.
+/// Maximum time of a redefinition: from the last class that passes the load hook until all classes
+/// have their new code. The JVM reports no end of a redefinition.
 const REDEFINITION: Duration = Duration::from_secs(1);
 
-/// How many changes somebody has followed.
+/// The number of changes that one follower has taken into account.
 #[derive(Default)]
 pub(crate) struct FollowedChanges(AtomicU64);
 
-/// What happened to classes.
+/// The changes of classes.
 pub(crate) struct Changes {
-    /// How many changes there were.
+    /// Number of changes so far.
     count: AtomicU64,
     unloaded: (Sender<u32>, Receiver<u32>),
-    /// Some methods may have other lines at any moment.
+    /// True if a redefinition may be changing the lines of methods.
     moving: AtomicBool,
-    /// When the last class began to be redefined.
+    /// When the last redefinition of a class began.
     moved: Mutex<Option<Instant>>,
 }
 
@@ -40,32 +40,33 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// A class of that number is gone. Takes no lock.
+    /// Notes that the class with that number was unloaded. Takes no lock.
     pub(crate) fn class_unloaded(&self, class: u32) {
-        let _ = self.unloaded.0.send(class); // the other end is ours too
+        let _ = self.unloaded.0.send(class); // can't fail: the receiver lives as long
         self.count.fetch_add(1, Ordering::Release);
     }
 
-    /// A class is about to be redefined.
+    /// Notes that a class is about to be redefined.
     pub(crate) fn class_redefined(&self) {
         *self.moved.lock() = Some(Instant::now());
         self.moving.store(true, Ordering::Release);
         self.count.fetch_add(1, Ordering::Release);
     }
 
-    /// Returns true if there were changes that `seen` has not followed. The caller follows them.
+    /// Returns true if there were changes that `seen` has not followed, and marks them as followed.
+    /// The caller takes them into account.
     #[inline]
     pub(crate) fn take_news(&self, seen: &FollowedChanges) -> bool {
         let count = self.count.load(Ordering::Acquire);
         count != seen.0.load(Ordering::Relaxed) && count != seen.0.swap(count, Ordering::AcqRel)
     }
 
-    /// Classes that were unloaded since the last call.
+    /// Returns the classes that were unloaded since the last call.
     pub(super) fn unloaded(&self) -> impl Iterator<Item = u32> {
         self.unloaded.1.try_iter()
     }
 
-    /// Whether lines can't be relied upon for later.
+    /// Returns true while a redefinition may be changing lines, so that they must not be cached.
     #[inline]
     pub(crate) fn are_lines_moving(&self) -> bool {
         self.moving.load(Ordering::Acquire) && self.is_within_redefinition()

@@ -15,36 +15,37 @@ use std::collections::hash_map::Entry;
 #[derive(Default)]
 pub(crate) struct ClassNumbers {
     pub(crate) classes: FxHashMap<(Loader, Box<str>), ClassEntry>,
-    /// Unloaded, and still among them.
+    /// Numbers of unloaded classes that are still in `classes`.
     unloaded: FxHashSet<u32>,
-    /// How many there were when somebody last looked for loaders that are gone.
+    /// Number of classes that the last search for collected loaders left.
     looked_at: usize,
-    /// Numbers given so far, of classes and of methods.
+    /// Number of class numbers given so far.
     count: u32,
     methods: u32,
 }
 
 pub(crate) struct ClassEntry {
     pub(crate) number: u32,
-    /// It passed the load hook.
+    /// True if the class passed the load hook.
     pub(crate) loaded: bool,
-    /// By name and descriptor, in one.
+    /// Methods by name and descriptor, in one string.
     pub(crate) methods: FxHashMap<Box<str>, MethodEntry>,
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct MethodEntry {
     pub(crate) number: u32,
-    /// How many line counters it has, and which is the first.
+    /// Number of line counters, and the first counter.
     lines: Option<(usize, u32)>,
-    /// What its allocation sites are, as a hash, and the number of the first one.
+    /// A hash of the method's allocation sites, and the number of the first site.
     pub(crate) sites: Option<(u64, u32)>,
-    /// Where in its code our own handlers begin.
+    /// Location in the code where the handlers begin that the rewriter added.
     pub(crate) added_handlers: Option<u16>,
 }
 
 impl ClassNumbers {
-    /// The class's entry, which is made and announced by `define` if there is none.
+    /// Returns the class's entry. If there is none, creates one, and calls `define` with its
+    /// number.
     pub(crate) fn class(
         &mut self,
         loader: Loader,
@@ -70,7 +71,8 @@ impl ClassNumbers {
         match classes.entry((loader, name.into())) {
             Entry::Vacant(entry) => entry.insert(new()),
             Entry::Occupied(mut entry) => {
-                // The name of a hidden class is its address, which another one may get after it.
+                // The name of a hidden class contains its address, which another class may get
+                // later.
                 if unloaded.remove(&entry.get().number) {
                     entry.insert(new());
                 }
@@ -79,8 +81,8 @@ impl ClassNumbers {
         }
     }
 
-    /// Notes that a class passes the load hook, and announces it if it is the first time. Returns
-    /// its number, and whether it is the first time.
+    /// Notes that a class passes the load hook, and defines it at the first time. Returns its
+    /// number, and true at the first time.
     pub(crate) fn loaded(
         &mut self,
         session: &Session,
@@ -92,7 +94,7 @@ impl ClassNumbers {
         let number = entry.number;
         let is_new = !std::mem::replace(&mut entry.loaded, true);
         if is_new {
-            // Also if it was announced already, by an object or a stack: here we know more.
+            // The class may be defined already, by an object or a stack; the class file says more.
             let super_name = class.super_name().map(|s| class_name(&s));
             session.define(Definition::Class(ClassInfo {
                 number,
@@ -104,9 +106,8 @@ impl ClassNumbers {
         (number, is_new)
     }
 
-    /// Gives up what is known of a class that no longer can be: another one has its name, and no
-    /// number. (A class that passed the load hook, and got its entry there, may wait for its number
-    /// still.)
+    /// Removes the entry of a class that was unloaded: another class has its name, and no number.
+    /// An entry from the load hook stays, because its class may not have got its number yet.
     pub(crate) fn make_room(&mut self, loader: Loader, name: &str) {
         if let Entry::Occupied(entry) = self.classes.entry((loader, name.into()))
             && !entry.get().loaded
@@ -115,7 +116,8 @@ impl ClassNumbers {
         }
     }
 
-    /// Gives up what is known of these classes, when there are enough for a look at all.
+    /// Removes the entries of unloaded classes, as soon as there are enough of them to be worth a
+    /// pass.
     pub(crate) fn forget(&mut self, unloaded: impl Iterator<Item = u32>) {
         self.unloaded.extend(unloaded);
         if self.unloaded.len() > self.classes.len() / 4 {
@@ -125,14 +127,14 @@ impl ClassNumbers {
         }
     }
 
-    /// Whether there are so many that it is time to look whose loaders are gone: twice as many as
-    /// the last look left.
+    /// Returns true if it is time to search for collected loaders: when there are twice as many
+    /// classes as the last search left.
     pub(crate) fn is_look_due(&self) -> bool {
         const FEWEST: usize = 512;
         self.classes.len() >= (2 * self.looked_at).max(FEWEST)
     }
 
-    /// Gives up what is known of the classes of these loaders. Their numbers.
+    /// Removes the entries of all classes of these loaders. Returns the numbers of the classes.
     pub(crate) fn forget_loaders(&mut self, collected: &FxHashSet<Loader>) -> Vec<u32> {
         let is_collected = |(loader, _): &(Loader, _), _: &mut _| collected.contains(loader);
         let classes = self.classes.extract_if(is_collected);
@@ -144,7 +146,8 @@ impl ClassNumbers {
         numbers
     }
 
-    /// A method's number; whether it is new. `None` when there are no numbers left.
+    /// Returns a method's number, and true if it is new. Returns `None` if there are no numbers
+    /// left.
     pub(crate) fn method(
         &mut self,
         loader: Loader,
@@ -170,8 +173,8 @@ impl ClassNumbers {
         Some((number, true))
     }
 
-    /// The first of `count` line counters of a known method, which are the ones that it had before
-    /// if there were as many. `None` when there are none left.
+    /// Returns the first of `count` line counters of a known method. The method keeps its counters
+    /// if their number is the same. Returns `None` if there are none left.
     pub(crate) fn lines(
         &mut self,
         counters: &LineCounters,

@@ -1,4 +1,4 @@
-//! The numbers of classes and methods. A class is known by its loader and its name.
+//! The numbers of classes and methods. A class is identified by its loader and its name.
 
 use super::Session;
 use super::changes::{Changes, FollowedChanges};
@@ -23,17 +23,17 @@ pub(crate) struct ClassTable {
 }
 
 impl ClassTable {
-    /// Finds out which loader is the platform's.
+    /// Finds out which loader is the platform loader.
     pub(crate) fn find_platform_loader(&self, jvmti: Jvmti, env: &mut Env<'_>) {
         self.loaders.find_platform(jvmti, env);
     }
 
-    /// The number of a class loader; `None` is the boot loader.
+    /// Returns the identity of a class loader; `None` is the boot loader.
     pub(crate) fn loader(&self, jvmti: Jvmti, loader: Option<LoaderRef<'_>>) -> Loader {
         self.loaders.of(jvmti, loader)
     }
 
-    /// The loader of a class; `None` if the JVM does not say.
+    /// Returns the loader of a class; `None` if the JVM denies the answer.
     pub(crate) fn loader_of(
         &self,
         jvmti: Jvmti,
@@ -53,7 +53,7 @@ impl ClassTable {
         }
     }
 
-    /// The numbers, locked.
+    /// Locks and returns the numbers, without those of unloaded classes.
     pub(crate) fn known(&self) -> MutexGuard<'_, ClassNumbers> {
         self.settle();
         self.known.lock()
@@ -67,13 +67,13 @@ impl ClassTable {
         }
     }
 
-    /// Returns true if it is time for [`Self::forget_collected`].
+    /// Returns true if [`Self::forget_collected`] is due.
     pub(crate) fn is_look_due(&self) -> bool {
         self.known.lock().is_look_due()
     }
 
-    /// Forgets the classes of loaders that were collected. Returns these loaders, and the numbers
-    /// of the classes.
+    /// Forgets the classes whose loaders were collected. Returns these loaders, and the numbers of
+    /// the classes.
     pub(crate) fn forget_collected(&self, env: &Env<'_>) -> (FxHashSet<Loader>, Vec<u32>) {
         let loaders = self.watched.take_collected(env);
         let classes = self.known.lock().forget_loaders(&loaders);
@@ -87,8 +87,8 @@ impl ClassTable {
         entry.is_some_and(|entry| entry.loaded)
     }
 
-    /// The number of a class that can't be looked up, by its name as `Class.getName` prints it.
-    /// `define` is called if it is new.
+    /// Returns the number of a class that can't be looked up, by its name as `Class.getName` prints
+    /// it. Calls `define` if the class is new.
     pub(crate) fn number_of_name(&self, name: &str, define: impl FnOnce(u32)) -> u32 {
         let name = name.replace('.', "/");
         let mut known = self.known.lock();
@@ -97,8 +97,9 @@ impl ClassTable {
 }
 
 impl Session {
-    /// The number of a class by its loader and name. The class is announced if it is new. `first`:
-    /// its object would have a number if it were known.
+    /// Returns the number of a class, by its loader and name. Defines the class if it is new.
+    /// `first` is true if the class object has no number yet: then an older entry of the name
+    /// belongs to a class that was unloaded.
     pub(crate) fn class_by_name(
         &self,
         env: &Env<'_>,
@@ -126,8 +127,8 @@ impl Session {
     }
 }
 
-/// A class's internal name (`a/b/C`), from its signature (`La/b/C;`). That of an array or a
-/// primitive type is its signature.
+/// Returns the internal name of a class (`a/b/C`), from its signature (`La/b/C;`). For an array or
+/// a primitive type, returns the signature.
 pub(crate) fn internal_name(signature: &str) -> &str {
     let name = signature
         .strip_prefix('L')
@@ -135,8 +136,8 @@ pub(crate) fn internal_name(signature: &str) -> &str {
     name.unwrap_or(signature)
 }
 
-/// A class's name as `Class.getName` prints it; the suffix of a hidden class, after a dot here,
-/// follows a slash there.
+/// Returns a class's name as `Class.getName` prints it. The suffix of a hidden class follows a dot
+/// in `internal`, and a slash in the result.
 pub(crate) fn class_name(internal: &str) -> String {
     match internal.split_once('.') {
         Some((name, suffix)) => format!("{}/{suffix}", name.replace('/', ".")),

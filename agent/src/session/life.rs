@@ -1,4 +1,4 @@
-//! When the trace begins: the JVM is ready, and somebody looks.
+//! The beginning of the trace: a thread finds the JVM ready.
 
 use super::Session;
 use crate::error::Error;
@@ -9,34 +9,35 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the session, and the sources of events, ask of the layers above them.
+/// The requests of the session, and of the sources of events, to the layers above them.
 pub(crate) trait Upcalls: Sync {
-    /// Begins the trace. Called once, on a thread that found the JVM ready.
+    /// Begins the trace. Called once, on the thread that first found the JVM ready.
     fn go_live(&self, env: &mut Env<'_>);
-    /// The trace has begun. Called by everybody who has begun it, or waited for that.
+    /// Called after the trace has begun, by the thread that began it and by each thread that waited
+    /// for that.
     fn went_live(&self);
-    /// Creates the running thread's buffer; `None` if nothing can be recorded.
+    /// Creates the running thread's buffer. Returns `None` if nothing can be recorded.
     fn first_buffer(&self, env: &mut Env<'_>) -> Option<OwnBuffer>;
-    /// Defines the hook class, and binds its functions; from then on, classes can be rewritten.
+    /// Defines the hook class, and binds its functions. From then on, classes can be rewritten.
     ///
     /// # Errors
-    /// When the JVM refuses.
+    /// If the JVM refuses.
     fn install_hook(&self, env: &mut Env<'_>) -> Result<(), Error>;
     /// Binds the natives of a class `jtrail.Trace`.
     fn bind_api(&self, env: &mut Env<'_>, class: ClassRef<'_>);
     /// Carries out a call of `Trace.command`.
     ///
     /// # Errors
-    /// Why it was not carried out.
+    /// The reason why the command was not carried out.
     fn command(&self, env: &mut Env<'_>, call: ApiCall) -> Result<(), Error>;
-    /// Returns true if there is a trace, and it is not paused.
+    /// Returns true if there is an active trace that is not paused.
     fn is_recording(&self) -> bool;
-    /// The agent was loaded as the JVM started, and the program is about to begin.
+    /// Called when the agent was loaded at the JVM's start, and the program is about to begin.
     fn before_program(&self);
     /// Ends the trace, because the JVM ends.
     fn end(&self, env: &mut Env<'_>);
-    /// Removes the agent from the JVM. Called on an agent thread that ends, and holds nothing of
-    /// the agent any more.
+    /// Detaches the agent from the JVM. Called at the end of an agent thread, which holds no
+    /// reference to the agent any more.
     fn leave(&self, env: &mut Env<'_>);
 }
 
@@ -53,13 +54,13 @@ pub(crate) struct Life {
     pub(crate) upcalls: &'static dyn Upcalls,
     /// Set when the JVM runs the program and the trace has begun.
     live: OnceLock<()>,
-    /// The agent is being attached to a running program, and the attaching thread has not begun the
-    /// trace yet: no other thread may.
+    /// True while the agent is being attached to a running program. Until the attaching thread has
+    /// begun the trace, no other thread may begin it.
     is_attaching: AtomicBool,
 }
 
 thread_local! {
-    /// This thread is setting the agent up; what it calls on the way is not recorded.
+    /// True while this thread sets the agent up; its calls meanwhile are not recorded.
     static IS_SETTING_UP: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -89,10 +90,10 @@ impl Session {
         self.life.live.get().is_some()
     }
 
-    /// Returns true if the JVM is ready. The first caller that finds it so begins the trace: code
-    /// of another agent may run before the JVM's VMInit event. Where the agent is attached, only
-    /// the attaching thread begins the trace: the program's own threads may be anywhere, for
-    /// instance in the middle of being attached, without a `Thread`.
+    /// Returns true if the JVM is ready. The first caller that finds it ready begins the trace:
+    /// code of another agent may run before the JVM's VMInit event. If the agent is being attached,
+    /// only the attaching thread begins the trace: a thread of the program may be in the middle of
+    /// attaching itself to the JVM, without a `Thread` object.
     pub(crate) fn ensure_live(&self, env: &mut Env<'_>) -> bool {
         if self.is_live() {
             return true;
@@ -105,11 +106,11 @@ impl Session {
         true
     }
 
-    /// Begins the trace, or waits until another thread has.
+    /// Begins the trace, or waits until another thread has begun it.
     pub(crate) fn go_live_once(&self, env: &mut Env<'_>) {
         self.life.live.get_or_init(|| {
             IS_SETTING_UP.set(true);
-            self.life.set_attaching(false); // who finds it so waits for us
+            self.life.set_attaching(false); // other threads then wait for this one
             self.life.upcalls.go_live(env);
             IS_SETTING_UP.set(false);
         });

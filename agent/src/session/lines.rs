@@ -1,16 +1,16 @@
-//! Counters of lines: 64 bits for each entry of a line table, in memory that never moves.
+//! Counters of source lines: 64 bits for each entry of a line table, in memory that never moves.
 //!
-//! The hook class adds to them, from compiled code without a call; the writer reads them when it
-//! tells what they say.
+//! The hook class increments the counters, from compiled code without a call. The writer reads them
+//! when it writes their values.
 
 use jtrail_recorder::memory::Zeros;
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Room for so many counters. Memory is only used up as counters are.
+/// Maximum number of counters. Memory is only used as counters are taken.
 const MOST: u32 = 1 << 25;
 
-/// All counters.
+/// All line counters.
 #[derive(Debug)]
 pub(crate) struct LineCounters {
     counters: Zeros<AtomicU64>,
@@ -18,10 +18,10 @@ pub(crate) struct LineCounters {
 }
 
 impl LineCounters {
-    /// No counter in use.
+    /// Reserves addresses for all counters; none is in use.
     ///
     /// # Errors
-    /// When the system has no such range of addresses.
+    /// If the system has no address range of that size.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             counters: Zeros::new(MOST as usize)?,
@@ -29,12 +29,13 @@ impl LineCounters {
         })
     }
 
-    /// Address of the first one.
+    /// Returns the address of the first counter.
     pub(crate) fn address(&self) -> usize {
         self.counters.all().as_ptr() as usize
     }
 
-    /// Takes `count` counters in a row; the number of the first. `None` when there are no more.
+    /// Takes `count` consecutive counters. Returns the number of the first; `None` if there are not
+    /// enough left.
     pub(crate) fn take(&self, count: usize) -> Option<u32> {
         let count = u32::try_from(count).ok()?;
         let grow = |next: u32| next.checked_add(count).filter(|end| *end <= MOST);
@@ -43,13 +44,13 @@ impl LineCounters {
             .ok()
     }
 
-    /// What all counters in use say.
+    /// Returns the values of all counters in use.
     pub(crate) fn all(&self) -> Vec<u64> {
         let used = self.next.load(Ordering::Relaxed);
         (0..used).map(|number| self.count(number)).collect()
     }
 
-    /// What a counter says.
+    /// Returns the value of a counter.
     pub(crate) fn count(&self, number: u32) -> u64 {
         let counter = self.counters.all().get(number as usize);
         counter.map_or(0, |counter| counter.load(Ordering::Relaxed))

@@ -1,11 +1,11 @@
-//! Class loaders, told apart by a tag on their object.
+//! Class loaders, identified by a tag on their object.
 
 use jtrail_jvm::jni::{Env, LoaderRef, WeakRef, kind};
 use jtrail_jvm::jvmti::Jvmti;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A class loader, for as long as the JVM runs: numbers are not given twice.
+/// A class loader's identity, as long as the JVM runs: no number is given twice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Loader(i64);
 
@@ -14,21 +14,21 @@ impl Loader {
     pub(crate) const PLATFORM: Self = Self(1);
     const FIRST_OTHER: i64 = 2;
 
-    /// Tells loaders of one class apart.
+    /// Returns the number that distinguishes loaders of the same class.
     pub(crate) fn number(self) -> i64 {
         self.0
     }
 
-    /// Whether a class of that name (`a/b/C`) is the JDK's own, not the application's. The tools of
-    /// the JDK (javac and others) come from the application's loader, so their packages count as
-    /// well.
+    /// Returns true if a class of that name (`a/b/C`) belongs to the JDK, and not to the
+    /// application. The JDK's tools (javac and others) are loaded by the application loader, so
+    /// their packages count as the JDK's too.
     pub(crate) fn is_jdk(self, name: &str) -> bool {
         const PACKAGES: [&str; 5] = ["java/", "jdk/", "sun/", "com/sun/", "jtrail/"];
         self == Self::BOOT || self == Self::PLATFORM || PACKAGES.iter().any(|p| name.starts_with(p))
     }
 }
 
-/// Gives loaders their numbers.
+/// Numbers class loaders.
 #[derive(Debug)]
 pub(super) struct Loaders(Mutex<i64>);
 
@@ -39,7 +39,8 @@ impl Default for Loaders {
 }
 
 impl Loaders {
-    /// The loader that `object` is; `None` is the boot loader.
+    /// Returns the identity of the loader `object`, and numbers it if it is new; `None` is the boot
+    /// loader.
     pub(super) fn of(&self, jvmti: Jvmti, object: Option<LoaderRef<'_>>) -> Loader {
         let Some(object) = object.map(LoaderRef::as_object) else {
             return Loader::BOOT;
@@ -58,10 +59,10 @@ impl Loaders {
         loader
     }
 
-    /// Finds out which loader is the platform's.
+    /// Finds the platform loader, and tags it.
     pub(super) fn find_platform(&self, jvmti: Jvmti, env: &mut Env<'_>) {
         env.with_frame(|env| {
-            // A JVM without one has all of its classes in the boot loader.
+            // A JVM without a platform loader has all classes of the JDK in the boot loader.
             if let Ok(Some(loader)) = env.platform_loader() {
                 let _ = jvmti.set_tag(loader.as_object(), Loader::PLATFORM.0);
             }
@@ -69,13 +70,13 @@ impl Loaders {
     }
 }
 
-/// Loaders whose classes passed the load hook. The JVM reports no end of a loader, so somebody has
-/// to look.
+/// Loaders whose classes passed the load hook. The JVM reports no end of a loader, so the
+/// references have to be polled.
 #[derive(Default)]
 pub(super) struct Watched(Mutex<FxHashMap<Loader, WeakRef<kind::Loader>>>);
 
 impl Watched {
-    /// Adds a loader, if it is not among them, and there is memory for a reference.
+    /// Adds a loader, unless it is watched already, or there is no memory for a reference.
     pub(super) fn add(&self, env: &Env<'_>, loader: Loader, object: LoaderRef<'_>) {
         let mut watched = self.0.lock();
         if !watched.contains_key(&loader)
@@ -85,7 +86,7 @@ impl Watched {
         }
     }
 
-    /// Removes those that were collected.
+    /// Removes and returns the loaders that were collected.
     pub(super) fn take_collected(&self, env: &Env<'_>) -> FxHashSet<Loader> {
         let mut watched = self.0.lock();
         let collected = watched.extract_if(|_, weak| weak.is_cleared(env));

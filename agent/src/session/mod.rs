@@ -1,7 +1,7 @@
-//! What everything above records with: options, enabled kinds of events, clock, filter,
+//! The base of everything that records: options, enabled kinds of events, clock, filter,
 //! definitions, the numbers of threads and classes, and the threads' buffers.
 //!
-//! A session knows nothing of the modules above it. What it needs of them comes as [`Upcalls`].
+//! A session knows nothing of the modules above it. It calls them through [`Upcalls`].
 
 mod changes;
 mod class_numbers;
@@ -42,43 +42,43 @@ use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What lives from the agent's loading until it leaves, below everything that records.
+/// The state below everything that records. It lives from loading the agent to detaching it.
 pub(crate) struct Session {
     pub(crate) options: Arc<Options>,
     pub(crate) vm: Vm,
-    /// The environment for everything but the tags of objects.
+    /// The JVMTI environment for everything but the tags of objects.
     pub(crate) jvmti: Jvmti,
     pub(crate) kinds: Kinds,
     pub(crate) clock: Clock,
     pub(crate) threads: Threads,
     pub(crate) classes: ClassTable,
-    /// Triggers of bursts, where the options have some.
+    /// Triggers of bursts; none if the options have none.
     pub(crate) bursts: Option<Arc<Bursts>>,
     pub(crate) life: Life,
     filter: RwLock<Arc<Filter>>,
     definitions: Definitions,
     exchange: Exchange,
-    /// How many buffers there have been.
+    /// Number of the next buffer.
     buffers: AtomicU64,
 }
 
 /// The clocks that records are stamped with.
 pub(crate) struct Clock {
     pub(crate) now: fn() -> u64,
-    /// What recording takes.
+    /// The measured cost of recording.
     pub(crate) cost: Cost,
-    /// The coarse clock of `clock=tick`.
+    /// The coarse clock; none without `clock=tick`.
     pub(crate) ticks: Option<Arc<Ticks>>,
 }
 
-/// The way of definitions to the writer.
+/// The channel that carries definitions to the writer.
 pub(crate) struct Definitions {
     pub(crate) sender: Sender<Message>,
-    /// Where they are written down before they are sent; none without a spool.
+    /// The journal to which definitions are written before they are sent; none without a spool.
     pub(crate) journal: Option<Journal>,
 }
 
-/// What a session is made of.
+/// The parts that a session is created from.
 pub(crate) struct Parts {
     pub(crate) options: Arc<Options>,
     pub(crate) vm: Vm,
@@ -110,36 +110,36 @@ impl Session {
         }
     }
 
-    /// Returns true if events of that kind are recorded now: those of the active trace, and none
-    /// between traces.
+    /// Returns true if events of that kind are recorded now. Between traces none are.
     #[inline]
     pub(crate) fn is_on(&self, kind: Events) -> bool {
         self.kinds.on().contains(kind)
     }
 
-    /// Returns true if calls are recorded: where only bursts are recorded, none is outside of them.
+    /// Returns true if calls are recorded now. If only bursts are recorded, this is false outside
+    /// of them.
     pub(crate) fn is_gate_open(&self) -> bool {
         self.bursts.is_none() || is_gate_open()
     }
 
-    /// Which methods are traced now.
+    /// Returns the filter that decides which methods are traced now.
     pub(crate) fn filter(&self) -> Arc<Filter> {
         Arc::clone(&self.filter.read())
     }
 
-    /// Changes which methods are traced. Classes have to be rewritten for that.
+    /// Changes which methods are traced. The caller retransforms the classes.
     pub(crate) fn set_filter(&self, filter: Filter) {
         *self.filter.write() = Arc::new(filter);
     }
 
-    /// The time, in nanoseconds.
+    /// Returns the time in ticks of the clock that stamps records.
     #[inline]
     pub(crate) fn now(&self) -> u64 {
         (self.clock.now)()
     }
 
-    /// The time now, after which nothing is recorded with an earlier stamp, where no thread is in
-    /// the middle of recording.
+    /// Returns the current time. Records after this call have later stamps, except those that
+    /// another thread is storing meanwhile.
     pub(crate) fn moment(&self) -> u64 {
         match &self.clock.ticks {
             Some(ticks) => ticks.advance(),
@@ -147,8 +147,8 @@ impl Session {
         }
     }
 
-    /// Sends a definition to the writer, which has it before any record that the running thread
-    /// makes from now on.
+    /// Sends a definition to the writer. The writer reads it before any record that the running
+    /// thread makes afterwards.
     pub(crate) fn define(&self, definition: Definition) {
         let Definitions { sender, journal } = &self.definitions;
         match journal {
@@ -157,22 +157,24 @@ impl Session {
         }
     }
 
-    /// Returns true if what the running thread does is to be recorded now.
+    /// Returns true if actions of the running thread are to be recorded now.
     pub(crate) fn may_record(&self, env: &mut Env<'_>) -> bool {
         !guard::is_off() && !runs_agent_code() && self.ensure_live(env)
     }
 
-    /// The running thread's buffer, which is created if need be; `None` if nothing can be recorded.
+    /// Returns the running thread's buffer, and creates it if the thread has none. Returns `None`
+    /// if nothing can be recorded.
     pub(crate) fn buffer(&self, env: &mut Env<'_>) -> Option<OwnBuffer> {
         OwnBuffer::current().or_else(|| self.life.upcalls.first_buffer(env))
     }
 
-    /// The running thread's buffer, which is created with that thread number if need be.
+    /// Returns the running thread's buffer. If it has none, creates one for the thread with that
+    /// number.
     pub(crate) fn buffer_of(&self, thread: u32) -> OwnBuffer {
         OwnBuffer::current().unwrap_or_else(|| self.new_buffer(thread))
     }
 
-    /// The running thread's buffer, where the thread may be none of Java's.
+    /// Returns the running thread's buffer, for a thread that may be unknown to Java.
     pub(crate) fn native_buffer(&self) -> Option<OwnBuffer> {
         if let Some(buffer) = OwnBuffer::current() {
             return Some(buffer);
@@ -193,19 +195,19 @@ impl Session {
         buffer
     }
 
-    /// Writes a record with a payload into the running thread's buffer.
+    /// Writes a record with a payload into the running thread's buffer, with the current time.
     pub(crate) fn record(&self, buffer: OwnBuffer, code: Code, payload: &[u64]) {
         self.record_at(self.now(), buffer, code, payload);
     }
 
-    /// As [`Self::record`], with the time given.
+    /// Like [`Self::record`], with the time given by the caller.
     pub(crate) fn record_at(&self, now: u64, buffer: OwnBuffer, code: Code, payload: &[u64]) {
         if !buffer.record_coded(now, code, payload) {
             guard::switch_off();
         }
     }
 
-    /// Bytes of the pool's chunks that are not empty.
+    /// Returns the number of bytes in chunks of the pool that are not empty.
     pub(crate) fn buffered(&self) -> u64 {
         self.exchange.empty.used_bytes()
     }

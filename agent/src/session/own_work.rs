@@ -1,4 +1,4 @@
-//! What the agent does itself on threads of the JVM, which is not recorded.
+//! Work of the agent on threads of the JVM, which is not recorded.
 
 use jtrail_recorder::buffer::live;
 use std::cell::Cell;
@@ -7,17 +7,17 @@ thread_local! {
     static RUNS_AGENT_CODE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The running thread is an agent thread: nothing that it does is recorded.
+/// Marks the running thread as an agent thread: nothing that it does is recorded.
 pub(crate) fn mark_agent_thread() {
     RUNS_AGENT_CODE.set(true);
 }
 
-/// Returns true on an agent thread, and inside of [`unrecorded`].
+/// Returns true on an agent thread, and inside [`unrecorded`].
 pub(crate) fn runs_agent_code() -> bool {
     RUNS_AGENT_CODE.get()
 }
 
-/// Runs `f`; nothing that the running thread does meanwhile is recorded.
+/// Runs `f` without recording anything that the running thread does meanwhile.
 pub(crate) fn unrecorded<T>(f: impl FnOnce() -> T) -> T {
     let before = RUNS_AGENT_CODE.replace(true);
     let result = live::without_buffer(f);

@@ -1,22 +1,22 @@
 //! The numbers of threads, by the ids that Java gives them.
 //!
-//! What the JVM keeps for us with a thread (`GetThreadLocalStorage`) only that thread may ask for:
-//! HotSpot gives it up on the thread's way out, whoever looks at it at that moment, and falls over
-//! it (seen on 17 with the sampler, after minutes). So whoever wants to know of another thread asks
-//! here.
+//! Only a thread itself may call `GetThreadLocalStorage` for its own number. HotSpot frees that
+//! storage while the thread exits, and crashes if another thread reads it at that moment (seen on
+//! 17 with the sampler, after minutes). So the numbers of other threads are looked up here.
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
-/// Threads that ended last: somebody may still hold a reference to them.
+/// How many of the last ended threads are remembered: another thread may still hold a reference to
+/// them.
 const REMEMBERED: usize = 4096;
 
-/// Stands for the number of a thread that has ended, or is not to be told.
+/// The number that marks a thread which has ended, or is not recorded.
 pub(crate) const ENDED: u32 = u32::MAX;
 
-/// Numbers of the threads that have not ended. A thread whose `Thread` is not made yet has no id,
-/// which is 0, and is not in here.
+/// Numbers of the threads that have not ended. A thread whose `Thread` object does not exist yet
+/// has the id 0, and no entry.
 #[derive(Default)]
 pub(super) struct ThreadNumbers {
     by_id: FxHashMap<i64, NamedThread>,
@@ -26,23 +26,26 @@ pub(super) struct ThreadNumbers {
 #[derive(Clone, Copy)]
 struct NamedThread {
     number: u32,
-    /// A hash of the name that was told last; 0 for none.
+    /// Hash of the name that was defined last; 0 for none.
     name: u64,
 }
 
 impl ThreadNumbers {
-    /// The number of a thread that has one. `None` for one that has ended, or is not to be told.
+    /// Returns the number of a thread. Returns `None` if it has none, has ended, or is not
+    /// recorded.
     pub(super) fn known(&self, id: i64) -> Option<u32> {
         self.find(id).flatten()
     }
 
-    /// What [`Self::known`] says of a thread that was seen before.
+    /// Like [`Self::known`], but distinguishes unseen threads: for those, the outer option is
+    /// `None`.
     pub(super) fn find(&self, id: i64) -> Option<Option<u32>> {
         let number = self.by_id.get(&id)?.number;
         Some((number != ENDED).then_some(number))
     }
 
-    /// As [`Self::known`], from `new` for a thread that has none.
+    /// Returns the number of a thread, and takes one from `new` if the thread has none. Returns
+    /// `None` if it has ended, or is not recorded.
     pub(super) fn known_or(&mut self, id: i64, new: impl FnOnce() -> u32) -> Option<u32> {
         self.find(id).unwrap_or_else(|| {
             let number = new();
@@ -51,28 +54,28 @@ impl ThreadNumbers {
         })
     }
 
-    /// A thread has that number.
+    /// Sets the number of a thread.
     pub(super) fn set(&mut self, id: i64, number: u32) {
         if id != 0 {
             self.by_id.insert(id, NamedThread { number, name: 0 });
         }
     }
 
-    /// Whether that name of a thread was the last to be told.
+    /// Returns true if `name` is the last name that was defined for the thread.
     pub(super) fn has_name(&self, id: i64, name: &str) -> bool {
         self.by_id
             .get(&id)
             .is_some_and(|known| known.name == hash(name))
     }
 
-    /// That name of a thread is told.
+    /// Notes that a thread's name was defined.
     pub(super) fn set_name(&mut self, id: i64, name: &str) {
         if let Some(known) = self.by_id.get_mut(&id) {
             known.name = hash(name);
         }
     }
 
-    /// A thread has ended.
+    /// Notes that a thread has ended.
     pub(super) fn end(&mut self, id: i64) {
         if self.known(id).is_none() {
             return;

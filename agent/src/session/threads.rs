@@ -1,4 +1,4 @@
-//! Which threads have which numbers.
+//! The numbers of threads.
 
 use super::thread_numbers::ThreadNumbers;
 use jtrail_records::record::NO_THREAD;
@@ -22,18 +22,21 @@ impl Default for Threads {
 }
 
 impl Threads {
-    /// The number of a thread that has one; `None` for one that has ended, or is not recorded.
+    /// Returns the number of a thread. Returns `None` if it has none, has ended, or is not
+    /// recorded.
     pub(crate) fn known(&self, id: i64) -> Option<u32> {
         self.numbers.lock().known(id)
     }
 
-    /// As [`Self::known`], of a thread that was seen before; the outer `None` if it was not.
+    /// Like [`Self::known`], but distinguishes unseen threads: for those, the outer option is
+    /// `None`.
     pub(crate) fn find(&self, id: i64) -> Option<Option<u32>> {
         self.numbers.lock().find(id)
     }
 
-    /// The number of a thread. If it has none, it gets the next one, and `define` is called with
-    /// it under the lock: whoever finds the number finds it announced.
+    /// Returns the number of a thread. If it has none, it gets the next one, and `define` is called
+    /// with the number. That happens under the lock: a thread that finds the number finds it
+    /// defined.
     pub(crate) fn number(&self, id: i64, name: &str, define: impl FnOnce(u32)) -> Option<u32> {
         let mut numbers = self.numbers.lock();
         let mut is_new = false;
@@ -48,17 +51,17 @@ impl Threads {
         number
     }
 
-    /// Returns true if that name of a thread was the last one to be announced.
+    /// Returns true if `name` is the last name that was defined for the thread.
     pub(crate) fn has_name(&self, id: i64, name: &str) -> bool {
         self.numbers.lock().has_name(id, name)
     }
 
-    /// Notes that a thread's name was announced.
+    /// Notes that a thread's name was defined.
     pub(crate) fn set_name(&self, id: i64, name: &str) {
         self.numbers.lock().set_name(id, name);
     }
 
-    /// Gives a thread a number that was taken for it before Java knew it.
+    /// Sets the number of a thread that was numbered before Java knew it.
     pub(crate) fn set(&self, id: i64, number: u32) {
         self.numbers.lock().set(id, number);
     }
