@@ -1,4 +1,4 @@
-//! What clients command.
+//! Carries out the commands of clients.
 
 use super::shown::{Shown, counts};
 use super::waiting::ClientWait;
@@ -20,20 +20,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-/// The agent, as clients command it.
+/// The agent as clients command it.
 pub(super) struct Commander<'t, 'e> {
     tracer: &'static Tracer,
     env: &'t mut Env<'e>,
     parts: Parts,
-    /// Those of the active trace, or of the last one.
+    /// The options of the active trace, or of the last one.
     options: Arc<Options>,
-    /// Files that we named ourselves.
+    /// Number of files that the agent has named itself.
     files: u64,
-    /// The agent is to leave when all clients are gone.
+    /// Whether the agent is to detach when all clients have disconnected.
     leaves: Leaves,
 }
 
-/// What a commander shares with the channel.
+/// The state that a commander shares with the channel.
 pub(super) struct Parts {
     pub(super) shown: Arc<Mutex<Shown>>,
     pub(super) waiting: Arc<ClientWait>,
@@ -49,7 +49,7 @@ fn invalid(problem: impl Into<String>) -> Failure {
     Failure::new(ErrorCode::Invalid, problem)
 }
 
-/// The path that a client's name of a file stands for.
+/// Returns the path that a client's file pattern stands for.
 fn expand(pattern: &FilePattern) -> Result<PathBuf, Failure> {
     match pattern.expand(std::process::id(), SystemTime::now(), &hostname()) {
         Target::Path(path) => Ok(path),
@@ -69,17 +69,18 @@ impl<'t, 'e> Commander<'t, 'e> {
         }
     }
 
-    /// Whether the agent is to leave.
+    /// Returns whether the agent is to detach.
     pub(super) fn leaves(&self) -> Leaves {
         self.leaves
     }
 
-    /// Has the writer do something now.
+    /// Makes the writer carry out an action now, and waits for it.
     fn act(&self, action: Action) -> Result<(), Failure> {
         acted(self.tracer.writer.act(self.tracer.session.moment(), action))
     }
 
-    /// The options of a trace that is to begin, of events that can be had.
+    /// Returns the options for a new trace with these changes, and acquires the kinds of events
+    /// that they need.
     fn options_of(&mut self, change: &TraceChange) -> Result<Options, Failure> {
         let mut options = self
             .tracer
@@ -88,8 +89,8 @@ impl<'t, 'e> Commander<'t, 'e> {
             .changed(change)
             .map_err(invalid)?;
         if change.events.is_none() {
-            // What the format would like beyond what was asked for has to be asked for, but for
-            // what classes declare, which costs the program nothing.
+            // A format may have further kinds by default. They count only if they were requested;
+            // details of classes always count, for they cost the program nothing.
             let asked = self.tracer.session.options.events.union(Events::DETAILS);
             let more = options.events.without(asked);
             options.events = options.events.without(more);
@@ -101,17 +102,19 @@ impl<'t, 'e> Commander<'t, 'e> {
         Ok(options)
     }
 
-    /// Switches on what a trace wants, and all else off. How many classes were rewritten for it.
+    /// Switches on the kinds that a trace needs, and all others off. Returns how many classes were
+    /// rewritten for that.
     fn switch(&mut self, kinds: Events, filters: bool) -> Result<u64, Failure> {
         switch::switch(self.tracer, self.env, kinds, filters).map_err(failed)
     }
 
-    /// Opens a file, of that name or of one that no trace of ours has had.
+    /// Opens the trace file. `is_named` is true if the client named the file. Otherwise the name is
+    /// one that no trace of this agent has had.
     fn open(&mut self, options: &Options, is_named: bool) -> Result<(Output, PathBuf), Failure> {
         let path = expand(&options.file)?;
         let (path, output) = match is_named {
             true => {
-                // Only a rotation finds a trace that is open.
+                // Only a rotation can find an active trace here.
                 self.keep_trace(&path, "rotate/@file")?;
                 let output = self.tracer.writer.names.open(&path);
                 (path, output)
@@ -122,12 +125,12 @@ impl<'t, 'e> Commander<'t, 'e> {
             }
         };
         let output = output.map_err(|e| failed(format!("cannot write {}: {e}", path.display())))?;
-        // Another process may have had that name.
+        // Another process may have had that name; then the file has another one.
         let path = output.path().map_or(path, Path::to_owned);
         Ok((output, path))
     }
 
-    /// What is written there must not be the trace under way, whose data would be lost.
+    /// Fails if `path` is the file of the active trace, whose data would be overwritten.
     fn keep_trace(&self, path: &Path, place: &str) -> Result<(), Failure> {
         match self.parts.shown.lock().is_written_to(path) {
             true => {
@@ -138,7 +141,8 @@ impl<'t, 'e> Commander<'t, 'e> {
         }
     }
 
-    /// A trace with these options, to a stream, or else to a file, which is opened for it.
+    /// Prepares a trace with these options. It goes to the stream; without one, to a file, which is
+    /// opened.
     fn next(
         &mut self,
         options: Options,
@@ -168,22 +172,22 @@ impl<'t, 'e> Commander<'t, 'e> {
         Ok((next, trace))
     }
 
-    /// The trace that has begun has to be told of the compiled code that is there.
+    /// Makes the JVM report the existing compiled code, for a trace that has just begun.
     fn replay_code(&self) {
         if self.options.events.contains(Events::JIT) {
             jit::replay(self.tracer);
         }
     }
 
-    /// The next trace has to be told of objects anew.
+    /// Marks all objects as unreported, because the next trace does not know them.
     fn begin_objects(&self) {
         if let Some(objects) = self.tracer.objects.get() {
             objects.begin_trace();
         }
     }
 
-    /// Begins a trace, or one that is for a burst alone; calls `began` when clients may see it, and
-    /// nothing is in it yet.
+    /// Begins a trace; with `burst`, a trace that consists of that burst alone. Calls `began` when
+    /// clients may see the trace, and before anything is written to it.
     fn begin(
         &mut self,
         request: TraceRequest,
@@ -194,7 +198,7 @@ impl<'t, 'e> Commander<'t, 'e> {
         let has_filters = !change.patterns.is_empty();
         let mut options = self.options_of(&change)?;
         if burst.is_some() {
-            options.bursts.clear(); // none begins by itself
+            options.bursts.clear(); // no burst begins by a trigger
         }
         let (next, trace) = self.next(options, change.file.is_some(), stream.clone())?;
         let (options, file) = (Arc::clone(&next.options), next.output.file_id());
@@ -216,7 +220,7 @@ impl<'t, 'e> Commander<'t, 'e> {
             .filter(|_| begins_paused);
         let (handshake, meeting) = Handshake::new();
         let begin = Action::Begin(next, burst, handshake);
-        self.parts.shown.lock().open(stream); // the writer waits for it from the first byte on
+        self.parts.shown.lock().open(stream); // the writer waits for it from its first byte on
         let done = self
             .tracer
             .writer
@@ -247,14 +251,14 @@ impl<'t, 'e> Commander<'t, 'e> {
         Ok(())
     }
 
-    /// The trace is about to end: no burst begins any more.
+    /// Stops the triggers, because the trace is about to end.
     fn disarm(&self) {
         if let Some(bursts) = &self.tracer.session.bursts {
             bursts.disarm();
         }
     }
 
-    /// Recording is resumed on command, or no longer.
+    /// Notes whether recording was resumed on command.
     fn resumed(&self, resumed: bool) {
         if let Some(bursts) = &self.tracer.session.bursts {
             bursts.resume(resumed);
@@ -270,7 +274,7 @@ fn off() -> Failure {
     failed("tracing is off; the reason is on the program's standard error")
 }
 
-/// What a client is told of that.
+/// Converts the outcome of an action into an answer for the client.
 fn acted(acted: Acted) -> Result<(), Failure> {
     match acted {
         Acted::Done => Ok(()),
@@ -317,7 +321,7 @@ impl control::Agent for Commander<'_, '_> {
     }
 
     fn resume(&mut self) -> Result<(), Failure> {
-        self.resumed(true); // before the tick at which it goes on
+        self.resumed(true); // before the tick at which recording goes on
         let done = self.act(Action::Resume);
         if done.is_err() {
             self.resumed(false);
@@ -453,7 +457,7 @@ impl control::Agent for Commander<'_, '_> {
                 let path = match file {
                     Some(file) => {
                         let path = expand(&FilePattern::parse(file).map_err(invalid)?)?;
-                        // It is written under another name first.
+                        // The document is written under another name first.
                         for path in [&path, &part(&path)] {
                             self.keep_trace(path, "snapshot/@file")?;
                         }
@@ -485,7 +489,8 @@ impl control::Agent for Commander<'_, '_> {
     fn mark(&mut self, text: &str) -> Result<(), Failure> {
         super::check_note(self.parts.shown.lock().format(), text)?;
         if self.options.overflow == Overflow::Ring {
-            // It is one of the newest events.
+            // The mark is recorded like an event, so it is kept and dropped with the events around
+            // it.
             return program::mark_from_outside(self.tracer, text.to_owned()).map_err(failed);
         }
         self.act(Action::Mark(text.to_owned()))
@@ -498,7 +503,7 @@ impl control::Agent for Commander<'_, '_> {
         let recording = trace.is_some();
         let overhead = shown.overhead.so_far(progress).filter(|_| recording);
         let (counts, losses) = match trace {
-            // Of what is passed, nobody counts what it was.
+            // The events that a flight recorder drops are not counted by kind.
             Some(_) if progress.newest.is_none() => (
                 counts(&progress.totals)
                     .into_iter()
@@ -535,7 +540,7 @@ impl control::Agent for Commander<'_, '_> {
             return None;
         }
         self.disarm();
-        let _ = self.act(Action::End); // it may have ended when a write failed
+        let _ = self.act(Action::End); // the trace may have ended by a failed write
         self.resumed(false);
         let _ = self.switch(Events::NONE, false); // what stays on is recorded in no trace
         self.shown_end()
@@ -546,7 +551,7 @@ impl control::Agent for Commander<'_, '_> {
         self.disarm();
         trace::end_own_work(self.tracer, self.env);
         trace::last_words(self.tracer, self.env);
-        let _ = self.act(Action::End); // it may have failed, which was told
+        let _ = self.act(Action::End); // a failure was reported before
         let ended = self.shown_end();
         super::begin_leaving(self.tracer, self.env);
         self.leaves = Leaves::Yes;

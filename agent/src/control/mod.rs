@@ -1,7 +1,6 @@
-//! The command channel's place in the agent: a thread that serves clients, and what it does for
-//! them.
+//! The agent's side of the command channel: the thread that serves clients, and its commands.
 //!
-//! `crates/control` has the protocol, `docs/control.md` its specification.
+//! The protocol is in `crates/control`; its specification is `docs/control.md`.
 
 mod commander;
 mod observer;
@@ -34,12 +33,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 use waiting::ClientWait;
 
-/// What notes of the agent begin with.
+/// The prefix of the agent's own notes in a trace.
 const NOTE: &str = "jtrail ";
-/// How long the JVM's end waits for the thread, which may be in the middle of a command.
+/// How long the JVM's end waits for the channel's thread, which may be carrying out a command.
 const LAST_COMMAND: Duration = Duration::from_secs(2);
 
-/// Where the channel is, once there is one.
+/// The channel, once it exists.
 pub(crate) type ChannelSlot = Arc<OnceLock<Channel>>;
 
 /// The agent's end of the channel.
@@ -48,21 +47,22 @@ pub(crate) struct Channel {
     notifier: Notifier,
     /// The trace that clients see.
     shown: Arc<Mutex<Shown>>,
-    /// Commands of the program itself.
+    /// Sends commands of the program itself.
     caller: Caller,
     waiting: Arc<ClientWait>,
-    /// The agent is all set up; only then can a client be late.
+    /// True when the agent is set up. Only from then on does the time count after which it detaches
+    /// for lack of clients (`linger`).
     is_set_up: Arc<AtomicBool>,
-    /// None where no clients may come.
+    /// Path of the socket; none if only the program gives commands.
     socket: Option<PathBuf>,
-    /// Disconnected when the thread has ended.
+    /// Disconnected when the channel's thread has ended.
     ended: Receiver<()>,
 }
 
-/// Shows clients where the agent is, from its begin until it leaves.
+/// Shows clients how to reach the agent, from its begin until it detaches.
 static BEACON: Mutex<Option<Beacon>> = Mutex::new(None);
 
-/// Lets clients find the agent.
+/// Makes the agent discoverable by clients.
 fn light_beacon(listener: Option<&Listener>) {
     match Beacon::light(env!("CARGO_PKG_VERSION"), listener.map(Listener::path)) {
         Ok(beacon) => *BEACON.lock() = Some(beacon),
@@ -72,7 +72,7 @@ fn light_beacon(listener: Option<&Listener>) {
     }
 }
 
-/// Makes the socket.
+/// Creates the socket.
 fn listen(options: &Options) -> io::Result<Listener> {
     let Control::Path(pattern) = &options.control else {
         return Listener::bind_usual();
@@ -84,7 +84,7 @@ fn listen(options: &Options) -> io::Result<Listener> {
     }
 }
 
-/// Lets clients come, where the options say so.
+/// Starts the channel, if the options ask for one.
 pub(crate) fn start(tracer: &'static Tracer, slot: &ChannelSlot, env: &mut Env<'_>) {
     if guard::is_off() {
         return; // the trace could not begin
@@ -100,7 +100,8 @@ pub(crate) fn start(tracer: &'static Tracer, slot: &ChannelSlot, env: &mut Env<'
             .ok(),
     };
     light_beacon(listener.as_ref());
-    // The program can command without a socket; and who waits for no client in vain, leaves.
+    // The program gives commands without a socket. With `linger`, the thread detaches the agent
+    // even if no client can come.
     let is_served = listener.is_some()
         || options.server == options::Server::Application
         || options.linger.is_some();
@@ -177,7 +178,7 @@ fn serve(
     own_threads::start(tracer, env, name, place, Box::new(body))
 }
 
-/// Returns true if there is a trace, and it is not paused.
+/// Returns true if there is an active trace that is not paused.
 pub(crate) fn is_recording(tracer: &Tracer, channel: Option<&Channel>) -> bool {
     match channel {
         Some(channel) => channel.shown.lock().state() == State::Recording,
@@ -191,7 +192,7 @@ pub(crate) fn is_recording(tracer: &Tracer, channel: Option<&Channel>) -> bool {
     }
 }
 
-/// Checks whether a text may go into the active trace.
+/// Checks that a text of the program may go into the active trace.
 pub(crate) fn check_mark(
     tracer: &Tracer,
     channel: Option<&Channel>,
@@ -203,7 +204,7 @@ pub(crate) fn check_mark(
     }
 }
 
-/// Checks whether a text may go into a trace of that format; `None` is no trace.
+/// Checks that a text may go into a trace of that format; `None` means no trace.
 fn check_note(format: Option<OutputFormat>, text: &str) -> Result<(), Failure> {
     let problem = match format {
         None | Some(OutputFormat::None) => (ErrorCode::State, "there is no trace".to_owned()),
@@ -223,13 +224,13 @@ fn check_note(format: Option<OutputFormat>, text: &str) -> Result<(), Failure> {
 }
 
 impl Channel {
-    /// The program runs already.
+    /// Notes that the program runs already, and waits for no client.
     pub(crate) fn does_not_wait(&self) {
         self.waiting.end();
         self.is_set_up.store(true, Ordering::Release);
     }
 
-    /// Where the options say so, waits until a client has begun a trace.
+    /// Waits until a client has begun a trace, if the options say so.
     pub(crate) fn wait_for_client(&self, options: &Options) {
         self.is_set_up.store(true, Ordering::Release);
         let (Some(socket), options::Server::Controlled) = (&self.socket, options.server) else {
@@ -249,7 +250,7 @@ impl Channel {
         }
     }
 
-    /// Makes the channel's thread look what is to be done.
+    /// Wakes the channel's thread.
     fn wake(&self) {
         if let Some(stopper) = self.stopper.get() {
             stopper.wake();
@@ -272,17 +273,17 @@ impl Channel {
         }
     }
 
-    /// The JVM ends: no client is waited for any longer than need be.
+    /// Shortens the waits for clients, because the JVM ends.
     pub(crate) fn hurry(&self) {
         self.shown.lock().hurry();
     }
 
-    /// All is recorded: the client that has the stream has to come to an end.
+    /// Sets a deadline for the client that reads the stream, because everything is recorded.
     pub(crate) fn finish(&self) {
         self.shown.lock().finish();
     }
 
-    /// The trace has ended with the JVM: tells clients, and sends them away.
+    /// The trace has ended with the JVM: notifies clients, and disconnects them.
     pub(crate) fn end(&self, progress: jtrail_writer::Progress) {
         self.notify_end(progress, EndReason::Shutdown, "");
         if let Some(stopper) = self.stopper.get() {
@@ -292,15 +293,16 @@ impl Channel {
     }
 }
 
-/// The agent has begun to leave.
+/// True while the agent is detaching.
 static IS_LEAVING: AtomicBool = AtomicBool::new(false);
 
-/// Returns true while an agent is about to leave.
+/// Returns true while an agent is detaching.
 pub(crate) fn is_leaving() -> bool {
     IS_LEAVING.load(Ordering::Acquire)
 }
 
-/// The agent is about to leave: clients find none. Once it has left, a new one may come.
+/// Notes whether the agent is detaching. While it is, clients don't find it. Once it has detached,
+/// a new agent may be loaded.
 pub(crate) fn set_leaving(is_leaving: bool) {
     IS_LEAVING.store(is_leaving, Ordering::Release);
     if is_leaving {
@@ -308,8 +310,8 @@ pub(crate) fn set_leaving(is_leaving: bool) {
     }
 }
 
-/// The trace has ended, and the program gets its own code back. An agent thread removes the agent
-/// when it does nothing else any more.
+/// Restores the program's own code, after the end of the trace. An agent thread detaches the agent
+/// when it has nothing else left to do.
 fn begin_leaving(tracer: &Tracer, env: &mut Env<'_>) {
     set_leaving(true);
     trace::give_back(tracer, env);

@@ -1,4 +1,4 @@
-//! What the writer tells is told to clients.
+//! Passes the writer's notifications on to clients.
 
 use super::{Channel, ChannelSlot, shown};
 use jtrail_control::{EndReason, Notice, State, Trace};
@@ -9,7 +9,7 @@ use jtrail_writer::{Observer, Progress, Saved};
 /// The clients of this JVM's agent. Without a channel, nobody is notified.
 pub(crate) struct Clients {
     pub(crate) channel: ChannelSlot,
-    /// That of the agent's options.
+    /// The format of the agent's options.
     pub(crate) format: OutputFormat,
 }
 
@@ -27,7 +27,8 @@ fn state(is_recording: bool) -> State {
 }
 
 impl Observer for Clients {
-    /// Who asked for it tells the others.
+    /// Sends no notice: pause and resume are commands, and the server notifies the clients of
+    /// those.
     fn switched(&self, is_recording: bool) {
         if let Some(channel) = self.channel() {
             channel.shown.lock().set_state(state(is_recording));

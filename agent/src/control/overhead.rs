@@ -1,28 +1,30 @@
-//! What recording takes of the program's CPU time, estimated.
+//! Estimates the share of the program's CPU time that recording takes.
 //!
-//! Counted are the CPU time of the writer's thread, which is known, and for each event the time to
-//! read the clock and store a record, which is measured once; with `clock=tick`, the time to store
-//! a record. Not counted is what the JVM itself takes: to call the agent, to tell of an object or a
-//! monitor and to give it a number, to collect a stack, to compile larger methods; and what
-//! compilers can't make of code with calls in it. So it is a lower bound: near the truth for calls,
-//! far below it for allocations.
+//! The estimate counts the CPU time of the writer's thread, which is known, and a cost for each
+//! event, which is measured once: the time to read the clock and to store a record. With
+//! `clock=tick`, it is the time to store a record alone.
+//!
+//! The estimate does not count what the JVM itself takes: to call the agent, to report an object or
+//! a monitor and to tag it, to collect a stack, to compile larger methods. Nor does it count
+//! optimizations that compilers lose in code with calls in it. So it is a lower bound: near the
+//! truth for calls, far below it for allocations.
 
 use jtrail_model::Totals;
 use jtrail_recorder::clock;
 use jtrail_writer::Progress;
 
-/// Where the clocks stood when a trace began.
+/// The state of the clocks when a trace began.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Overhead {
-    /// Of the process, and of the writer's thread, in ns.
+    /// CPU time of the process, and of the writer's thread, in ns.
     process: u64,
     writer: u64,
-    /// What a record takes, in ns.
+    /// Cost of a record in ns.
     record: f64,
 }
 
 impl Overhead {
-    /// With what a record takes, in ns; a trace begins now.
+    /// Starts the measurement of a trace that begins now. `record` is the cost of a record in ns.
     pub(super) fn new(record: f64, progress: Progress) -> Self {
         Self {
             record,
@@ -31,7 +33,7 @@ impl Overhead {
         .begin(progress)
     }
 
-    /// A trace begins now.
+    /// Restarts the measurement, for a trace that begins now.
     pub(super) fn begin(self, progress: Progress) -> Self {
         Self {
             process: clock::process_cpu(),
@@ -40,7 +42,7 @@ impl Overhead {
         }
     }
 
-    /// The part so far, in millionths; none as long as there is nothing to compare with.
+    /// Returns the share so far, in millionths; `None` while the process has used no CPU time.
     pub(super) fn so_far(&self, progress: Progress) -> Option<u32> {
         self.part(clock::process_cpu(), progress)
     }
@@ -60,7 +62,7 @@ impl Overhead {
     }
 }
 
-/// Events that took a record.
+/// Returns the number of events for which a record was stored.
 fn stored(totals: &Totals) -> u64 {
     super::shown::counts(totals).iter().map(|(_, n)| n).sum()
 }
@@ -84,7 +86,7 @@ mod tests {
             cpu,
             ..Progress::default()
         };
-        // 100 ns of the writer and 5 records of 10 ns, of 1,500 ns.
+        // 100 ns of the writer and 5 records of 10 ns, out of 1,500 ns.
         assert_eq!(before.part(2_500, progress(5, 300)), Some(100_000));
         assert_eq!(before.part(2_500, progress(0, 200)), Some(0));
         assert_eq!(before.part(1_000, progress(5, 300)), None);

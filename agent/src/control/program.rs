@@ -1,4 +1,4 @@
-//! Commands of the program itself, by calls of `jtrail.Trace`.
+//! Carries out commands of the program itself, given by calls of `jtrail.Trace`.
 
 use super::{Channel, check_mark};
 use crate::error::Error;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Carries out a call of `Trace.command`.
 ///
 /// # Errors
-/// Why it was not carried out.
+/// The reason why the command was not carried out.
 pub(crate) fn command(
     tracer: &Tracer,
     channel: Option<&Channel>,

@@ -1,4 +1,4 @@
-//! What clients see of the trace.
+//! The view that clients have of the trace.
 
 use super::overhead::Overhead;
 use crate::sources::Tracer;
@@ -10,29 +10,29 @@ use jtrail_writer::{Progress, Saved};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a client may take for the rest of a trace when the program ends.
+/// How long a client may take to read the rest of a trace when the program ends.
 const LAST_DATA: Duration = Duration::from_secs(5);
 
 /// The trace that clients see.
 pub(super) struct Shown {
-    /// When the agent came.
+    /// When the agent was loaded.
     loaded: Instant,
     state: State,
     pub(super) trace: Option<Trace>,
-    /// The file that it is written to.
+    /// The file that the trace is written to.
     file: Option<FileId>,
     began: Instant,
     pub(super) overhead: Overhead,
-    /// Where it goes, or is about to go, if that is a client.
+    /// The stream to a client that receives the trace, or will receive the next one.
     pub(super) stream: Option<DataStream>,
-    /// The program is about to end.
+    /// True if the program is about to end.
     hurries: bool,
-    /// When the last data must be out, where the program ends.
+    /// When a client must have read the last data; set when the program ends.
     last_data: Option<Instant>,
 }
 
 impl Shown {
-    /// The trace that the agent began with; none if its file could not be opened.
+    /// Returns the trace that the agent began with; without one if its file could not be opened.
     pub(super) fn of(tracer: &Tracer) -> Self {
         let now = Instant::now();
         let options = &tracer.session.options;
@@ -69,21 +69,21 @@ impl Shown {
         }
     }
 
-    /// The program is about to end, and has more to say: from now on a client is not waited for as
-    /// long as before, nor is one whose trace is still to begin.
+    /// Shortens the wait for the client, because the program is about to end but still has data to
+    /// write. This holds for a stream that is opened later, too.
     pub(super) fn hurry(&mut self) {
         self.hurries = true;
         self.hurry_stream();
     }
 
-    /// Nothing more comes but what is in the buffers.
+    /// Sets the deadline for the client: only what is in the buffers follows.
     pub(super) fn finish(&mut self) {
         self.last_data = Some(Instant::now() + LAST_DATA);
         self.finish_stream();
     }
 
-    /// A trace is about to begin, to that stream, or none after all. What opens it may already be
-    /// more than the client takes.
+    /// Sets the stream of a trace that is about to begin; `None` if it does not begin after all.
+    /// The opening data may already be more than the client reads.
     pub(super) fn open(&mut self, stream: Option<DataStream>) {
         self.stream = stream;
         self.hurry_stream();
@@ -102,7 +102,7 @@ impl Shown {
         }
     }
 
-    /// What the trace is at; nothing if it has ended.
+    /// Sets the state of the trace; does nothing if the trace has ended.
     pub(super) fn set_state(&mut self, state: State) {
         if self.trace.is_some() {
             self.state = state;
@@ -113,22 +113,22 @@ impl Shown {
         self.state
     }
 
-    /// Since the agent came.
+    /// Returns the time since the agent was loaded.
     pub(super) fn uptime(&self) -> Duration {
         self.loaded.elapsed()
     }
 
-    /// Of the trace under way.
+    /// Returns the format of the active trace.
     pub(super) fn format(&self) -> Option<OutputFormat> {
         self.trace.as_ref().map(|trace| trace.format)
     }
 
-    /// Whether a trace is being written to what is at that path.
+    /// Returns true if a trace is being written to the file at that path.
     pub(super) fn is_written_to(&self, path: &Path) -> bool {
         self.file.is_some_and(|file| file.is_at(path))
     }
 
-    /// A trace has begun, to that file, or to the stream that was told before.
+    /// Notes that a trace has begun, to that file or to the stream that was set by [`Self::open`].
     pub(super) fn begin(&mut self, trace: &Trace, file: Option<FileId>, progress: Progress) {
         self.overhead = self.overhead.begin(progress);
         self.state = State::Recording;
@@ -138,7 +138,7 @@ impl Shown {
 
     pub(super) fn ended(&self, progress: Progress) -> Option<Ended> {
         let figures = match progress.newest {
-            // What is still in the buffers is not counted yet.
+            // Events that are still in the buffers are not counted yet.
             Some(newest) => Figures {
                 elapsed: newest.span,
                 events: newest.read,
@@ -155,7 +155,7 @@ impl Shown {
         self.trace.clone().map(|trace| Ended { trace, figures })
     }
 
-    /// The trace has ended; which it was.
+    /// Notes that the trace has ended. Returns the description of that trace.
     pub(super) fn end(&mut self, progress: Progress) -> Option<Ended> {
         let ended = self.ended(progress);
         self.state = State::Idle;
@@ -164,7 +164,7 @@ impl Shown {
     }
 }
 
-/// What clients are told of the newest events, which are a trace now.
+/// Describes a trace that a flight recorder has saved.
 pub(super) fn saved(format: OutputFormat, saved: &Saved) -> Ended {
     let Progress { totals, bytes, .. } = saved.progress;
     Ended {
@@ -182,7 +182,7 @@ pub(super) fn saved(format: OutputFormat, saved: &Saved) -> Ended {
     }
 }
 
-/// Recorded events by kind.
+/// Returns the recorded events by kind.
 pub(super) fn counts(totals: &Totals) -> [(&'static str, u64); 9] {
     [
         ("calls", totals.enters + totals.leaves),
@@ -214,7 +214,7 @@ mod tests {
             catches: 128,
             samples: 256,
             initialisations: 512,
-            // No events of the program.
+            // These are no events of the program.
             repaired: 1 << 20,
             lost: 1 << 20,
             open: 1 << 20,

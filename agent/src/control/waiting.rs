@@ -1,5 +1,5 @@
-//! A program that waits before its `main` until a client has begun a trace, or says that it need
-//! not (`server=controlled`).
+//! A program that waits before its `main` until a client has begun a trace, or lets it go on
+//! (`server=controlled`).
 
 use parking_lot::{Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 /// How far the program has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
-    /// It waits, or is about to.
+    /// The program waits, or is about to.
     Before,
-    /// It runs, or may.
+    /// The program runs, or may run.
     Running,
 }
 
-/// Where it waits.
+/// The wait of the program for a client.
 #[derive(Debug)]
 pub(super) struct ClientWait {
     stage: Mutex<Stage>,
@@ -31,13 +31,14 @@ impl ClientWait {
         }
     }
 
-    /// Waits until somebody lets the program go on; `false` if nobody does for so long. It goes on
-    /// in any case.
+    /// Waits until a client lets the program go on. Returns false if none does within `at_most`;
+    /// the program goes on in either case.
     pub(super) fn wait(&self, at_most: Duration) -> bool {
         let begin = Instant::now();
         let mut stage = self.stage.lock();
         while *stage == Stage::Before {
-            // A deadline may lie beyond what the clock can tell.
+            // A deadline may be later than an `Instant` can express, so the remaining time is
+            // computed.
             let left = at_most.saturating_sub(begin.elapsed());
             if left.is_zero() {
                 *stage = Stage::Running;
@@ -49,7 +50,7 @@ impl ClientWait {
         true
     }
 
-    /// Lets the program go on; whether it waited.
+    /// Lets the program go on. Returns true if it waited.
     pub(super) fn end(&self) -> bool {
         let waited = std::mem::replace(&mut *self.stage.lock(), Stage::Running) == Stage::Before;
         self.changed.notify_all();
