@@ -15,7 +15,7 @@ type Command =
     unsafe extern "system" fn(*mut JNIEnv, jclass, jint, jstring, jstring, jlong) -> jstring;
 type Recording = unsafe extern "system" fn(*mut JNIEnv, jclass) -> jboolean;
 
-/// Binds the class, and notes it in the class.
+/// Binds the natives of the class, and sets its field `bound`.
 pub(crate) fn bind(env: &Env<'_>, class: ClassRef<'_>) {
     if let Err(error) = try_bind(env, class) {
         log::say(&format!("the program's jtrail.Trace does nothing: {error}"));
@@ -45,14 +45,14 @@ fn try_bind(env: &Env<'_>, class: ClassRef<'_>) -> Result<(), Error> {
     }
 }
 
-/// Unbinds the class. It does without its natives, also where a call is on its way.
+/// Unbinds the class. Its methods then do nothing, even if a call has begun before.
 pub(crate) fn unbind(env: &Env<'_>, class: ClassRef<'_>) {
     if env.set_static_boolean(class, c"bound", false) {
         env.unregister_natives(class);
     }
 }
 
-/// `Trace.command`: null if it was done, else why not.
+/// The native method `Trace.command`. Returns null on success, else the reason of the failure.
 unsafe extern "system" fn command(
     env: *mut JNIEnv,
     _class: jclass,
@@ -61,8 +61,8 @@ unsafe extern "system" fn command(
     more: jstring,
     number: jlong,
 ) -> jstring {
-    // SAFETY: the native method's environment and arguments. The answer is a local reference of its
-    // frame.
+    // SAFETY: the JVM passed the environment and the arguments to this native method. The result is
+    // a local reference, which the JVM frees after it has returned it.
     unsafe {
         let done = with("a call of the program", env, |tracer, env| {
             let text = Handle::from_raw(env, text).map(|text| env.text(text));
@@ -83,13 +83,13 @@ unsafe extern "system" fn command(
     }
 }
 
-/// A text for Java; null if there is no memory for it.
+/// Creates a Java string; returns null if there is no memory for it.
 ///
 /// # Safety
-/// `env` is the environment that the JVM passed to the native method that runs.
+/// `env` is the environment that the JVM passed to the running native method.
 unsafe fn answer(env: *mut JNIEnv, text: &str) -> jstring {
-    // SAFETY: the caller has the environment from the JVM; the reference lives until the native
-    // method returns it.
+    // SAFETY: the caller passes the environment of the running native method. The reference lives
+    // until that method returns it.
     let text = unsafe { Env::from_raw(env) }.and_then(|env| env.new_text(text));
     text.map_or(ptr::null_mut(), Handle::as_raw)
 }

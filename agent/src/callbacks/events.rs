@@ -1,8 +1,8 @@
-//! The callbacks of the JVM's events. All are set; which events come is decided by
-//! [`crate::sources`].
+//! The callbacks of the JVM's events. All are set at once; [`crate::sources`] decides which events
+//! are enabled.
 //!
-//! What makes each of them sound is the same: it has the type of its event ([`callback`] types,
-//! which the setters of [`Callbacks`] check); the JVM calls it with the running thread's
+//! Each callback is sound for the same reasons. It has the type of its event: the setters of
+//! [`Callbacks`] check the [`callback`] types. The JVM calls it with the running thread's
 //! environment, and with references that are valid until it returns.
 
 use super::{if_loaded, tracer, with, with_ref};
@@ -22,7 +22,7 @@ use jtrail_options::{Events, Options};
 use jvmti_sys::jvmtiAddrLocationMap;
 use std::ffi::{CStr, c_char, c_uchar, c_void};
 
-/// The callbacks of the environment for all but objects.
+/// Returns the callbacks of the general environment.
 pub(super) fn general(options: &Options) -> Callbacks {
     let mut callbacks = Callbacks::default();
     callbacks.vm_start(vm_start);
@@ -59,7 +59,7 @@ pub(super) fn general(options: &Options) -> Callbacks {
     callbacks
 }
 
-/// The callbacks of the environment for objects.
+/// Returns the callbacks of the environment for objects.
 pub(super) fn of_objects() -> Callbacks {
     let mut callbacks = Callbacks::default();
     callbacks.object_free(object_free);
@@ -68,18 +68,20 @@ pub(super) fn of_objects() -> Callbacks {
     callbacks
 }
 
-/// A reference that the JVM passed to the callback that got `env`; `None` for null.
+/// Returns a reference that the JVM passed to the callback with the environment `env`; `None` for
+/// null.
 ///
 /// # Safety
 /// The JVM passed `raw` to the same callback as `env`, as a reference to an object of the kind `K`.
 unsafe fn passed<'e, K>(env: &Env<'e>, raw: jobject) -> Option<Handle<'e, K>> {
-    // SAFETY: the arguments of a callback are valid until it returns.
+    // SAFETY: the caller passes an argument of the callback, which is valid until the callback
+    // returns.
     unsafe { Handle::from_raw(env, raw) }
 }
 
-/// Java code can run: the hook class goes in, before any class of the program can load.
+/// Java code can run: defines the hook class, before any class of the program can load.
 unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) {
-    // SAFETY: the callback's environment.
+    // SAFETY: `env` is the environment that the JVM passed to this callback.
     unsafe {
         with("the start of the JVM", env, |tracer, env| {
             if let Err(error) = tracer.session.life.upcalls.install_hook(env) {
@@ -93,7 +95,7 @@ unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) {
 
 /// The JVM is ready to run the program.
 unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _thread: jobject) {
-    // SAFETY: the callback's environment.
+    // SAFETY: `env` is the environment that the JVM passed to this callback.
     unsafe {
         with("the JVM's initialisation", env, |tracer, env| {
             trace::start(tracer, env, true);
@@ -104,7 +106,7 @@ unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _thread: job
 
 /// The JVM begins to stop. The trace ends here, or has ended shortly before ([`frees`]).
 unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) {
-    // SAFETY: the callback's environment.
+    // SAFETY: `env` is the environment that the JVM passed to this callback.
     unsafe {
         with("the JVM's end", env, |tracer, env| {
             tracer.session.life.upcalls.end(env);
@@ -113,21 +115,21 @@ unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) {
 }
 
 unsafe extern "system" fn thread_start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
-    // SAFETY: the callback's environment and thread.
+    // SAFETY: the JVM passed `env` and `thread` to this callback.
     unsafe {
         with_ref("a thread's start", env, thread, threads::started);
     }
 }
 
 unsafe extern "system" fn thread_end(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
-    // SAFETY: the callback's environment and thread.
+    // SAFETY: the JVM passed `env` and `thread` to this callback.
     unsafe {
         with_ref("a thread's end", env, thread, threads::ended);
     }
 }
 
 unsafe extern "system" fn virtual_thread_start(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
-    // SAFETY: the callback's environment and thread.
+    // SAFETY: the JVM passed `env` and `thread` to this callback.
     unsafe {
         with_ref(
             "a virtual thread's start",
@@ -139,7 +141,7 @@ unsafe extern "system" fn virtual_thread_start(_jvmti: RawEnv, env: *mut JNIEnv,
 }
 
 unsafe extern "system" fn virtual_thread_end(_jvmti: RawEnv, env: *mut JNIEnv, thread: jobject) {
-    // SAFETY: the callback's environment and thread.
+    // SAFETY: the JVM passed `env` and `thread` to this callback.
     unsafe {
         with_ref(
             "a virtual thread's end",
@@ -150,13 +152,13 @@ unsafe extern "system" fn virtual_thread_end(_jvmti: RawEnv, env: *mut JNIEnv, t
     }
 }
 
-/// HotSpot's own event.
+/// Callback of an extension event of HotSpot.
 pub(super) unsafe extern "system" fn virtual_thread_mount(
     _jvmti: RawEnv,
     env: *mut JNIEnv,
     thread: jobject,
 ) {
-    // SAFETY: the callback's environment and thread.
+    // SAFETY: the JVM passed `env` and `thread` to this callback.
     unsafe {
         with_ref(
             "a virtual thread's mount",
@@ -167,13 +169,13 @@ pub(super) unsafe extern "system" fn virtual_thread_mount(
     }
 }
 
-/// HotSpot's own event.
+/// Callback of an extension event of HotSpot.
 pub(super) unsafe extern "system" fn virtual_thread_unmount(
     _jvmti: RawEnv,
     env: *mut JNIEnv,
     _thread: jobject,
 ) {
-    // SAFETY: the callback's environment.
+    // SAFETY: `env` is the environment that the JVM passed to this callback.
     unsafe {
         with(
             "a virtual thread's unmount",
@@ -195,9 +197,10 @@ unsafe extern "system" fn class_file_load_hook(
     new_length: *mut jint,
     new_bytes: *mut *mut c_uchar,
 ) {
-    // SAFETY: the callback's environment and references; a string or null, and an array of `length`
-    // bytes, which are valid until it returns; and the places for the answer, of which the JVM
-    // takes over memory that its own `Allocate` gave.
+    // SAFETY: the JVM passed `env` and the references to this callback. `name` is null or a C
+    // string, and `bytes` has `length` bytes; both are valid until the callback returns.
+    // `new_length` and `new_bytes` point to memory for the answer. The new bytes come from the
+    // JVM's `Allocate`, as the JVM demands.
     unsafe {
         with("a class's load", env, |tracer, env| {
             if bytes.is_null() {
@@ -229,7 +232,7 @@ unsafe extern "system" fn class_prepare(
     _thread: jobject,
     class: jclass,
 ) {
-    // SAFETY: the callback's environment and class.
+    // SAFETY: the JVM passed `env` and `class` to this callback.
     unsafe {
         with_ref("a class's preparation", env, class, classes::prepared);
     }
@@ -241,7 +244,7 @@ unsafe extern "system" fn method_entry<M: Measure>(
     _thread: jobject,
     method: jmethodID,
 ) {
-    // SAFETY: the callback's environment and method.
+    // SAFETY: the JVM passed `env` and `method` to this callback.
     unsafe {
         with("a method's entry", env, |tracer, env| {
             calls::entered::<M>(tracer, env, Method::new(method));
@@ -257,7 +260,7 @@ unsafe extern "system" fn method_exit<M: Measure>(
     by_exception: c_uchar,
     _value: u64,
 ) {
-    // SAFETY: the callback's environment and method.
+    // SAFETY: the JVM passed `env` and `method` to this callback.
     unsafe {
         with("a method's exit", env, |tracer, env| {
             calls::left::<M>(tracer, env, Method::new(method), by_exception != 0);
@@ -265,7 +268,7 @@ unsafe extern "system" fn method_exit<M: Measure>(
     }
 }
 
-/// Comes without an environment, on a thread that has one.
+/// The JVM passes no environment, but the thread has one.
 unsafe extern "system" fn compiled_method_load(
     _jvmti: RawEnv,
     method: jmethodID,
@@ -277,7 +280,8 @@ unsafe extern "system" fn compiled_method_load(
 ) {
     guard::run("a method's compilation", || {
         let Some(tracer) = tracer() else { return };
-        // SAFETY: the callback's method, map and records, which are valid until it returns.
+        // SAFETY: the JVM passed the method, the map and the records to this callback; they are
+        // valid until it returns.
         let code = unsafe { CompiledCode::new(method, size, address, (map, map_length), records) };
         let reported = tracer
             .session
@@ -287,7 +291,7 @@ unsafe extern "system" fn compiled_method_load(
     });
 }
 
-/// The method may be unloaded: it is not looked at.
+/// The method may have been unloaded, so the JVM is asked nothing about it.
 unsafe extern "system" fn compiled_method_unload(
     _jvmti: RawEnv,
     method: jmethodID,
@@ -295,7 +299,7 @@ unsafe extern "system" fn compiled_method_unload(
 ) {
     guard::run("the end of compiled code", || {
         if let Some(tracer) = tracer() {
-            // SAFETY: the callback's method.
+            // SAFETY: the JVM passed `method` to this callback.
             let method = unsafe { Method::new(method) };
             jit::discarded(tracer, method, address as u64);
         }
@@ -318,13 +322,13 @@ unsafe extern "system" fn garbage_collection_finish(_jvmti: RawEnv) {
     });
 }
 
-/// Comes without an environment, on a thread that has one.
+/// The JVM passes no environment, but the thread has one.
 unsafe extern "system" fn data_dump_request(_jvmti: RawEnv) {
     guard::run("a request for data", || {
         if let Some(tracer) = tracer() {
             let vm = tracer.session.vm;
-            // SAFETY: the callback has been given no environment, and so has nobody further up
-            // before the JVM called it.
+            // SAFETY: the JVM passed no environment to this callback, nor to any caller further up
+            // its stack, so the thread uses no other one.
             unsafe { vm.with_env_mut(|env| requests::answer(tracer, env)) };
         }
     });
@@ -351,7 +355,7 @@ unsafe extern "system" fn monitor_contended_enter(
     _thread: jobject,
     monitor: jobject,
 ) {
-    // SAFETY: the callback's environment and object.
+    // SAFETY: the JVM passed `env` and `monitor` to this callback.
     unsafe {
         with_ref("a monitor's event", env, monitor, monitors::contended_enter);
     }
@@ -363,7 +367,7 @@ unsafe extern "system" fn monitor_contended_entered(
     _thread: jobject,
     monitor: jobject,
 ) {
-    // SAFETY: the callback's environment and object.
+    // SAFETY: the JVM passed `env` and `monitor` to this callback.
     unsafe {
         with_ref(
             "a monitor's event",
@@ -381,7 +385,7 @@ unsafe extern "system" fn monitor_wait(
     monitor: jobject,
     milliseconds: jlong,
 ) {
-    // SAFETY: the callback's environment and object.
+    // SAFETY: the JVM passed `env` and `monitor` to this callback.
     unsafe {
         with_ref("a monitor's event", env, monitor, |tracer, env, monitor| {
             let milliseconds = u64::try_from(milliseconds).unwrap_or_default();
@@ -397,7 +401,7 @@ unsafe extern "system" fn monitor_waited(
     monitor: jobject,
     timed_out: c_uchar,
 ) {
-    // SAFETY: the callback's environment and object.
+    // SAFETY: the JVM passed `env` and `monitor` to this callback.
     unsafe {
         with_ref("a monitor's event", env, monitor, |tracer, env, monitor| {
             monitors::waited(tracer, env, monitor, timed_out != 0);
@@ -415,7 +419,7 @@ unsafe extern "system" fn exception(
     _catch_method: jmethodID,
     _catch_location: jlong,
 ) {
-    // SAFETY: the callback's environment, method and object.
+    // SAFETY: the JVM passed `env`, `method` and `exception` to this callback.
     unsafe {
         let method = Method::new(method);
         with_ref("a throw", env, exception, |tracer, env, exception| {
@@ -432,7 +436,7 @@ unsafe extern "system" fn exception_catch(
     location: jlong,
     exception: jobject,
 ) {
-    // SAFETY: the callback's environment, method and object.
+    // SAFETY: the JVM passed `env`, `method` and `exception` to this callback.
     unsafe {
         let method = Method::new(method);
         with_ref("a catch", env, exception, |tracer, env, exception| {
@@ -452,7 +456,7 @@ unsafe extern "system" fn sampled_object_alloc(
     if allocations::is_waking() {
         return;
     }
-    // SAFETY: the callback's environment and references.
+    // SAFETY: the JVM passed `env` and the references to this callback.
     unsafe {
         with("an allocation", env, |tracer, env| {
             let references = (passed(env, object), passed::<kind::Class>(env, class));
@@ -477,7 +481,7 @@ unsafe extern "system" fn vm_object_alloc(
     class: jclass,
     size: jlong,
 ) {
-    // SAFETY: the callback's environment and references.
+    // SAFETY: the JVM passed `env` and the references to this callback.
     unsafe {
         with("an allocation of the JVM", env, |tracer, env| {
             let references = (passed(env, object), passed::<kind::Class>(env, class));
@@ -489,8 +493,8 @@ unsafe extern "system" fn vm_object_alloc(
     }
 }
 
-/// Comes on a thread of the JVM's own, which may be in the middle of a collection: no call into the
-/// JVM.
+/// Called on a thread of the JVM's own, which may be in the middle of a collection: calls nothing
+/// of the JVM.
 unsafe extern "system" fn object_free(_jvmti: RawEnv, tag: jlong) {
     guard::run("an object's end", || {
         if let Some(tracer) = if_loaded() {

@@ -1,9 +1,9 @@
-//! What the JVM and instrumented code call: functions that find the tracer, make references safe,
-//! and delegate.
+//! Entry points for the JVM and for instrumented code: functions that find the tracer, make
+//! references safe, and delegate.
 //!
-//! Each callback passes a guard on its way ([`guard::run`]): it is counted while inside, and no
-//! panic crosses into the JVM. The functions of the hook class are the hot path: those that record
-//! calls and allocations do so without a look for the tracer.
+//! Each callback passes a guard ([`guard::run`]), which counts the thread while it is inside, and
+//! lets no panic cross into the JVM. The functions of the hook class are the hot path: those that
+//! record calls and allocations do so without looking up the tracer.
 
 pub(crate) mod api;
 mod events;
@@ -22,39 +22,38 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 static TRACER: AtomicPtr<Tracer> = AtomicPtr::new(ptr::null_mut());
 
-/// The tracer of this JVM; `None` if there is none, or it is off.
+/// Returns the tracer of this JVM; `None` if there is none, or tracing is off.
 pub(crate) fn tracer() -> Option<&'static Tracer> {
     if guard::is_off() { None } else { if_loaded() }
 }
 
-/// The tracer of this JVM, on or off.
+/// Returns the tracer of this JVM, even if tracing is off.
 pub(crate) fn if_loaded() -> Option<&'static Tracer> {
-    // SAFETY: null, or what `show` was given, which lives while somebody may have found it. In the
-    // one order of all such accesses: whoever is not counted yet when the tracer is hidden does not
-    // find it.
+    // SAFETY: the pointer is null, or the one that `show` was given. That tracer lives until every
+    // thread that may have found it has left. The accesses are sequentially consistent: a thread
+    // that is not counted yet when the tracer is hidden does not find it.
     unsafe { TRACER.load(Ordering::SeqCst).as_ref() }
 }
 
-/// From now on, callbacks find the tracer.
+/// Makes callbacks find the tracer.
 ///
 /// # Safety
-/// It lives until after [`hide`], and until everybody is out who may have found it before
-/// ([`guard::wait_until_empty`]); agent threads have ended by then, too.
+/// The tracer lives until [`hide`] was called, and every thread that may have found it before has
+/// left ([`guard::wait_until_empty`]). Agent threads have ended by then, too.
 pub(crate) unsafe fn show(tracer: &'static Tracer) {
     TRACER.store(ptr::from_ref(tracer).cast_mut(), Ordering::SeqCst);
 }
 
-/// From now on, no callback finds a tracer.
+/// Hides the tracer: callbacks find none from now on.
 pub(crate) fn hide() {
     TRACER.store(ptr::null_mut(), Ordering::SeqCst);
 }
 
-/// Runs `f` with the tracer and a callback's environment, inside of the guard. Returns the default
-/// if there is no tracer, or no environment. `place` names the callback in messages.
+/// Runs `f` with the tracer and a callback's environment, inside the guard. Returns the default if
+/// there is no tracer or no environment. `place` names the callback in messages.
 ///
 /// # Safety
-/// `env` is the environment that the JVM passed to the callback or native method that runs, or
-/// null.
+/// `env` is null, or the environment that the JVM passed to the running callback or native method.
 #[inline]
 unsafe fn with<T: Default>(
     place: &str,
@@ -62,7 +61,8 @@ unsafe fn with<T: Default>(
     f: impl for<'e> FnOnce(&'static Tracer, &mut Env<'e>) -> T,
 ) -> T {
     guard::run(place, || {
-        // SAFETY: the running thread's environment, until the callback returns, which is after `f`.
+        // SAFETY: the caller passes the running thread's environment, which is valid until the
+        // callback returns. That is after `f`.
         let env = unsafe { Env::from_raw(env) };
         match (tracer(), env) {
             (Some(tracer), Some(mut env)) => f(tracer, &mut env),
@@ -71,11 +71,11 @@ unsafe fn with<T: Default>(
     })
 }
 
-/// As [`with`], for a callback that is about one object. Does nothing if the reference is null.
+/// Like [`with`], for a callback about one object. Does nothing if the reference is null.
 ///
 /// # Safety
-/// As for [`with`]; the JVM passed `raw` to the same callback, as a reference to an object of the
-/// kind `K`, or null.
+/// The conditions of [`with`]. `raw` is null, or a reference to an object of the kind `K` that the
+/// JVM passed to the same callback.
 #[inline]
 unsafe fn with_ref<K, T: Default>(
     place: &str,
@@ -83,7 +83,8 @@ unsafe fn with_ref<K, T: Default>(
     raw: jobject,
     f: impl for<'e> FnOnce(&'static Tracer, &mut Env<'e>, Handle<'e, K>) -> T,
 ) -> T {
-    // SAFETY: the callback's environment, and an argument that is valid until it returns.
+    // SAFETY: the caller passes the callback's environment, and an argument that is valid until the
+    // callback returns.
     unsafe {
         with(place, env, |tracer, env| match Handle::from_raw(env, raw) {
             Some(object) => f(tracer, env, object),
@@ -95,7 +96,7 @@ unsafe fn with_ref<K, T: Default>(
 /// Sets all callbacks, and enables the events that may come from now on.
 ///
 /// # Errors
-/// When the JVM refuses.
+/// If the JVM refuses.
 pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
     let session = &tracer.session;
     let options = &session.options;
@@ -110,8 +111,8 @@ pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
     Ok(())
 }
 
-/// Enables the events of virtual threads, where the JVM has them. It reports mounts by events
-/// beyond the specification.
+/// Enables the events of virtual threads, if the JVM has them. HotSpot reports mounts by extension
+/// events, which are not in the JVMTI specification.
 fn watch_virtual_threads(jvmti: Jvmti) {
     const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
     const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
@@ -129,7 +130,7 @@ fn watch_virtual_threads(jvmti: Jvmti) {
             _ => continue,
         };
         // SAFETY: both events pass the JVMTI environment, the JNI environment and the virtual
-        // thread.
+        // thread, which are the parameters of the callbacks.
         let set = unsafe { jvmti.set_extension_callback(&event, callback as *const c_void) };
         found += i32::from(set.is_ok());
     }

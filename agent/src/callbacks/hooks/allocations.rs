@@ -1,9 +1,9 @@
-//! Hooks at places where code creates objects (`alloc=sites`).
+//! Hooks at allocation sites (`alloc=sites`).
 //!
-//! The probe knows its place by number, and the place's class, method and line are known to the
-//! writer; so the hot path is that of a call: thread-local pointer, time stamp, store. The first
-//! object of each place has its class looked up, and the first of each class has its size measured,
-//! on an object that is created for that.
+//! A probe passes the number of its allocation site; the writer knows the site's class, method and
+//! line. So the hot path is that of a call: thread-local pointer, time stamp, store. At the first
+//! object of each site its class is looked up. At the first object of each class its size is
+//! measured, on an object that is created for that purpose.
 
 use super::super::{with, with_ref};
 use crate::instrument::sites as places;
@@ -17,10 +17,11 @@ use jtrail_recorder::clock::Clock;
 use jtrail_recorder::pending::{PendingObject, stack_place};
 
 /// # Safety
-/// The JVM passed the arguments to a native method of the hook class. So for all functions here.
+/// The JVM passed the arguments to a native method of the hook class. This holds for all functions
+/// in this module.
 #[inline(always)]
 pub(super) unsafe fn allocated<C: Clock>(env: *mut JNIEnv, hook: jclass, site: jint) {
-    // SAFETY: the native method's environment and class.
+    // SAFETY: the JVM passed `env` and `hook` to the native method.
     unsafe { made::<C>(env, hook, site as u32, 0) };
 }
 
@@ -31,7 +32,7 @@ pub(super) unsafe fn array_allocated<C: Clock>(
     length: jint,
     site: jint,
 ) {
-    // SAFETY: the native method's environment and class.
+    // SAFETY: the JVM passed `env` and `hook` to the native method.
     unsafe { made::<C>(env, hook, site as u32, length as u32) };
 }
 
@@ -47,19 +48,20 @@ unsafe fn made<C: Clock>(env: *mut JNIEnv, hook: jclass, site: u32, length: u32)
         // SAFETY: the variable is null, or points to this thread's own buffer.
         && unsafe { (*buffer).try_record_with(now, low, [record::site(site, length)]) };
     if !recorded {
-        // SAFETY: the native method's environment and class.
+        // SAFETY: the caller passes the native method's environment and class.
         unsafe { slow(env, hook, site, length) };
     }
 }
 
-/// No buffer, no room in the chunk, a new epoch, or the first object of the place.
+/// Records an allocation if the thread has no buffer, its chunk has no room, the epoch is new, or
+/// the object is the first of its site.
 ///
 /// # Safety
 /// `env` and `hook` are the native method's environment and class.
 #[cold]
 #[inline(never)]
 unsafe fn slow(env: *mut JNIEnv, hook: jclass, site: u32, length: u32) {
-    // SAFETY: the native method's environment and class.
+    // SAFETY: the caller passes the native method's environment and class.
     unsafe {
         with_ref("an allocation", env, hook, |tracer, env, hook| {
             sites::allocated(tracer, env, hook, site, length);
@@ -67,9 +69,10 @@ unsafe fn slow(env: *mut JNIEnv, hook: jclass, site: u32, length: u32) {
     }
 }
 
-/// A call made this object; it is null where somebody else's method of that name did not.
+/// A call has created this object. It is null if the called method is not the JDK's, but another
+/// one of that name, and created none.
 pub(super) unsafe fn call_allocated(env: *mut JNIEnv, _hook: jclass, object: jobject, site: jint) {
-    // SAFETY: the native method's environment and argument.
+    // SAFETY: the JVM passed `env` and `object` to the native method.
     unsafe {
         with_ref("an allocation", env, object, |tracer, env, object| {
             sites::call_allocated(tracer, env, object, site as u32);
@@ -78,7 +81,7 @@ pub(super) unsafe fn call_allocated(env: *mut JNIEnv, _hook: jclass, object: job
 }
 
 pub(super) unsafe fn multi_allocated(env: *mut JNIEnv, _hook: jclass, array: jobject, site: jint) {
-    // SAFETY: the native method's environment and argument.
+    // SAFETY: the JVM passed `env` and `array` to the native method.
     unsafe {
         with_ref("an allocation", env, array, |tracer, env, array| {
             sites::multi_allocated(tracer, env, array, site as u32);
@@ -86,7 +89,7 @@ pub(super) unsafe fn multi_allocated(env: *mut JNIEnv, _hook: jclass, array: job
     }
 }
 
-/// As [`allocated`], where the object gets a number, for its constructor to find.
+/// Like [`allocated`], but gives the object a number, which its constructor will find.
 #[inline(always)]
 pub(super) unsafe fn allocated_with_identity<C: Clock>(env: *mut JNIEnv, hook: jclass, site: jint) {
     let (site, stack) = (site as u32, stack_place());
@@ -94,15 +97,15 @@ pub(super) unsafe fn allocated_with_identity<C: Clock>(env: *mut JNIEnv, hook: j
     let mut number = 0;
     if !buffer.is_null()
         && let Some(class) = places::class_at(site)
-        // SAFETY: the variable is null, or points to this thread's own buffer; nobody else has what
-        // waits here.
+        // SAFETY: the variable is null, or points to this thread's own buffer. No other reference
+        // to its list of pending objects exists.
         && let (buffer, pending) = unsafe { (&*buffer, (*buffer).pending()) }
         && pending.takes_more(stack)
     {
         number = next_number();
         let low = record::coded(Code::AllocSiteObject);
         let payload = [record::site(site, 0), number];
-        // SAFETY: this thread's own buffer.
+        // SAFETY: `buffer` is this thread's own buffer.
         if unsafe { buffer.try_record_with(C::now(), low, payload) } {
             return pending.push(PendingObject {
                 number,
@@ -112,19 +115,19 @@ pub(super) unsafe fn allocated_with_identity<C: Clock>(env: *mut JNIEnv, hook: j
             });
         }
     }
-    // SAFETY: the native method's environment and class.
+    // SAFETY: the JVM passed `env` and `hook` to the native method.
     unsafe { slow_with_identity(env, hook, site, number, stack) };
 }
 
-/// As [`slow`], or some object has waited in vain. `number` is the object's, or 0 if it has none
-/// yet.
+/// Like [`slow`], and also called if the list of pending objects has no room or an unreachable
+/// object at its end. `number` is the object's number, or 0 if it has none yet.
 ///
 /// # Safety
 /// `env` and `hook` are the native method's environment and class.
 #[cold]
 #[inline(never)]
 unsafe fn slow_with_identity(env: *mut JNIEnv, hook: jclass, site: u32, number: u64, stack: usize) {
-    // SAFETY: the native method's environment and class.
+    // SAFETY: the caller passes the native method's environment and class.
     unsafe {
         with_ref("an allocation", env, hook, |tracer, env, hook| {
             identity::allocated(tracer, env, hook, (site, number, stack));
@@ -132,7 +135,7 @@ unsafe fn slow_with_identity(env: *mut JNIEnv, hook: jclass, site: u32, number: 
     }
 }
 
-/// After the creation of an array of one dimension, which gets a number.
+/// An array of one dimension was created, and gets a number.
 pub(super) unsafe fn array_handed_over(
     env: *mut JNIEnv,
     hook: jclass,
@@ -140,7 +143,7 @@ pub(super) unsafe fn array_handed_over(
     length: jint,
     site: jint,
 ) {
-    // SAFETY: the native method's environment, class and argument.
+    // SAFETY: the JVM passed `env`, `hook` and `array` to the native method.
     unsafe {
         with("an allocation", env, |tracer, env| {
             let references = (Handle::from_raw(env, hook), Handle::from_raw(env, array));
@@ -152,16 +155,16 @@ pub(super) unsafe fn array_handed_over(
     }
 }
 
-/// An object's constructor has called that of `Object`.
+/// An object's constructor has called the constructor of `Object`.
 pub(super) unsafe fn constructed(env: *mut JNIEnv, _hook: jclass, object: jobject) {
     let buffer = tls::get();
-    // SAFETY: the variable is null, or points to this thread's own buffer; nobody else has what
-    // waits there.
+    // SAFETY: the variable is null, or points to this thread's own buffer. No other reference to
+    // its list of pending objects exists.
     if buffer.is_null() || unsafe { (*buffer).pending() }.is_empty() {
-        return; // no probe has seen it
+        return; // no probe has seen the object
     }
     let stack = stack_place();
-    // SAFETY: the native method's environment and argument.
+    // SAFETY: the JVM passed `env` and `object` to the native method.
     unsafe {
         with_ref(
             "an object's constructor",

@@ -1,4 +1,4 @@
-//! Hooks at calls: enters, leaves, and what else is recorded of a method that runs.
+//! Hooks at calls: enters, leaves, and other records about the running method.
 
 use super::super::with;
 use crate::sources::cpu::{Measure, Without};
@@ -12,19 +12,20 @@ use jtrail_recorder::bursts::is_gate_open;
 use jtrail_recorder::clock::Clock;
 
 /// # Safety
-/// The JVM passed the arguments to a native method of the hook class. So for all functions here.
+/// The JVM passed the arguments to a native method of the hook class. This holds for all functions
+/// in this module.
 #[inline(always)]
 pub(super) unsafe fn enter<C: Clock, M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
-    // The system is asked before the time is read here, and after it at a leave: so it takes none
-    // of the call's time.
+    // The CPU time is read before the time stamp here, and after it at a leave. So the system call
+    // is not part of the call's time.
     let cpu = M::now();
-    // SAFETY: the native method's environment.
+    // SAFETY: the JVM passed `env` to the native method.
     unsafe { call::<C>(env, || cpu, record::enter(method as u32)) };
 }
 
 #[inline(always)]
 pub(super) unsafe fn leave<C: Clock, M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the JVM passed `env` to the native method.
     unsafe { call::<C>(env, M::now, record::leave(method as u32)) };
 }
 
@@ -44,19 +45,19 @@ unsafe fn call<C: Clock>(env: *mut JNIEnv, cpu: impl FnOnce() -> Option<u64>, lo
             }
         };
     if !recorded {
-        // SAFETY: the native method's environment.
+        // SAFETY: the caller passes the native method's environment.
         unsafe { slow(env, now, cpu, low) };
     }
 }
 
-/// No buffer, no room in the chunk, or a new epoch.
+/// Records a call if the thread has no buffer, its chunk has no room, or the epoch is new.
 ///
 /// # Safety
 /// `env` is the native method's environment.
 #[cold]
 #[inline(never)]
 unsafe fn slow(env: *mut JNIEnv, now: u64, cpu: Option<u64>, low: u64) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the caller passes the native method's environment.
     unsafe {
         with("a call", env, |tracer, env| {
             calls::called(tracer, env, now, cpu, low);
@@ -64,12 +65,12 @@ unsafe fn slow(env: *mut JNIEnv, now: u64, cpu: Option<u64>, low: u64) {
     }
 }
 
-/// Records something else about a method that runs.
+/// Writes a record with a code about the running method.
 ///
 /// # Safety
 /// `env` is the native method's environment.
 unsafe fn coded<M: Measure>(env: *mut JNIEnv, code: Code, method: jint) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the caller passes the native method's environment.
     unsafe {
         with("a call", env, |tracer, env| {
             calls::coded::<M>(tracer, env, code, method as u32);
@@ -82,31 +83,33 @@ pub(super) unsafe fn leave_by_exception<M: Measure>(
     _class: jclass,
     method: jint,
 ) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the JVM passed `env` to the native method.
     unsafe { coded::<M>(env, Code::LeaveByException, method) };
 }
 
-/// Calls may be found to have ended by it, which then have its CPU time.
+/// The method caught an exception. Calls that it turns out to have ended get the CPU time of this
+/// record.
 pub(super) unsafe fn caught<M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the JVM passed `env` to the native method.
     unsafe { coded::<M>(env, Code::Caught, method) };
 }
 
 pub(super) unsafe fn super_call(env: *mut JNIEnv, _class: jclass, method: jint) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the JVM passed `env` to the native method.
     unsafe { coded::<Without>(env, Code::SuperCall, method) };
 }
 
 pub(super) unsafe fn super_returned(env: *mut JNIEnv, _class: jclass, method: jint) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the JVM passed `env` to the native method.
     unsafe { coded::<Without>(env, Code::SuperReturned, method) };
 }
 
-/// With the coarse clock, compiled hooks record by themselves while the clock's word stays what it
-/// was, and there is room ([`jtrail_recorder::ticks`]). What they leave to us is an enter or a
-/// leave; `id` is what Java calls the platform thread.
+/// Records an enter or a leave for a compiled hook (`clock=tick`). Such a hook records by itself
+/// while the word of the coarse clock is unchanged and its chunk has room
+/// ([`jtrail_recorder::ticks`]). `id` is the Java id of the platform thread.
 pub(super) unsafe fn stamp(env: *mut JNIEnv, _class: jclass, low: jint, id: jlong) {
-    // SAFETY: the native method's environment, and the id that the hook has just looked up.
+    // SAFETY: the JVM passed `env` to the native method, and the hook has just read the id of the
+    // running thread.
     unsafe {
         stamped(env, id, |buffer, now| {
             buffer.record(now, u64::from(low as u32))
@@ -114,7 +117,7 @@ pub(super) unsafe fn stamp(env: *mut JNIEnv, _class: jclass, low: jint, id: jlon
     };
 }
 
-/// As [`stamp`], for another record with a method.
+/// Like [`stamp`], for another record about a method.
 pub(super) unsafe fn stamp_with_method(
     env: *mut JNIEnv,
     _class: jclass,
@@ -124,16 +127,17 @@ pub(super) unsafe fn stamp_with_method(
 ) {
     let record = |buffer: OwnBuffer, now| match record::kind(u64::from(low as u32)) {
         Some(Kind::Coded(code)) => buffer.record_coded(now, code, &[u64::from(method as u32)]),
-        _ => true, // the hook has no others
+        _ => true, // the hook has no other records
     };
-    // SAFETY: the native method's environment, and the id that the hook has just looked up.
+    // SAFETY: the JVM passed `env` to the native method, and the hook has just read the id of the
+    // running thread.
     unsafe { stamped(env, id, record) };
 }
 
 /// # Safety
 /// `env` is the native method's environment, and `id` the running thread's id.
 unsafe fn stamped(env: *mut JNIEnv, id: jlong, record: impl FnOnce(OwnBuffer, u64) -> bool) {
-    // SAFETY: the native method's environment, and the running thread's id.
+    // SAFETY: the caller passes the native method's environment and the running thread's id.
     unsafe {
         with("a call", env, |tracer, env| {
             let Some(ticks) = &tracer.session.clock.ticks else {
@@ -143,8 +147,8 @@ unsafe fn stamped(env: *mut JNIEnv, id: jlong, record: impl FnOnce(OwnBuffer, u6
                 return;
             };
             buffer.show_to_hooks(id as u64);
-            // In this order: where the clock ticks in between, the stamp is not good for what
-            // follows.
+            // In this order: if the clock ticks in between, `tick` is outdated, and the stamp
+            // serves no later record.
             let tick = ticks.word_for_stamp();
             if !record(buffer, tracer.session.now()) {
                 return guard::switch_off();
@@ -159,10 +163,11 @@ pub(super) unsafe fn trigger_enter<C: Clock, M: Measure>(
     _class: jclass,
     method: jint,
 ) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the JVM passed `env` to the native method.
     unsafe {
         if trigger(env, method, triggers::called) {
-            // What compiled hooks record after it is not earlier: so it is written by the slow way.
+            // What compiled hooks record later must not be earlier, so the slow path records the
+            // enter: it notes the time for them.
             let cpu = M::now();
             slow(env, C::now(), cpu, record::enter(method as u32));
         }
@@ -174,7 +179,7 @@ pub(super) unsafe fn trigger_leave<C: Clock, M: Measure>(
     _class: jclass,
     method: jint,
 ) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the JVM passed `env` to the native method.
     unsafe {
         if trigger(env, method, triggers::left) {
             let now = C::now();
@@ -188,7 +193,7 @@ pub(super) unsafe fn trigger_leave_by_exception<M: Measure>(
     class: jclass,
     method: jint,
 ) {
-    // SAFETY: the native method's environment and class.
+    // SAFETY: the JVM passed `env` and `class` to the native method.
     unsafe {
         if trigger(env, method, triggers::left) {
             leave_by_exception::<M>(env, class, method);
@@ -205,7 +210,7 @@ unsafe fn trigger(
     method: jint,
     act: fn(&Tracer, &mut Env<'_>, u32) -> bool,
 ) -> bool {
-    // SAFETY: the native method's environment.
+    // SAFETY: the caller passes the native method's environment.
     let is_recorded = unsafe {
         with("a call that may begin a burst", env, |tracer, env| {
             act(tracer, env, method as u32)
@@ -214,16 +219,16 @@ unsafe fn trigger(
     is_recorded && is_gate_open()
 }
 
-/// A class's static initialiser begins. `CALLED`: its calls are recorded as well.
+/// The static initializer of a class begins. `CALLED` is true if its calls are recorded as well.
 pub(super) unsafe fn initialiser_enter<C: Clock, M: Measure, const CALLED: bool>(
     env: *mut JNIEnv,
     _class: jclass,
     method: jint,
 ) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the JVM passed `env` to the native method.
     unsafe {
         if initialisation(env, method, CALLED, initialisations::entered) {
-            // As for triggers: what compiled hooks record after it is not earlier.
+            // Like in [`trigger_enter`], the slow path notes the time for compiled hooks.
             let cpu = M::now();
             slow(env, C::now(), cpu, record::enter(method as u32));
         }
@@ -235,7 +240,7 @@ pub(super) unsafe fn initialiser_leave<C: Clock, M: Measure, const CALLED: bool>
     _class: jclass,
     method: jint,
 ) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the JVM passed `env` to the native method.
     unsafe {
         if initialisation(env, method, CALLED, initialisations::leaves) {
             let now = C::now();
@@ -250,7 +255,7 @@ pub(super) unsafe fn initialiser_leave_by_exception<M: Measure, const CALLED: bo
     class: jclass,
     method: jint,
 ) {
-    // SAFETY: the native method's environment and class.
+    // SAFETY: the JVM passed `env` and `class` to the native method.
     unsafe {
         if initialisation(env, method, CALLED, initialisations::leaves) {
             leave_by_exception::<M>(env, class, method);
@@ -267,7 +272,7 @@ unsafe fn initialisation<T: Default>(
     more: bool,
     act: fn(&Tracer, &mut Env<'_>, u32, bool) -> T,
 ) -> T {
-    // SAFETY: the native method's environment.
+    // SAFETY: the caller passes the native method's environment.
     unsafe {
         with("a class initialisation", env, |tracer, env| {
             act(tracer, env, method as u32, more)
@@ -276,7 +281,7 @@ unsafe fn initialisation<T: Default>(
 }
 
 pub(super) unsafe fn park(env: *mut JNIEnv, _class: jclass, has_blocker: jint) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the JVM passed `env` to the native method.
     unsafe {
         with("a park", env, |tracer, env| {
             parks::park(tracer, env, has_blocker != 0);
@@ -285,7 +290,7 @@ pub(super) unsafe fn park(env: *mut JNIEnv, _class: jclass, has_blocker: jint) {
 }
 
 pub(super) unsafe fn unpark(env: *mut JNIEnv, _class: jclass, _ignored: jint) {
-    // SAFETY: the native method's environment.
+    // SAFETY: the JVM passed `env` to the native method.
     unsafe {
         with("the end of a park", env, |tracer, env| {
             parks::unpark(tracer, env)

@@ -1,8 +1,8 @@
-//! The natives of the hook class: what instrumented code calls.
+//! The natives of the hook class, which instrumented code calls.
 //!
-//! Those that record a call or an allocation are the hot path: thread-local pointer, time stamp,
-//! store. All else is left to [`crate::sources`]. Each hook class has functions of its own, which
-//! do nothing unless its agent is the present one ([`is_present`]).
+//! The natives that record a call or an allocation are the hot path: thread-local pointer, time
+//! stamp, store. Everything else is left to [`crate::sources`]. Each hook class has functions of
+//! its own, which do nothing unless it is the hook class of the loaded agent ([`is_present`]).
 
 mod allocations;
 mod calls;
@@ -22,26 +22,27 @@ use jtrail_recorder::bursts;
 use jtrail_recorder::clock::{Clock, Counter, System, counter_is_steady};
 use std::ffi::c_void;
 
-/// The native method of the binder: `(env, binder, hook class)`.
+/// The type of the binder's native method: `(env, binder, hook class)`.
 type Bind = unsafe extern "system" fn(*mut JNIEnv, jclass, jclass);
 
-/// Defines the hook class, and binds its functions; from then on, classes are rewritten, unless the
-/// trace begins later.
+/// Defines the hook class, and binds its functions. From then on classes are rewritten, unless no
+/// enabled kind of events needs that yet.
 ///
 /// # Errors
-/// When the JVM refuses.
+/// If the JVM refuses.
 pub(crate) fn install(tracer: &Tracer, env: &mut Env<'_>) -> Result<(), Error> {
     let (session, instrument) = (&tracer.session, &tracer.instrument);
     let next = Hook::next(env).map_err(Error::of_hook_class)?;
     let hook = instrument.hook.get_or_init(|| next); // the first and only time
-    // SAFETY: the type of the binder's method, which the JVM calls with the hook class.
+    // SAFETY: `bind` has the type of the binder's native method, which the JVM calls with the hook
+    // class.
     let bind = unsafe {
         let (name, descriptor) = (jni_str!("bindNatives"), jni_str!("(Ljava/lang/Class;)V"));
         Native::new(name, descriptor, bind as Bind as *mut c_void)
     };
     hook.bind(env, bind).map_err(Error::of_hook_class)?;
     if guard::is_off() {
-        return Err("calls can't be traced".into()); // why was told
+        return Err("calls can't be traced".into()); // the reason was reported
     }
     if let Some(counters) = instrument.lines.get() {
         hook.set_lines(env, counters.address())
@@ -60,9 +61,9 @@ pub(crate) fn install(tracer: &Tracer, env: &mut Env<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Called by the JVM as `Binder.bindNatives`, in [`install`].
+/// The JVM calls this function as `Binder.bindNatives`, in [`install`].
 unsafe extern "system" fn bind(env: *mut JNIEnv, _binder: jclass, class: jclass) {
-    // SAFETY: the native method's environment and argument.
+    // SAFETY: the JVM passed `env` and `class` to this native method.
     unsafe {
         with_ref(
             "the binding of the hook",
@@ -88,10 +89,10 @@ fn bind_natives(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) -> Result<(
     Ok(env.register_natives(class, &natives)?)
 }
 
-/// A native method of the hook class with the number `K`: calls one of ours if the agent of that
-/// class is the present one.
+/// Returns a native method for the hook class with the number `K`. It calls one of our functions if
+/// that class is the current one.
 ///
-/// The types of the arguments and the descriptor stand side by side, for they have to fit.
+/// The descriptor and the types of the arguments stand side by side, because they have to match.
 macro_rules! hook {
     ($name:literal $descriptor:literal $function:path, $($argument:ident: $type:ty),*) => {{
         #[allow(clippy::extra_unused_type_parameters, reason = "not all measure something")]
@@ -101,7 +102,7 @@ macro_rules! hook {
             $($argument: $type),*
         ) {
             if is_present(K) {
-                // SAFETY: the arguments that the JVM passed to the native method.
+                // SAFETY: the JVM passed these arguments to the native method.
                 unsafe { $function(env, class, $($argument),*) };
             }
         }
@@ -111,8 +112,8 @@ macro_rules! hook {
     }};
 }
 
-/// The natives of the hook class with that number, for this machine's clock, and for what is
-/// measured.
+/// Returns the natives of the hook class with that number, for this machine's clock, and for what
+/// is measured.
 fn natives(number: u32, with_cpu: bool, with_identity: bool) -> Vec<Native> {
     fn measuring<const K: u32>(with_cpu: bool, with_identity: bool) -> Vec<Native> {
         match (counter_is_steady(), with_cpu) {
