@@ -1,8 +1,8 @@
-//! What lives from the agent's loading until it leaves. It only puts the layers together.
+//! The state that lives from loading the agent to detaching it. It only joins the layers.
 //!
-//! There is one at a time. It goes when nobody can have found it any more ([`crate::startup`]): so
-//! references to it may be used inside of [`jtrail_guard::guard::run`], and on agent threads, which
-//! end before it goes.
+//! A process has at most one agent at a time. It is freed when no thread can have found it any more
+//! ([`crate::startup`]). So references to it may be used inside [`jtrail_guard::guard::run`], and
+//! on agent threads, which end before the agent is freed.
 
 use crate::callbacks;
 use crate::control::{self, Channel, ChannelSlot};
@@ -16,29 +16,30 @@ static AGENT: AtomicPtr<Agent> = AtomicPtr::new(ptr::null_mut());
 /// The agent, from its loading on.
 pub(crate) struct Agent {
     pub(crate) tracer: Tracer,
-    /// Where clients may come.
+    /// The command channel for clients, if the options ask for one.
     pub(crate) channel: ChannelSlot,
-    /// It could not be set up, and is to leave.
+    /// True if the set-up failed. The agent is then detached at once.
     pub(crate) is_stillborn: AtomicBool,
-    /// The chunks' memory, where it is no spool's.
+    /// Memory of the chunks, unless a spool holds them.
     _memory: Option<Mapping>,
 }
 
-/// The agent; `None` if none was loaded.
+/// Returns the agent; `None` if none is loaded.
 pub(crate) fn if_loaded() -> Option<&'static Agent> {
-    // SAFETY: null, or what `Agent::create` made, which stays while somebody may have found it
-    // ([`callbacks::show`]).
+    // SAFETY: the pointer is null or comes from `Agent::create`. The agent is freed only after it
+    // is hidden and every thread that may have found it has left ([`callbacks::show`]).
     unsafe { AGENT.load(Ordering::SeqCst).as_ref() }
 }
 
-/// From now on, nobody finds the agent. The caller frees it, once nobody uses it any more.
+/// Hides the agent: from now on, `if_loaded` returns `None`. The caller frees the agent when no
+/// thread uses it any more.
 pub(crate) fn hide() -> *mut Agent {
     callbacks::hide();
     AGENT.swap(ptr::null_mut(), Ordering::SeqCst)
 }
 
 impl Agent {
-    /// Creates the one agent of this JVM, for there is none.
+    /// Creates the one agent of this JVM. The caller makes sure that there is none yet.
     pub(crate) fn create(
         tracer: Tracer,
         channel: ChannelSlot,
@@ -51,7 +52,8 @@ impl Agent {
             _memory: memory,
         }));
         AGENT.store(agent, Ordering::SeqCst);
-        // SAFETY: who frees the agent hides it first, and waits (`startup::leaving`).
+        // SAFETY: `startup::leaving` frees the agent. It hides the agent first, and then waits
+        // until no thread uses it.
         unsafe { callbacks::show(&agent.tracer) };
         agent
     }

@@ -1,10 +1,10 @@
-//! How much memory the agent has allocated for itself, beside its buffers, which are mapped.
+//! Counts the memory that the agent has allocated. Buffers are mapped, and do not count.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, which counts. What records calls allocates nothing, so the counter is in
-/// nobody's way.
+/// The system's allocator, with a counter. Recording a call allocates nothing, so threads that
+/// record never contend for the counter.
 struct Counting;
 
 #[global_allocator]
@@ -12,7 +12,7 @@ static COUNTING: Counting = Counting;
 
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes that are allocated now, as they were asked for.
+/// Returns the number of allocated bytes, as they were requested.
 pub(crate) fn bytes() -> u64 {
     BYTES.load(Ordering::Relaxed) as u64
 }
@@ -24,31 +24,33 @@ fn count<T>(pointer: *mut T, bytes: usize) -> *mut T {
     pointer
 }
 
-// SAFETY: all of it is the system's allocator, which gets what was asked for.
+// SAFETY: every method passes its arguments on to the system's allocator, which meets the contract
+// of `GlobalAlloc`.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: `layout` is what `GlobalAlloc` lets its callers pass, and the system's allocator
-        // asks for no more.
+        // SAFETY: the caller passes a `layout` that `GlobalAlloc` allows; the system's allocator
+        // needs no more.
         count(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: `layout` is what `GlobalAlloc` lets its callers pass, and the system's allocator
-        // asks for no more.
+        // SAFETY: the caller passes a `layout` that `GlobalAlloc` allows; the system's allocator
+        // needs no more.
         count(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: `pointer` came from the system's allocator with that layout, as all memory of
-        // this allocator does.
+        // SAFETY: all memory of this allocator comes from the system's allocator, so `pointer`
+        // does, with the `layout` that the caller passes.
         let moved = unsafe { System.realloc(pointer, layout, size) };
-        // Where it shrinks, what is added wraps, and so does the sum.
+        // If the block shrinks, the difference wraps around, and so does the sum; the result is
+        // right.
         count(moved, size.wrapping_sub(layout.size()))
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: `pointer` came from the system's allocator with that layout, as all memory of
-        // this allocator does.
+        // SAFETY: all memory of this allocator comes from the system's allocator, so `pointer`
+        // does, with the `layout` that the caller passes.
         unsafe { System.dealloc(pointer, layout) };
         BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
     }
@@ -60,7 +62,7 @@ mod tests {
 
     #[test]
     fn what_is_allocated_counts_until_it_is_freed() {
-        const MANY: usize = 64 << 20; // beside which other tests' memory is small
+        const MANY: usize = 64 << 20; // large compared with other tests' memory
         let before = bytes();
         let grown = {
             let mut some = vec![1_u8; MANY];

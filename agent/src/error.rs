@@ -1,11 +1,11 @@
-//! Why the agent can't do something.
+//! The reasons why the agent can't do something.
 
 use jtrail_jvm::jvmti::Failure;
 use std::borrow::Cow;
 use std::io;
 
-/// Why the agent can't do something. Its text is for users, begins in small letters, and may be
-/// followed by what becomes of it.
+/// The reason why the agent can't do something. The text is for users. It begins with a small
+/// letter, and the caller may append the consequence.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("it is loaded twice into one JVM; give one -agentpath only")]
@@ -14,15 +14,15 @@ pub(crate) enum Error {
     Present,
     #[error(transparent)]
     Jvm(#[from] jtrail_jvm::Error),
-    /// The JVM does not give what is needed to do that.
+    /// The JVM does not grant a capability; the text says what can't be done without it.
     #[error("this JVM can't {0}; another agent may have taken it")]
     MissingCapability(&'static str),
     #[error("{0}; or it can be had from the start of a JVM only, with -agentpath")]
     OnlyFromTheStart(Box<Self>),
-    /// The system has no memory for something.
+    /// The system has no memory for the named purpose.
     #[error("no memory for {0}: {1}")]
     Memory(Cow<'static, str>, #[source] io::Error),
-    /// The system has no thread for something.
+    /// The system has no thread for the named purpose.
     #[error("no thread for {0}: {1}")]
     Thread(&'static str, #[source] io::Error),
     #[error("no memory or thread for clock=tick: {0}")]
@@ -31,10 +31,10 @@ pub(crate) enum Error {
     Output(String, #[source] io::Error),
     #[error("cannot use the hook class: {0}")]
     HookClass(#[source] Box<Self>),
-    /// Something is not as it has to be.
+    /// Something is not in the state that the operation needs.
     #[error("{0}")]
     State(&'static str),
-    /// What was asked for can't be done.
+    /// A request that can't be carried out.
     #[error("{0}")]
     Request(String),
 }
@@ -44,7 +44,7 @@ impl Error {
         |error| Self::Memory(what.into(), error)
     }
 
-    /// As an error of the hook class.
+    /// Wraps an error that concerns the hook class.
     pub(crate) fn of_hook_class(error: impl Into<Self>) -> Self {
         Self::HookClass(Box::new(error.into()))
     }

@@ -1,15 +1,18 @@
-//! The hook classes: what instrumented code calls.
+//! The hook classes: the classes that instrumented code calls.
 //!
-//! A class of the boot loader is there for ever, and so are calls to it in methods that are on a
-//! stack when the agent leaves. So each agent that comes to a JVM uses another hook class than the
-//! one before: what is left of an earlier one calls methods that do nothing. There are [`HOOKS`]
-//! such classes, all alike; then comes the first one again. How many agents there have been says a
-//! field of the first class, for the next one may be another library than ours. If it is another
-//! build, whose classes differ from ours, ours have other names than its own.
+//! The boot loader never unloads a class. Methods that are on a stack when the agent detaches go on
+//! calling the hook class. So each agent that is loaded into a JVM uses another hook class than the
+//! preceding one; the methods of earlier hook classes do nothing. There are [`HOOKS`] hook classes,
+//! which differ in their names only; after the last one, the first one is used again.
 //!
-//! The methods of each class have functions of their own, which look whether it is the present
-//! one's ([`is_present`]), and stay bound to them: for methods that are bound anew the JVM compiles
-//! new entries, and later ones (20 and up) never let the old go.
+//! A field of the first class counts the agents, because the next agent may come from another
+//! library. A different build has different hook classes. If such classes are in the JVM already,
+//! the classes of this build get other names.
+//!
+//! The methods of each hook class are bound once, to functions of their own, which check whether
+//! their class is the current one ([`is_present`]). They are never bound again: for methods that
+//! are bound a second time the JVM compiles new entries, and JVMs from 20 on never free the old
+//! ones.
 
 use crate::error::Error;
 use jni::jni_str;
@@ -19,41 +22,41 @@ use std::ffi::CStr;
 use std::hash::Hasher;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes of `java.lang.JtrailHook`, compiled by the build script.
+/// Class file of `java.lang.JtrailHook`, compiled by the build script.
 const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
-/// Bytes of `jtrail.Binder`, likewise.
+/// Class file of `jtrail.Binder`, compiled by the build script.
 const BINDER_CLASS: &[u8] = include_bytes!(env!("JTRAIL_BINDER_CLASS"));
 
-/// The name of the first hook class; those of others have a number behind it, and their build's if
-/// another build was there before.
+/// Internal name of the first hook class. The names of the others append a number, and a hash of
+/// the build if the JVM has classes of another build.
 pub(crate) const HOOK_NAME: &str = "java/lang/JtrailHook";
 const BINDER_NAME: &str = "jtrail/Binder";
-/// How many there are at most.
+/// Number of hook classes.
 pub(crate) const HOOKS: u32 = 8;
 
-/// A hook class.
+/// A hook class that is defined in the JVM.
 pub(crate) struct Hook {
-    /// Below [`HOOKS`].
+    /// Number of the hook class, below [`HOOKS`].
     pub(crate) number: u32,
     pub(crate) name: String,
-    /// No agent was in this JVM before.
+    /// True if no agent was in this JVM before.
     pub(crate) is_first: bool,
     pub(crate) class: GlobalRef<kind::Class>,
 }
 
-/// The number of the hook class whose agent is here.
+/// Number of the hook class of the loaded agent; [`NOBODY`] if there is none.
 static PRESENT: AtomicU32 = AtomicU32::new(NOBODY);
 const NOBODY: u32 = u32::MAX;
 
-/// Whether the agent of the hook class with that number is here.
+/// Returns true if the loaded agent uses the hook class with that number.
 #[inline(always)]
 pub(crate) fn is_present(number: u32) -> bool {
     PRESENT.load(Ordering::Relaxed) == number
 }
 
 impl Hook {
-    /// The hook class of the next agent, which is defined into the boot loader where it is not
-    /// there from an earlier time. Its methods are not bound, or do nothing.
+    /// Returns the hook class for the next agent, and defines it in the boot loader if the JVM does
+    /// not have it yet. Its methods are not bound, or do nothing.
     pub(crate) fn next(env: &Env<'_>) -> Result<Self, Error> {
         let first = Self::define(env, 0)?;
         let class = first.class.get();
@@ -76,7 +79,7 @@ impl Hook {
         };
         let mut bytes = HOOK_CLASS.to_vec();
         if env.has_carriers()? {
-            // It has the same descriptor. Older JVMs have no such method.
+            // `currentCarrierThread` has the same descriptor. Older JVMs lack it.
             bytes = renamed(&bytes, "currentThread", "currentCarrierThread");
         }
         let (name, class) = own(env, &name, HOOK_NAME, &bytes)?;
@@ -88,9 +91,9 @@ impl Hook {
         })
     }
 
-    /// Makes `bind`, the native method of the binder, bind the methods. The JVM prints a warning
-    /// when native code binds methods of java.base on its own account, and none when a class of the
-    /// same loader asks for it.
+    /// Binds the hook methods by a call of `bind`, the native method of the binder class. The JVM
+    /// prints a warning when native code binds methods of java.base by itself, but not when a class
+    /// of the same loader asks for it.
     pub(crate) fn bind(&self, env: &Env<'_>, bind: Native) -> Result<(), Error> {
         let (_, binder) = own(env, BINDER_NAME, BINDER_NAME, BINDER_CLASS)?;
         env.register_natives(binder.get(), &[bind])?;
@@ -98,30 +101,30 @@ impl Hook {
         Ok(env.call_with_class(binder.get(), jni_str!("bind"), hook)?)
     }
 
-    /// From now on, its methods do something.
+    /// Makes the methods of this hook class record.
     pub(crate) fn arrive(&self) {
         PRESENT.store(self.number, Ordering::Release);
     }
 
-    /// From now on, its methods do nothing.
+    /// Makes the methods of this hook class do nothing.
     pub(crate) fn leave(&self) {
         PRESENT.store(NOBODY, Ordering::SeqCst);
     }
 
-    /// Says where lines are counted; 0 for nowhere.
+    /// Sets the address of the line counters; 0 if lines are not counted.
     pub(crate) fn set_lines(&self, env: &Env<'_>, address: usize) -> Result<(), Error> {
         self.set_address(env, c"lines", address)
     }
 
-    /// Says where the gate is; 0 for one that is shut for ever.
+    /// Sets the address of the gate; 0 for a gate that is shut for ever.
     pub(crate) fn set_gate(&self, env: &Env<'_>, address: usize) -> Result<(), Error> {
         self.set_address(env, c"gate", address)
     }
 
-    /// Says where the coarse clock is; 0 where there is none (any more).
+    /// Sets the address of the coarse clock; 0 if there is none, or none any more.
     ///
     /// # Errors
-    /// Where hooks could not find their threads' buffers, as a sentence.
+    /// If hooks can't find the buffers of their threads in this JVM.
     pub(crate) fn set_ticks(&self, env: &Env<'_>, address: usize) -> Result<(), Error> {
         let offset = env.static_long(self.class.get(), c"ID");
         match offset.ok_or_else(|| self.missing_field(c"ID"))? {
@@ -146,7 +149,7 @@ impl Hook {
     }
 }
 
-/// What the field `build` of our classes holds: classes of other contents have another number.
+/// Returns the value for the field `build` of our classes: a hash of their contents.
 fn build() -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(HOOK_CLASS);
@@ -154,8 +157,8 @@ fn build() -> u64 {
     hasher.finish()
 }
 
-/// A class of this build, and its name: the one that is wanted, unless another build has a class of
-/// that name. In its bytes, its name is `written`.
+/// Returns a class of this build, and its name. The name is `class_name`, unless another build has
+/// defined a class of that name. `written` is the class's name in `bytes`.
 fn own(
     env: &Env<'_>,
     class_name: &str,
@@ -175,8 +178,8 @@ fn own(
     Err(Error::Request(problem))
 }
 
-/// Returns true if a class is of this build. A new one is from now on. Builds before there was such
-/// a field have other classes.
+/// Returns true if a class is of this build. A new class is marked as such. Classes of builds that
+/// did not have the field yet count as another build's.
 fn is_ours(env: &Env<'_>, class: &GlobalRef<kind::Class>) -> bool {
     match env.static_long(class.get(), c"build") {
         None => false,
@@ -185,7 +188,7 @@ fn is_ours(env: &Env<'_>, class: &GlobalRef<kind::Class>) -> bool {
     }
 }
 
-/// The class file with another name in place of one that it has once.
+/// Returns the class file with the first occurrence of the name `from` replaced by `to`.
 fn renamed(class: &[u8], from: &str, to: &str) -> Vec<u8> {
     let utf8 = |name: &str| {
         let length = u16::try_from(name.len()).unwrap_or_default();

@@ -1,7 +1,8 @@
-//! The constants of the Java sources, compared with those of Rust when the agent is compiled.
+//! Compares the constants of the Java sources with those of Rust, at compile time.
 //!
-//! The build script turns every number among the `static final` fields into a constant of Rust. One
-//! that is neither used nor compared is reported as dead code, so none is forgotten.
+//! The build script turns every number among the `static final` fields into a Rust constant. The
+//! compiler reports a constant that is neither used nor compared as dead code, so none is
+//! forgotten.
 
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::buffer::{CHUNK_BYTES, CacheLine};
@@ -12,7 +13,7 @@ mod hook {
     include!(concat!(env!("OUT_DIR"), "/hook_constants.rs"));
 }
 
-/// Constants of `jtrail.Trace`: what the program asks for.
+/// Constants of `jtrail.Trace`: the codes of what a program may ask for.
 pub(crate) mod trace {
     include!(concat!(env!("OUT_DIR"), "/trace_constants.rs"));
 }

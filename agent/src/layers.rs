@@ -1,4 +1,4 @@
-//! Checks that the agent's modules are layers: each imports only itself and those below it.
+//! Checks that the agent's modules are layers: each imports only itself and the modules below it.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn depth(module: &str) -> usize {
     found.unwrap_or_else(|| panic!("{module} is in no layer"))
 }
 
-/// Checks the files of a module, and returns how many imports they have.
+/// Checks the files of a module, and returns the number of their imports.
 fn check(module: &str, path: &Path) -> usize {
     if path.is_dir() {
         let entries = fs::read_dir(path).expect("a folder");

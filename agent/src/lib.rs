@@ -4,17 +4,17 @@
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | `startup` | the JVM loads the agent, and unloads it; the agent leaves |
-//! | `agent` | what lives from the loading until the agent leaves: the layers, put together |
+//! | `startup` | loading and unloading by the JVM; detaching |
+//! | `agent` | the state from loading to detaching: all layers together |
 //! | `control` | the thread that serves clients |
-//! | `callbacks` | what the JVM and instrumented code call: guard, safe references, and the hot path |
-//! | `sources` | the kinds of events: what each needs of the JVM, and how it records |
+//! | `callbacks` | entry points for the JVM and instrumented code: guard, safe references, hot path |
+//! | `sources` | the kinds of events: what each needs from the JVM, and how it records |
 //! | `instrument` | which methods are rewritten |
 //! | `objects` | the numbers of objects |
-//! | `session` | options, enabled kinds, clock, definitions, the numbers of threads and classes, buffers |
-//! | `hook_class`, `error`, `allocated` | the classes that hooks are in; errors; memory that the agent uses |
+//! | `session` | options, enabled kinds, clock, definitions, thread and class numbers, buffers |
+//! | `hook_class`, `error`, `allocated` | the classes that hold hooks; errors; memory in use |
 //!
-//! How it all works together is told in `docs/architecture.md`.
+//! `docs/architecture.md` describes how the modules work together.
 
 mod agent;
 mod allocated;
@@ -48,41 +48,44 @@ use std::ffi::{CStr, c_char, c_void};
 const JNI_OK: jint = 0;
 const JNI_ERR: jint = -1;
 
-/// The JVM calls this when it starts with `-agentpath` or `-agentlib`.
+/// The JVM calls this function when it starts with `-agentpath` or `-agentlib`.
 ///
 /// # Safety
-/// Only the JVM calls it: `vm` is alive, and `options` null or a C string.
+/// Only the JVM may call this function. `vm` is alive; `options` is null or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Agent_OnLoad(
     vm: *mut JavaVM,
     options: *const c_char,
     _reserved: *mut c_void,
 ) -> jint {
-    // SAFETY: the JVM's own arguments.
+    // SAFETY: the JVM passed `vm` and `options` to this entry point, and they meet the conditions
+    // of `load`.
     unsafe { load(vm, options, LoadPhase::Start) }
 }
 
-/// The JVM calls this when the agent is loaded into a running JVM.
+/// The JVM calls this function when the agent is loaded into a running JVM.
 ///
 /// # Safety
-/// Only the JVM calls it: `vm` is alive, and `options` null or a C string.
+/// Only the JVM may call this function. `vm` is alive; `options` is null or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Agent_OnAttach(
     vm: *mut JavaVM,
     options: *const c_char,
     _reserved: *mut c_void,
 ) -> jint {
-    // SAFETY: the JVM's own arguments.
+    // SAFETY: the JVM passed `vm` and `options` to this entry point, and they meet the conditions
+    // of `load`.
     unsafe { load(vm, options, LoadPhase::Attach) }
 }
 
 /// # Safety
-/// The JVM passed `vm` and `options` to one of its entry points: `vm` is alive, and `options` null
-/// or a C string.
+/// `vm` is alive; `options` is null or a C string. Both are arguments that the JVM passed to one of
+/// its entry points.
 unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: LoadPhase) -> jint {
-    // A panic is reported by the guard, in one line.
+    // The guard reports a panic in one line; the default hook would print it a second time.
     std::panic::set_hook(Box::new(|_| {}));
-    // SAFETY: the JVM's own arguments.
+    // SAFETY: the caller passes on the arguments of the JVM, so `vm` is alive, and `options` is a C
+    // string if it is not null.
     let (vm, options) = unsafe {
         let options = match options.is_null() {
             true => Ok(""),
@@ -116,10 +119,10 @@ unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: LoadPhase) -> ji
     }
 }
 
-/// The JVM calls this when it is done with the agent.
+/// The JVM calls this function before it unloads the agent's library.
 ///
 /// # Safety
-/// Only the JVM calls it.
+/// Only the JVM may call this function.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Agent_OnUnload(_vm: *mut JavaVM) {
     guard::run("shutdown", startup::unload);
