@@ -1,4 +1,4 @@
-//! Classes of objects: known again without a look at their tags.
+//! Recognizes the classes of objects without reading their tags.
 
 use super::tag::CLASS_SHIFT;
 use jtrail_jvm::jni::{ClassRef, Env, WeakSlot};
@@ -8,17 +8,17 @@ use jtrail_records::NumberSet;
 use parking_lot::Mutex;
 use std::sync::OnceLock;
 
-/// Weak references to classes, by number, found without a lock. They stay until the agent leaves:
-/// one is a few bytes, and so is a class's number.
+/// Weak references to classes by class number, readable without a lock. They are kept until the
+/// agent detaches, because each takes only a few bytes.
 pub(super) struct ClassRefs {
     pages: Box<[OnceLock<Page>]>,
-    /// Classes whose objects are threads or classes.
+    /// Numbers of the classes whose objects are threads or classes.
     looked_up: Mutex<NumberSet>,
 }
 
 const PAGE: usize = 1024;
 type Page = Box<[WeakSlot; PAGE]>;
-/// For all numbers that fit into a tag.
+/// Enough pages for every class number that fits into a tag.
 const PAGES: usize = (1 << (63 - CLASS_SHIFT)) / PAGE;
 
 impl Default for ClassRefs {
@@ -31,7 +31,7 @@ impl Default for ClassRefs {
 }
 
 impl ClassRefs {
-    /// Returns true if it is that class, as far as it is known here.
+    /// Returns true if `class` is the class `known`, and a reference to it was kept.
     #[inline]
     pub(super) fn is(&self, env: &Env<'_>, class: ClassRef<'_>, known: NewClass) -> bool {
         let number = known.number() as usize;

@@ -1,23 +1,23 @@
-//! Objects get their numbers from the threads that tell of them, or from a walk over the heap,
-//! which tells of each object once.
+//! Excludes heap walks and the numbering of objects from each other. An object gets its number from
+//! the thread that first reports it, or from a heap walk, which reports each object once.
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::Cell;
 use std::time::Duration;
 
-/// How long a walk over the heap waits for threads that give an object its number: a debugger may
-/// have stopped one.
+/// How long a heap walk waits for threads that are numbering objects. A debugger may have stopped
+/// one of them.
 const WAIT_FOR_NUMBERS: Duration = Duration::from_secs(5);
 
 thread_local! {
-    /// In how many walks the running thread is, or about to be.
+    /// Number of nested walks that the running thread is in, or about to begin.
     static WALK_DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The running thread walks over the heap, or is about to. Where its walk begins, HotSpot (from 17
-/// on) makes the objects that compiled code did without, on that thread, and tells of them, while
-/// other threads are held wherever they are: in the middle of taking a carrier, for instance, or of
-/// giving an object a number. What waits for one of these never ends.
+/// Scope in which the running thread walks over the heap, or is about to. At the beginning of a
+/// walk, HotSpot (from 17 on) allocates the objects that escape analysis had eliminated. It does so
+/// on that thread, and reports them. Other threads are stopped wherever they are, for example while
+/// they mount a carrier or number an object. Waiting for one of them would be a deadlock.
 pub(crate) struct HeapWalkScope(());
 
 impl HeapWalkScope {
@@ -26,7 +26,7 @@ impl HeapWalkScope {
         Self(())
     }
 
-    /// Whether the running thread does.
+    /// Returns true if the running thread is in a heap-walk scope.
     pub(crate) fn is_active() -> bool {
         WALK_DEPTH.get() > 0
     }
@@ -38,24 +38,24 @@ impl Drop for HeapWalkScope {
     }
 }
 
-/// Keeps walks and threads that give an object its number apart.
+/// The lock between heap walks and threads that number objects.
 #[derive(Default)]
 pub(super) struct HeapWalkLock(RwLock<()>);
 
-/// No other thread gives an object a number.
+/// While this guard lives, no other thread numbers objects.
 pub(crate) struct HeapWalkGuard<'a> {
     _scope: HeapWalkScope,
     _alone: RwLockWriteGuard<'a, ()>,
 }
 
 impl HeapWalkLock {
-    /// Keeps walks away. Nothing where the running thread is the one that walks.
+    /// Holds off heap walks. Returns `None` if the running thread is the one that walks.
     pub(super) fn hold_off(&self) -> Option<RwLockReadGuard<'_, ()>> {
         (!HeapWalkScope::is_active()).then(|| self.0.read())
     }
 
-    /// Keeps other threads from giving objects numbers; `None` if one of them does not come to an
-    /// end with it.
+    /// Stops other threads from numbering objects. Returns `None` if one of them does not finish in
+    /// time.
     pub(super) fn lock_for_heap_walk(&self) -> Option<HeapWalkGuard<'_>> {
         let alone = self.0.try_write_for(WAIT_FOR_NUMBERS)?;
         Some(HeapWalkGuard {
@@ -87,7 +87,7 @@ mod tests {
             assert_eq!(is_away.recv(), Ok(true));
         });
         assert!(walks.hold_off().is_some());
-        // Nor does one that walks without that.
+        // A thread that walks without the lock does not hold off walks either.
         let walking = HeapWalkScope::begin();
         assert!(walks.hold_off().is_none());
         drop(walking);

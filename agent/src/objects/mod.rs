@@ -1,9 +1,8 @@
-//! Objects: their numbers are tags, in an environment of their own, so that no other tag can be
-//! taken for one.
+//! Objects and their numbers. A number is the object's tag, in a JVMTI environment of its own, so
+//! that no other tag can be mistaken for a number.
 //!
-//! Where the only thing ever asked of a number is when its object dies, objects have weak
-//! references instead ([`WeakObjects`]), save those that are asked for all the same: threads and
-//! classes.
+//! If the only question about an object is when it dies, it has a weak reference instead of a tag
+//! ([`WeakObjects`]). Threads and classes have tags even then, because they are looked up.
 
 mod classes;
 mod heap_walk_lock;
@@ -29,44 +28,44 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tag::{CLASS_SHIFT, OBJECT_MASK};
 
-/// The number of the next object. Apart from the rest, because probes count it up without a look
-/// for the agent.
+/// The number of the next object. A static of its own, because probes increment it without looking
+/// up the agent.
 static NEXT: Apart = Apart(AtomicU64::new(1));
 
 #[repr(align(128))]
 struct Apart(AtomicU64);
 
-/// A number for one more object.
+/// Takes the next number for an object.
 #[inline(always)]
 pub(crate) fn next_number() -> u64 {
     NEXT.0.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Numbers of objects.
+/// The numbers of objects.
 pub(crate) struct Objects {
     /// The environment of the tags.
     pub(crate) jvmti: Jvmti,
     /// See [`forgets_areas`].
     pub(crate) forgets_areas: bool,
-    /// Objects have tags; otherwise they are only counted.
+    /// True if objects have tags; otherwise they are only counted.
     tagged: AtomicBool,
-    /// What objects have instead of tags, where that is enough.
+    /// The weak references that objects have instead of tags, if nothing looks their numbers up.
     pub(crate) weak: Option<WeakObjects>,
     pub(crate) elsewhere: PendingElsewhere,
-    /// Objects up to this number are older than the active trace, and those of them that it was
-    /// told of.
+    /// The last object that is older than the active trace. `published` holds the older objects
+    /// that were defined in the trace.
     older: AtomicU64,
     published: Mutex<NumberSet>,
-    /// Held while an object that may be known to several threads gets its tag.
+    /// Locked while an object that several threads may know gets its tag.
     naming: Mutex<()>,
     classes: ClassRefs,
-    /// Where the heap is walked over: shared by threads that give an object its number and report
-    /// it, which the walk may not come between.
+    /// Excludes heap walks while a thread numbers an object and stores its record; none if heap
+    /// walks are not requested.
     heap_walk_lock: Option<HeapWalkLock>,
 }
 
-/// Returns true if nothing is ever asked of an object's number but when the object dies. With a
-/// channel, a client may ask for more later.
+/// Returns true if an object's number matters only when the object dies. With a command channel, a
+/// client may ask for more kinds of events later.
 pub(crate) fn are_only_freed(options: &Options) -> bool {
     let named = Events::NAMING_OBJECTS
         .iter()
@@ -74,21 +73,22 @@ pub(crate) fn are_only_freed(options: &Options) -> bool {
     named.eq([&Events::FREE]) && options.server == Server::Standalone
 }
 
-/// Returns true if the JVM does not report what goes into the rest of an area after an object was
-/// put beside it. Such is HotSpot 11: `MemAllocator::allocate_inside_tlab_slow` takes the mark off
-/// the area, and sets it again only where the object fits.
+/// Returns true if the JVM stops reporting objects in the rest of a thread's allocation area after
+/// it has put an object outside the area. HotSpot 11 does so:
+/// `MemAllocator::allocate_inside_tlab_slow` removes the area's mark, and sets it again only if the
+/// object fits.
 fn forgets_areas(jvmti: Jvmti) -> bool {
     jvmti.java_version().is_some_and(|version| version < 17)
 }
 
-/// Returns true if a look at a weak reference leaves a dying object alone. HotSpot 11's G1, in the
-/// middle of its marking, takes it for a use.
+/// Returns true if checking a weak reference does not keep a dying object alive. In HotSpot 11, G1
+/// takes the check for a use while it is marking.
 fn has_weak_looks(jvmti: Jvmti) -> bool {
     jvmti.java_version().is_some_and(|version| version >= 17)
 }
 
-/// The number of a class; the class is announced if it is new. Its object has the number, where
-/// objects have numbers.
+/// Returns the number of a class, and defines the class if it is new. If objects have numbers, the
+/// tag of the class object holds the class's number.
 pub(crate) fn class_number(
     session: &Session,
     objects: Option<&Objects>,
@@ -120,20 +120,21 @@ impl Objects {
         }
     }
 
-    /// Another trace begins: what it mentions of the objects that have numbers by now, it has to be
-    /// told of.
+    /// Notes that another trace begins. Objects that have numbers by now have to be defined again
+    /// at their first mention.
     pub(crate) fn begin_trace(&self) {
         let mut published = self.published.lock();
         self.older.store(self.count(), Ordering::Relaxed);
         *published = NumberSet::default();
     }
 
-    /// Whether the trace under way has to be told of an object that has a number.
+    /// Returns true if the object with that number was not defined in the active trace yet, and
+    /// notes that it is defined now.
     fn is_unreported(&self, number: u64) -> bool {
         number <= self.older.load(Ordering::Relaxed) && self.published.lock().insert(number)
     }
 
-    /// From now on, these kinds of events tell of objects, too.
+    /// Tags objects from now on, if these kinds of events name them.
     pub(crate) fn name(&self, events: Events) {
         self.tagged
             .fetch_or(events.name_objects(), Ordering::Relaxed);
@@ -144,34 +145,34 @@ impl Objects {
         self.tagged.load(Ordering::Relaxed)
     }
 
-    /// How many objects have numbers.
+    /// Returns the number of objects that have numbers.
     pub(crate) fn count(&self) -> u64 {
         NEXT.0.load(Ordering::Relaxed) - 1
     }
 
-    /// Keeps walks over the heap away, from before an object gets its number until a record tells
-    /// of it. Not to be held twice by one thread. Nothing where no walk may come, or the running
-    /// thread is the one that walks.
+    /// Holds off heap walks while the result lives: from before an object gets its number until its
+    /// record is stored. A thread must not hold this twice. Returns `None` if heap walks are not
+    /// requested, or the running thread is walking.
     pub(crate) fn hold_off_heap_walks(&self) -> Option<impl Drop> {
         self.heap_walk_lock.as_ref()?.hold_off()
     }
 
-    /// Keeps other threads from giving objects numbers; `None` if one of them does not come to an
-    /// end with it.
+    /// Stops other threads from numbering objects. Returns `None` if one of them does not finish in
+    /// time.
     pub(crate) fn lock_for_heap_walk(&self) -> Option<HeapWalkGuard<'_>> {
         self.heap_walk_lock.as_ref()?.lock_for_heap_walk()
     }
 
-    /// The number of an object that has none, for a walk, which keeps the others away
-    /// ([`Self::lock_for_heap_walk`]).
+    /// Numbers an object that a heap walk found without a number. The caller excludes other threads
+    /// by [`Self::lock_for_heap_walk`].
     pub(crate) fn number_in_walk(&self, tag: &mut i64) -> u64 {
         let number = next_number();
         *tag |= number as i64;
         number
     }
 
-    /// The number of a new object, that nobody else knows yet. `None` if a walk over the heap came
-    /// by it before, and reported it. The caller keeps walks away.
+    /// Numbers a new object that no other thread knows yet. Returns `None` if a heap walk has found
+    /// and reported it before. The caller holds off heap walks.
     pub(crate) fn number_new(
         &self,
         env: &Env<'_>,
@@ -188,7 +189,7 @@ impl Objects {
         Some(number)
     }
 
-    /// Gives a new object, that nobody else knows yet, a number that was taken for it.
+    /// Assigns a number that was taken before to a new object that no other thread knows yet.
     pub(crate) fn keep(&self, env: &Env<'_>, object: ObjectRef<'_>, class: NewClass, number: u64) {
         match &self.weak {
             Some(weak) if !class.is_looked_up() => weak.add(env, object, number),
@@ -197,7 +198,7 @@ impl Objects {
         }
     }
 
-    /// The number of a class.
+    /// Returns the number of a class, and defines the class if it is new.
     pub(crate) fn class(
         &self,
         session: &Session,
@@ -220,26 +221,26 @@ impl Objects {
         Some(number)
     }
 
-    /// As [`Self::number_new`], as a tag in any case, so that the object is known by
-    /// [`Self::has_number`].
+    /// Like [`Self::number_new`], but always sets a tag, so that [`Self::has_number`] recognizes
+    /// the object.
     pub(crate) fn tag_new(&self, object: ObjectRef<'_>) -> Option<u64> {
         let number = next_number();
         self.jvmti.set_tag(object, number as i64).ok()?;
         Some(number)
     }
 
-    /// Returns true if the object has that number, as a tag.
+    /// Returns true if the object's tag holds that number.
     pub(crate) fn has_number(&self, object: ObjectRef<'_>, number: u64) -> bool {
         let tag = self.jvmti.tag(object);
         tag.is_ok_and(|tag| number_in(tag) == number)
     }
 
-    /// The number of a class, if it has one.
+    /// Returns the number of a class, if it has one.
     pub(crate) fn class_if_known(&self, class: ClassRef<'_>) -> Option<u32> {
         class_in(self.jvmti.tag(class.as_object()).ok()?)
     }
 
-    /// The class with that number, so that it is known again by [`Self::is_class`].
+    /// Keeps a reference to the class with that number, so that [`Self::is_class`] recognizes it.
     pub(crate) fn know_class(
         &self,
         env: &mut Env<'_>,
@@ -249,15 +250,15 @@ impl Objects {
         self.classes.keep(self.jvmti, env, class, number)
     }
 
-    /// Returns true if it is that class.
+    /// Returns true if `class` is the class `known`.
     #[inline]
     pub(crate) fn is_class(&self, env: &Env<'_>, class: ClassRef<'_>, known: NewClass) -> bool {
         self.classes.is(env, class, known)
     }
 
-    /// As [`Self::class`], for a new object of that class with so many bytes: most often, the class
-    /// is the one that the running thread used last for an object of that size, and to make sure of
-    /// that costs less than to look at the tag.
+    /// Like [`Self::class`], for a new object of that class with `size` bytes. Most often the class
+    /// is the one that the running thread used last for an object of that size. Checking that costs
+    /// less than reading the tag.
     pub(crate) fn class_of_new(
         &self,
         session: &Session,
@@ -284,8 +285,8 @@ impl Objects {
         })
     }
 
-    /// What there is to say of an object, and whether this is its first mention. `None` if objects
-    /// are not named.
+    /// Returns the number, class and size of an object, and true if it had no number before.
+    /// Returns `None` if objects are not tagged.
     pub(crate) fn describe(
         &self,
         session: &Session,
@@ -316,8 +317,7 @@ impl Objects {
         Some((class, self.jvmti.object_size(object).ok()?))
     }
 
-    /// The number of an object, which gets one if it has none; whether it is new. The caller keeps
-    /// walks away.
+    /// Returns the number of an object, and true if it is new. The caller holds off heap walks.
     fn number(&self, object: ObjectRef<'_>) -> Option<(u64, bool)> {
         match number_in(self.jvmti.tag(object).ok()?) {
             0 => {}
@@ -334,8 +334,8 @@ impl Objects {
         Some((new, true))
     }
 
-    /// The number of an object, 0 for none and if objects are not named; its first mention is
-    /// recorded in the running thread's buffer.
+    /// Returns the number of an object; 0 for `None`, and if objects are not tagged. The first
+    /// mention of an object in a trace defines it, in the running thread's buffer.
     pub(crate) fn mention(
         &self,
         session: &Session,
@@ -366,12 +366,12 @@ impl Objects {
     }
 }
 
-/// Sizes of new objects that a thread remembers classes for. It is little, for all of our
-/// thread-local memory is there from the start of each thread.
+/// Number of object sizes for which a thread remembers classes. It is small, because the JVM's
+/// threads get all of this library's thread-local memory when they start.
 const RECENT: usize = 64;
 
 thread_local! {
-    /// By size: the two classes that the thread made objects of last.
+    /// By size: the classes of the last objects that the thread has created, at most two.
     static RECENT_CLASSES: [[Cell<NewClass>; 2]; RECENT] =
         const { [const { [const { Cell::new(NewClass::NONE) }; 2] }; RECENT] };
 }
