@@ -1,7 +1,7 @@
-//! The rewriting of classes, and what is known of their methods.
+//! Rewrites classes, and keeps what is known of their methods.
 //!
-//! When a class passes the load hook again (another agent retransforms it), its methods keep their
-//! numbers.
+//! If a class passes the load hook again (because another agent retransforms it), its methods keep
+//! their numbers.
 
 use super::handlers::{FrameMethod, Handlers};
 use super::huge::Huge;
@@ -29,16 +29,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Everything about the rewriting of classes.
+/// The state of the rewriting of classes.
 #[derive(Default)]
 pub(crate) struct Instrument {
     /// The hook class in use.
     pub(crate) hook: OnceLock<Hook>,
-    /// How hooks come back from native code.
+    /// Controls how hooks return from native code.
     pub(crate) returns: Returns,
-    /// Where lines are counted.
+    /// The line counters, if lines are counted.
     pub(crate) lines: OnceLock<LineCounters>,
-    /// Where objects are created, if that is where allocations are seen.
+    /// The allocation sites, if allocations are recorded there.
     pub(crate) sites: OnceLock<AllocSites>,
     initiating: InitiatingLoaders,
     state: State,
@@ -47,44 +47,44 @@ pub(crate) struct Instrument {
     methods: Methods,
     handlers: Handlers,
     huge: Huge,
-    /// Whether classes get their handlers of `Throwable` apart; see [`Self::apart`].
+    /// True if classes get separate `Throwable` handler entries; see [`Self::apart`].
     sets_apart: OnceLock<bool>,
 }
 
 /// Whether classes are rewritten.
 #[derive(Default)]
 struct State {
-    /// The hook is there, so that classes can be rewritten.
+    /// True if the hook class is defined, so that classes can be rewritten.
     has_hook: AtomicBool,
-    /// They are.
+    /// True if classes are rewritten as they load.
     is_open: AtomicBool,
 }
 
-/// What is known of methods by the JVM's ids of them ([`jvmti::Method::address`]).
+/// What is known of methods, by their JVMTI ids ([`jvmti::Method::address`]).
 #[derive(Default)]
 struct Methods {
-    /// For the JVM's own events of calls: what is to be known of each method seen; none if nothing
-    /// of it is recorded.
+    /// For the JVM's own method events. The value is none if nothing is recorded of the method's
+    /// calls.
     called: RwLock<FxHashMap<usize, Option<CalledMethod>>>,
     /// For stacks.
     in_stacks: RwLock<FxHashMap<usize, Option<Arc<FrameMethod>>>>,
-    /// The changes of classes that these have followed.
+    /// The changes of classes that these maps have followed.
     seen: FollowedChanges,
 }
 
 /// A method whose call the JVM reports.
 #[derive(Clone, Copy)]
 pub(crate) struct CalledMethod {
-    /// Its number.
+    /// The method's number.
     pub(crate) number: u32,
-    /// The filters include it.
+    /// True if the filters include the method.
     pub(crate) is_included: bool,
-    /// It initialises its class.
+    /// True if the method is a static initializer.
     pub(crate) is_initialiser: bool,
 }
 
 impl Instrument {
-    /// The hook is there, and classes are rewritten, or not yet.
+    /// Notes that the hook class is defined; `open` is true if classes are rewritten from now on.
     pub(crate) fn found_hook(&self, open: bool) {
         self.state.has_hook.store(true, Ordering::Release);
         self.set_open(open);
@@ -95,7 +95,7 @@ impl Instrument {
         self.state.has_hook.load(Ordering::Acquire)
     }
 
-    /// From now on, classes are rewritten, or none is.
+    /// Switches the rewriting of classes on or off.
     pub(crate) fn set_open(&self, open: bool) {
         self.state.is_open.store(open, Ordering::Release);
     }
@@ -105,24 +105,25 @@ impl Instrument {
         self.state.is_open.load(Ordering::Acquire)
     }
 
-    /// Where lines are counted, if they are now.
+    /// Returns the line counters, if lines are counted now.
     pub(super) fn lines_now(&self, session: &Session) -> Option<&LineCounters> {
         let lines = self.lines.get();
         lines.filter(|_| session.is_on(Events::LINES))
     }
 
-    /// Where objects are created, if allocations are seen there now.
+    /// Returns the allocation sites, if allocations are recorded at their sites now.
     pub(crate) fn sites_now(&self, session: &Session) -> Option<&AllocSites> {
         let sites = self.sites.get();
         sites.filter(|_| session.is_on(Events::ALLOC))
     }
 
-    /// Returns true if what they create is to be known again.
+    /// Returns true if objects that sites create have identity now: their numbers are kept until
+    /// they die.
     pub(crate) fn identifies_now(&self, session: &Session) -> bool {
         session.is_on(Events::FREE) && self.sites_now(session).is_some()
     }
 
-    /// A class was prepared: it may call hooks from now on.
+    /// Called when a class was prepared: it may call hooks from now on.
     pub(crate) fn prepared(&self, session: &Session, env: &Env<'_>, class: ClassRef<'_>) {
         let jvmti = session.jvmti;
         let Ok(Some(object)) = jvmti.class_loader(env, class) else {
@@ -142,7 +143,7 @@ impl Instrument {
             });
     }
 
-    /// Forgets what is known of classes whose loaders were collected. Returns their numbers.
+    /// Forgets the classes whose loaders were collected. Returns the numbers of these classes.
     pub(crate) fn forget_collected(&self, session: &Session, env: &Env<'_>) -> Vec<u32> {
         let (loaders, classes) = session.classes.forget_collected(env);
         if !loaders.is_empty() {
@@ -166,7 +167,7 @@ impl Instrument {
         self.hooked.lock().contains(&(loader, name.into()))
     }
 
-    /// A class's code has hooks from now on, or none.
+    /// Notes whether a class's code has hooks from now on.
     pub(crate) fn note_hooks(&self, loader: Loader, name: &str, has_hooks: bool) {
         let mut hooked = self.hooked.lock();
         match has_hooks {
@@ -175,7 +176,8 @@ impl Instrument {
         };
     }
 
-    /// A class is about to get this code, with our hooks or without; `again`: it exists.
+    /// Notes the exception handlers of the class file that a class is about to get; `again` is true
+    /// if the class exists already.
     pub(crate) fn note_handlers(&self, loader: Loader, file: &[u8], again: bool) {
         self.handlers.note(loader, file);
         if again {
@@ -183,8 +185,8 @@ impl Instrument {
         }
     }
 
-    /// The class file with hooks in the methods that the filters include, and where objects are
-    /// created; `None` to leave it as it is. `again`: the class exists, and gets new code.
+    /// Returns the class file with hooks in the methods that the filters include, and at allocation
+    /// sites. Returns `None` to leave the class file unchanged.
     pub(crate) fn rewrite(
         &self,
         session: &Session,
@@ -194,7 +196,8 @@ impl Instrument {
         bytes: &[u8],
     ) -> Option<Vec<u8>> {
         let (loader, again) = (origin.loader, origin.class.is_some());
-        // Most classes are none of ours: decide by the name, before anything is read.
+        // Most classes get no hooks, so the decision is made by the name before the class file is
+        // parsed.
         let is_candidate = session.is_on(Events::CLINIT)
             || name.is_none_or(|name| {
                 self.may_get_hooks(session, name, || self.verdict(session, loader, name))
@@ -224,8 +227,8 @@ impl Instrument {
         rewritten.or(apart.filter(|_| again))
     }
 
-    /// A class that exists gets its own code back, as the agent leaves; `None` to leave it as it
-    /// is.
+    /// Returns the code that an existing class gets when the agent detaches; `None` for the class
+    /// file as it is.
     pub(crate) fn restore(
         &self,
         session: &Session,
@@ -240,12 +243,14 @@ impl Instrument {
         self.apart(session, &Class::parse(bytes).ok()?)
     }
 
-    /// The class file with its handlers of `Throwable` apart, where that is called for. From Java
-    /// 17 to 21, HotSpot's pool of a class grows each time that the class is made anew, whatever
-    /// changes, if such a handler and a call name `Throwable` by one entry, as in each
-    /// try-with-resources (JDK-8308762); and as each pool is larger than the last, the memory of
-    /// none is used again. The entry apart has to have one place in the pool, with hooks and
-    /// without, so it comes before the hooks', and stays when they go.
+    /// Returns the class file with a separate constant-pool entry for its `Throwable` handlers, if
+    /// this JVM needs that. From Java 17 to 21, HotSpot's constant pool of a class grows with each
+    /// retransformation, whatever changes, if such a handler and a call name `Throwable` by one
+    /// entry. Every try-with-resources does so (JDK-8308762). As each pool is larger than the last,
+    /// the memory of none is reused.
+    ///
+    /// The separate entry must have the same index with hooks and without. So it precedes the
+    /// entries of the hooks, and stays when these are removed.
     fn apart(&self, session: &Session, class: &Class<'_>) -> Option<Vec<u8>> {
         let version = || session.jvmti.java_version();
         let is_called_for = || version().is_some_and(|v| (17..22).contains(&v));
@@ -255,7 +260,8 @@ impl Instrument {
             .flatten()
     }
 
-    /// Returns true if anything in a class may get hooks, with what the filters say of its methods.
+    /// Returns true if anything in a class may get hooks. `verdict` returns what the filters say of
+    /// its methods.
     fn may_get_hooks(
         &self,
         session: &Session,
@@ -309,8 +315,8 @@ impl Instrument {
             name: &name,
             verdict,
         };
-        // Held to the end: when two threads define a class at once, its methods are announced
-        // before either copy can run.
+        // Locked to the end: if two threads define a class at the same time, its methods are
+        // defined before either copy can run.
         let mut known = session.classes.known();
         let plan = planner.plan(&mut known);
         let result = instrument(class, &self.hooks(session), |at, _| plan.probes[at]);
@@ -329,12 +335,12 @@ impl Instrument {
         (instrumented > 0).then_some(rewritten.bytes)
     }
 
-    /// What rewritten classes call.
+    /// Returns the hook class and methods that rewritten classes call.
     fn hooks(&self, session: &Session) -> Hooks<'_> {
         let hook = self.hook.get();
         Hooks {
             class: hook.map_or(HOOK_NAME, |hook| &hook.name),
-            // The JVM keeps constants, and the next agent gives other numbers.
+            // The JVM caches constants, and the next agent assigns other numbers.
             large_numbers: match hook.is_none_or(|hook| hook.is_first) {
                 true => LargeNumbers::Constant,
                 false => LargeNumbers::Computed,
@@ -344,7 +350,7 @@ impl Instrument {
         }
     }
 
-    /// Tells the writer what became of a class's methods. Returns how many have hooks.
+    /// Defines a class's methods for the writer. Returns the number of methods that have hooks.
     fn define(
         &self,
         planner: &Planner<'_, '_>,
@@ -375,7 +381,7 @@ impl Instrument {
         instrumented
     }
 
-    /// Tells the writer what a method has got.
+    /// Defines what the rewriting has inserted into a method.
     fn define_method(
         &self,
         planner: &Planner<'_, '_>,
@@ -413,7 +419,7 @@ impl Instrument {
         self.huge.log_refusal(&class, &method, lack, refusal);
     }
 
-    /// Which methods of a class have their calls or lines traced.
+    /// Returns which methods of a class have their calls or lines traced.
     pub(crate) fn verdict(&self, session: &Session, loader: Loader, name: &str) -> ClassVerdict {
         if !session.is_on(Events::METHODS) && !session.is_on(Events::LINES) {
             return ClassVerdict::None;
@@ -423,8 +429,8 @@ impl Instrument {
             .class(&name.replace('/', "."), loader.is_jdk(name))
     }
 
-    /// A method whose call the JVM reports; `None` if nothing of it is recorded: the filters
-    /// exclude it, and it is no initialiser that is told of.
+    /// Returns a method whose call the JVM reports. Returns `None` if nothing is recorded of the
+    /// call: the filters exclude the method, and it is no static initializer that is recorded.
     pub(crate) fn called_method(
         &self,
         session: &Session,
@@ -456,8 +462,8 @@ impl Instrument {
         found
     }
 
-    /// What stacks need to know of a method, whether the filters include it or not. `None` if the
-    /// JVM does not say, or there are no numbers left.
+    /// Returns what stacks need to know of a method, whether the filters include it or not. Returns
+    /// `None` if the JVM denies the answer, or there are no numbers left.
     pub(crate) fn frame_method(
         &self,
         session: &Session,
@@ -466,7 +472,8 @@ impl Instrument {
         method: jvmti::Method,
     ) -> Option<Arc<FrameMethod>> {
         self.settle(session);
-        // Until it is redefined, its lines are the old ones.
+        // Until a redefinition is complete, the JVM still answers the old lines, so nothing is
+        // cached.
         let moving = session.classes.changes.are_lines_moving();
         if !moving && let Some(found) = self.methods.in_stacks.read().get(&method.address()) {
             return found.clone();
@@ -482,7 +489,7 @@ impl Instrument {
         found
     }
 
-    /// Follows classes that were unloaded or redefined.
+    /// Forgets methods of classes that were unloaded or redefined.
     #[inline]
     fn settle(&self, session: &Session) {
         if session.classes.changes.take_news(&self.methods.seen) {
@@ -490,13 +497,13 @@ impl Instrument {
         }
     }
 
-    /// The filters have changed.
+    /// Forgets which methods are included, because the filters have changed.
     pub(crate) fn forget_verdicts(&self) {
         self.methods.called.write().clear();
     }
 
-    /// The JVM's ids of methods may stand for others from now on, and lines may have moved: a class
-    /// was redefined or unloaded.
+    /// Forgets what is known of methods, because a class was redefined or unloaded. The JVM may
+    /// reuse its ids of methods, and lines may have moved.
     pub(crate) fn forget_methods(&self) {
         self.methods.called.write().clear();
         self.methods.in_stacks.write().clear();
@@ -553,13 +560,14 @@ impl Instrument {
     }
 }
 
-/// Whether calls of methods of a class (`a/b/C`) may begin bursts.
+/// Returns true if calls of methods of a class (`a/b/C`) may begin bursts.
 pub(crate) fn has_triggers(session: &Session, name: &str) -> bool {
     let fits = |bursts: &Arc<Bursts>| bursts.fits_class(&class_name(name));
     session.options.has_call_triggers() && session.bursts.as_ref().is_some_and(fits)
 }
 
-/// What rewritten classes call: behind a gate where only bursts are recorded.
+/// Returns the hook methods that rewritten classes call: those behind the gate, if only bursts are
+/// recorded.
 pub(super) fn hooks_of(session: &Session) -> Hooks<'static> {
     let bursts = session
         .bursts
@@ -580,7 +588,7 @@ pub(super) fn full_name(method: &Method<'_>) -> String {
     format!("{}{}", method.name(), method.descriptor())
 }
 
-/// `None`, and it is told, where this is no class file that jtrail knows.
+/// Parses a class file. If jtrail can't, reports that in the trace and returns `None`.
 fn parsed<'a>(session: &Session, name: Option<&str>, bytes: &'a [u8]) -> Option<Class<'a>> {
     let refuse =
         |error| uninstrumented(session, name.unwrap_or("unknown"), "", &format!("{error}"));

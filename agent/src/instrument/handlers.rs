@@ -1,8 +1,9 @@
-//! The exception handlers of methods: the JVM tells where an exception was caught, but shows no
-//! exception tables.
+//! The exception handlers of methods. The JVM reports where an exception was caught, but offers no
+//! access to exception tables.
 //!
-//! They are taken from the class files that pass the load hook, as they leave it. Code that an
-//! agent behind us changes is known by its length.
+//! So the handlers are taken from the class files that pass the load hook, in the form in which
+//! they leave it. If another agent changes the code after that, the changed length of the code
+//! shows it.
 
 use super::classes::full_name;
 use crate::session::Loader;
@@ -12,49 +13,49 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// A method as stacks need it.
+/// What stacks need to know of a method.
 pub(crate) struct FrameMethod {
     pub(crate) number: u32,
     pub(crate) lines: Lines,
-    /// Where in its code our own handlers begin.
+    /// Location in the code where the handlers begin that the rewriter added.
     pub(super) added_handlers: Option<u16>,
-    /// The program's own handlers; none if they are not known, or there are none.
+    /// The program's own handlers; none if they are unknown, or the method has none.
     pub(super) handlers: Option<Arc<MethodHandlers>>,
 }
 
 impl FrameMethod {
-    /// Whether the place in its code is in a handler of ours, which catches and throws on what
-    /// leaves the method.
+    /// Returns true if the location is in a handler that the rewriter added. Those handlers catch
+    /// every exception that leaves the method, and throw it again.
     pub(crate) fn is_ours(&self, location: i64) -> bool {
         self.added_handlers
             .is_some_and(|handlers| location >= handlers.into())
     }
 
-    /// What is known of the handler that begins at that place in its code.
+    /// Returns the program's handler that begins at the location, if it is known.
     pub(crate) fn handler(&self, location: i64) -> Option<Handler> {
         self.handlers.as_ref()?.at(location)
     }
 }
 
-/// Classes whose handlers are kept. When there are more, all are given up.
+/// Maximum number of classes whose handlers are kept. When it is exceeded, all are dropped.
 const MOST_CLASSES: usize = 1 << 16;
 
 /// The handlers of a method.
 #[derive(Debug)]
 pub(super) struct MethodHandlers {
-    /// Bytes of its code.
+    /// Length of the method's code in bytes.
     code_length: usize,
-    /// Ascending by their places.
+    /// The handlers, in ascending order of their locations.
     handlers: Box<[Handler]>,
 }
 
 impl MethodHandlers {
-    /// Whether they are those of code that long.
+    /// Returns true if the handlers belong to code of that length.
     pub(super) fn are_of(&self, code_length: u32) -> bool {
         self.code_length == code_length as usize
     }
 
-    /// The handler that begins at a place in the code.
+    /// Returns the handler that begins at a location in the code.
     pub(super) fn at(&self, location: i64) -> Option<Handler> {
         let handlers = &self.handlers;
         let found = handlers.binary_search_by_key(&location, |handler| handler.pc.into());
@@ -62,7 +63,8 @@ impl MethodHandlers {
     }
 }
 
-/// By name and descriptor, in one; those that have some.
+/// The handlers of a class's methods, by name and descriptor in one string. Methods without
+/// handlers are missing.
 type Methods = FxHashMap<Box<str>, Arc<MethodHandlers>>;
 
 /// The handlers of all classes that have some, by loader and name.
@@ -70,7 +72,8 @@ type Methods = FxHashMap<Box<str>, Arc<MethodHandlers>>;
 pub(super) struct Handlers(Mutex<FxHashMap<(Loader, Box<str>), Methods>>);
 
 impl Handlers {
-    /// A class is about to get this code. What is no class file has no handlers.
+    /// Notes the handlers of a class that is about to get this class file. A file that can't be
+    /// parsed is ignored.
     pub(super) fn note(&self, loader: Loader, file: &[u8]) {
         let Ok(class) = Class::parse(file) else {
             return; // the JVM will refuse it, too
@@ -96,14 +99,14 @@ impl Handlers {
         classes.insert(key, methods);
     }
 
-    /// These loaders are gone, and their classes.
+    /// Forgets the classes of loaders that were collected.
     pub(super) fn forget(&self, collected: &FxHashSet<Loader>) {
         self.0
             .lock()
             .retain(|(loader, _), _| !collected.contains(loader));
     }
 
-    /// Those of a method (`run()V`) of a class (`a/b/C`).
+    /// Returns the handlers of a method (`run()V`) of a class (`a/b/C`).
     pub(super) fn of(
         &self,
         loader: Loader,
@@ -119,8 +122,8 @@ impl Handlers {
 mod tests {
     use super::*;
 
-    /// The class of that name with a method `m()V`, which has that many instructions and a handler
-    /// at each of these places.
+    /// Builds a class of that name with a method `m()V`. The method has `length` instructions, and
+    /// a handler at each of the locations.
     fn class(name: &str, length: u8, handlers: &[u8]) -> Vec<u8> {
         let mut bytes = b"\xca\xfe\xba\xbe\0\0\0\x31\0\x06\x01\0".to_vec();
         bytes.push(name.len() as u8);

@@ -1,11 +1,11 @@
-//! Static initialisers of classes.
+//! Static initializers of classes.
 
 use jtrail_classfile::Method;
 
-/// The name of all of them.
+/// The name of every static initializer.
 pub(crate) const INITIALISER: &str = "<clinit>";
 
-/// Returns true if the method is the static initialiser of its class.
+/// Returns true if the method is the static initializer of its class.
 pub(super) fn is_initialiser(method: &Method<'_>) -> bool {
     method.name() == INITIALISER && method.has_code()
 }

@@ -1,24 +1,25 @@
 //! Class loaders that resolve the hook class.
 //!
 //! A rewritten class names the hook class, and the JVM resolves that name through the class's own
-//! loader: it calls the loader's `loadClass`, once, and records it as an *initiating loader* of
-//! what it finds. A loader may be anything: a sandbox gives out a list of classes and no others.
-//! Without the hook class, methods with hooks throw `NoClassDefFoundError`.
+//! loader. It calls the loader's `loadClass` once, and records the loader as an *initiating loader*
+//! of the class found. A loader may do anything: a sandbox, for example, resolves the classes of a
+//! list and no others. If it does not resolve the hook class, methods with hooks throw
+//! `NoClassDefFoundError`.
 //!
-//! So each loader is asked before the first of its classes is rewritten. It is asked by the thread
-//! that defines the class, where the JVM itself calls the same loader for the superclass: a loader
-//! has to bear that. The first hook, which asks otherwise, runs anywhere, maybe with locks of the
-//! program that another thread waits for inside the loader. Once it has answered, the loader is not
-//! asked again, neither by us nor by the JVM.
+//! So each loader is asked for the hook class before its first class is rewritten. The thread that
+//! defines that class asks. The JVM calls the same loader for the superclass at this point, so
+//! every loader has to bear the call. Otherwise the first hook would make the JVM ask, at any point
+//! of the program: the thread might hold locks of the program for which another thread waits inside
+//! the loader. After the loader has answered, neither the agent nor the JVM asks it again.
 //!
-//! Before 18, the JVM also looks whether a class's protection domain may see what the loader has
-//! found, once for each domain, and takes the monitor of a loader that is not parallel-capable for
-//! that. So it is made to look when a class is prepared, or when it gets hooks later, rather than
-//! at its first hook ([`InitiatingLoaders::prepared`]).
+//! Before 18, the JVM also checks whether a class's protection domain may see the class that the
+//! loader has found, once for each domain. For this it takes the monitor of a loader that is not
+//! parallel-capable. So the agent triggers the check when a class is prepared, or gets hooks later,
+//! rather than leaving it to the first hook ([`InitiatingLoaders::prepared`]).
 //!
-//! No lock of ours is held while a loader is asked. Threads that define the first classes of a
-//! loader at the same time each ask it. Nothing that a thread does while it asks is recorded: the
-//! program did not call the loader.
+//! The agent holds no lock while a loader is asked. If several threads define the first classes of
+//! a loader at the same time, each of them asks. Nothing that a thread does while it asks is
+//! recorded, because the program did not call the loader.
 
 use crate::hook_class::Hook;
 use crate::session::{Loader, Session, class_name, internal_name, unrecorded};
@@ -33,36 +34,36 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Copy)]
 pub(crate) struct Origin<'e> {
     pub(crate) loader: Loader,
-    /// The loader; none for the boot loader.
+    /// The loader object; none for the boot loader.
     pub(crate) object: Option<LoaderRef<'e>>,
     /// The class, if it exists already.
     pub(crate) class: Option<ClassRef<'e>>,
 }
 
-/// What is known of each loader that was asked, or is being asked.
+/// The state of each loader that was asked, or is being asked.
 #[derive(Default)]
 pub(super) struct InitiatingLoaders {
     states: Mutex<FxHashMap<Loader, State>>,
-    /// Whether this JVM looks at protection domains.
+    /// True if this JVM checks protection domains.
     has_domains: OnceLock<bool>,
 }
 
 #[derive(Default)]
 struct State {
-    /// What it answered.
+    /// The verdict; none as long as there is no final answer.
     verdict: Option<Verdict>,
-    /// It is the JDK's own, and was not asked.
+    /// True if the loader is the JDK's own, and was not asked.
     is_trusted: bool,
-    /// Threads that are asking it now.
+    /// The threads that are asking the loader now.
     asking: Vec<usize>,
 }
 
-/// Whether classes of a loader may have hooks; if not, the reason.
+/// Whether classes of a loader may have hooks; the error is the reason why not.
 type Verdict = Result<(), Arc<str>>;
 
 impl InitiatingLoaders {
-    /// Returns whether the loader resolves the hook class, for the class too. Asks it if it was not
-    /// asked before.
+    /// Returns whether the loader resolves the hook class for the class of `origin`. Asks the
+    /// loader if it was not asked before.
     pub(super) fn verdict(
         &self,
         session: &Session,
@@ -71,7 +72,7 @@ impl InitiatingLoaders {
         origin: &Origin<'_>,
     ) -> Verdict {
         let Some(hook) = hook else {
-            return Ok(()); // no class is rewritten before there is one
+            return Ok(()); // no class is rewritten before there is a hook class
         };
         self.verdict_of_loader(session, env, hook, origin)?;
         if let Some(class) = origin.class {
@@ -80,9 +81,9 @@ impl InitiatingLoaders {
         Ok(())
     }
 
-    /// Makes the JVM check whether the class, which exists, may see the hook class, if it has hooks
-    /// and its loader was asked for that. Other classes are left alone: for them, no lock of the
-    /// program's is to be taken.
+    /// Makes the JVM check whether the class, which exists, may see the hook class. Does so only if
+    /// the class has hooks and its loader was asked. For other classes, no lock of the program must
+    /// be taken.
     pub(super) fn prepared(
         &self,
         session: &Session,
@@ -120,7 +121,8 @@ impl InitiatingLoaders {
         let Some(object) = origin.object.filter(|_| origin.loader != Loader::PLATFORM) else {
             return Ok(());
         };
-        // The address of a variable that each thread has its own of tells threads apart.
+        // Each thread has its own thread-local variable, so the variable's address identifies the
+        // thread.
         let thread = tls::place().addr();
         {
             let mut states = self.states.lock();
@@ -145,8 +147,8 @@ impl InitiatingLoaders {
         if let Some(state) = self.states.lock().get_mut(&origin.loader) {
             state.is_trusted = is_trusted;
             state.asking.retain(|asking| *asking != thread);
-            // Once it has found the hook class, the JVM does not ask it again, whatever it answers
-            // elsewhere.
+            // Once the loader has resolved the hook class, the JVM never asks it again. Then other
+            // answers, given to other threads, don't matter.
             if is_final && state.verdict != Some(Ok(())) {
                 state.verdict = Some(verdict.clone());
             }
@@ -154,7 +156,7 @@ impl InitiatingLoaders {
         verdict
     }
 
-    /// Forgets what these loaders answered.
+    /// Forgets the answers of these loaders.
     pub(super) fn forget(&self, collected: &FxHashSet<Loader>) {
         self.states
             .lock()
@@ -162,8 +164,8 @@ impl InitiatingLoaders {
     }
 }
 
-/// Asks the loader. Returns its verdict, and whether that is final: with the stack or the memory
-/// exhausted, it is not.
+/// Asks the loader for the hook class. Returns its verdict, and true if the verdict is final. It is
+/// not final if the stack or the memory was exhausted.
 fn ask(jvmti: Jvmti, env: &mut Env<'_>, hook: &Hook, object: LoaderRef<'_>) -> (Verdict, bool) {
     let name = hook.name.replace('/', ".");
     let answer = unrecorded(|| env.ask_loader(object, &name, hook.class.get()));
@@ -189,16 +191,16 @@ fn refused(loader: &str, hook: &str, why: &str) -> Verdict {
     Err(format!("its class loader ({loader}) does not give out {hook}: {why}").into())
 }
 
-/// Returns true if a loader of that class is the JDK's own for applications. It gives out all of
-/// the JDK, and is never asked.
+/// Returns true if a loader of that class is the JDK's application loader, which resolves all
+/// classes of the JDK and is never asked.
 fn is_application_loader(jvmti: Jvmti, env: &Env<'_>, class: ClassRef<'_>) -> bool {
     const NAME: &str = "Ljdk/internal/loader/ClassLoaders$AppClassLoader;";
-    // Only the boot loader's is the JDK's.
+    // Only a class of the boot loader can be the JDK's.
     let is_boot = || matches!(jvmti.class_loader(env, class), Ok(None));
     jvmti.class_signature(class).is_ok_and(|name| name == NAME) && is_boot()
 }
 
-/// Names of a class and its superclasses, in that order; never empty.
+/// Returns the names of a class and its superclasses, in that order; never empty.
 fn names_of(env: &mut Env<'_>, jvmti: Jvmti, class: ClassRef<'_>) -> Vec<String> {
     let mut names = Vec::new();
     env.for_superclasses(class, |_, class| {

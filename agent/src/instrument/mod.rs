@@ -1,4 +1,4 @@
-//! Which methods are traced, and the rewriting of their classes.
+//! Selects the methods that are traced, and rewrites their classes.
 
 mod classes;
 mod handlers;

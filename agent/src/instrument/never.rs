@@ -1,27 +1,28 @@
-//! What is never instrumented, whatever the filters say, and why.
+//! Code that is never instrumented, whatever the filters say, and the reasons.
 
-/// Why no method of a class is ever traced, empty if that needs no mention; `name` with slashes.
+/// Returns the reason why no method of the class is ever traced. It is empty if the trace need not
+/// mention it. `name` is the internal name (`a/b/C`).
 pub(crate) fn class(name: &str) -> Option<&'static str> {
     match name {
-        // Every constructor of every class runs its constructor, and its empty finalizer must stay
+        // Every constructor calls `Object`'s constructor, and `Object`'s empty finalizer must stay
         // empty.
         "java/lang/Object" => Some("java.lang.Object is what everything else is made of"),
-        // Our own, which is no news.
+        // The agent's own classes need no mention.
         "jtrail/Binder" => Some(""),
         _ if name.starts_with(crate::hook_class::HOOK_NAME) => Some(""),
         _ => None,
     }
 }
 
-/// Methods of the JDK that must stay as they are, by class and by name with descriptor. JDK 21 has
-/// no annotation on these: they call the notifications that begin and end a virtual thread, so
-/// their own calls begin on one thread and end on another.
+/// Methods of the JDK that must stay unchanged, by class, and by name with descriptor. They call
+/// the notifications that begin and end a virtual thread, so their own calls begin on one thread
+/// and end on another. JDK 21 has no annotation on them.
 pub(crate) const METHODS: [(&str, &str); 2] = [
     ("java/lang/VirtualThread", "run(Ljava/lang/Runnable;)V"),
     ("java/lang/VirtualThread$VThreadContinuation$1", "run()V"),
 ];
 
-/// Annotations of the JDK on methods that must stay as they are, and why.
+/// Annotations of the JDK on methods that must stay unchanged, and the reasons.
 pub(crate) const ANNOTATIONS: [(&str, &str); 6] = [
     ("Ljdk/internal/vm/annotation/IntrinsicCandidate;", INTRINSIC),
     ("Ljdk/internal/HotSpotIntrinsicCandidate;", INTRINSIC),

@@ -1,4 +1,4 @@
-//! What a class's methods get when it is rewritten, and what the writer has to know of them.
+//! Plans the rewriting of a class: the probes of its methods, and their definitions for the writer.
 
 use super::Instrument;
 use super::classes::{full_name, uninstrumented};
@@ -17,39 +17,39 @@ use std::sync::Arc;
 const ACC_NATIVE: u16 = 0x0100;
 const ACC_ABSTRACT: u16 = 0x0400;
 
-/// Which methods of a class are rewritten.
+/// The plan for a class: which of its methods are rewritten, and how.
 pub(super) struct Plan {
     class: u32,
-    /// The class did not pass the load hook before.
+    /// True if the class did not pass the load hook before.
     pub(super) is_new: bool,
-    /// The filters include it.
+    /// True if the filters include the class.
     is_included: bool,
-    /// Numbers of the methods that the filters include, by place in the class file.
+    /// Numbers of the methods that the filters include, by index in the class file.
     pub(super) numbers: Vec<Option<u32>>,
-    /// What each method gets, likewise.
+    /// Probes of each method, by index in the class file.
     pub(super) probes: Vec<Probes>,
-    /// Methods that were not rewritten before, with their place.
+    /// Methods that were not rewritten before, with their index in the class file.
     new_methods: Vec<(usize, MethodInfo)>,
 }
 
-/// What is to be done to a method.
+/// What a method gets.
 #[derive(Default)]
 struct Chosen<'a> {
-    /// Where anything is.
+    /// The method's number; none if the method gets nothing.
     number: Option<u32>,
-    /// The filters include it.
+    /// True if the filters include the method.
     included: bool,
-    /// Its calls are left out.
+    /// True if the method's calls are not recorded because it is trivial.
     is_trivial: bool,
-    /// Triggers that its calls are for, as bits.
+    /// Triggers that calls of the method may fire, as bits.
     triggers: u32,
-    /// It initialises its class, and that is told.
+    /// True if the method is a static initializer, and class initializations are recorded.
     is_initialiser: bool,
-    /// Where it creates objects, if that is told.
+    /// The method's allocation sites, if they are recorded.
     sites: Vec<AllocationSite<'a>>,
 }
 
-/// What a plan is made from.
+/// The input of a plan.
 pub(super) struct Planner<'p, 'a> {
     pub(super) session: &'p Session,
     pub(super) instrument: &'p Instrument,
@@ -60,13 +60,13 @@ pub(super) struct Planner<'p, 'a> {
     pub(super) verdict: ClassVerdict,
 }
 
-/// A class that is looked at, method by method.
+/// The state of planning a class, method by method.
 struct Looked<'p> {
-    /// Its name as `Class.getName` prints it.
+    /// The class's name as `Class.getName` prints it.
     dotted: String,
-    /// It is the JDK's own.
+    /// True if the class belongs to the JDK.
     is_jdk: bool,
-    /// It did not pass the load hook before.
+    /// True if the class did not pass the load hook before.
     is_new: bool,
     filter: Arc<Filter>,
     known: &'p mut ClassNumbers,
@@ -74,7 +74,7 @@ struct Looked<'p> {
 }
 
 impl<'a> Planner<'_, 'a> {
-    /// Looks at all methods of the class, and gives those numbers that get hooks.
+    /// Plans the probes of all methods, and numbers the methods that get any.
     pub(super) fn plan(&self, known: &mut ClassNumbers) -> Plan {
         let (number, is_new) = known.loaded(self.session, self.loader, self.class, self.name);
         let mut looked = Looked {
@@ -105,7 +105,7 @@ impl<'a> Planner<'_, 'a> {
         }
     }
 
-    /// What is to be done to a method. It gets a number if it gets hooks.
+    /// Decides what a method gets, and numbers it if it gets anything.
     fn choose(&self, looked: &mut Looked<'_>, at: usize, method: &Method<'a>) -> Chosen<'a> {
         let refusal = refusal(self.name, method, looked.is_jdk);
         let is_included = self.is_included(looked, method, refusal);
@@ -137,7 +137,8 @@ impl<'a> Planner<'_, 'a> {
         }
     }
 
-    /// Returns true if the method initialises its class, and that is told now.
+    /// Returns true if the method is a static initializer, and class initializations are recorded
+    /// now.
     fn is_initialiser(
         &self,
         looked: &Looked<'_>,
@@ -160,7 +161,8 @@ impl<'a> Planner<'_, 'a> {
         refusal.is_none()
     }
 
-    /// Returns true if the filters include the method. If they do in vain, the trace says so.
+    /// Returns true if the filters include the method. If they do but the method can't be traced,
+    /// reports that in the trace.
     fn is_included(&self, looked: &Looked<'_>, method: &Method<'a>, refusal: Option<&str>) -> bool {
         let Looked { filter, dotted, .. } = looked;
         let included = match self.verdict {
@@ -178,7 +180,7 @@ impl<'a> Planner<'_, 'a> {
         included
     }
 
-    /// Where the method creates objects, if allocations are seen there now.
+    /// Returns the method's allocation sites, if allocations are recorded at their sites now.
     fn sites_of(
         &self,
         looked: &Looked<'_>,
@@ -202,7 +204,7 @@ impl<'a> Planner<'_, 'a> {
         sites
     }
 
-    /// Triggers that calls of the method are for, as bits.
+    /// Returns the triggers that calls of the method may fire, as bits.
     fn triggers_of(&self, looked: &Looked<'_>, method: &Method<'a>, refusal: Option<&str>) -> u32 {
         let Some(bursts) = &self.session.bursts else {
             return 0;
@@ -219,7 +221,7 @@ impl<'a> Planner<'_, 'a> {
         triggers
     }
 
-    /// The method's number; `None` if there are none left.
+    /// Returns the method's number; `None` if there are none left.
     fn number(&self, looked: &mut Looked<'_>, at: usize, method: &Method<'a>) -> Option<u32> {
         let full_name = full_name(method);
         let (number, is_new) = looked.known.method(self.loader, self.name, &full_name)?;
@@ -238,7 +240,7 @@ impl<'a> Planner<'_, 'a> {
         Some(number)
     }
 
-    /// The probes of a method.
+    /// Returns the probes of a method.
     fn probes(&self, known: &mut ClassNumbers, method: &Method<'a>, chosen: &Chosen<'a>) -> Probes {
         let number = chosen.number.filter(|_| chosen.included);
         let full_name = full_name(method);
@@ -287,7 +289,7 @@ impl<'a> Planner<'_, 'a> {
 }
 
 impl Plan {
-    /// Whether a method's calls or lines are traced.
+    /// Returns true if the method's calls or lines are traced.
     pub(super) fn is_included(&self, at: usize) -> bool {
         self.numbers[at].is_some()
     }
@@ -314,7 +316,8 @@ impl Plan {
     }
 }
 
-/// Tells where the lines of a method are counted. One that has none is told of where its calls are.
+/// Defines which counters count the lines of a method. A method without lines is defined if its
+/// calls are traced.
 pub(super) fn define_lines(
     session: &Session,
     class: &str,
@@ -359,7 +362,8 @@ pub(super) fn define_lines(
     });
 }
 
-/// Tells that a method's allocations are not seen, where it had no room for their probes.
+/// Reports that a method's allocations are not recorded, if the method had no room for their
+/// probes.
 pub(super) fn report_reduced(
     session: &Session,
     class: &str,
@@ -372,7 +376,7 @@ pub(super) fn report_reduced(
     }
 }
 
-/// Why a method is not even tried; empty if that needs no mention.
+/// Returns the reason why a method can't be traced at all; empty if the trace need not mention it.
 fn refusal(class: &str, method: &Method<'_>, jdk: bool) -> Option<&'static str> {
     if method.access_flags() & ACC_ABSTRACT != 0 {
         return Some("");

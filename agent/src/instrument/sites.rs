@@ -1,10 +1,9 @@
-//! Places where code creates objects (`alloc=sites`): their numbers, and what the writer has to
-//! know of them.
+//! Allocation sites (`alloc=sites`): their numbers, and what the writer has to know of them.
 //!
-//! The rewriter puts a probe behind each of them, which hands over nothing but the place's number
-//! and an array's length. What class a place makes objects of is known by name only until one is
-//! made there: then the class is there for certain, and is looked up once ([`AllocSites::found`]).
-//! Most places are never reached.
+//! The rewriter inserts a probe after each site. The probe passes the number of the site, and the
+//! length of an array. The class of a site is known by name only until the first object is created
+//! there. Then the class certainly exists, and is looked up once ([`AllocSites::found`]). Most
+//! sites are never reached.
 
 use crate::session::{ClassNumbers, Loader, Session};
 use jtrail_classfile::{Allocation, AllocationSite};
@@ -19,21 +18,21 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// Room for so many places. Memory is only used up as places are.
+/// Maximum number of sites. Memory is only used as sites are numbered.
 const MOST: u32 = 1 << 24;
 
-/// By number: the class of what a place makes, as a word, once the writer knows all of the place.
-/// Apart from the rest, because every probe looks at it. Null, or [`MOST`] of them, which stay
-/// until no probe can look at them any more (`hooks::leaving`).
+/// Array of words by site number: the class of the site's objects, once the writer knows the site.
+/// It is a static of its own, because every probe reads it. Null, or [`MOST`] words that stay
+/// mapped until no probe can read them any more (`startup::leaving`).
 static FOUND: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
-/// Whether a record may be made of the place without further ado.
+/// Returns true if the site is known to the writer, so that probes can record at once.
 #[inline(always)]
 pub(crate) fn is_found(site: u32) -> bool {
     class_at(site).is_some()
 }
 
-/// The class of what the place makes, if a record may be made of it without further ado.
+/// Returns the class of the site's objects, if the site is known to the writer.
 #[inline(always)]
 #[expect(unsafe_code, reason = "every probe looks here: the hot path")]
 pub(crate) fn class_at(site: u32) -> Option<NewClass> {
@@ -41,17 +40,17 @@ pub(crate) fn class_at(site: u32) -> Option<NewClass> {
     if all.is_null() || site >= MOST {
         return None;
     }
-    // SAFETY: `show_found` was given `MOST` of them, which stay until `forget_found` has been
-    // called and no probe is on its way.
+    // SAFETY: `show_found` stored the address of `MOST` words, and `site` is below `MOST`. The
+    // words stay mapped until `forget_found` was called and no probe is running any more.
     NewClass::from_word(unsafe { &*all.add(site as usize) }.load(Ordering::Acquire))
 }
 
-/// From now on, no place is known.
+/// Makes all sites unknown to probes.
 pub(crate) fn forget_found() {
     FOUND.store(ptr::null_mut(), Ordering::SeqCst);
 }
 
-/// All places.
+/// All allocation sites.
 pub(crate) struct AllocSites {
     table: Mutex<Table>,
     found: Zeros<AtomicU32>,
@@ -59,8 +58,8 @@ pub(crate) struct AllocSites {
 
 #[derive(Default)]
 struct Table {
-    /// By number: the class of what is made there, as `Class.forName` takes it; none once it is
-    /// found.
+    /// By site number: the name of the created class, as `Class.forName` takes it; none once the
+    /// class is found.
     classes: Vec<Option<Arc<str>>>,
     names: FxHashSet<Arc<str>>,
     /// Bytes of an object, by the number of its class.
@@ -68,10 +67,10 @@ struct Table {
 }
 
 impl AllocSites {
-    /// No place yet.
+    /// Reserves addresses for all sites; none has a number yet.
     ///
     /// # Errors
-    /// When the system has no such range of addresses.
+    /// If the system has no address range of that size.
     pub(crate) fn new() -> io::Result<Self> {
         let found = Zeros::new(MOST as usize)?;
         Ok(Self {
@@ -80,12 +79,12 @@ impl AllocSites {
         })
     }
 
-    /// Lets probes see which places are found.
+    /// Lets probes see which sites are found.
     pub(crate) fn show_found(&self) {
         FOUND.store(self.found.all().as_ptr().cast_mut(), Ordering::Release);
     }
 
-    /// Gives places their numbers in a row; the first. `None` when there are none left.
+    /// Gives sites consecutive numbers. Returns the first; `None` if there are not enough left.
     fn take(&self, sites: &[AllocationSite<'_>]) -> Option<u32> {
         let mut table = self.table.lock();
         let Table { classes, names, .. } = &mut *table;
@@ -105,22 +104,22 @@ impl AllocSites {
         Some(first)
     }
 
-    /// The class that is to be looked up for a place; `None` if that is done.
+    /// Returns the name of the class to look up for a site; `None` if it was looked up.
     pub(crate) fn class_to_resolve(&self, site: u32) -> Option<Arc<str>> {
         self.table.lock().classes.get(site as usize)?.clone()
     }
 
-    /// Bytes of an object of the class, if one was measured.
+    /// Returns the size in bytes of an object of the class, if one was measured.
     pub(crate) fn size(&self, class: u32) -> Option<u64> {
         self.table.lock().sizes.get(&class).copied()
     }
 
-    /// An object of the class was measured.
+    /// Sets the size in bytes of an object of the class.
     pub(crate) fn measured(&self, class: u32, bytes: u64) {
         self.table.lock().sizes.insert(class, bytes);
     }
 
-    /// The writer knows all of the place, which makes objects of that class.
+    /// Notes that the writer knows the site, and that its objects have that class.
     pub(crate) fn found(&self, site: u32, class: NewClass) {
         if let Some(name) = self.table.lock().classes.get_mut(site as usize) {
             *name = None;
@@ -131,19 +130,20 @@ impl AllocSites {
     }
 }
 
-/// The name of the class that an instruction makes an object of, as `Class.forName` takes it.
+/// Returns the name of the class that an instruction creates an object of, as `Class.forName` takes
+/// it.
 fn class_made(kind: &Allocation<'_>) -> String {
     let internal = match kind {
         Allocation::New { class } | Allocation::MultiArray { class, .. } => class.to_string(),
         Allocation::Array { element } => format!("[{element}"),
-        Allocation::Call { .. } => String::new(), // the object itself tells
+        Allocation::Call { .. } => String::new(), // known from the object itself
     };
     internal.replace('/', ".")
 }
 
-/// The number of the first of a known method's places, which are announced if they are new. They
-/// keep their numbers if the class passes the load hook again and they are the same. `None` when
-/// there are no numbers left.
+/// Returns the number of a known method's first site, and defines the method's sites if they are
+/// new. If the class passes the load hook again with the same sites, they keep their numbers.
+/// Returns `None` if there are no numbers left.
 pub(super) fn number(
     session: &Session,
     all: &AllocSites,

@@ -1,8 +1,8 @@
 //! Classes of the JDK that are rewritten for what happens in them, whatever the filters say.
 //!
-//! Parking is seen in the methods of `LockSupport`: each call of one is told, whether it really
-//! parks or finds its permit there. Objects that were seen where code creates them are handed over
-//! in the constructor of `Object`, if their ends are told.
+//! Parking is recorded by hooks in the methods of `LockSupport`: each call of one is reported,
+//! whether it parks or finds its permit available. The constructor of `Object` passes new objects
+//! to a hook, if allocations are seen at their sites and the ends of objects are recorded.
 
 use super::Instrument;
 use super::classes::{hooks_of, uninstrumented};
@@ -10,15 +10,16 @@ use crate::session::Session;
 use jtrail_classfile::{Class, Hooks, Method, Probes};
 use jtrail_options::Events;
 
-/// The class that parks, in the class file's spelling.
+/// Internal name of the class that parks threads.
 pub(crate) const PARKING: &str = "java/util/concurrent/locks/LockSupport";
-/// The class whose constructor all others call.
+/// Internal name of the class whose constructor all other constructors call.
 pub(crate) const OBJECT: &str = "java/lang/Object";
 
 const PARKING_METHODS: [&str; 3] = ["park", "parkNanos", "parkUntil"];
 
 impl Instrument {
-    /// The class with hooks of its own, if it is one of these and they are wanted now.
+    /// Returns the class file with special hooks, if the class is one of these and the hooks are
+    /// needed now.
     pub(super) fn special(&self, session: &Session, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
         let (hooks, fault, probes): (Hooks<'_>, _, fn(&Method<'_>) -> Probes) = match name {
             PARKING if session.is_on(Events::PARKS) => {
