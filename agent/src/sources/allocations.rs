@@ -1,7 +1,7 @@
 //! Allocations that the JVM reports (`alloc=jvm`).
 //!
-//! The JVM reports every allocation in Java's heap when its sampling interval is 0: `new`, arrays,
-//! clones, reflection, JNI, what the JVM creates itself.
+//! With a sampling interval of 0, the JVM reports every allocation in the Java heap: `new`, arrays,
+//! clones, reflection, JNI, and objects that the JVM creates itself.
 
 use super::{Environment, Need, Source, Tracer, stack};
 use crate::error::Error;
@@ -15,7 +15,7 @@ use jtrail_recorder::buffer::record::{Code, object};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// `events=alloc` with `alloc=jvm`.
+/// The source of `events=alloc` with `alloc=jvm`.
 pub(super) struct Allocations;
 
 impl Source for Allocations {
@@ -46,7 +46,7 @@ impl Source for Allocations {
     }
 }
 
-/// Returns true if these events name objects or classes by their objects.
+/// Returns true if these events name objects, or name classes by their objects.
 pub(super) fn name_objects(events: Events) -> bool {
     events.contains(Events::ALLOC) || events.contains(Events::DETAILS) || events.name_objects()
 }
@@ -56,13 +56,13 @@ pub(super) fn are_reported_by_jvm(options: &Options) -> bool {
     options.events.contains(Events::ALLOC) && options.alloc == AllocMode::Jvm
 }
 
-/// The numbers of objects, with their environment, where events name objects.
+/// Creates the numbers of objects, with their environment, if events name objects.
 ///
 /// # Errors
-/// When the JVM can't do it.
+/// If the JVM creates no environment.
 pub(crate) fn objects(vm: Vm, options: &Options) -> Result<Option<Objects>, Error> {
     let events = options.events;
-    // Where a client may ask for them later, classes get their numbers as if they were named.
+    // If a client may request objects later, classes get their numbers as if objects were named.
     if !name_objects(events) && options.server == Server::Standalone {
         return Ok(None);
     }
@@ -70,10 +70,10 @@ pub(crate) fn objects(vm: Vm, options: &Options) -> Result<Option<Objects>, Erro
     Ok(Some(Objects::new(vm, jvmti, options)))
 }
 
-/// Prepares the environment of objects for what these options ask for.
+/// Prepares the environment of objects for these options.
 ///
 /// # Errors
-/// When the JVM can't do it.
+/// If the JVM refuses.
 pub(super) fn install(objects: &Objects, options: &Options) -> Result<(), Error> {
     if are_reported_by_jvm(options) {
         objects.jvmti.sample_every_object()?;
@@ -81,7 +81,7 @@ pub(super) fn install(objects: &Objects, options: &Options) -> Result<(), Error>
     Ok(())
 }
 
-/// Restores the JVM's sampling of allocations, as the agent leaves.
+/// Restores the JVM's sampling of allocations, because the agent is detaching.
 pub(crate) fn uninstall(objects: &Objects, tracer: &Tracer) {
     let session = &tracer.session;
     let is_available = session.kinds.available().contains(Events::ALLOC);
@@ -90,24 +90,25 @@ pub(crate) fn uninstall(objects: &Objects, tracer: &Tracer) {
     }
 }
 
-/// A thread is in [`wake`].
+/// True while a thread is in [`wake`].
 static IS_WAKING: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// While [`wake`] creates objects: whether the JVM reported one.
+    /// While [`wake`] creates objects: true if the JVM reported one.
     static WAKING: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// Most objects of [`wake`], together more than any thread's allocation area.
+/// Maximum number of objects that [`wake`] creates; together they exceed any thread's allocation
+/// area.
 const MOST_WAKING: usize = 1 << 18;
-/// Bytes of most of them, less their headers.
+/// Bytes of most of these objects, without their headers.
 const WAKING_BYTES: i32 = 480;
 
-/// Makes the JVM report the running thread's allocations from now on. It does so once a thread
-/// takes a new area to allocate in; the thread that starts the program has had one since before
-/// anything could be reported. So we use that up, with objects that nobody sees. An object that the
-/// JVM puts beside an area is reported and leaves the area as it is; so the smallest one that there
-/// is decides.
+/// Makes the JVM report the running thread's allocations from now on. It does so from a thread's
+/// next allocation area on. The thread that starts the program has had its area since before
+/// anything could be reported. So the area is used up with objects that nobody sees. If the JVM
+/// puts an object outside the area, it reports the object and keeps the area. So only a report of
+/// the smallest possible object shows that the area is new.
 fn wake(env: &mut Env<'_>) {
     IS_WAKING.store(true, Ordering::Relaxed);
     let mut bytes = 0;
@@ -127,13 +128,14 @@ fn wake(env: &mut Env<'_>) {
     IS_WAKING.store(false, Ordering::Relaxed);
 }
 
-/// The smallest object that a JVM may put beside a thread's area: one that does not fit into the
-/// rest, where the rest is more than the part of an area that the JVM can afford to waste.
+/// The smallest size of an object that a JVM may put outside a thread's allocation area. It does so
+/// if the object does not fit into the rest of the area, and the rest is too large to be wasted.
 const MAY_BE_BESIDE: u64 = 64;
 
-/// Uses up the rest of the running thread's area, if the JVM put `new`, of that many bytes, beside
-/// it and so would not report the rest. What is created here is not reported, so addresses must
-/// show: of objects in one area, each begins where the one before it ends.
+/// Uses up the rest of the running thread's allocation area, if the JVM has put the object `new`,
+/// with `size` bytes, outside the area. The JVM would not report objects in that rest. The objects
+/// created here are not reported either, so their addresses show where they are: in one area, each
+/// object begins where the preceding one ends.
 fn use_up_if_beside(jvmti: Jvmti, env: &mut Env<'_>, new: ObjectRef<'_>, size: u64) {
     let mut make = |bytes| {
         env.with_garbage(bytes, |array| {
@@ -144,14 +146,14 @@ fn use_up_if_beside(jvmti: Jvmti, env: &mut Env<'_>, new: ObjectRef<'_>, size: u
     let end_of_new = new.address() + size;
     let Some((at, length)) = make(0) else { return };
     if at == end_of_new {
-        return; // both are in the area, of which the JVM goes on to report
+        return; // both are in the area, whose objects the JVM goes on reporting
     }
     let mut end = at + length;
     let mut bytes = WAKING_BYTES;
     for _ in 0..MOST_WAKING {
         match make(bytes) {
             Some((at, length)) if at == end => end = at + length,
-            Some(_) if bytes > 0 => bytes = 0, // this one is beside the area, or in a new one
+            Some(_) if bytes > 0 => bytes = 0, // this one is outside the area, or in a new one
             _ => return,                       // the smallest one must be in a new one
         }
     }
@@ -160,15 +162,15 @@ fn use_up_if_beside(jvmti: Jvmti, env: &mut Env<'_>, new: ObjectRef<'_>, size: u
 /// A new object, as the JVM reports it.
 #[derive(Clone, Copy)]
 pub(crate) struct New<'e> {
-    /// The thread that created it.
+    /// The thread that created the object.
     pub(crate) thread: Option<ThreadRef<'e>>,
     pub(crate) object: ObjectRef<'e>,
     pub(crate) class: ClassRef<'e>,
-    /// Its bytes.
+    /// The object's size in bytes.
     pub(crate) size: u64,
 }
 
-/// Returns true if the object is one of [`wake`]'s, which are not recorded.
+/// Returns true if the reported object is one of [`wake`]'s, which are not recorded.
 pub(crate) fn is_waking() -> bool {
     let is_waking = IS_WAKING.load(Ordering::Relaxed) && WAKING.get().is_some();
     if is_waking {
@@ -177,7 +179,7 @@ pub(crate) fn is_waking() -> bool {
     is_waking
 }
 
-/// The running thread has created an object.
+/// Records an object that the running thread has created.
 pub(crate) fn allocated(tracer: &Tracer, env: &mut Env<'_>, new: New<'_>) {
     let Some(objects) = tracer.objects.get() else {
         return;
@@ -193,16 +195,16 @@ fn record(tracer: &Tracer, objects: &Objects, env: &mut Env<'_>, new: New<'_>) {
     let Some(class) = objects.class_of_new(session, env, new.class, new.size) else {
         return;
     };
-    // What a walk creates was created elsewhere; and from 21 on, a stack waits for virtual threads
-    // that change their carriers.
+    // A heap walk creates objects that the code had created elsewhere. And from 21 on, the request
+    // for a stack waits for virtual threads that mount or unmount.
     let has_site = session.options.alloc_sites && !HeapWalkScope::is_active();
     let site = match has_site {
         true => stack::innermost(tracer, env),
         false => None,
     };
     let mut own = OwnBuffer::current();
-    // A thread's first object may be the thread itself, which is named with its buffer: then the
-    // object gets its number before.
+    // A thread's first object may be its own `Thread`, which the creation of its buffer names. Then
+    // the object gets its number before the buffer is created.
     let is_thread = |env: &Env<'_>| {
         new.thread
             .is_some_and(|thread| env.is_same(thread.as_object(), new.object))
@@ -210,7 +212,7 @@ fn record(tracer: &Tracer, objects: &Objects, env: &mut Env<'_>, new: New<'_>) {
     if own.is_none() && !is_thread(env) {
         own = session.buffer(env);
         if own.is_none() {
-            return; // and the object has no number
+            return; // and the object gets no number
         }
     }
     if own.is_none() && !session.may_record(env) {

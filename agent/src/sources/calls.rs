@@ -1,8 +1,8 @@
-//! Calls of methods: seen by rewritten code (`engine=bytecode`), or reported by the JVM
-//! (`engine=jvmti`), and with them class initialisations.
+//! Calls of methods, recorded by rewritten code (`engine=bytecode`) or reported by the JVM
+//! (`engine=jvmti`); and the class initializations that these show.
 //!
-//! What rewritten code calls is the hot path, in [`crate::callbacks`]. Here is what it comes to
-//! when it is not enough to store a record.
+//! The hot path, which rewritten code calls, is in [`crate::callbacks`]. This module handles what
+//! the hot path can't.
 
 use super::cpu::Measure;
 use super::{Need, Source, Tracer, initialisations};
@@ -15,10 +15,10 @@ use jtrail_options::{Engine, Events, Options};
 use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::{self, Code};
 
-/// The JVM's own events of calls.
+/// The JVM's own method events.
 pub(super) const JVM_EVENTS: &[Event] = &[Event::MethodEntry, Event::MethodExit];
 
-/// `events=methods` and `events=clinit` with `engine=jvmti`.
+/// The source of `events=methods` and `events=clinit` with `engine=jvmti`.
 pub(super) struct ReportedCalls;
 
 impl Source for ReportedCalls {
@@ -54,7 +54,7 @@ pub(crate) fn called(tracer: &Tracer, env: &mut Env<'_>, now: u64, cpu: Option<u
     let Some(buffer) = tracer.session.buffer(env) else {
         return;
     };
-    // A virtual thread's time counts from when we first see it.
+    // A virtual thread's CPU time counts from when the agent first sees the thread.
     let cpu = cpu.map(|cpu| if is_first { super::cpu::now() } else { cpu });
     write(buffer, now, cpu, low);
 }
@@ -70,7 +70,7 @@ fn write(buffer: OwnBuffer, now: u64, cpu: Option<u64>, low: u64) {
     }
 }
 
-/// Records something else about a method that runs.
+/// Writes a record with a code about the running method.
 pub(crate) fn coded<M: Measure>(tracer: &Tracer, env: &mut Env<'_>, code: Code, method: u32) {
     if let Some(buffer) = tracer.session.buffer(env) {
         coded_into::<M>(tracer, buffer, code, method);
@@ -88,7 +88,8 @@ fn coded_into<M: Measure>(tracer: &Tracer, buffer: OwnBuffer, code: Code, method
     }
 }
 
-/// A method whose call the JVM reports, and the buffer; `None` if nothing is recorded of the call.
+/// Returns the method whose call the JVM reports, and the buffer; `None` if nothing is recorded of
+/// the call.
 fn reported(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -96,7 +97,7 @@ fn reported(
 ) -> Option<(CalledMethod, OwnBuffer)> {
     let session = &tracer.session;
     let are_recorded = session.is_gate_open() && session.is_on(Events::METHODS);
-    // What ends behind a burst may have begun in it.
+    // An initialization that ends after a burst may have begun in it.
     if !are_recorded && !session.kinds.available().contains(Events::CLINIT) {
         return None;
     }
@@ -110,7 +111,7 @@ fn reported(
     }
 }
 
-/// The JVM reports that a method is entered.
+/// Records that a method is entered, as the JVM reports.
 pub(crate) fn entered<M: Measure>(tracer: &Tracer, env: &mut Env<'_>, method: Method) {
     let Some((called, buffer)) = reported(tracer, env, method) else {
         return;
@@ -125,7 +126,7 @@ pub(crate) fn entered<M: Measure>(tracer: &Tracer, env: &mut Env<'_>, method: Me
     }
 }
 
-/// The JVM reports that a method returns, or is left by an exception.
+/// Records that a method returns or is left by an exception, as the JVM reports.
 pub(crate) fn left<M: Measure>(
     tracer: &Tracer,
     env: &mut Env<'_>,

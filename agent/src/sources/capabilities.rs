@@ -1,8 +1,8 @@
-//! What the agent asks the JVM to be able to do, by the options: a kind of events that is off asks
-//! for nothing.
+//! The JVMTI capabilities that the agent requests for its options. Kinds of events that are off
+//! need none.
 //!
-//! Some capabilities cost as soon as they are held, used or not: exceptions and virtual threads get
-//! slower, the JVM keeps more.
+//! Some capabilities have a cost as soon as the agent holds them, used or not: exceptions and
+//! virtual threads get slower, and the JVM keeps more in memory.
 
 use super::table::requested;
 use super::{Environment, Need, allocations};
@@ -11,7 +11,7 @@ use jtrail_jvm::jvmti::Jvmti;
 use jtrail_jvm::jvmti::abi::{Capabilities, Capability};
 use jtrail_options::{Engine, Events, Options};
 
-/// Kinds of events that name methods which the filters may leave out.
+/// Kinds of events that name methods which the filters may exclude.
 const NAMED_METHODS: [Events; 5] = [
     Events::MONITORS,
     Events::PARKS,
@@ -23,17 +23,18 @@ const NAMED_METHODS: [Events; 5] = [
 /// Adds the capabilities that these options need to an environment.
 ///
 /// # Errors
-/// When the JVM can't do it.
+/// If the JVM lacks one of them.
 pub(crate) fn add(jvmti: Jvmti, environment: Environment, options: &Options) -> Result<(), Error> {
     let potential = jvmti.potential_capabilities()?;
     let needed = needed(environment, potential, options)?;
     Ok(jvmti.add_capabilities(needed)?)
 }
 
-/// The capabilities that these options need in an environment, of those that the JVM has.
+/// Returns the capabilities that these options need in an environment, without those that are
+/// optional and missing.
 ///
 /// # Errors
-/// When the JVM lacks one.
+/// If the JVM lacks a required one.
 fn needed(
     environment: Environment,
     potential: Capabilities,
@@ -54,7 +55,7 @@ fn needed(
     Ok(needed)
 }
 
-/// What several sources need to name classes and methods.
+/// Returns the capabilities that several sources need to name classes and methods.
 fn naming(environment: Environment, options: &Options) -> Vec<Need> {
     let mut needs = Vec::new();
     if environment != Environment::General {
@@ -119,7 +120,7 @@ mod tests {
         ALL.into_iter().filter(held).collect()
     }
 
-    /// Both environments' capabilities for these options.
+    /// Returns both environments' capabilities for these options.
     fn held(text: &str) -> (Vec<Capability>, Vec<Capability>) {
         let options = options(text);
         let general = names(needed(Environment::General, all(), &options).expect(text));
@@ -141,7 +142,8 @@ mod tests {
 
     type Groups = &'static [&'static [Capability]];
 
-    /// Options, and the capabilities that they hold in both environments.
+    /// Options, and the capabilities that they need in the general environment and in that of
+    /// objects.
     const RIGHT: [(&str, Groups, Groups); 26] = [
         ("events=methods", &[&[TagObjects], REWRITING, THREADS], &[]),
         ("events=clinit", &[&[TagObjects], REWRITING, THREADS], &[]),
@@ -250,7 +252,7 @@ mod tests {
         ),
     ];
 
-    /// Each kind alone holds these, and no other does.
+    /// Each kind needs exactly these capabilities.
     #[test]
     fn a_kind_asks_for_what_it_needs_and_no_more() {
         let join = |parts: Groups| {

@@ -1,4 +1,4 @@
-//! Classes load: those that the filters include are rewritten.
+//! The load hook: rewrites the classes that the filters include.
 
 use super::{Need, Source, Tracer, details, heap, program};
 use crate::error::Error;
@@ -16,12 +16,12 @@ use jtrail_records::Definition;
 use std::cell::Cell;
 
 thread_local! {
-    /// It is we who retransform classes.
+    /// True while the agent itself retransforms classes.
     static IS_OURS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Everything that is seen by rewritten classes: `events=methods` with `engine=bytecode`, `lines`,
-/// `parks`, `clinit`, `alloc=sites`, and calls that begin bursts.
+/// The source of everything that rewritten classes record: `events=methods` with `engine=bytecode`,
+/// `lines`, `parks`, `clinit`, `alloc=sites`, and calls that begin bursts.
 pub(super) struct RewrittenClasses;
 
 impl Source for RewrittenClasses {
@@ -58,7 +58,7 @@ impl Source for RewrittenClasses {
     }
 }
 
-/// Returns true if classes are rewritten for these options, now or later.
+/// Returns true if these options need rewritten classes, now or later.
 pub(crate) fn are_rewritten(options: &Options) -> bool {
     options.engine == Engine::Bytecode
         && (!rewriting(options, options.events).is_empty()
@@ -66,7 +66,7 @@ pub(crate) fn are_rewritten(options: &Options) -> bool {
             || options.has_call_triggers())
 }
 
-/// Those of these kinds that are seen by rewritten classes.
+/// Returns those of these kinds that rewritten classes record.
 pub(super) fn rewriting(options: &Options, kinds: Events) -> Events {
     if options.engine != Engine::Bytecode {
         return Events::NONE;
@@ -89,19 +89,20 @@ pub(crate) fn rewrites(options: &Options, kinds: Events) -> bool {
     has_triggers || !rewriting(options, kinds).is_empty()
 }
 
-/// A class that passes the load hook: it is about to be defined, or redefined.
+/// A class that passes the load hook: it is about to be defined or redefined.
 pub(crate) struct Load<'e> {
     /// The class, if it exists already.
     pub(crate) redefined: Option<ClassRef<'e>>,
-    /// `None` for the boot loader.
+    /// The class loader; `None` for the boot loader.
     pub(crate) loader: Option<LoaderRef<'e>>,
-    /// Its internal name (`a/b/C`), if the JVM knows it.
+    /// The class's internal name (`a/b/C`), if the JVM knows it.
     pub(crate) name: Option<String>,
     /// The class file.
     pub(crate) bytes: &'e [u8],
 }
 
-/// A class passes the load hook. Returns the class file that takes the place of its own.
+/// Handles a class that passes the load hook. Returns the class file that replaces the original
+/// one; `None` to leave it unchanged.
 pub(crate) fn loaded(tracer: &Tracer, env: &mut Env<'_>, load: &Load<'_>) -> Option<Vec<u8>> {
     let session = &tracer.session;
     let instrument = &tracer.instrument;
@@ -139,19 +140,19 @@ pub(crate) fn loaded(tracer: &Tracer, env: &mut Env<'_>, load: &Load<'_>) -> Opt
     rewritten
 }
 
-/// Forgets what is known of classes whose loaders were collected, here and in the writer, which has
-/// older records of theirs to read.
+/// Forgets the classes whose loaders were collected. The writer forgets them when it has read their
+/// last records.
 fn forget_collected(tracer: &Tracer, env: &mut Env<'_>) {
     let session = &tracer.session;
     let Some(buffer) = session.buffer(env) else {
-        return; // another thread will come
+        return; // another thread will do it
     };
     for class in tracer.instrument.forget_collected(session, env) {
         session.record(buffer, Code::ClassForgotten, &[class.into()]);
     }
 }
 
-/// A class is about to be used.
+/// Handles a class that was prepared, and is about to be used.
 pub(crate) fn prepared(tracer: &Tracer, env: &mut Env<'_>, class: ClassRef<'_>) {
     program::prepared(tracer, env, class);
     if tracer.instrument.is_open() {
@@ -166,7 +167,8 @@ pub(crate) fn prepared(tracer: &Tracer, env: &mut Env<'_>, class: ClassRef<'_>) 
     }
 }
 
-/// Rewrites the classes that were loaded before the hook was there, if the filters include them.
+/// Retransforms the classes that were loaded before the hook class was defined, if the filters
+/// include them.
 fn retransform_early(tracer: &Tracer, env: &mut Env<'_>) {
     let is_early = |env: &Env<'_>, class: ClassRef<'_>| {
         let Some((loader, name)) = named(tracer, env, class) else {
@@ -185,17 +187,17 @@ fn retransform_early(tracer: &Tracer, env: &mut Env<'_>) {
     }
 }
 
-/// Lets `change` alter which classes are rewritten, and retransforms those that are, or once were.
-/// Returns how many that is.
+/// Lets `change` alter which classes are rewritten, and retransforms the classes that have hooks,
+/// had hooks or get hooks. Returns their number.
 ///
 /// # Errors
-/// When the JVM does not list its classes; only classes that load from now on are altered then.
+/// If the JVM does not list its classes. Then the change affects only classes that load later.
 pub(super) fn retransform_changed(
     tracer: &Tracer,
     env: &mut Env<'_>,
     change: impl FnOnce(&mut Env<'_>),
 ) -> Result<u64, Error> {
-    change(env); // first, so that no class loads as before and is not among these
+    change(env); // first, so that a class that loads meanwhile follows the change
     let is_chosen = |env: &Env<'_>, class: ClassRef<'_>| {
         let Some((loader, name)) = named(tracer, env, class) else {
             return false;
@@ -213,14 +215,14 @@ pub(super) fn retransform_changed(
     Ok(chosen.0.len() as u64)
 }
 
-/// Returns true if the class is `Object`, with a probe that [`watch_constructors`] has put there
-/// and takes away.
+/// Returns true if the class is `Object`, with the probe that [`watch_constructors`] inserts and
+/// removes.
 fn is_watched(tracer: &Tracer, loader: Loader, name: &str) -> bool {
     name == OBJECT && tracer.instrument.has_hooks(loader, name)
 }
 
-/// Makes `Object`'s constructor hand objects over, or not, as the kinds of events want it now. The
-/// first is to be done before there are objects to hand over.
+/// Inserts the probe into `Object`'s constructor, or removes it, as the enabled kinds of events
+/// need. It has to be inserted before the first object is recorded that the probe will receive.
 pub(super) fn watch_constructors(tracer: &Tracer, env: &mut Env<'_>) {
     let is_included = tracer.instrument.identifies_now(&tracer.session);
     let is_there = || is_watched(tracer, Loader::BOOT, OBJECT);
@@ -238,8 +240,8 @@ pub(super) fn watch_constructors(tracer: &Tracer, env: &mut Env<'_>) {
     }
 }
 
-/// Gives classes that have hooks their own code back. Returns how many the JVM does not let be
-/// changed.
+/// Restores the original code of classes that have hooks. Returns the number of classes that the
+/// JVM refuses to change.
 pub(crate) fn restore(tracer: &Tracer, env: &mut Env<'_>) -> usize {
     let instrument = &tracer.instrument;
     if !instrument.have_hooks() {
@@ -263,8 +265,8 @@ pub(crate) fn restore(tracer: &Tracer, env: &mut Env<'_>) -> usize {
     refused
 }
 
-/// Loaded classes to be retransformed, as global references: local ones would be counted in all
-/// callbacks meanwhile.
+/// Loaded classes to be retransformed. They are global references, because all callbacks that run
+/// meanwhile would have to count local ones.
 struct Chosen(Vec<GlobalRef<kind::Class>>);
 
 impl Chosen {
@@ -287,11 +289,11 @@ impl Chosen {
     }
 }
 
-/// A class's loader and name (`a/b/C`); `None` for what no load hook ever sees.
+/// Returns a class's loader and name (`a/b/C`); `None` for a class that never passes the load hook.
 fn named(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) -> Option<(Loader, String)> {
     let session = &tracer.session;
     let signature = session.jvmti.class_signature(class).ok()?;
-    // Arrays and primitive types have no code; the dot marks a hidden class.
+    // Arrays and primitive types have no code. A dot marks a hidden class.
     let name = signature.strip_prefix('L')?.strip_suffix(';')?;
     if name.contains('.') {
         return None;
@@ -300,7 +302,7 @@ fn named(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) -> Option<(Loader,
     Some((loader, name.to_owned()))
 }
 
-/// Returns true if something of a class is to be rewritten now.
+/// Returns true if something in a class is to be rewritten now.
 fn is_included(tracer: &Tracer, class: ClassRef<'_>, loader: Loader, name: &str) -> bool {
     let (session, instrument) = (&tracer.session, &tracer.instrument);
     let is_to_be_initialised = || {
@@ -315,8 +317,8 @@ fn is_included(tracer: &Tracer, class: ClassRef<'_>, loader: Loader, name: &str)
             || session.is_on(Events::CLINIT) && is_to_be_initialised())
 }
 
-/// Returns true unless the JVM says that a class has no static initialiser. It says nothing before
-/// it has prepared the class.
+/// Returns true unless the JVM says that a class has no static initializer. The JVM returns no
+/// methods before the class is prepared.
 fn may_have_initialiser(jvmti: Jvmti, class: ClassRef<'_>) -> bool {
     let methods = jvmti.methods(class);
     methods.map_or(true, |methods| {
@@ -324,7 +326,7 @@ fn may_have_initialiser(jvmti: Jvmti, class: ClassRef<'_>) -> bool {
     })
 }
 
-/// Returns true if the JVM lets a class be changed. If not, the trace says so.
+/// Returns true if the JVM allows changes of a class. If not, reports that in the trace.
 fn is_modifiable(tracer: &Tracer, class: ClassRef<'_>, name: &str) -> bool {
     let modifiable = tracer.session.jvmti.is_modifiable(class).unwrap_or(false);
     if !modifiable {
@@ -334,8 +336,8 @@ fn is_modifiable(tracer: &Tracer, class: ClassRef<'_>, name: &str) -> bool {
     modifiable
 }
 
-/// Retransforms all of them; where the JVM refuses, finds out which it is by halves. Returns how
-/// many that are.
+/// Retransforms all classes. If the JVM refuses, bisects the list to find the classes that it
+/// refuses. Returns their number.
 fn retransform(tracer: &Tracer, classes: &[ClassRef<'_>]) -> usize {
     if classes.is_empty() {
         return 0;
@@ -344,7 +346,7 @@ fn retransform(tracer: &Tracer, classes: &[ClassRef<'_>]) -> usize {
     IS_OURS.set(true);
     let result = jvmti.retransform(classes);
     IS_OURS.set(false);
-    // What was looked up meanwhile may be of the old code.
+    // Methods that were looked up meanwhile may have their old code.
     tracer.instrument.forget_methods();
     let Err(error) = result else { return 0 };
     match classes {

@@ -1,10 +1,10 @@
 //! CPU time of threads: user and system time, in nanoseconds, as the kernel counts it.
 //!
-//! The kernel counts for its own threads. A virtual thread's time is put together from its mounts:
-//! when it takes a carrier, the difference between what it has used so far and the carrier's clock
-//! is kept with the carrier, and added to each reading until it unmounts. So its time is its own,
-//! and never falls. A carrier's time is what the kernel says, its virtual threads' included, as
-//! everywhere else in Java.
+//! The kernel counts the time of its own threads. A virtual thread's time is composed from its
+//! mounts. When it mounts a carrier, the difference between its time so far and the carrier's clock
+//! is stored with the carrier. The difference is added to each reading until the thread unmounts.
+//! So its time is its own, and never decreases. A carrier's time is the kernel's, with the time of
+//! its virtual threads, as everywhere else in Java.
 
 use super::{Need, Source, Tracer};
 use jtrail_jvm::jvmti::abi::Capability;
@@ -14,7 +14,7 @@ use jtrail_recorder::buffer::record::Code;
 
 pub(crate) use super::state::virtual_threads::now;
 
-/// `events=cpu`.
+/// The source of `events=cpu`.
 pub(super) struct CpuTimes;
 
 impl Source for CpuTimes {
@@ -28,13 +28,14 @@ impl Source for CpuTimes {
     }
 }
 
-/// What goes with each enter and leave. A type, so that the hot path has no branch for it.
+/// What is measured at each enter and leave. It is a type, so that the hot path has no branch for
+/// it.
 pub(crate) trait Measure {
-    /// The running thread's CPU time, where it is wanted.
+    /// Returns the running thread's CPU time, if it is measured.
     fn now() -> Option<u64>;
 }
 
-/// Nothing goes with them.
+/// Measures nothing.
 pub(crate) struct Without;
 
 impl Measure for Without {
@@ -44,7 +45,7 @@ impl Measure for Without {
     }
 }
 
-/// CPU time goes with them.
+/// Measures CPU time.
 pub(crate) struct WithCpu;
 
 impl Measure for WithCpu {
@@ -54,13 +55,14 @@ impl Measure for WithCpu {
     }
 }
 
-/// Records what a thread has used.
+/// Records the CPU time that a thread has used.
 pub(crate) fn record_thread(tracer: &Tracer, buffer: OwnBuffer, thread: u32, used: u64) {
     let payload = [u64::from(thread), used];
     tracer.session.record(buffer, Code::ThreadCpu, &payload);
 }
 
-/// Records what each live virtual thread has used, by the clocks of the platform threads.
+/// Records the CPU time of each live virtual thread. `clock_of` returns the CPU time of a platform
+/// thread.
 pub(crate) fn record_virtual(
     tracer: &Tracer,
     buffer: OwnBuffer,

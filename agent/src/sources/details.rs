@@ -1,7 +1,7 @@
-//! Classes in full: what they declare, and that they are redefined.
+//! Details of classes: what they declare, and their redefinitions.
 //!
-//! A class is reported when it is prepared: from then on the JVM returns its fields and methods.
-//! Those that were prepared before the trace are reported at its start.
+//! A class is reported when it is prepared, because the JVM then returns its fields and methods.
+//! Classes that were prepared before the trace are reported at its begin.
 
 use super::state::details::{Key, PendingClasses};
 use super::{Need, Source, Tracer};
@@ -14,7 +14,7 @@ use jtrail_recorder::buffer::record::Code;
 use jtrail_records::Definition;
 use jtrail_records::definition::{ClassDetailInfo, Member};
 
-/// `events=details`.
+/// The source of `events=details`.
 pub(super) struct ClassDetails;
 
 impl Source for ClassDetails {
@@ -24,7 +24,7 @@ impl Source for ClassDetails {
 
     fn capabilities(&self, _options: &Options) -> Vec<Need> {
         vec![
-            // Without this one, retransformation by others is not shown.
+            // Without this capability, the JVM does not show retransformations by other agents.
             Need::of(Capability::RetransformClasses, "retransform classes"),
             Need::of(
                 Capability::GenerateAllClassHookEvents,
@@ -44,18 +44,18 @@ impl Source for ClassDetails {
     }
 }
 
-/// Reports the classes that exist: formats that list a class's members need them before all else.
-/// The events of classes that follow are enabled already, so that none is left out.
+/// Reports the existing classes: formats that list a class's members need them before everything
+/// else. The events of later classes are enabled already, so that none is missed.
 pub(crate) fn begin(tracer: &Tracer, env: &mut Env<'_>) {
     env.with_frame(|env| report_loaded(tracer, env));
 }
 
-/// A class file passes the load hook, for the first time.
+/// Notes the size of a class file that passes the load hook for the first time.
 pub(crate) fn loaded(tracer: &Tracer, loader: Loader, name: Option<&str>, bytes: usize) {
     tracer.details.loaded(loader, name, bytes);
 }
 
-/// Another agent is about to give a class new code of that many bytes.
+/// Records that another agent is about to redefine a class with a class file of that many bytes.
 pub(crate) fn redefined(tracer: &Tracer, env: &mut Env<'_>, class: ClassRef<'_>, bytes: usize) {
     let session = &tracer.session;
     session.classes.changes.class_redefined();
@@ -70,7 +70,7 @@ pub(crate) fn redefined(tracer: &Tracer, env: &mut Env<'_>, class: ClassRef<'_>,
     }
 }
 
-/// A class was prepared.
+/// Reports a class that was prepared.
 pub(crate) fn prepared(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) {
     let mut found = PendingClasses::default();
     find(tracer, env, class, &mut found);
@@ -103,9 +103,9 @@ fn report(tracer: &Tracer, found: PendingClasses) {
     });
 }
 
-/// Adds a class after its superclass and interfaces, unless it is not prepared or was reported: the
-/// JVM calls a class prepared before it sends the event, and in another thread that may come later
-/// than the event of an implementer.
+/// Adds a class after its superclass and interfaces, unless it is not prepared or was reported.
+/// Another thread may have prepared an interface whose event has not come yet, so these are looked
+/// up here.
 fn find(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>, found: &mut PendingClasses) {
     let jvmti = tracer.session.jvmti;
     if jvmti.is_prepared(class) != Ok(true) {
@@ -162,7 +162,7 @@ fn details(
     Ok((key, info))
 }
 
-/// Members as they are announced.
+/// Converts members into their form in definitions.
 fn members(members: Vec<jvmti::Member>) -> Vec<Member> {
     let defined = |member: jvmti::Member| Member {
         name: member.name.into(),
@@ -177,7 +177,7 @@ fn name_of(tracer: &Tracer, class: ClassRef<'_>) -> Result<Box<str>> {
     Ok(class_name(internal_name(&signature)).into())
 }
 
-/// The name of a loader, which is `object`; `None` is the boot loader.
+/// Returns the name of a loader. `object` is the loader; `None` is the boot loader.
 fn loader_name(
     tracer: &Tracer,
     env: &Env<'_>,

@@ -1,7 +1,7 @@
-//! Exceptions are thrown, and caught.
+//! Exceptions that are thrown and caught.
 //!
-//! Each rewritten method has a handler of ours, which catches what leaves the method, records that,
-//! and throws it again. The JVM's events of these handlers are left out.
+//! The rewriter adds a handler to each method, which catches what leaves the method, records that,
+//! and throws it again. The JVM's events of these handlers are ignored.
 
 use super::{Need, Source, Tracer, stack, triggers};
 use jtrail_classfile::Handler;
@@ -11,7 +11,7 @@ use jtrail_jvm::jvmti::abi::{Capability, Event};
 use jtrail_options::{Events, Options};
 use jtrail_recorder::buffer::record::{Code, frame, handler, object};
 
-/// `events=exceptions`, and bursts that an exception begins.
+/// The source of `events=exceptions`, and of bursts that an exception begins.
 pub(super) struct Exceptions;
 
 impl Source for Exceptions {
@@ -42,19 +42,19 @@ pub(crate) struct CodeLocation {
     pub(crate) location: i64,
 }
 
-/// What is recorded of a throw or a catch.
+/// A throw or a catch.
 struct Happening {
-    /// The exception's number, and that of its class.
+    /// The exception's number, and the number of its class.
     number: u64,
     class: u64,
-    /// Where; none if the method is not known.
+    /// Word of the frame; none if the method is unknown.
     frame: Option<u64>,
-    /// The handler that begins there, if one is known to.
+    /// The handler that begins at the location, if it is known.
     handler: Option<Handler>,
 }
 
-/// Records an exception at a place, unless that is in a handler of ours. No record without a
-/// payload.
+/// Records an exception at a location, unless that is in a handler that the rewriter added. If
+/// `payload` returns `None`, nothing is recorded.
 fn record(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -93,7 +93,7 @@ fn record(
     }
 }
 
-/// An exception is thrown.
+/// Records that an exception is thrown.
 pub(crate) fn thrown(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -115,7 +115,7 @@ pub(crate) fn thrown(
     );
 }
 
-/// An exception is caught.
+/// Records that an exception is caught.
 pub(crate) fn caught(
     tracer: &Tracer,
     env: &mut Env<'_>,

@@ -1,12 +1,12 @@
-//! The JVM is out of memory, for an object or a thread: where the newest events are kept, they are
-//! written.
+//! Exhausted memory: when the JVM has no memory for an object or a thread, a flight recorder saves
+//! its events.
 
 use super::{Need, Source, Tracer};
 use jtrail_jvm::jvmti::abi::{Capability, Event};
 use jtrail_options::{Options, SaveMoments};
 use jtrail_writer::{Action, SaveReason};
 
-/// `save=oom`.
+/// The source of `save=oom`.
 pub(super) struct Exhaustion;
 
 impl Source for Exhaustion {
@@ -24,7 +24,8 @@ impl Source for Exhaustion {
     }
 }
 
-/// The JVM is out of memory. The thread goes on at once: it may hold what others wait for.
+/// Saves the recorded events. The thread does not wait for that, because it may hold locks that
+/// others wait for.
 pub(crate) fn exhausted(tracer: &Tracer) {
     let save = Action::Save(SaveReason::Moment(SaveMoments::OUT_OF_MEMORY));
     drop(tracer.writer.begin(tracer.session.moment(), save));

@@ -1,27 +1,26 @@
-//! Ends of objects, and of classes; and the end of the JVM while it reports them.
+//! The ends of objects and of classes; and the end of the JVM, which reports dead objects too.
 //!
-//! The JVM reports the end of objects that have tags, and so of classes, whose objects die with
-//! them. Objects that have weak references instead are looked for by an agent thread after each
-//! collection.
+//! The JVM reports the end of objects that have tags. So it also reports the end of classes, whose
+//! class objects die with them. For objects that have weak references instead of tags, an agent
+//! thread polls the references after each collection.
 //!
 //! # The end of the JVM
 //!
-//! Since 17, HotSpot reports dead objects on a thread of its own, the service thread, some time
-//! after each collection; and once more on the thread that ends the JVM, before VMDeath. One waits
-//! for the other to come to the end of its list, and does so in a state in which no safepoint can
-//! begin (`JvmtiTagMap::flush_object_free_events`). The other one, at the end of its list, waits
-//! for a safepoint that somebody has asked for meanwhile, such as a collection: then the JVM stands
-//! still for ever. A program that makes garbage until its end comes by this within a few runs, on
-//! 17, 21 and 25.
+//! From 17 on, HotSpot reports dead objects on a thread of its own, the service thread, some time
+//! after each collection. It reports the last ones on the thread that ends the JVM, before VMDeath.
+//! One of the two waits for the other to finish its list, in a state in which no safepoint can
+//! begin (`JvmtiTagMap::flush_object_free_events`). The other, at the end of its list, waits for a
+//! safepoint that has been requested meanwhile, such as a collection. Then the JVM hangs for ever.
+//! A program that creates garbage until its end runs into this within a few runs, on 17, 21 and 25.
 //!
-//! So the trace ends before that, when the JVM says that the ending thread ends; then all tags are
-//! taken away, and no collection finds a dead object with a tag any more. What is left is to wait
-//! for the service thread, and to switch the event off.
+//! So the trace ends earlier, when the JVM reports the end of the thread that ends it. Then all
+//! tags are removed, and no later collection finds a dead object with a tag. What remains is to
+//! wait for the service thread, and to disable the event.
 //!
-//! Tags are taken away in a walk over all objects. Where only few have one (events name them, and
-//! there is no `heap`, and no `alloc` or weak references in place of tags), that is saved: there is
-//! little to tell of, and a list is short. The same is left of ZGC and Shenandoah, whose walks
-//! don't come by objects that can't be reached any more.
+//! Tags are removed by a walk over all objects. The walk is omitted if few objects have tags:
+//! events name objects, but there is no `heap`, and `alloc` is off or uses weak references. Then
+//! there is little to report, and a list is short. The same risk remains with ZGC and Shenandoah,
+//! whose walks don't find unreachable objects.
 
 use super::{Environment, Need, Source, Tracer, gc, own_threads};
 use crate::objects::{HeapWalkScope, Objects, class_in, number_in};
@@ -38,17 +37,17 @@ use std::time::{Duration, Instant};
 
 /// How long we wait for the service thread.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long, and before how many walks in a row, it must not have reported an object. It may be at
-/// the end of its list, and have no processor to come away from there; and other threads may be
-/// about to give an object a tag.
+/// How long, and before how many consecutive walks, the service thread must not have reported an
+/// object. It may be at the end of its list, without a processor to leave it; and other threads may
+/// be about to tag an object.
 const QUIET: Duration = Duration::from_millis(1);
 const QUIET_WALKS: u32 = 3;
 
-/// `events=free`, and the ends of classes, which also have an object.
+/// The source of `events=free`, and of the ends of classes, which are objects too.
 pub(super) struct Frees;
 
 impl Source for Frees {
-    /// Wherever objects have numbers: they may be classes, which are unloaded.
+    /// Requested wherever objects have numbers: they may be classes, which are unloaded.
     fn requested(&self, _options: &Options) -> bool {
         true
     }
@@ -61,7 +60,7 @@ impl Source for Frees {
         let frees = Capability::GenerateObjectFreeEvents;
         vec![
             Need::of(Capability::TagObjects, "tag objects"),
-            // Also for classes, which are objects too: this shows when they are unloaded.
+            // Needed for classes as well, because it shows when they are unloaded.
             Need::of(frees, "tell of dead objects"),
         ]
     }
@@ -116,11 +115,12 @@ fn sweep(tracer: &Tracer, env: &mut Env<'_>, buffer: OwnBuffer) {
 }
 
 thread_local! {
-    /// While the running thread walks over the heap: how many dead objects it reported.
+    /// While the running thread walks over the heap: the number of dead objects that it reported.
     static WALK: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// Runs a walk over the heap, after which the JVM reports dead objects. Returns how many it did.
+/// Runs a heap walk, after which the JVM reports dead objects. Returns how many it reported on this
+/// thread.
 pub(super) fn in_heap_walk<T>(walk: impl FnOnce() -> T) -> (T, u64) {
     WALK.set(Some(0));
     let walking = HeapWalkScope::begin();
@@ -129,8 +129,9 @@ pub(super) fn in_heap_walk<T>(walk: impl FnOnce() -> T) -> (T, u64) {
     (result, WALK.take().unwrap_or(0))
 }
 
-/// The object with that tag has died. Returns the number of the class that it stood for. Called on
-/// a thread of the JVM's own, which may be in the middle of a collection: no call into the JVM.
+/// Records that the object with that tag has died. Returns the number of the class that it stood
+/// for. Called on a thread of the JVM's own, which may be in the middle of a collection: does not
+/// call the JVM.
 pub(crate) fn freed(tracer: &Tracer, tag: i64) -> Option<u32> {
     let session = &tracer.session;
     let number = number_in(tag);
@@ -143,7 +144,7 @@ pub(crate) fn freed(tracer: &Tracer, tag: i64) -> Option<u32> {
     class_in(tag)
 }
 
-/// Notes that the JVM reports a dead object, also when recording is off.
+/// Notes that the JVM reports a dead object, even if recording is off.
 pub(crate) fn note_freed(tracer: &Tracer) {
     if let Some(count) = WALK.get() {
         return WALK.set(Some(count + 1));
@@ -151,7 +152,7 @@ pub(crate) fn note_freed(tracer: &Tracer) {
     let state = &tracer.frees;
     state.reported.fetch_add(1, Ordering::Relaxed);
     state.reporter.get_or_init(|| {
-        // On a thread that is none of Java's there is no environment.
+        // A thread that is unknown to Java has no environment.
         let found = tracer.session.vm.with_env(|env| {
             let thread = tracer.session.jvmti.current_thread(env).ok()??;
             GlobalRef::new(env, thread)
@@ -160,8 +161,7 @@ pub(crate) fn note_freed(tracer: &Tracer) {
     });
 }
 
-/// A thread has ended. If the JVM ends with it, so does the trace, and no dead objects are reported
-/// any more.
+/// Ends the trace if the JVM ends with this thread, and stops the reports of dead objects.
 pub(super) fn thread_ended(
     tracer: &'static Tracer,
     env: &mut Env<'_>,
@@ -169,10 +169,10 @@ pub(super) fn thread_ended(
     has_frames: bool,
 ) {
     let Some(objects) = tracer.objects.get() else {
-        return; // VMDeath is early enough
+        return; // the trace can end at VMDeath
     };
     let state = &tracer.frees;
-    // The thread that called `System.exit` has frames; one that destroys the JVM has none.
+    // The thread that called `System.exit` has frames. A thread that destroys the JVM has none.
     let jvm_ends = has_frames || state.is_shut_down(env);
     let on_its_own_threads = matches!(state.reporter.get(), Some(None));
     if !jvm_ends || on_its_own_threads {
@@ -181,13 +181,13 @@ pub(super) fn thread_ended(
     let mut is_settled = state.is_settled.lock();
     if !*is_settled {
         *is_settled = true;
-        let _ = in_heap_walk(|| objects.jvmti.look_at(thread.as_object())); // the last frees
+        let _ = in_heap_walk(|| objects.jvmti.look_at(thread.as_object())); // the last dead objects
         tracer.session.life.upcalls.end(env);
         settle(tracer, objects, thread);
     }
 }
 
-/// Makes the JVM report no dead object any more.
+/// Stops the JVM from reporting dead objects.
 pub(crate) fn settle(tracer: &Tracer, objects: &Objects, thread: ThreadRef<'_>) {
     debug_assert!(guard::is_off(), "else objects get tags");
     sleep(QUIET);
@@ -212,5 +212,5 @@ pub(crate) fn settle(tracer: &Tracer, objects: &Objects, thread: ThreadRef<'_>) 
             false => quiet = 0,
         }
     }
-    let _ = objects.jvmti.disable(Event::ObjectFree); // then all is as it was
+    let _ = objects.jvmti.disable(Event::ObjectFree); // restores the state without the agent
 }

@@ -1,6 +1,6 @@
-//! Garbage collections. These callbacks run while the program is stopped, on a thread of the JVM's
-//! own; they may call neither JNI nor most of JVMTI. What is recorded beyond the time is read from
-//! the JVM's counters, and with it collections of which the JVM sends no event.
+//! Garbage collections. These callbacks run on a thread of the JVM's own while the program is
+//! stopped. They may call neither JNI nor most of JVMTI. Everything but the time is read from the
+//! JVM's counters; so are collections for which the JVM sends no event.
 
 use super::{Need, Source, Tracer, heap};
 use jtrail_jvm::jni::Env;
@@ -13,7 +13,7 @@ use jtrail_recorder::buffer::record::Code;
 use parking_lot::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// `events=gc`, and what counts collections: the ages of dead objects, snapshots after collections.
+/// The source of `events=gc`. The ages of dead objects and snapshots after collections need it too.
 pub(super) struct Collections;
 
 impl Source for Collections {
@@ -54,13 +54,14 @@ fn are_requested(options: &Options, kinds: Events) -> bool {
     are_counted(kinds) || heap::is_requested(options, kinds, HeapMoments::GC)
 }
 
-/// Returns true if their starts are recorded: also without [`Events::GC`], as an object's age is
-/// counted in collections.
+/// Returns true if the starts of collections are recorded. They are even without [`Events::GC`],
+/// because an object's age is counted in collections.
 fn are_counted(kinds: Events) -> bool {
     kinds.contains(Events::GC) || kinds.contains(Events::FREE)
 }
 
-/// The JVM is ready, or collections are asked for later.
+/// Finds the JVM's counters, or restarts counting. Called when the JVM is ready, or when
+/// collections are requested later.
 fn begin(tracer: &Tracer) {
     if !tracer.session.is_on(Events::GC) {
         return;
@@ -78,16 +79,17 @@ fn begin(tracer: &Tracer) {
     }
 }
 
-/// Records the collections of which the JVM sent no event. Their times are not known: they stand
-/// where they are noticed, without a length.
+/// Records the collections for which the JVM sent no event. Their times are unknown: they are
+/// recorded at the time when they are noticed, without a duration.
 pub(super) fn record_silent(tracer: &Tracer) {
     let state = &tracer.collections;
-    // Asked for each object that is freed.
+    // A cheap check first, because this is called for each freed object.
     if !state.may_be_silent.load(Relaxed) || !tracer.session.is_on(Events::GC) {
         return;
     }
     if let Some(counters) = state.counters.get() {
-        // Held until they are recorded: another thread may be about to record the next one.
+        // Locked until they are recorded, because another thread may be about to record the next
+        // one.
         record_silent_of(tracer, &mut counters.lock());
     }
 }
@@ -111,7 +113,7 @@ fn record_start(tracer: &Tracer) {
     }
 }
 
-/// A collection starts.
+/// Records that a collection starts.
 pub(crate) fn start(tracer: &Tracer) {
     let session = &tracer.session;
     if !are_counted(session.kinds.on()) {
@@ -127,7 +129,7 @@ pub(crate) fn start(tracer: &Tracer) {
     record_start(tracer);
 }
 
-/// A collection is over.
+/// Records that a collection is over.
 pub(crate) fn finish(tracer: &Tracer) {
     let session = &tracer.session;
     if session.is_on(Events::GC) {
@@ -161,7 +163,7 @@ fn record_finish(tracer: &Tracer, collection: Option<Collection>) {
     session.record(buffer, Code::GcFinish, &sizes);
 }
 
-/// A generation as it is recorded.
+/// Converts a generation for its record.
 fn generation(of: perf::Generation) -> Generation {
     match of {
         perf::Generation::Unknown => Generation::Unknown,

@@ -1,7 +1,7 @@
-//! Class initialisations: a thread runs the static initialiser of a class, its `<clinit>`.
+//! Class initializations: a thread runs the static initializer of a class, its `<clinit>`.
 //!
-//! The JVM has no event for it. With `engine=bytecode` the initialisers call us when they begin and
-//! end ([`crate::instrument`]); with `engine=jvmti`, the JVM's events of calls tell it
+//! The JVM has no event for them. With `engine=bytecode`, hooks in the initializers report their
+//! begin and end ([`crate::instrument`]). With `engine=jvmti`, the JVM's method events show them
 //! ([`super::calls`]).
 
 use super::{Tracer, triggers};
@@ -11,10 +11,10 @@ use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::bursts::is_gate_open;
 
-/// The running thread enters an initialiser; `is_called`: its calls are traced. Returns true if
-/// this call is to be recorded, behind what is recorded here.
+/// The running thread enters a static initializer; `is_called` is true if its calls are traced.
+/// Returns true if this call is to be recorded, after the record of the initialization.
 pub(crate) fn entered(tracer: &Tracer, env: &mut Env<'_>, method: u32, is_called: bool) -> bool {
-    // A burst begins before the call that begins it.
+    // First, because a burst begins before the call that triggers it.
     let is_recorded = is_call_recorded(tracer, env, method, is_called, triggers::called);
     if let Some(buffer) = tracer.session.buffer(env) {
         begin(tracer, buffer, method);
@@ -22,13 +22,13 @@ pub(crate) fn entered(tracer: &Tracer, env: &mut Env<'_>, method: u32, is_called
     is_recorded
 }
 
-/// The running thread is about to leave an initialiser. Returns true if the end of the call is to
-/// be recorded; [`left`] comes behind it.
+/// The running thread is about to leave a static initializer. Returns true if the end of the call
+/// is to be recorded. [`left`] is called afterwards.
 pub(crate) fn leaves(tracer: &Tracer, env: &mut Env<'_>, method: u32, is_called: bool) -> bool {
     is_call_recorded(tracer, env, method, is_called, triggers::left)
 }
 
-/// The running thread leaves an initialiser, because an exception does if it `failed`.
+/// The running thread leaves a static initializer; `failed` is true if it does so by an exception.
 pub(crate) fn left(tracer: &Tracer, env: &mut Env<'_>, method: u32, failed: bool) {
     if let Some(buffer) = tracer.session.buffer(env) {
         end(tracer, buffer, method, failed);
@@ -48,7 +48,7 @@ fn is_call_recorded(
     }
 }
 
-/// Records that the class of this initialiser is about to be initialised.
+/// Records that a class is about to be initialized; `method` is its static initializer.
 pub(super) fn begin(tracer: &Tracer, buffer: OwnBuffer, method: u32) {
     if tracer.session.is_on(Events::CLINIT) {
         tracer
@@ -57,8 +57,9 @@ pub(super) fn begin(tracer: &Tracer, buffer: OwnBuffer, method: u32) {
     }
 }
 
-/// Records that it is initialised, or that this failed; also if the kind is off by now, for it may
-/// have been on at the begin. The writer leaves out ends without a begin.
+/// Records that a class is initialized, or that its initializer failed. It is recorded even if the
+/// kind is off by now, because it may have been on at the begin. The writer skips ends without a
+/// begin.
 pub(super) fn end(tracer: &Tracer, buffer: OwnBuffer, method: u32, failed: bool) {
     let payload = [method.into(), failed.into()];
     tracer.session.record(buffer, Code::ClassInitEnd, &payload);

@@ -1,8 +1,8 @@
-//! Methods are compiled, and their code is discarded.
+//! Compiled methods: their code is installed, and discarded later.
 //!
-//! The JVM reports it on a service thread of its own, some time after. What it says of the code is,
-//! at best, the stack of inlined methods at each instruction where the compiler kept one, else one
-//! frame for each.
+//! The JVM reports both on a service thread, with a delay. If the compiler kept them, the report
+//! has the stacks of inlined methods by instruction. Otherwise it has one frame for each
+//! instruction that it lists.
 
 use super::{Need, Source, Tracer};
 use crate::instrument::FrameMethod;
@@ -16,10 +16,11 @@ use jtrail_records::Definition;
 use jtrail_records::definition::Compilation;
 use jtrail_records::definition::CompiledInfo;
 
-/// Most ranges of one method's code that are written; the rest of the code belongs to the last one.
+/// Maximum number of recorded ranges of a method's code. The last range covers the rest of the
+/// code.
 const MOST_RANGES: usize = 4096;
 
-/// `events=jit`.
+/// The source of `events=jit`.
 pub(super) struct CompiledMethods;
 
 impl Source for CompiledMethods {
@@ -62,7 +63,7 @@ fn report_missing(error: &Failure) {
     ));
 }
 
-/// A method was compiled.
+/// Defines a method's new compiled code.
 pub(crate) fn compiled(tracer: &Tracer, env: &Env<'_>, code: &CompiledCode<'_>) {
     let Some(found) = tracer.frame_method(env, code.method()) else {
         return; // its class was unloaded
@@ -83,8 +84,8 @@ pub(crate) fn compiled(tracer: &Tracer, env: &Env<'_>, code: &CompiledCode<'_>) 
     tracer.session.define(Definition::Compilation(loaded));
 }
 
-/// The code of a method was discarded. The method may have been unloaded: the JVM is not asked
-/// about it.
+/// Defines that compiled code was discarded. The method may have been unloaded, so the JVM is asked
+/// nothing about it.
 pub(crate) fn discarded(tracer: &Tracer, method: Method, address: u64) {
     let key = (address, method.address());
     let known = tracer.compiled.0.lock().remove(&key);
@@ -116,10 +117,10 @@ fn ranges_of_stacks<'c>(
     let mut ranges = Ranges::new();
     for stack in stacks {
         let frames = stack.frames().map(|(method, location)| {
-            let found = tracer.frame_method(env, method)?; // the JVM knows which methods were unloaded
+            let found = tracer.frame_method(env, method)?; // `None` if the method was unloaded
             Some(frame(&found, location))
         });
-        // With a frame missing, the others would be at the wrong depth.
+        // If one frame is missing, the others would be at the wrong depth.
         if let Some(frames) = frames.collect::<Option<Vec<u64>>>() {
             add(&mut ranges, stack.offset(), frames);
         }
@@ -142,7 +143,7 @@ fn ranges_of_map(method: &FrameMethod, map: impl Iterator<Item = (i64, i64)>) ->
 }
 
 fn frame(method: &FrameMethod, location: i64) -> u64 {
-    // What comes before a method's first instruction has the location -1 here, not that of a native
+    // Here, the location -1 means the code before a method's first instruction, and not a native
     // method.
     record::frame(method.number, method.lines.at(location.max(0)))
 }

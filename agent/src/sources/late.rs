@@ -1,7 +1,7 @@
-//! Kinds of events that the agent was not loaded for, and that a trace asks for later.
+//! Kinds of events that a trace requests although the agent was not loaded for them.
 //!
-//! The JVM gives most of what they need also while the program runs. What it has to know from its
-//! start, or what our own tables would have to have seen, is not available.
+//! The JVM grants most of what they need while the program runs. Kinds for which it must prepare at
+//! its start are not available, nor those for which the agent's own tables would be incomplete.
 
 use super::{Tracer, allocations, calls, classes, details, jit, trace};
 use crate::error::Error;
@@ -10,7 +10,7 @@ use jtrail_jvm::jni::Env;
 use jtrail_jvm::jvmti::abi::Event;
 use jtrail_options::{AllocMode, Engine, Events, Options};
 
-/// Kinds that are for agents which were loaded for them, and why.
+/// Returns the kinds that are available only if the agent was loaded for them, and the reasons.
 fn never(options: &Options) -> Vec<(Events, &'static str)> {
     let start = "the JVM gives it to agents only that ask for it when it starts";
     let mut all = vec![
@@ -42,7 +42,7 @@ fn never(options: &Options) -> Vec<(Events, &'static str)> {
 /// Makes these kinds available.
 ///
 /// # Errors
-/// When one of them can't be had. Nothing has changed then.
+/// If one of them is not available. Then nothing has changed.
 pub(crate) fn acquire(
     tracer: &'static Tracer,
     env: &mut Env<'_>,

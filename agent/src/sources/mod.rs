@@ -1,9 +1,9 @@
-//! Sources of events: one file for each, with its state, what it needs of the JVM, and how it
-//! records.
+//! Sources of events. Each has its own file, with its state, its needs of the JVM, and its way to
+//! record.
 //!
-//! [`table`] has them all, in the order in which they begin and end. What the JVM has to be able to
-//! do, which of its events are enabled, what happens when the trace begins and ends, and what is
-//! forgotten with a class: all of it comes from there. The functions that the JVM calls are in
+//! [`table`] lists all of them, in the order in which they begin and end. It determines the
+//! capabilities to request, the JVM's events to enable, what happens at the trace's begin and end,
+//! and what is forgotten with a class. The functions that the JVM calls are in
 //! [`crate::callbacks`].
 
 pub(crate) mod allocations;

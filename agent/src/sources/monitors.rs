@@ -1,5 +1,5 @@
-//! Monitors: which thread wants one that another thread holds, and which waits on one. Parking
-//! needs no monitor: see [`super::parks`].
+//! Monitors: threads that contend for a monitor, and threads that wait on one. Parking uses no
+//! monitor; see [`super::parks`].
 
 use super::{Need, Source, Tracer, stack, threads};
 use jtrail_jvm::jni::{Env, ObjectRef};
@@ -8,7 +8,7 @@ use jtrail_options::{Events, Options};
 use jtrail_recorder::buffer::record::Code;
 use jtrail_records::record::NO_THREAD;
 
-/// `events=monitors`.
+/// The source of `events=monitors`.
 pub(super) struct Monitors;
 
 impl Source for Monitors {
@@ -36,7 +36,7 @@ impl Source for Monitors {
     }
 }
 
-/// Records what happens on a monitor, with the stack.
+/// Records an event of a monitor, with the stack.
 fn record(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -58,7 +58,7 @@ fn record(
     session.record(buffer, code, &payload);
 }
 
-/// The running thread wants a monitor that another thread holds.
+/// The running thread contends for a monitor that another thread holds.
 pub(crate) fn contended_enter(tracer: &Tracer, env: &mut Env<'_>, monitor: ObjectRef<'_>) {
     record(tracer, env, monitor, Code::MonitorContendedEnter, |env| {
         let owner = tracer.session.jvmti.monitor_owner(env, monitor);
@@ -68,17 +68,17 @@ pub(crate) fn contended_enter(tracer: &Tracer, env: &mut Env<'_>, monitor: Objec
     });
 }
 
-/// The running thread has got the monitor that it wanted.
+/// The running thread has entered the monitor that it contended for.
 pub(crate) fn contended_entered(tracer: &Tracer, env: &mut Env<'_>, monitor: ObjectRef<'_>) {
     record(tracer, env, monitor, Code::MonitorContendedEntered, |_| 0);
 }
 
-/// The running thread begins to wait on a monitor, for so long at most; 0 for ever.
+/// The running thread begins to wait on a monitor. `milliseconds` is the timeout; 0 means none.
 pub(crate) fn wait(tracer: &Tracer, env: &mut Env<'_>, monitor: ObjectRef<'_>, milliseconds: u64) {
     record(tracer, env, monitor, Code::MonitorWait, |_| milliseconds);
 }
 
-/// The running thread has waited on a monitor.
+/// The running thread has stopped waiting on a monitor.
 pub(crate) fn waited(tracer: &Tracer, env: &mut Env<'_>, monitor: ObjectRef<'_>, timed_out: bool) {
     record(tracer, env, monitor, Code::MonitorWaited, |_| {
         timed_out.into()

@@ -1,5 +1,5 @@
-//! Agent threads: threads that the JVM creates for the agent, as daemons that Java code does not
-//! see. They are not recorded: their number is that of an ended thread.
+//! Agent threads: threads that the JVM creates for the agent, as daemons that Java code can't see.
+//! They are not recorded: their number marks an ended thread.
 
 use super::Tracer;
 use super::state::follower::{self, Follower};
@@ -10,10 +10,10 @@ use jtrail_jvm::jni::{Env, ThreadRef};
 use jtrail_recorder::buffer::{OwnBuffer, live};
 use std::sync::Arc;
 
-/// What a thread runs. Returns whether the agent is to leave then.
+/// The body of an agent thread. Returns whether the agent is to detach afterwards.
 pub(crate) type Body = Box<dyn FnOnce(&'static Tracer, &mut Env<'_>) -> Leaves + Send>;
 
-/// Whether the agent is to leave when one of its threads ends.
+/// Whether the agent is to detach when one of its threads ends.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Leaves {
     #[default]
@@ -24,7 +24,7 @@ pub(crate) enum Leaves {
 /// Starts an agent thread of that name; `place` names it in messages.
 ///
 /// # Errors
-/// When the JVM does not create one.
+/// If the JVM does not create a thread.
 pub(crate) fn start(
     tracer: &'static Tracer,
     env: &mut Env<'_>,
@@ -36,13 +36,13 @@ pub(crate) fn start(
     let groups = jvmti.top_groups(env)?;
     let group = groups.first().ok_or("this JVM has no thread group")?;
     let thread = Arc::new(env.new_thread(*group, name)?);
-    // Known before it starts: see `is_starting`.
+    // Added before the thread starts, so that `is_starting` recognizes it.
     tracer.own_threads.write().push(Arc::clone(&thread));
     let upcalls = tracer.session.life.upcalls;
     let round = guard::round();
     let run = move |env: &mut Env<'_>| {
-        // A thread that comes too late must not touch an agent that has left, even if another one
-        // has come.
+        // A thread that starts too late must not touch an agent that has detached, even if another
+        // agent was loaded since.
         let is_late = guard::is_off() || guard::round() != round;
         let leaves = guard::run_thread(place, || match is_late {
             false => body(tracer, env),
@@ -59,7 +59,7 @@ pub(crate) fn start(
 /// the process.
 ///
 /// # Errors
-/// When the JVM does not create a thread.
+/// If the JVM does not create a thread.
 pub(super) fn follow_collections(
     tracer: &'static Tracer,
     env: &mut Env<'_>,
@@ -84,14 +84,14 @@ pub(super) fn follow_collections(
     Ok(())
 }
 
-/// Notes that the running thread is an agent thread, which is not recorded.
+/// Marks the running thread as an agent thread, which is not recorded.
 pub(super) fn skip(tracer: &Tracer, env: &Env<'_>, thread: ThreadRef<'_>) {
     let _ = tracer.session.jvmti.set_thread_number(ENDED);
     let threads = &tracer.session.threads;
     threads.set(env.thread_id(Some(thread)), ENDED);
 }
 
-/// Returns true if a thread that starts is an agent thread. It is marked as one.
+/// Returns true if the starting thread is an agent thread, and marks it as one.
 pub(super) fn is_starting(tracer: &Tracer, env: &Env<'_>, thread: ThreadRef<'_>) -> bool {
     let threads = tracer.own_threads.read();
     let is_one = threads

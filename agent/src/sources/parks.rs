@@ -1,15 +1,15 @@
-//! Parking: `LockSupport.park` and its like. The JVM has no event for it; these methods call us
-//! when they begin and end ([`crate::instrument::special`]).
+//! Parking: `LockSupport.park` and its variants. The JVM has no event for it, so hooks in these
+//! methods report their begin and end ([`crate::instrument::special`]).
 
 use super::{Tracer, stack};
 use jtrail_jvm::jni::Env;
 use jtrail_recorder::buffer::record::Code;
 
-/// Our own hook's frame, which is innermost.
+/// Number of the hook's own frames, which are innermost.
 const HOOK_FRAMES: i32 = 1;
 
-/// The running thread is about to park. `has_blocker`: the object that it waits for is the method's
-/// argument.
+/// The running thread is about to park. `has_blocker` is true if the method's argument is the
+/// object that it waits for.
 pub(crate) fn park(tracer: &Tracer, env: &mut Env<'_>, has_blocker: bool) {
     let session = &tracer.session;
     let Some(buffer) = session.buffer(env) else {
@@ -17,7 +17,7 @@ pub(crate) fn park(tracer: &Tracer, env: &mut Env<'_>, has_blocker: bool) {
     };
     let blocker = match has_blocker {
         true => session.jvmti.local_object(env, HOOK_FRAMES, 0),
-        // Locks set it before they park without an argument.
+        // Locks set the thread's blocker before they call `park` without an argument.
         false => (session.jvmti.current_thread(env))
             .map(|thread| thread.and_then(|thread| env.park_blocker(thread))),
     };
@@ -30,7 +30,7 @@ pub(crate) fn park(tracer: &Tracer, env: &mut Env<'_>, has_blocker: bool) {
     session.record(buffer, Code::Park, &payload);
 }
 
-/// The running thread has parked, or found its permit there.
+/// The running thread has parked, or found its permit available.
 pub(crate) fn unpark(tracer: &Tracer, env: &mut Env<'_>) {
     if let Some(buffer) = tracer.session.buffer(env) {
         tracer.session.record(buffer, Code::Unpark, &[0]);

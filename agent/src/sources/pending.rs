@@ -1,4 +1,4 @@
-//! Objects that were created, and whose constructor has not called that of `Object` yet
+//! Objects that were created, and whose constructor has not called the constructor of `Object` yet
 //! (`alloc=sites` with `free`).
 
 use super::Tracer;
@@ -9,7 +9,7 @@ use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::pending::{NewClass, PendingObject, stack_place};
 
-/// Leaves an object for its constructor.
+/// Adds an object to the running thread's list of pending objects, for `Object`'s constructor.
 pub(super) fn wait(tracer: &Tracer, buffer: OwnBuffer, object: PendingObject) {
     let pending = buffer.pending();
     if !pending.is_open() {
@@ -22,14 +22,15 @@ pub(super) fn wait(tracer: &Tracer, buffer: OwnBuffer, object: PendingObject) {
     pending.push(object);
 }
 
-/// Returns true if objects of that class wait, so that one which was created by a call could be
-/// taken for one of them.
+/// Returns true if objects of that class are pending, so that an object that a call has created
+/// could be mistaken for one of them.
 pub(super) fn may_be_confused(buffer: OwnBuffer, class: NewClass) -> bool {
     let pending = buffer.pending();
     pending.is_open() && pending.has(class.number())
 }
 
-/// Such an object has its number as a tag; its constructor may still come, or not.
+/// Adds an object that a call has created, and whose tag holds its number. Its constructor may
+/// still call `Object`'s, or not.
 pub(super) fn created_by_call(buffer: OwnBuffer, class: NewClass, number: u64) {
     buffer.pending().push(PendingObject {
         number,
@@ -39,8 +40,9 @@ pub(super) fn created_by_call(buffer: OwnBuffer, class: NewClass, number: u64) {
     });
 }
 
-/// Takes the innermost object of that class which waits; those above it wait in vain. `None` if no
-/// probe has seen the object, or it has its number.
+/// Removes and returns the innermost pending object of `object`'s class. Pending objects above it
+/// are unreachable, and recorded as dead. Returns `None` if no probe has seen the object, or it has
+/// its number already.
 pub(super) fn take(
     tracer: &Tracer,
     objects: &Objects,
@@ -49,8 +51,8 @@ pub(super) fn take(
     object: ObjectRef<'_>,
 ) -> Option<PendingObject> {
     let pending = buffer.pending();
-    let class = env.class_of(object); // deleted when the hook returns
-    let mut number = None; // of the class, once it is asked for
+    let class = env.class_of(object); // the local reference is deleted when the hook returns
+    let mut number = None; // of the class, once it was looked up
     loop {
         let last = pending.last()?;
         let is_its = match number {
@@ -73,7 +75,7 @@ pub(super) fn take(
     }
 }
 
-/// Records the end of objects whose frame has returned.
+/// Records the end of pending objects whose frames have returned.
 pub(super) fn record_lost(tracer: &Tracer, buffer: OwnBuffer, stack: usize) {
     while let Some(object) = buffer.pending().pop_unreachable(stack) {
         if let Some(number) = object.lost() {
@@ -82,7 +84,7 @@ pub(super) fn record_lost(tracer: &Tracer, buffer: OwnBuffer, stack: usize) {
     }
 }
 
-/// The running thread is at its end: so are the objects that wait on it.
+/// Records the end of all pending objects of the running thread, which ends.
 pub(super) fn thread_ends(tracer: &Tracer, buffer: OwnBuffer) {
     if buffer.pending().is_open() {
         for number in buffer.pending().take_all() {

@@ -1,10 +1,10 @@
-//! What the program itself writes into its trace, and commands: the natives of `jtrail.Trace`, a
-//! class in a jar that programs may have with them (`java-api`).
+//! Texts and commands of the program itself: the natives of `jtrail.Trace`, a class in a jar that
+//! programs may include (`java-api`).
 //!
-//! They are bound when such a class is prepared, or when the agent comes; there may be one for each
-//! class loader. A native method that is bound so, for a class of the application, has the JVM
-//! print no warning. The class itself knows whether it is bound, so that without the agent its
-//! methods do nothing: before it comes, and when it has left.
+//! The natives are bound when such a class is prepared, or when the agent is loaded; each class
+//! loader may have its own class. The JVM prints no warning when natives of an application class
+//! are bound like this. The class knows whether it is bound, so that its methods do nothing without
+//! an agent: before it is loaded, and after it has detached.
 
 use super::{Source, Tracer};
 use crate::error::Error;
@@ -18,10 +18,10 @@ use jtrail_records::definition::MarkInfo;
 use jtrail_writer::{Acted, Action};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The class that programs call.
+/// The signature of the class that programs call.
 const CLASS: &str = "Ljtrail/Trace;";
 
-/// Calls of `jtrail.Trace`.
+/// The source of calls of `jtrail.Trace`.
 pub(super) struct ProgramCalls;
 
 impl Source for ProgramCalls {
@@ -29,14 +29,14 @@ impl Source for ProgramCalls {
         true
     }
 
-    /// Binds the classes that were there before the agent.
+    /// Binds the classes that existed before the agent.
     fn prepare(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
         let upcalls = tracer.session.life.upcalls;
         for_loaded(tracer, env, |env, class| upcalls.bind_api(env, class));
     }
 }
 
-/// A class was prepared: binds it, if it is the one.
+/// Binds a class that was prepared, if it is `jtrail.Trace`.
 pub(super) fn prepared(tracer: &Tracer, env: &mut Env<'_>, class: ClassRef<'_>) {
     let session = &tracer.session;
     let name = session.jvmti.class_signature(class);
@@ -45,8 +45,8 @@ pub(super) fn prepared(tracer: &Tracer, env: &mut Env<'_>, class: ClassRef<'_>) 
     }
 }
 
-/// Calls `act` with each class `jtrail.Trace` that is loaded and prepared. One that is not prepared
-/// is reported when it is.
+/// Calls `act` with each class `jtrail.Trace` that is loaded and prepared. An event reports the
+/// others when they are prepared.
 pub(crate) fn for_loaded(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -64,18 +64,20 @@ pub(crate) fn for_loaded(
     });
 }
 
-/// Bytes of marks on their way to the writer. With so many, the next one waits for it.
+/// Maximum bytes of marks that the writer has not read yet. Beyond that, the next mark waits for
+/// the writer.
 const MOST_MARKS: u64 = 1 << 20;
-/// The same where the newest events are kept, and marks with them: no more are taken.
+/// The same limit for a flight recorder, which keeps marks among its events. Beyond it, marks are
+/// refused.
 const MOST_NEWEST_MARKS: u64 = 16 << 20;
 
-/// How many were given numbers.
+/// Number of marks so far.
 static MARKS: AtomicU64 = AtomicU64::new(0);
 
-/// Writes a text into the trace, between what the running thread did and does.
+/// Writes a text into the trace, in order with the running thread's events.
 ///
 /// # Errors
-/// Why it is not there.
+/// The reason why the text is not in the trace.
 pub(crate) fn mark(tracer: &Tracer, env: &mut Env<'_>, text: String) -> Result<(), Error> {
     match text.len() {
         0 => return Err("the text is empty".into()),
@@ -99,10 +101,10 @@ pub(crate) fn mark(tracer: &Tracer, env: &mut Env<'_>, text: String) -> Result<(
     record_mark(tracer, buffer, text)
 }
 
-/// Writes a text into the trace, on an agent thread, between what others did and do.
+/// Writes a text into the trace, on an agent thread, in order with the events of other threads.
 ///
 /// # Errors
-/// Why it is not there.
+/// The reason why the text is not in the trace.
 pub(crate) fn mark_from_outside(tracer: &Tracer, text: String) -> Result<(), Error> {
     let buffer = tracer.session.native_buffer();
     let buffer = buffer.ok_or("nothing is recorded any more")?;

@@ -1,7 +1,7 @@
-//! Somebody asks the JVM for its data: `jcmd PID JVMTI.data_dump`, or a signal to quit.
+//! Requests for data: `jcmd PID JVMTI.data_dump`, or a SIGQUIT.
 //!
-//! The answer is a snapshot of the heap, where those are recorded, and for a format of totals its
-//! document as it is now.
+//! The answer is a heap snapshot, if those are recorded; and for a format of totals, its current
+//! document.
 
 use super::{Source, Tracer, heap, threads};
 use jtrail_jvm::jni::Env;
@@ -10,7 +10,7 @@ use jtrail_options::{HeapMoments, Options, OutputFormat, SaveMoments};
 use jtrail_recorder::buffer::record::Code;
 use jtrail_writer::{Action, SaveReason};
 
-/// Requests for data, where these options have an answer.
+/// The source of requests for data, if these options have an answer to them.
 pub(super) struct Requests;
 
 impl Source for Requests {
@@ -34,7 +34,7 @@ fn has_document(options: &Options) -> bool {
 pub(crate) fn answer(tracer: &Tracer, env: &mut Env<'_>) {
     let session = &tracer.session;
     if !session.is_live() {
-        return; // there is nothing yet
+        return; // nothing is recorded yet
     }
     let Some(buffer) = session.buffer(env) else {
         return;

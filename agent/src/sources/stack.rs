@@ -6,15 +6,16 @@ use jtrail_jvm::jvmti::{Frame, Method};
 use jtrail_recorder::buffer::record::{self, MOST_FRAMES};
 use std::cell::RefCell;
 
-/// What a record with a stack consists of: two words of its own, and the frames.
+/// The payload of a record with a stack: two words of its own, and the frames.
 type Words = Vec<u64>;
 
 thread_local! {
-    /// Kept for its memory.
+    /// Kept to reuse its memory.
     static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The payload of a record with the running thread's stack, less its `skip` innermost frames.
+/// Returns the payload of a record with the running thread's stack, without its `skip` innermost
+/// frames.
 pub(crate) fn payload(
     tracer: &Tracer,
     env: &Env<'_>,
@@ -42,13 +43,13 @@ pub(crate) fn payload(
     words
 }
 
-/// The word of one frame; `None` if the JVM does not say what its method is.
+/// Returns the word of one frame; `None` if the JVM does not tell the method.
 pub(crate) fn frame(tracer: &Tracer, env: &Env<'_>, method: Method, location: i64) -> Option<u64> {
     let found = tracer.frame_method(env, method)?;
     Some(record::frame(found.number, found.lines.at(location)))
 }
 
-/// The method of the running thread's innermost frame, less `skip` frames.
+/// Returns the method of the running thread's innermost frame, after `skip` frames.
 pub(crate) fn caller(tracer: &Tracer, skip: i32) -> Option<Method> {
     let mut frames = [Frame::default()];
     match tracer.session.jvmti.own_stack(skip, &mut frames) {
@@ -57,7 +58,7 @@ pub(crate) fn caller(tracer: &Tracer, skip: i32) -> Option<Method> {
     }
 }
 
-/// The word of the running thread's innermost frame.
+/// Returns the word of the running thread's innermost frame.
 pub(crate) fn innermost(tracer: &Tracer, env: &Env<'_>) -> Option<u64> {
     let mut frames = [Frame::default()];
     match tracer.session.jvmti.own_stack(0, &mut frames) {

@@ -1,10 +1,10 @@
-//! Which of the JVM's events are enabled: those of the active trace, and few between traces.
+//! Enables the JVM's events: those of the active trace, and few between traces.
 //!
-//! What costs the program something is off while nobody wants it: hooks in classes, allocations,
-//! monitors, exceptions, collections, calls that the JVM reports. What gives things their numbers
-//! stays on, or they would be wrong later: threads, classes as they load and are unloaded, dead
-//! objects that have numbers, compiled code. It comes rarely, and the writer leaves out what its
-//! trace does not want.
+//! What slows the program down is disabled while no trace needs it: hooks in classes, allocations,
+//! monitors, exceptions, collections, calls that the JVM reports. What the numbers of things depend
+//! on stays enabled, because they would be wrong later: threads, classes that load and unload, dead
+//! objects that have numbers, compiled code. These events are rare, and the writer skips those that
+//! its trace did not request.
 
 use super::table::{TABLE, requested};
 use super::{Environment, Tracer, allocations, calls, classes};
@@ -16,14 +16,14 @@ use jtrail_jvm::jvmti::abi::Event;
 use jtrail_jvm::perf::starts_from_cache;
 use jtrail_options::Events;
 
-/// The JVM's events that are on with these kinds, and off without.
+/// Returns the JVM's events that are enabled while these kinds are on, and disabled otherwise.
 fn enabled_events(tracer: &Tracer, kinds: Events) -> Vec<(Jvmti, Event)> {
     let session = &tracer.session;
     let mut enabled_events = Vec::new();
     for source in TABLE {
         if let Some(jvmti) = tracer.jvmti(source.environment()) {
             for event in source.events(&session.options, kinds) {
-                // Calls would come too early before the trace begins.
+                // Method events would come too early before the trace begins.
                 let is_early = calls::JVM_EVENTS.contains(event) && !session.is_live();
                 if !is_early {
                     enabled_events.push((jvmti, *event));
@@ -34,18 +34,18 @@ fn enabled_events(tracer: &Tracer, kinds: Events) -> Vec<(Jvmti, Event)> {
     enabled_events
 }
 
-/// Enables the events that stay on, and those of kinds that are on now. Some more are enabled when
+/// Enables the permanent events, and those of the kinds that are on now. Some more are enabled when
 /// the JVM is ready.
 ///
 /// # Errors
-/// When the JVM refuses.
+/// If the JVM refuses.
 pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
     let session = &tracer.session;
     if let Some(objects) = tracer.objects.get() {
         allocations::install(objects, &session.options)?;
     }
-    // A JVM that starts from a cache refuses it if it sees this one enabled; the trace's beginning
-    // enables it.
+    // A JVM that starts from an ahead-of-time cache refuses the cache if it finds the load hook
+    // enabled. Then the begin of the trace enables it.
     let is_late = !session.life.is_attaching() && starts_from_cache();
     for event in [Event::VmInit, Event::VmDeath] {
         session.jvmti.enable(event)?;
@@ -63,10 +63,10 @@ pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
     enable(tracer, |_| true)
 }
 
-/// Enables those events of the kinds that are on now which `which` accepts.
+/// Enables the events of the kinds that are on now, as far as `which` accepts them.
 ///
 /// # Errors
-/// When the JVM refuses.
+/// If the JVM refuses.
 fn enable(tracer: &Tracer, which: impl Fn(&Event) -> bool) -> Result<(), Error> {
     for (jvmti, event) in enabled_events(tracer, tracer.session.kinds.on()) {
         if which(&event) {
@@ -76,7 +76,7 @@ fn enable(tracer: &Tracer, which: impl Fn(&Event) -> bool) -> Result<(), Error> 
     Ok(())
 }
 
-/// Enables what would have come too early before the trace began.
+/// Enables the events that would have come too early before the trace began.
 pub(super) fn enable_late(tracer: &Tracer) {
     if let Err(error) = enable(tracer, |event| calls::JVM_EVENTS.contains(event)) {
         log::say(&format!(
@@ -85,11 +85,11 @@ pub(super) fn enable_late(tracer: &Tracer) {
     }
 }
 
-/// Switches these kinds on, and all others off; `filters` says that others are in force since the
-/// last time. Returns how many classes were rewritten for it.
+/// Switches these kinds on, and all others off. `filters` is true if the filters have changed since
+/// the last switch. Returns how many classes were rewritten.
 ///
 /// # Errors
-/// When the JVM refuses.
+/// If the JVM refuses.
 pub(crate) fn switch(
     tracer: &'static Tracer,
     env: &mut Env<'_>,
@@ -125,7 +125,7 @@ pub(crate) fn switch(
     for source in TABLE {
         source.switched(tracer, env);
     }
-    // Anew: the trace may have begun meanwhile, from when on more events may come.
+    // Computed again, because the trace may have begun meanwhile, which allows more events.
     let (were, are) = (
         enabled_events(tracer, before),
         enabled_events(tracer, kinds),
@@ -137,7 +137,7 @@ pub(crate) fn switch(
 }
 
 impl Tracer {
-    /// The environment of that kind; `None` for objects, where they have no numbers.
+    /// Returns the environment of that kind; `None` for objects, if they have no numbers.
     pub(super) fn jvmti(&self, environment: Environment) -> Option<Jvmti> {
         match environment {
             Environment::General => Some(self.session.jvmti),

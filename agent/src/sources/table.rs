@@ -1,4 +1,4 @@
-//! All sources of events.
+//! The table of all sources of events.
 
 use super::source::Source;
 use super::{
@@ -29,7 +29,7 @@ pub(super) static TABLE: [&dyn Source; 18] = [
     &classes::RewrittenClasses,
 ];
 
-/// The sources that these options need.
+/// Returns the sources that these options need.
 pub(super) fn requested(options: &Options) -> impl Iterator<Item = &'static dyn Source> {
     let requested = |source: &&'static dyn Source| source.requested(options);
     TABLE.into_iter().filter(requested)
@@ -41,7 +41,7 @@ mod tests {
     use jtrail_jvm::jvmti::abi::Event::{self, *};
     use std::io;
 
-    /// The events that stay enabled with these options, less those of threads and of dead objects.
+    /// Returns the permanent events of these options, except those of threads and of dead objects.
     fn permanent(text: &str) -> Vec<Event> {
         let no_files = |path: &str| Err(io::Error::other(path.to_owned()));
         let options = jtrail_options::parse(text, &no_files).expect(text);

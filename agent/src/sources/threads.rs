@@ -1,4 +1,5 @@
-//! Platform threads begin and end; so do those that native code attaches. Their numbers and names.
+//! Platform threads, and threads that native code attaches: their starts and ends, numbers and
+//! names.
 
 use super::{Source, Tracer, allocations, cpu, frees, own_threads, pending, virtual_threads};
 use crate::session::{ENDED, Threads as Numbers, runs_agent_code};
@@ -13,13 +14,13 @@ use jtrail_records::definition::{ObjectInfo, ThreadInfo};
 use jtrail_records::record::NO_THREAD;
 use rustc_hash::FxHashMap;
 
-/// `events=threads`, and whatever records belong to a thread.
+/// The source of `events=threads`. Other kinds need it too, if their records belong to a thread.
 pub(super) struct Threads;
 
 impl Source for Threads {
-    /// Threads are needed where records belong to one, and where the trace has to end with that of
-    /// the thread that ends the JVM ([`frees`]). A buffer that a thread has got without is given up
-    /// by the system's own end of it.
+    /// Thread events are needed if records belong to threads, and if the trace has to end with the
+    /// ThreadEnd of the thread that ends the JVM ([`frees`]). Without these events, a thread's
+    /// buffer is released when the system destroys the thread's variables.
     fn requested(&self, options: &Options) -> bool {
         virtual_threads::are_requested(options) || allocations::name_objects(options.events)
     }
@@ -35,8 +36,8 @@ impl Source for Threads {
     }
 }
 
-/// Names the threads that were there before the trace: before the writer starts, so that it knows
-/// their names. Returns their numbers.
+/// Names the threads that existed before the trace. It runs before the writer starts, so that the
+/// writer knows their names. Returns their numbers.
 pub(super) fn name_first(tracer: &Tracer, env: &mut Env<'_>) -> Vec<u32> {
     env.with_frame(|env| {
         let threads = tracer.session.jvmti.all_threads(env).unwrap_or_default();
@@ -46,10 +47,10 @@ pub(super) fn name_first(tracer: &Tracer, env: &mut Env<'_>) -> Vec<u32> {
     })
 }
 
-/// Records the threads that were there before the trace.
+/// Records the threads that existed before the trace.
 pub(super) fn record_first(tracer: &Tracer, env: &mut Env<'_>, numbers: &[u32]) {
     let Some(first) = numbers.first() else { return };
-    // The running thread is one of them; its buffer can't be asked for yet.
+    // The running thread is one of them. Its buffer can't be created in the usual way yet.
     let own = name_running(tracer, env).unwrap_or(*first);
     let buffer = virtual_threads::new_buffer(tracer, env, own);
     for number in numbers {
@@ -58,16 +59,17 @@ pub(super) fn record_first(tracer: &Tracer, env: &mut Env<'_>, numbers: &[u32]) 
     }
 }
 
-/// A platform thread has started. Called on it, before it runs any Java code.
+/// Records that a platform thread has started. Called on the thread itself, before it runs any Java
+/// code.
 pub(crate) fn started(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) {
     let session = &tracer.session;
     if runs_agent_code() {
         return own_threads::skip(tracer, env, thread);
     }
     if own_threads::is_starting(tracer, env, thread) || !session.ensure_live(env) {
-        return; // or it will be among the first threads
+        return; // a thread of the second case is recorded by `record_first`
     }
-    // Java code may have run on it before, to make its `Thread`, which then had no name yet.
+    // Java code may have run on the thread before, to create its `Thread`, which had no name yet.
     let was_named = session.jvmti.thread_number().is_ok_and(|n| n != NO_THREAD);
     let Some(number) = name_thread(tracer, env, Some(thread)) else {
         return;
@@ -80,9 +82,9 @@ pub(crate) fn started(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>)
     session.record(buffer, Code::ThreadStart, &[u64::from(number)]);
 }
 
-/// A platform thread ends. Called on it, after the last of its Java code. The JVM sends the event
-/// also for the thread that stops it (`System.exit`), whose calls are still open: that one does not
-/// end before the trace.
+/// Records that a platform thread ends. Called on the thread itself, after the last of its Java
+/// code. The JVM also sends the event for the thread that stops the JVM (`System.exit`), whose
+/// calls are still open. That thread does not end in the trace.
 pub(crate) fn ended(tracer: &'static Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) {
     let session = &tracer.session;
     if !session.ensure_live(env) {
@@ -113,12 +115,13 @@ fn numbers(tracer: &Tracer) -> &Numbers {
     &tracer.session.threads
 }
 
-/// The number of the running thread, which gets one if it has none; `None` for one that has ended.
+/// Returns the number of the running thread, and numbers it if it has none. Returns `None` if it
+/// has ended.
 pub(super) fn name_running(tracer: &Tracer, env: &mut Env<'_>) -> Option<u32> {
     name_thread(tracer, env, None)
 }
 
-/// As [`name_running`]; `thread` is a reference to the running thread, if the caller has one.
+/// Like [`name_running`]; `thread` is a reference to the running thread, if the caller has one.
 fn name_thread(tracer: &Tracer, env: &mut Env<'_>, thread: Option<ThreadRef<'_>>) -> Option<u32> {
     let jvmti = tracer.session.jvmti;
     match jvmti.thread_number().ok()? {
@@ -136,8 +139,8 @@ fn name_thread(tracer: &Tracer, env: &mut Env<'_>, thread: Option<ThreadRef<'_>>
     Some(number)
 }
 
-/// The number of any thread, which gets one if it has none; `None` for one that has ended, or whose
-/// `Thread` is being created.
+/// Returns the number of any thread, and numbers it if it has none. Returns `None` if it has ended,
+/// or its `Thread` is being created.
 pub(super) fn number_of(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) -> Option<u32> {
     match env.thread_id(Some(thread)) {
         0 => None,
@@ -145,12 +148,13 @@ pub(super) fn number_of(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_
     }
 }
 
-/// The number of any thread that has one.
+/// Returns the number of any thread, if it has one.
 pub(super) fn known_number(tracer: &Tracer, env: &Env<'_>, thread: ThreadRef<'_>) -> Option<u32> {
     numbers(tracer).known(env.thread_id(Some(thread)))
 }
 
-/// The number of the thread with that id, or of the running one, whose `Thread` does not exist yet.
+/// Returns the number of the thread with that id. For the id 0, that is the running thread, whose
+/// `Thread` does not exist yet.
 fn number_by_id(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -160,7 +164,7 @@ fn number_by_id(
     if let Some(found) = numbers(tracer).find(id) {
         return found;
     }
-    // Other threads need not wait while the JVM is asked.
+    // Done before the lock is taken, so that other threads need not wait for the JVM's answer.
     let info = describe(tracer, env, thread);
     let name = info.name.clone();
     numbers(tracer).number(id, &name, |number| {
@@ -170,7 +174,7 @@ fn number_by_id(
     })
 }
 
-/// Announces a thread that has got its name.
+/// Defines a thread again that has got its name.
 fn define(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>, number: u32) {
     let info = describe(tracer, env, Some(thread));
     numbers(tracer).set_name(env.thread_id(Some(thread)), &info.name);
@@ -179,7 +183,7 @@ fn define(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>, number: u32
     tracer.session.define(definition);
 }
 
-/// What a thread is, without its number.
+/// Describes a thread, without its number.
 fn describe(tracer: &Tracer, env: &mut Env<'_>, thread: Option<ThreadRef<'_>>) -> ThreadInfo {
     let names = tracer.session.jvmti.thread_names(thread);
     let ThreadNames {
@@ -205,7 +209,7 @@ fn object_of(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) -> Optio
 /// Notes that the running thread has ended.
 pub(super) fn forget(tracer: &Tracer, env: &Env<'_>, thread: ThreadRef<'_>) {
     let jvmti = tracer.session.jvmti;
-    // Virtual threads have no number with the JVM, unless one was needed ([`name_thread`]).
+    // A virtual thread has no number in the JVM, unless [`name_thread`] had to set one.
     if jvmti.thread_number().is_ok_and(|n| n != NO_THREAD) {
         let _ = jvmti.set_thread_number(ENDED);
     }
@@ -240,7 +244,7 @@ pub(super) fn look_at_name(
     numbers(tracer).set_name(id, &name);
 }
 
-/// Records at the end of the trace what there is to say of threads that are still alive.
+/// Records what remains to be recorded about live threads at the end of the trace.
 pub(crate) fn last_words(tracer: &Tracer, env: &mut Env<'_>, buffer: OwnBuffer) {
     let session = &tracer.session;
     let mut threads = FxHashMap::default();

@@ -1,4 +1,4 @@
-//! The trace begins, and ends.
+//! The begin and the end of the trace.
 
 use super::heap::{self, HeapSnapshots};
 use super::sampler::Samples;
@@ -17,7 +17,7 @@ use jtrail_writer::Action;
 /// Adds the capabilities of these options to both environments.
 ///
 /// # Errors
-/// When the JVM can't do it.
+/// If the JVM lacks one of them.
 pub(super) fn add_capabilities(tracer: &Tracer, options: &Options) -> Result<(), Error> {
     for environment in [Environment::General, Environment::Objects] {
         if let Some(jvmti) = tracer.jvmti(environment) {
@@ -27,17 +27,17 @@ pub(super) fn add_capabilities(tracer: &Tracer, options: &Options) -> Result<(),
     Ok(())
 }
 
-/// Returns true if class files pass the agent: to be rewritten, or for their details.
+/// Returns true if the agent needs to see class files: to rewrite them, or to record their details.
 fn sees_class_files(options: &Options) -> bool {
     classes::are_rewritten(options) || options.events.contains(Events::DETAILS)
 }
 
-/// The JVM is ready: the trace begins.
+/// Begins the trace; the JVM is ready.
 pub(crate) fn go_live(tracer: &'static Tracer, env: &mut Env<'_>) {
     let session = &tracer.session;
     let started = session.now();
-    // A JVM that starts from an ahead-of-time cache has refused none of it so far
-    // (`perf::starts_from_cache`).
+    // If the JVM starts from an ahead-of-time cache, it has accepted the cache by now, so the event
+    // can be enabled (`perf::starts_from_cache`).
     if sees_class_files(&session.options)
         && let Err(error) = session.jvmti.enable(Event::ClassFileLoadHook)
     {
@@ -45,7 +45,7 @@ pub(crate) fn go_live(tracer: &'static Tracer, env: &mut Env<'_>) {
     }
     let (classes, jvmti) = (&session.classes, session.jvmti);
     classes.find_platform_loader(jvmti, env);
-    // First, so that none is left out below.
+    // Enabled before the existing classes are reported below, so that none is missed.
     if let Err(error) = jvmti.enable(Event::ClassPrepare) {
         log::say(&format!(
             "{error}; the trace has no details of classes, and the program no word in it"
@@ -65,7 +65,7 @@ pub(crate) fn go_live(tracer: &'static Tracer, env: &mut Env<'_>) {
         bursts.arm();
         for number in bursts.begin_at_once() {
             let action = Action::Triggered(number);
-            let _ = tracer.writer.begin(session.now(), action); // in its own time
+            let _ = tracer.writer.begin(session.now(), action); // its outcome is not waited for
         }
     }
     threads::record_first(tracer, env, &numbers);
@@ -74,12 +74,13 @@ pub(crate) fn go_live(tracer: &'static Tracer, env: &mut Env<'_>) {
     }
 }
 
-/// The trace has begun: enables the events that would have come too early before.
+/// Enables the events that would have come too early before the trace began.
 pub(crate) fn went_live(tracer: &Tracer) {
     switch::enable_late(tracer);
 }
 
-/// The program can be traced: `starts` says that it is about to begin, and else it runs already.
+/// Called when the program can be traced. `starts` is true if the program is about to begin, and
+/// false if it is already running.
 pub(crate) fn start(tracer: &'static Tracer, env: &mut Env<'_>, starts: bool) {
     let session = &tracer.session;
     match starts {
@@ -92,12 +93,12 @@ pub(crate) fn start(tracer: &'static Tracer, env: &mut Env<'_>, starts: bool) {
             session.record(buffer, Code::InitDone, &[0]);
         }
         tracer.instrument.returns.set(|set| {
-            // The walk is a safepoint, and over with the first object.
+            // The walk is a safepoint. It stops at the first object.
             let walk = session.jvmti.pass_objects(|_| {
                 set();
                 false
             });
-            _ = walk; // if there is none, all stays as it is
+            _ = walk; // if the walk fails, returns stay as they are
         });
     }
     for source in requested(&session.options) {
@@ -105,7 +106,8 @@ pub(crate) fn start(tracer: &'static Tracer, env: &mut Env<'_>, starts: bool) {
     }
 }
 
-/// The JVM ends, and the trace with it. Other threads may still run Java code.
+/// Records what remains to be recorded when the JVM ends, and the trace with it. Other threads may
+/// still run Java code.
 pub(crate) fn end(tracer: &'static Tracer, env: &mut Env<'_>) {
     let session = &tracer.session;
     // The thread that ends the JVM may have ended for Java already.
@@ -118,7 +120,8 @@ pub(crate) fn end(tracer: &'static Tracer, env: &mut Env<'_>) {
     }
 }
 
-/// A class was unloaded. Called in the middle of a collection: no lock, no call into the JVM.
+/// Records that a class was unloaded. Called in the middle of a collection: takes no lock, and does
+/// not call the JVM.
 pub(crate) fn class_unloaded(tracer: &Tracer, class: u32) {
     for source in TABLE {
         source.class_unloaded(tracer, class);
@@ -129,7 +132,7 @@ pub(crate) fn class_unloaded(tracer: &Tracer, class: u32) {
     }
 }
 
-/// Makes the writer write all that is recorded, and end.
+/// Makes the writer write everything that is recorded, and end.
 pub(crate) fn stop_writer(tracer: &Tracer) {
     let session = &tracer.session;
     tracer.writer.stop();
@@ -145,14 +148,15 @@ pub(crate) fn stop_writer(tracer: &Tracer) {
     }
 }
 
-/// Ends what the agent records by itself: samples, and snapshots of the heap. What is in progress
-/// is waited for.
+/// Ends the work that the agent does by itself: samples, and heap snapshots. Waits for work in
+/// progress.
 pub(crate) fn end_own_work(tracer: &'static Tracer, env: &mut Env<'_>) {
     Samples.end(tracer, env, None);
     HeapSnapshots.end(tracer, env, None);
 }
 
-/// The agent is about to leave: the trace has ended, and the program gets its own code back.
+/// Restores the program's own code after the end of the trace, because the agent is about to
+/// detach.
 pub(crate) fn give_back(tracer: &Tracer, env: &mut Env<'_>) {
     guard::switch_off();
     pending::end_epoch();
@@ -162,7 +166,7 @@ pub(crate) fn give_back(tracer: &Tracer, env: &mut Env<'_>) {
     classes::restore(tracer, env);
 }
 
-/// Takes a snapshot of the heap on an agent thread. Returns false where none are recorded.
+/// Takes a heap snapshot on an agent thread. Returns false if heap snapshots are not recorded.
 pub(crate) fn take_heap_snapshot(tracer: &Tracer, env: &mut Env<'_>) -> bool {
     let Some(buffer) = tracer.session.native_buffer() else {
         return false;
@@ -174,11 +178,10 @@ pub(crate) fn take_heap_snapshot(tracer: &Tracer, env: &mut Env<'_>) -> bool {
     records_heap
 }
 
-/// Collects garbage, on an agent thread: between two snapshots of the heap, where the options ask
-/// for them.
+/// Collects garbage, on an agent thread; between two heap snapshots, if the options ask for these.
 ///
 /// # Errors
-/// When the JVM does not.
+/// If the JVM refuses.
 pub(crate) fn force_gc(tracer: &Tracer, env: &mut Env<'_>) -> Result<(), Error> {
     let session = &tracer.session;
     let kinds = session.kinds.on();
@@ -196,8 +199,8 @@ pub(crate) fn force_gc(tracer: &Tracer, env: &mut Env<'_>) -> Result<(), Error> 
     Ok(())
 }
 
-/// Records what there is still to say at the end of a trace, also of threads that are alive, on an
-/// agent thread.
+/// Records what remains to be recorded at the end of a trace, also about live threads, on an agent
+/// thread.
 pub(crate) fn last_words(tracer: &Tracer, env: &mut Env<'_>) {
     gc::record_silent(tracer);
     if let Some(buffer) = tracer.session.native_buffer() {

@@ -1,4 +1,4 @@
-//! What sources of events work with.
+//! The state that all sources of events work with.
 
 use super::state::{
     Collections, CompiledCode, Details, Frees, Heap, Samples, Sites, VirtualThreads,
@@ -12,13 +12,13 @@ use jtrail_writer::Writer;
 use parking_lot::RwLock;
 use std::sync::{Arc, OnceLock};
 
-/// The `java.lang.Thread` objects of all agent threads, until the agent leaves.
+/// The `java.lang.Thread` objects of all agent threads, until the agent detaches.
 type OwnThreads = RwLock<Vec<Arc<GlobalRef<kind::Thread>>>>;
 
-/// What sources work with.
+/// The state that all sources work with.
 pub(crate) struct Tracer {
     pub(crate) session: Session,
-    /// Numbers of objects, where events name objects, or have done so.
+    /// The numbers of objects, if events name objects now or may do so later.
     pub(crate) objects: OnceLock<Objects>,
     pub(crate) instrument: Instrument,
     pub(crate) writer: Writer,
@@ -52,18 +52,18 @@ impl Tracer {
         }
     }
 
-    /// Ends the agent threads that follow collections, as the agent leaves.
+    /// Ends the agent threads that follow collections, because the agent is detaching.
     pub(crate) fn end_followers(&self) {
         self.heap.follower.end();
         self.frees.end_sweeper();
     }
 
-    /// The number of a class; the class is announced if it is new.
+    /// Returns the number of a class, and defines the class if it is new.
     pub(super) fn class_number(&self, env: &Env<'_>, class: ClassRef<'_>) -> Option<u32> {
         class_number(&self.session, self.objects.get(), env, class)
     }
 
-    /// What stacks need to know of a method; `None` if the JVM does not say.
+    /// Returns what stacks need to know of a method; `None` if the JVM denies the answer.
     pub(super) fn frame_method(&self, env: &Env<'_>, method: Method) -> Option<Arc<FrameMethod>> {
         let objects = self.objects.get();
         self.instrument

@@ -1,8 +1,9 @@
-//! Virtual threads: they begin, end, and move between carriers.
+//! Virtual threads: they start, end, and move between carriers.
 //!
-//! Chunks belong to the carrier, the operating system's thread. When a virtual thread mounts, a
-//! record says that what follows is its own; when it unmounts, that the carrier is itself again.
-//! The JVM tells of both by events of its own, beyond the specification.
+//! Chunks belong to the carrier, an operating-system thread. When a virtual thread mounts, a record
+//! says that the following records belong to it. When it unmounts, a record says that they belong
+//! to the carrier again. HotSpot reports both by extension events, which are not in the JVMTI
+//! specification.
 
 use super::{Need, Source, Tracer, cpu, pending, threads};
 use jtrail_jvm::jni::{Env, ThreadRef};
@@ -26,7 +27,8 @@ const OF_THREADS: [Events; 10] = [
     Events::MOUNTS,
 ];
 
-/// `events=mounts`, and whatever records belong to a virtual thread.
+/// The source of `events=mounts`. Other kinds need it too, if their records may belong to a virtual
+/// thread.
 pub(super) struct VirtualThreads;
 
 impl Source for VirtualThreads {
@@ -39,10 +41,10 @@ impl Source for VirtualThreads {
     }
 }
 
-/// Returns true if these options need to know of virtual threads, which the JVM makes slower as
-/// soon as somebody wants to know. With a channel, a client may ask for any kind later, and then a
-/// virtual thread may run on a carrier that has a buffer as its own: so all is known from the
-/// start.
+/// Returns true if these options need to know of virtual threads. The JVM slows virtual threads
+/// down as soon as an agent can support them. With a command channel, a client may request any kind
+/// later, when a virtual thread may already run on a carrier that has a buffer. So then their
+/// mounts are followed from the start.
 pub(crate) fn are_requested(options: &Options) -> bool {
     let has_triggers = options.has_call_triggers() || options.has_exception_triggers();
     let mut kinds = OF_THREADS.iter();
@@ -51,7 +53,8 @@ pub(crate) fn are_requested(options: &Options) -> bool {
         || options.server != Server::Standalone
 }
 
-/// A virtual thread has started. Called on it, mounted, before it runs any code of its own.
+/// Records that a virtual thread has started. Called on the thread itself, mounted, before it runs
+/// any code of its own.
 pub(crate) fn started(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) {
     if let Some((buffer, number)) = switch(tracer, env, Some(thread)) {
         let payload = [number.into()];
@@ -59,7 +62,7 @@ pub(crate) fn started(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>)
     }
 }
 
-/// A virtual thread ends. Called on it, after all code of its own.
+/// Records that a virtual thread ends. Called on the thread itself, after all code of its own.
 pub(crate) fn ended(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) {
     if let Some((buffer, number)) = switch(tracer, env, Some(thread)) {
         finish(tracer, env, buffer, thread, number);
@@ -71,13 +74,14 @@ pub(crate) fn mounted(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>)
     switch(tracer, env, Some(thread));
 }
 
-/// The virtual thread that ran here has unmounted.
+/// The virtual thread that ran on the running thread has unmounted.
 pub(crate) fn unmounted(tracer: &Tracer, env: &mut Env<'_>) {
     switch(tracer, env, None);
 }
 
-/// From now on, what the carrier records belongs to `thread`, or to itself. Returns its buffer, and
-/// whose that is now; `None` for a thread that has ended, and if nothing can be recorded.
+/// Makes the carrier's records belong to `thread`, or to the carrier itself. Returns its buffer,
+/// and the number of the owner. Returns `None` for a thread that has ended, and if nothing can be
+/// recorded.
 fn switch(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -88,13 +92,13 @@ fn switch(
         return None;
     }
     let number = match thread {
-        // By its id: to keep a number with a thread the JVM makes an entry for it, under a lock
-        // that all threads share, and with many threads these then wait for each other for longer
-        // than they run.
+        // Looked up by the thread's id. To store a number with a thread, the JVM creates an entry
+        // under a lock that all threads share. With many virtual threads, they would wait for that
+        // lock longer than they run.
         Some(thread) => Some(threads::number_of(tracer, env, thread)?),
         None => None,
     };
-    // The carrier has a buffer since its own start, unless it began before the trace.
+    // The carrier has had a buffer since its own start, unless it started before the trace.
     let buffer = match OwnBuffer::current() {
         Some(buffer) => buffer,
         None if !session.may_record(env) => return None,
@@ -103,7 +107,7 @@ fn switch(
     Some((buffer, move_to(tracer, buffer, number)))
 }
 
-/// Creates the running thread's buffer, where one can be used; see
+/// Creates the running thread's buffer, if one can be used; see
 /// [`crate::session::Upcalls::first_buffer`].
 pub(crate) fn first_buffer(tracer: &Tracer, env: &mut Env<'_>) -> Option<OwnBuffer> {
     if !tracer.session.may_record(env) {
@@ -113,8 +117,8 @@ pub(crate) fn first_buffer(tracer: &Tracer, env: &mut Env<'_>) -> Option<OwnBuff
     Some(new_buffer(tracer, env, number))
 }
 
-/// A buffer for the running thread, whose number is known: that of its carrier, if it is a virtual
-/// one that began before the trace.
+/// Creates a buffer for the running thread, which has that number. For a virtual thread that
+/// started before the trace, the buffer is its carrier's.
 pub(super) fn new_buffer(tracer: &Tracer, env: &mut Env<'_>, number: u32) -> OwnBuffer {
     let Some(carrier) = carrier(tracer, env) else {
         return tracer.session.buffer_of(number);
@@ -124,20 +128,20 @@ pub(super) fn new_buffer(tracer: &Tracer, env: &mut Env<'_>, number: u32) -> Own
     buffer
 }
 
-/// The number of the carrier, if the running thread is virtual.
+/// Returns the number of the carrier, if the running thread is virtual.
 fn carrier(tracer: &Tracer, env: &mut Env<'_>) -> Option<u32> {
     let jvmti = tracer.session.jvmti;
     let get_carrier = &tracer.virtual_threads.get_carrier;
     let find = || jvmti.get_carrier_thread().unwrap_or_default();
     let function = *get_carrier.get_or_init(find);
     let thread = jvmti.current_thread(env).ok()??;
-    // Of a platform thread it answers an error.
+    // For a platform thread, the function returns an error.
     let carrier = jvmti.other_thread(env, function?, thread).ok()??;
     threads::number_of(tracer, env, carrier)
 }
 
-/// The carrier runs that virtual thread from now on, or none but itself. Returns the number of the
-/// one that it runs.
+/// Notes that the carrier runs that virtual thread from now on, or no virtual thread. Records the
+/// mounts and unmounts. Returns the number of the thread that runs.
 fn move_to(tracer: &Tracer, buffer: OwnBuffer, thread: Option<u32>) -> u32 {
     let session = &tracer.session;
     let times = &tracer.virtual_threads.times;
@@ -167,8 +171,8 @@ fn move_to(tracer: &Tracer, buffer: OwnBuffer, thread: Option<u32>) -> u32 {
     next
 }
 
-/// From now on, records belong to that thread, or to the carrier itself, and so do objects whose
-/// constructor is to come.
+/// Makes records belong to that thread, or to the carrier itself. Moves the pending objects of both
+/// accordingly.
 fn switch_to(tracer: &Tracer, buffer: OwnBuffer, thread: Option<u32>) {
     let (before, carrier) = buffer.owners();
     if let Some(objects) = tracer.objects.get() {
@@ -179,8 +183,8 @@ fn switch_to(tracer: &Tracer, buffer: OwnBuffer, thread: Option<u32>) {
     buffer.switch_to(tracer.session.now(), thread);
 }
 
-/// The virtual thread that runs here is at its end: its last name, its CPU time, and that it leaves
-/// its carrier.
+/// Records the end of the virtual thread that runs here: its last name, its CPU time, and that it
+/// leaves its carrier.
 fn finish(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -203,7 +207,7 @@ fn finish(
     switch_to(tracer, buffer, None);
 }
 
-/// Payload of a mount or unmount.
+/// Returns the payload of a mount or unmount.
 fn pair(thread: u32, carrier: u32) -> [u64; 1] {
     [u64::from(thread) << 32 | u64::from(carrier)]
 }

@@ -1,27 +1,25 @@
-//! Snapshots of the heap: every object that can be reached, every reference between them, every
-//! root.
+//! Heap snapshots: every reachable object, every reference between objects, every root.
 //!
-//! One walk of the JVM's over its heap (FollowReferences) shows all references, while the program
-//! stands still. Objects are known by their tags; those without one get a number on the way. What
-//! the walk finds goes into the buffer of the thread that asked for it, although another thread of
-//! the JVM's carries it out: the one that asked waits for it, and lends its buffer.
+//! One heap walk (FollowReferences) shows all references, while the program is stopped. Objects are
+//! identified by their tags; an object without a number gets one on the way. The findings go into
+//! the buffer of the thread that requested the walk, although another thread of the JVM carries it
+//! out. The requesting thread waits for the walk, and lends its buffer.
 //!
-//! Classes are known by the tags of their class objects, which are set before the walk
-//! ([`HeapClasses`]). A class may load in between, or be one of arrays, for which there is no
-//! event. Its objects are noted, and recorded when their class is known, after the walk; until then
-//! local references keep them from the collector. Only an object that dies before that is left out,
-//! with its references.
+//! Classes are identified by the tags of their class objects, which are set before the walk
+//! ([`HeapClasses`]). A class may load in between, or be an array class, for which there is no
+//! event. Its objects are noted, and recorded after the walk, when their class is known. An object
+//! that dies before that is missing, with its references.
 //!
-//! After a collection no walk may begin in the JVM's event of its finish. So an agent thread does
-//! it, if it is asked for. It is one that the JVM creates for agents. (HotSpot 21 keeps something
-//! of a native thread that was attached and has ended, and writes into freed memory when an
-//! environment is disposed of.)
+//! After a collection, no walk may begin in the JVM's event of the collection's finish. So an agent
+//! thread does it, if it is requested. The JVM creates that thread. (HotSpot 21 keeps state of a
+//! native thread that was attached and has ended, and writes into freed memory when an environment
+//! is disposed of.)
 //!
-//! Before a collection there can be a walk only where the collection is ours: the event of
-//! another's start comes when the program stands still for it. The two walks around ours are to
-//! show what it freed, which no reference leads to. So another walk (IterateThroughHeap), directly
-//! before the one along the references, comes by all objects that the heap holds. What is created
-//! in between is found by the second one, if it can be reached.
+//! Before a collection a walk is possible only if the agent requests the collection: at the start
+//! event of other collections the program is stopped already. The two walks around such a
+//! collection are to show what it freed, which no reference leads to. So the first is preceded by
+//! another walk (IterateThroughHeap), which finds all objects that the heap holds. Objects that are
+//! created between the two are found by the second one, if they are reachable.
 
 mod made_threads;
 
@@ -40,7 +38,7 @@ use jtrail_records::record::{BROKEN_OFF, SnapshotMoment};
 use made_threads::MadeThreads;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// `events=heap`.
+/// The source of `events=heap`.
 pub(super) struct HeapSnapshots;
 
 impl Source for HeapSnapshots {
@@ -48,7 +46,7 @@ impl Source for HeapSnapshots {
         options.events.contains(Events::HEAP)
     }
 
-    /// Starts the thread that takes snapshots after collections, if these are asked for.
+    /// Starts the thread that takes snapshots after collections, if these are requested.
     fn started(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
         let options = &tracer.session.options;
         if !is_requested(options, options.events, HeapMoments::GC) {
@@ -65,8 +63,8 @@ impl Source for HeapSnapshots {
         }
     }
 
-    /// Takes the last snapshot, if it is asked for, and waits for one that is being taken. None
-    /// begins afterwards.
+    /// Takes the last snapshot, if it is requested, and waits for one that is being taken. No
+    /// snapshot begins afterwards.
     fn end(&self, tracer: &'static Tracer, env: &mut Env<'_>, buffer: Option<OwnBuffer>) {
         let session = &tracer.session;
         if let Some(buffer) = buffer
@@ -78,33 +76,33 @@ impl Source for HeapSnapshots {
     }
 }
 
-/// Returns true if these kinds of events ask for snapshots at that moment.
+/// Returns true if these kinds of events request snapshots at that moment.
 pub(crate) fn is_requested(options: &Options, kinds: Events, moment: HeapMoments) -> bool {
     kinds.contains(Events::HEAP) && options.heap.contains(moment)
 }
 
-/// A class was prepared. Called where [`Events::HEAP`] is available.
+/// Notes that a class was prepared. Called if [`Events::HEAP`] is available.
 pub(crate) fn prepared_class(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) {
     tracer.heap.classes.prepared(env, class);
 }
 
-/// A collection is over, and a snapshot is asked for. Called where nothing of the JVM may be
-/// called.
+/// Wakes the thread that takes snapshots, because a collection is over. Called where the JVM must
+/// not be called.
 pub(crate) fn wake_after_collection(tracer: &Tracer) {
     tracer.heap.follower.wake();
 }
 
-/// Waits for a snapshot that is being taken. None begins afterwards.
+/// Waits for a snapshot that is being taken. No snapshot begins afterwards.
 pub(crate) fn finish(tracer: &Tracer) {
     tracer.heap.progress.lock().is_over = true;
 }
 
-/// Takes a snapshot of what can be reached.
+/// Takes a snapshot of the reachable objects.
 pub(crate) fn take(tracer: &Tracer, env: &mut Env<'_>, buffer: OwnBuffer) {
     take_at(tracer, env, buffer, SnapshotMoment::Any);
 }
 
-/// Takes a snapshot.
+/// Takes a snapshot at that moment.
 pub(crate) fn take_at(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -192,21 +190,21 @@ fn report_gaps(number: u64, left_out: usize, passed: usize) {
 struct Walk<'a> {
     session: &'a Session,
     objects: &'a Objects,
-    /// Numbers of the classes of what the JVM fills gaps with.
+    /// Numbers of the classes of objects that the JVM fills gaps with.
     fillers: Vec<u32>,
-    /// None where the JVM has no virtual threads.
+    /// None if the JVM has no virtual threads.
     virtual_threads: Option<MadeThreads>,
     seen: NumberSet,
     unknown: Unknown,
 }
 
-/// Objects whose class has no number, and what the walk found of them.
+/// Objects whose class has no number, and what the walk found about them.
 #[derive(Default)]
 struct Unknown {
     numbers: FxHashSet<u64>,
-    /// Number and bytes.
+    /// Number and bytes of each object.
     objects: Vec<(u64, u64)>,
-    /// Number and kind.
+    /// Number and kind of each root.
     roots: Vec<(u64, u64)>,
     references: Vec<(u64, u64)>,
 }
@@ -218,8 +216,8 @@ impl Unknown {
 }
 
 impl Walk<'_> {
-    /// Records an object, unless only a reference to it can tell that it is one. Calls nothing of
-    /// the JVM. Returns true if the walk goes on.
+    /// Records an object, unless it may be a filler, which only a reference can distinguish from an
+    /// object. Does not call the JVM. Returns true if the walk goes on.
     fn pass(&mut self, buffer: &mut LentBuffer, object: VisitedObject<'_>) -> bool {
         if let Some(class) = class_in(object.class_tag)
             && (number_in(*object.tag) != 0 || !self.fillers.contains(&class))
@@ -229,7 +227,7 @@ impl Walk<'_> {
         !guard::is_off()
     }
 
-    /// The number of an object, which is recorded at its first mention.
+    /// Returns the number of an object, and records the object at its first mention.
     fn mention(
         &mut self,
         buffer: &mut LentBuffer,
@@ -256,7 +254,7 @@ impl Walk<'_> {
         number
     }
 
-    /// Records a reference, or a root. Calls nothing of the JVM.
+    /// Records a reference, or a root. Does not call the JVM.
     fn visit(&mut self, buffer: &mut LentBuffer, reference: Reference<'_>) -> VisitControl {
         let class = class_in(reference.class_tag);
         let number = self.mention(buffer, reference.tag, class, reference.size);
@@ -287,15 +285,15 @@ impl Walk<'_> {
         }
     }
 
-    /// Writes a record into the buffer of the thread that asked for the walk.
+    /// Writes a record into the buffer of the thread that requested the walk.
     fn record(&self, buffer: &mut LentBuffer, code: Code, payload: [u64; 2]) {
         if !buffer.record_coded(self.session.now(), code, &payload) {
             guard::switch_off();
         }
     }
 
-    /// Records the objects whose class is known by now, after the walk. Returns how many there are
-    /// whose class is not.
+    /// Records the objects whose class is known by now, after the walk. Returns the number of
+    /// objects whose class is still unknown.
     fn record_unknown(&mut self, env: &Env<'_>, buffer: OwnBuffer) -> usize {
         if self.unknown.numbers.is_empty() {
             return 0;

@@ -1,13 +1,13 @@
-//! Samples: an agent thread looks at the stacks of all others, again and again.
+//! Samples: an agent thread takes the stacks of all other threads periodically.
 //!
-//! Nothing that the sampler's thread does is recorded but samples. Ticks come at the start plus
-//! whole multiples of the interval; one that is missed is left out, and nothing drifts.
+//! Nothing that the sampler's thread does is recorded but samples. A tick is due at the start plus
+//! a whole multiple of the interval. A missed tick is skipped, and the following ones don't drift.
 //!
 //! A tick is one `GetAllStackTraces`: states and frames of all platform threads at one moment, in
-//! one safepoint. It shows neither virtual threads nor their frames; those that are mounted are
-//! asked for directly afterwards, and stand in place of their carriers. Threads without frames (the
-//! JVM's own) have no samples. Methods may be unloaded before they are looked up; then the JVM says
-//! so, and the frame is left out.
+//! one safepoint. It shows neither virtual threads nor their frames. Mounted virtual threads are
+//! requested separately right afterwards, and recorded instead of their carriers. Threads without
+//! frames (the JVM's own) have no samples. If a method is unloaded before it is looked up, the JVM
+//! reports an error, and the frame is skipped.
 
 mod tick;
 
@@ -26,15 +26,15 @@ use rustc_hash::FxHashMap;
 use std::time::{Duration, Instant};
 use tick::Tick;
 
-/// After how many ticks the names of threads, and their CPU times, are looked at once.
+/// Number of ticks after which the names of threads and their CPU times are read once.
 const LOOK_EVERY: u64 = 100;
-/// How long the sampler rests while no samples are asked for.
+/// How long the sampler sleeps while no samples are requested.
 const REST: Duration = Duration::from_millis(100);
-/// How long the end of the trace waits for the current tick, lest the program hang because of the
-/// agent.
+/// How long the end of the trace waits for the current tick, so that the program does not hang
+/// because of the agent.
 const LAST_TICK: Duration = Duration::from_secs(5);
 
-/// `events=samples`.
+/// The source of `events=samples`.
 pub(super) struct Samples;
 
 impl Source for Samples {
@@ -55,13 +55,13 @@ impl Source for Samples {
     }
 }
 
-/// From now on, samples are as the format of a trace with these options has them.
+/// Sets how deep samples are, for the format of a trace with these options.
 pub(crate) fn set_samples(tracer: &Tracer, options: &Options) {
     tracer.samples.set(options);
 }
 
-/// Stops the sampler, if there is one, and waits until it has stopped. What it recorded is handed
-/// over by then.
+/// Stops the sampler, if there is one, and waits until it has stopped. By then it has handed over
+/// what it recorded.
 pub(crate) fn stop(tracer: &Tracer) {
     if let Some(sampler) = tracer.samples.sampler.get() {
         drop(sampler.go_on.lock().take());
@@ -69,7 +69,7 @@ pub(crate) fn stop(tracer: &Tracer) {
     }
 }
 
-/// Starts the sampler, if samples are asked for, and there is none yet.
+/// Starts the sampler, if samples are requested and there is none yet.
 fn start(tracer: &'static Tracer, env: &mut Env<'_>) {
     if tracer.session.is_on(Events::SAMPLES)
         && let Err(error) = try_start(tracer, env)
@@ -116,7 +116,7 @@ fn sample(tracer: &Tracer, env: &mut Env<'_>, go_on: &Receiver<()>) {
             next = (started.elapsed().as_nanos() / interval.as_nanos().max(1)) as u64 + 1;
             continue;
         }
-        // The trace may not be ready for us yet.
+        // The trace may not be ready for this thread yet.
         if let Some(buffer) = session.native_buffer() {
             let look = next % LOOK_EVERY == 0;
             let taken = env.with_frame(|env| {
@@ -138,7 +138,7 @@ fn sample(tracer: &Tracer, env: &mut Env<'_>, go_on: &Receiver<()>) {
     }
 }
 
-/// Records what threads have used so far.
+/// Records the CPU time that each thread has used so far.
 fn record_cpu(tracer: &Tracer, env: &Env<'_>, buffer: OwnBuffer, stacks: &[Stack<'_>]) {
     let mut used = FxHashMap::default();
     for thread in stacks.iter().filter_map(Stack::thread) {

@@ -9,7 +9,7 @@ use jtrail_recorder::buffer::record::{self, CUT, Code, MOST_FRAMES};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering;
 
-/// Looks at all threads. Kept from tick to tick for its memory.
+/// Takes the samples of a tick. Kept from tick to tick to reuse its memory.
 #[derive(Default)]
 pub(super) struct Tick {
     cut: Cut,
@@ -17,20 +17,20 @@ pub(super) struct Tick {
     roots: Vec<Frame>,
     /// Payloads of records, one after the other.
     words: Vec<u64>,
-    /// HotSpot's `GetVirtualThread`; none where the JVM has no virtual threads.
+    /// HotSpot's `GetVirtualThread`; none if the JVM has no virtual threads.
     get_virtual: Option<ThreadFunction>,
-    /// The kinds of methods seen innermost or outermost, by [`Method::address`].
+    /// Kinds of methods that were seen innermost or outermost, by [`Method::address`].
     kinds: FxHashMap<usize, Kind>,
-    /// By a thread's number: true if virtual threads run on it.
+    /// By a thread's number: true if virtual threads run on the thread.
     carriers: FxHashMap<u32, bool>,
 }
 
-/// What of a stack is recorded.
+/// Which part of a deep stack is recorded.
 #[derive(Clone, Copy, Default)]
 struct Cut {
-    /// Most frames.
+    /// Maximum number of frames.
     most: u16,
-    /// The outermost ones are kept.
+    /// True if the outermost frames are recorded, false if the innermost ones are.
     keeps_roots: bool,
 }
 
@@ -44,8 +44,8 @@ impl Cut {
         }
     }
 
-    /// How many frames the JVM is asked for, of all threads at once: one for a method of the hook
-    /// and, where a cut is recorded, one more.
+    /// Returns the number of frames to request for all threads: one more for a method of the hook
+    /// class, and another one if the innermost frames may be cut.
     fn asked(self) -> u16 {
         match self.keeps_roots {
             true => MOST_FRAMES as u16 + 2,
@@ -54,16 +54,16 @@ impl Cut {
     }
 }
 
-/// What it means that a method is innermost or outermost on a stack.
+/// The meaning of a method that is innermost or outermost on a stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A virtual thread runs on this one: `Continuation.run`.
+    /// A virtual thread runs on this thread: `Continuation.run`.
     Carries,
-    /// A carrier's stack begins here: `ForkJoinWorkerThread.run`.
+    /// The outermost method of a carrier: `ForkJoinWorkerThread.run`.
     Works,
     /// The agent is recording something: a method of the hook class.
     Records,
-    /// The program or the library is where it says.
+    /// Any other method, of the program or of a library.
     Runs,
 }
 
@@ -76,8 +76,8 @@ impl Tick {
         }
     }
 
-    /// Takes samples of all threads that have frames, and records them, all with one time. `look`
-    /// is shown the platform threads.
+    /// Takes samples of all threads that have frames, and records them with one time stamp. `look`
+    /// gets the stacks of the platform threads.
     pub(super) fn take<'e>(
         &mut self,
         tracer: &Tracer,
@@ -100,7 +100,7 @@ impl Tick {
             look(env, stacks);
         })?;
         if !mounted.is_empty() {
-            // Should the JVM refuse, there are none of them at this tick.
+            // If the JVM refuses, this tick has no samples of virtual threads.
             let _ = jvmti.with_stacks_of(env, &mounted, depth, |env, stacks| {
                 stacks.iter().for_each(|stack| self.add(tracer, env, stack));
             });
@@ -137,8 +137,8 @@ impl Tick {
         }
     }
 
-    /// Returns true if the frames are those of a virtual thread that mounts or unmounts, on its
-    /// carrier: nobody can say whose time that is.
+    /// Returns true if the frames are those of a virtual thread that is mounting or unmounting, on
+    /// its carrier. Such a sample belongs to neither thread.
     fn shows_mounting(
         &mut self,
         tracer: &Tracer,
@@ -151,9 +151,9 @@ impl Tick {
         if outer.any(|f| self.kind(jvmti, env, f.method()) == Kind::Carries) {
             return true;
         }
-        // The JVM brings the frames back a few at a time, and shows none outside of those that it
-        // has brought back; and where a stack is cut, the frame that tells is not among the
-        // innermost. A carrier of its own has few frames, and its outermost one is known.
+        // The JVM restores a virtual thread's frames a few at a time, and shows no frames outside
+        // the restored ones. And in a cut stack, the telling frame is not among the innermost ones.
+        // A carrier that runs its own code has few frames, and its outermost method is known.
         self.get_virtual.is_some()
             && frames
                 .last()
@@ -173,8 +173,8 @@ impl Tick {
         })
     }
 
-    /// Records a thread's frames, innermost first, with its state, in which [`CUT`] is set if they
-    /// are not all.
+    /// Records a thread's frames, innermost first, with its state. [`CUT`] is set in the state if
+    /// the frames are not all.
     fn record(
         &mut self,
         tracer: &Tracer,
@@ -183,7 +183,7 @@ impl Tick {
         frames: &[Frame],
     ) {
         let Some(number) = threads::known_number(tracer, env, thread) else {
-            return; // it is about to start, has ended, or is the sampler
+            return; // the thread is about to start, has ended, or is the sampler
         };
         let first = self.words.len();
         self.words.extend([0, state]);
@@ -205,7 +205,7 @@ impl Tick {
             .or_insert_with(|| kind(jvmti, env, method).unwrap_or(Kind::Runs))
     }
 
-    /// The virtual thread that runs on a thread.
+    /// Returns the virtual thread that runs on a thread.
     fn mounted<'e>(
         &mut self,
         jvmti: Jvmti,
@@ -232,13 +232,13 @@ impl Tick {
     }
 }
 
-/// The outermost frames of a thread whose stack was deeper at the tick: how many there are, and
-/// [`CUT`] if they are not all.
+/// Fills `frames` with the outermost frames of a thread whose stack was deeper at the tick. Returns
+/// their number, and [`CUT`] if they are not all.
 fn outermost(jvmti: Jvmti, thread: ThreadRef<'_>, frames: &mut [Frame]) -> (usize, u64) {
     let most = i32::try_from(frames.len()).unwrap_or(i32::MAX);
     let (found, cut) = match jvmti.stack_of(Some(thread), -most, frames) {
         Ok(found) => (found, CUT),
-        // The stack is no longer so deep.
+        // The stack is not so deep any more.
         Err(_) => {
             let found = jvmti.stack_of(Some(thread), 0, frames);
             (found.unwrap_or_default(), 0)
@@ -247,7 +247,7 @@ fn outermost(jvmti: Jvmti, thread: ThreadRef<'_>, frames: &mut [Frame]) -> (usiz
     (found.min(frames.len()), cut)
 }
 
-/// What it means that a method is innermost or outermost on a stack.
+/// Returns the meaning of a method that is innermost or outermost on a stack.
 fn kind(jvmti: Jvmti, env: &Env<'_>, method: Method) -> Result<Kind> {
     let class = jvmti.declaring_class(env, method)?;
     let class = jvmti.class_signature(class)?;

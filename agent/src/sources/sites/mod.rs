@@ -1,9 +1,9 @@
-//! Allocations seen by probes where code creates objects (`alloc=sites`).
+//! Allocations that are recorded at their sites, by probes (`alloc=sites`).
 //!
-//! The probe knows its place by number, and the place's class, method and line are known to the
-//! writer; so the hot path is that of a call: thread-local pointer, time stamp, store. The first
-//! object of each place has its class looked up, and the first of each class has its size measured,
-//! on an object that is made for that.
+//! A probe passes the number of its allocation site; the writer knows the site's class, method and
+//! line. So the hot path is that of a call: thread-local pointer, time stamp, store. At the first
+//! object of each site its class is looked up. At the first object of each class its size is
+//! measured, on an object that is created for that purpose.
 
 pub(crate) mod identity;
 
@@ -23,7 +23,7 @@ use jtrail_records::definition::Sizing;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// `events=alloc` with `alloc=sites`.
+/// The source of `events=alloc` with `alloc=sites`.
 pub(super) struct AllocationSites;
 
 impl Source for AllocationSites {
@@ -47,7 +47,7 @@ impl Source for AllocationSites {
         }
     }
 
-    /// Measures arrays, and says what is not seen.
+    /// Measures arrays, and reports which objects are not seen.
     fn prepare(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
         if tracer.instrument.sites.get().is_some() {
             tracer.session.define(Definition::Uninstrumented {
@@ -63,20 +63,20 @@ impl Source for AllocationSites {
     }
 }
 
-/// Our own hook's frame, which is innermost.
+/// Number of the hook's own frames, which are innermost.
 const HOOK_FRAMES: i32 = 1;
 
-/// What the trace says of everything else.
+/// What the trace says about objects that no probe sees.
 const NOT_SEEN: &str = "alloc=sites does not see objects that no bytecode of a rewritten class creates: those of the JVM, of native code \
                         and of hidden classes";
 
 thread_local! {
-    /// The thread looks up a class; what it creates on the way is not recorded.
+    /// True while the thread looks up a class; objects that it creates meanwhile are not recorded.
     static IS_LOOKING_UP: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A place has created an object, or an array of that length, and the hot path could not record it:
-/// no buffer, no room in the chunk, a new epoch, or the first object of the place.
+/// Records an object that a site has created, or an array of that length, if the hot path could
+/// not: no buffer, no room in the chunk, a new epoch, or the site's first object.
 pub(crate) fn allocated(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -97,13 +97,13 @@ pub(crate) fn allocated(
     tracer.session.record(buffer, Code::AllocSite, &payload);
 }
 
-/// A call at a place has created this object.
+/// Records an object that a call at a site has created.
 pub(crate) fn call_allocated(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, site: u32) {
     record_object(tracer, env, object, site, 1);
 }
 
-/// A place has created an array of arrays: regular, so that one of each level stands for all,
-/// unless each is to be known again.
+/// Records an array of arrays that a site has created. Such arrays are regular, so one array of
+/// each level stands for all, unless objects have identity.
 pub(crate) fn multi_allocated(tracer: &Tracer, env: &mut Env<'_>, array: ObjectRef<'_>, site: u32) {
     let Some(arrays) = tracer.sites.arrays.get() else {
         return;
@@ -114,7 +114,7 @@ pub(crate) fn multi_allocated(tracer: &Tracer, env: &mut Env<'_>, array: ObjectR
     }
 }
 
-/// Records `count` arrays by one of them, and those in it level by level.
+/// Records `count` arrays, represented by one of them, and those inside it level by level.
 fn record_levels(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -132,7 +132,7 @@ fn record_levels(
     });
 }
 
-/// Records an array, and those in it, one by one.
+/// Records an array, and the arrays inside it, one by one.
 fn record_arrays(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -144,13 +144,13 @@ fn record_arrays(
     let Some(array) = arrays.of_objects.downcast(env, array) else {
         return;
     };
-    // Where one is null, so are all that follow.
+    // If one element is null, all following elements are null too.
     env.for_elements(array, usize::MAX, |env, element| {
         record_arrays(tracer, env, arrays, element, site);
     });
 }
 
-/// The JVM has created an object of that class and size for a native method.
+/// Records an object of that class and size, which the JVM has created for a native method.
 pub(crate) fn created_by_jvm(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -181,11 +181,11 @@ pub(crate) fn created_by_jvm(
     session.record(buffer, Code::AllocAt, &payload);
 }
 
-/// Returns true if what the JVM creates for this method is seen by no probe, and reported in every
-/// state of compilation. Most that the JVM reports is neither: calls of the method have probes, or
-/// Java code that ran inside of it has.
+/// Returns true if objects that the JVM creates for this method are seen by no probe, and reported
+/// whether the method is compiled or not. For most methods one of these fails: probes see their
+/// calls, or the Java code that runs inside them.
 fn is_recorded(tracer: &Tracer, env: &Env<'_>, method: Method) -> bool {
-    /// Of reflection, before it makes itself code for a method that is called often.
+    /// Methods of reflection, before it generates code for a method that is called often.
     const METHODS: [&str; 2] = ["newInstance0", "invoke0"];
     const CLASSES: &str = "Ljdk/internal/reflect/";
     let jvmti = tracer.session.jvmti;
@@ -198,8 +198,8 @@ fn is_recorded(tracer: &Tracer, env: &Env<'_>, method: Method) -> bool {
     METHODS.contains(&&*name) && signature().is_ok_and(|s| s.starts_with(CLASSES))
 }
 
-/// Records objects of one class and size by one of them. Where it is to be known again, it is only
-/// one.
+/// Records `count` objects of one class and size, represented by one of them. If objects have
+/// identity, `count` is 1.
 fn record_object(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, site: u32, count: u64) {
     let session = &tracer.session;
     let (Some(objects), Some(buffer)) = (tracer.objects.get(), session.buffer(env)) else {
@@ -232,8 +232,8 @@ fn record_object(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, site
     }
 }
 
-/// Tells the writer all of a place, at which the running thread runs a hook. Returns the class of
-/// what it creates, if that can be known again.
+/// Defines a site for the writer, while the running thread is in its hook. Returns the class of the
+/// site's objects, if it can be recognized later.
 fn look_up(tracer: &Tracer, env: &mut Env<'_>, hook: ClassRef<'_>, site: u32) -> Option<NewClass> {
     let session = &tracer.session;
     let all = tracer.instrument.sites.get()?;
@@ -257,8 +257,8 @@ fn look_up(tracer: &Tracer, env: &mut Env<'_>, hook: ClassRef<'_>, site: u32) ->
     Some(class)
 }
 
-/// The stack or the memory is at its end: this object is recorded without its size, and the next
-/// one asks again.
+/// Defines a class by its name for an object that is recorded without its size, because the stack
+/// or the memory is exhausted. The next object of the site tries again.
 fn without_size(tracer: &Tracer, name: &Arc<str>, reason: &Error) -> NewClass {
     let session = &tracer.session;
     session.define(Definition::Uninstrumented {
@@ -285,7 +285,7 @@ fn class_and_size(
     name: &str,
 ) -> Result<(NewClass, Sizing), Error> {
     let session = &tracer.session;
-    // Where there is a gate, the method that looks at it stands between.
+    // With a gate, the hook's method that checks it has a frame in between.
     let gate = i32::from(session.bursts.is_some());
     let caller = stack::caller(tracer, HOOK_FRAMES + gate).ok_or("there is no frame")?;
     let from = session.jvmti.declaring_class(env, caller)?;
@@ -310,7 +310,8 @@ fn class_and_size(
     if let Some(size) = all.size(number) {
         return Ok((known, Sizing::fixed(size)));
     }
-    // The class is initialised, or the running thread does that: an object of it was just created.
+    // The class is initialized, or the running thread is initializing it: an object of it was just
+    // created.
     let object = env
         .allocate(class)
         .ok_or("there is no memory for one more")?;
@@ -336,10 +337,10 @@ fn measure_arrays(tracer: &Tracer, env: &mut Env<'_>) -> Option<Arrays> {
     })
 }
 
-/// From the sizes of arrays by length: `base` and `element` are those of the largest array that is
-/// as large as the empty one.
+/// Computes the sizing of arrays from sizes by length. `base` and `element` are those of the
+/// largest array that is as large as the empty one.
 fn sizing(mut size: impl FnMut(i32) -> Option<u64>) -> Option<Sizing> {
-    /// A multiple of every alignment that there is (at most 256 bytes).
+    /// A multiple of every object alignment (at most 256 bytes).
     const MANY: i32 = 4096;
     let empty = size(0)?;
     let element = (size(MANY)? - empty) / MANY as u64;

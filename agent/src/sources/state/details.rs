@@ -1,4 +1,4 @@
-//! Which classes were reported in full, and how large their files are.
+//! Which classes had their details reported, and the sizes of class files.
 
 use crate::session::Loader;
 use jtrail_records::NumberSet;
@@ -6,10 +6,10 @@ use jtrail_records::definition::ClassDetailInfo;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A class file: who loads it, and the name inside.
+/// The key of a class file: its loader, and the class's internal name.
 pub(in crate::sources) type Key = (Loader, Box<str>);
 
-/// Which classes were reported, and how large their files are.
+/// Which classes had their details reported, and the sizes of class files.
 #[derive(Default)]
 pub(in crate::sources) struct Details {
     /// Bytes of class files that passed the load hook, until the class is prepared.
@@ -18,12 +18,12 @@ pub(in crate::sources) struct Details {
     reported: Mutex<NumberSet>,
 }
 
-/// Classes that loaded and are not prepared yet, of which we know the size. Many a class never is
-/// prepared.
+/// Maximum number of classes that are loaded, but not prepared, and whose size is kept. Many
+/// classes are never prepared.
 const MOST_SIZES: usize = 1 << 16;
 
 impl Details {
-    /// Notes that a class file passes the load hook.
+    /// Notes the size of a class file that passes the load hook.
     pub(in crate::sources) fn loaded(&self, loader: Loader, name: Option<&str>, bytes: usize) {
         let Some(name) = name else { return };
         let mut sizes = self.sizes.lock();
@@ -41,7 +41,7 @@ impl Details {
         self.reported.lock().contains(class.into())
     }
 
-    /// Reports those of the classes that were not reported yet, in their order.
+    /// Reports the details of those classes that were not reported yet, in their order.
     pub(in crate::sources) fn report(
         &self,
         found: PendingClasses,
@@ -57,7 +57,7 @@ impl Details {
     }
 }
 
-/// Classes that are to be reported: each after its superclass and interfaces.
+/// Classes to be reported, each after its superclass and interfaces.
 #[derive(Default)]
 pub(in crate::sources) struct PendingClasses {
     pub(in crate::sources) classes: Vec<(Key, ClassDetailInfo)>,

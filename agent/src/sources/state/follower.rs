@@ -1,16 +1,16 @@
-//! An agent thread that does something after each collection, where nothing of the JVM may be
-//! called.
+//! An agent thread that acts after each collection, because the event of the collection must not
+//! call the JVM.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The agent's end of the thread; empty while there is none.
+/// The agent's end of the thread; empty if there is none.
 #[derive(Default)]
 pub(in crate::sources) struct Follower(OnceLock<Thread>);
 
-/// The agent's end of a thread.
+/// The agent's end of a running thread.
 pub(in crate::sources) struct Thread {
     wake: Sender<()>,
     is_over: Arc<AtomicBool>,
@@ -33,7 +33,7 @@ impl Wakes {
     }
 }
 
-/// Both ends of a thread that is to follow collections.
+/// Creates both ends of a thread that follows collections.
 pub(in crate::sources) fn pair() -> (Thread, Wakes) {
     let (wake, collected) = bounded(1);
     let (alive, ended) = bounded::<()>(0);
@@ -52,24 +52,24 @@ pub(in crate::sources) fn pair() -> (Thread, Wakes) {
 }
 
 impl Follower {
-    /// The thread has been started.
+    /// Stores the end of a thread that was started.
     pub(in crate::sources) fn set(&self, thread: Thread) {
         let _ = self.0.set(thread); // the first and only time
     }
 
-    /// A collection is over. Called where nothing of the JVM may be called; several calls before
-    /// the thread wakes are one.
+    /// Wakes the thread, because a collection is over. Called where the JVM must not be called.
+    /// Several calls before the thread wakes count as one.
     pub(in crate::sources) fn wake(&self) {
         if let Some(thread) = self.0.get() {
             let _ = thread.wake.try_send(());
         }
     }
 
-    /// Ends the thread, as the agent leaves, and waits until it has ended.
+    /// Ends the thread, because the agent is detaching, and waits until it has ended.
     pub(in crate::sources) fn end(&self) {
         if let Some(thread) = self.0.get() {
             thread.is_over.store(true, Ordering::Release);
-            let _ = thread.wake.try_send(()); // or it is about to look anyway
+            let _ = thread.wake.try_send(()); // it fails if the thread is about to look anyway
             let _ = thread.ended.recv(); // nothing is ever sent
         }
     }

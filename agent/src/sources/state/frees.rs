@@ -1,4 +1,4 @@
-//! Which threads report dead objects.
+//! The threads that report dead objects.
 
 use super::follower::Follower;
 use crate::objects::Objects;
@@ -7,32 +7,33 @@ use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Which threads report dead objects, beside our own walks.
+/// The threads that report dead objects, apart from the agent's own heap walks.
 #[derive(Default)]
 pub(in crate::sources) struct Frees {
-    /// The service thread; none where the JVM reports objects on threads that are none of Java's.
+    /// The service thread. None if the JVM reports objects on threads that are unknown to Java.
     pub(in crate::sources) reporter: OnceLock<Option<GlobalRef<kind::Thread>>>,
-    /// How many objects were reported outside of our walks.
+    /// Number of objects that were reported outside the agent's heap walks.
     pub(in crate::sources) reported: AtomicU64,
-    /// Java's class that knows whether hooks have run and the JVM is about to end.
+    /// The JDK's class that knows whether shutdown hooks have run and the JVM is about to end.
     pub(in crate::sources) vm: OnceLock<GlobalRef<kind::Class>>,
-    /// Looks for dead objects after collections.
+    /// The thread that looks for dead objects after collections.
     pub(in crate::sources) sweeper: Follower,
     pub(in crate::sources) is_settled: Mutex<bool>,
 }
 
 impl Frees {
-    /// A collection is over: the thread that looks for dead objects does so.
+    /// Wakes the thread that looks for dead objects, because a collection is over.
     pub(in crate::sources) fn wake_after_collection(&self) {
         self.sweeper.wake();
     }
 
-    /// The agent leaves: the thread that looks for dead objects ends.
+    /// Ends the thread that looks for dead objects, because the agent is detaching.
     pub(in crate::sources) fn end_sweeper(&self) {
         self.sweeper.end();
     }
 
-    /// Returns true if Java's part of the JVM's end is over. 11 does not say.
+    /// Returns true if the shutdown is over as far as Java code is concerned. On 11, always returns
+    /// false.
     pub(in crate::sources) fn is_shut_down(&self, env: &Env<'_>) -> bool {
         /// `VM.SYSTEM_SHUTDOWN`.
         const SHUT_DOWN: i32 = 5;

@@ -1,4 +1,4 @@
-//! What lasts from one collection to the next.
+//! The state that is kept from one collection to the next.
 
 use crate::session::Session;
 use jtrail_jvm::perf::GcCounters;
@@ -7,22 +7,23 @@ use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-/// What lasts from one collection to the next.
+/// The state that is kept from one collection to the next.
 #[derive(Default)]
 pub(in crate::sources) struct Collections {
-    /// None where the JVM has no counters, and before it is ready.
+    /// None if the JVM has no counters, and before it is ready.
     pub(in crate::sources) counters: OnceLock<Mutex<GcCounters>>,
-    /// The JVM may collect garbage without an event.
+    /// True if the JVM may collect garbage without an event.
     pub(in crate::sources) may_be_silent: AtomicBool,
-    /// Texts that the writer knows: their number is their place, from 1 on.
+    /// Texts that the writer knows; the number of a text is its index plus one.
     texts: Mutex<Vec<String>>,
 }
 
-/// A JVM has a few dozen causes.
+/// Maximum number of texts. A JVM has a few dozen causes.
 const MOST_TEXTS: usize = 1000;
 
 impl Collections {
-    /// The number of a text, which is announced if it is new; 0 for an empty one.
+    /// Returns the number of a text, and defines the text if it is new. Returns 0 for an empty
+    /// text, and if there are too many.
     pub(in crate::sources) fn text(&self, session: &Session, text: String) -> u64 {
         let mut texts = self.texts.lock();
         if text.is_empty() || texts.len() >= MOST_TEXTS {

@@ -1,11 +1,11 @@
-//! What lasts from one snapshot of the heap to the next; above all the classes of the objects: they
-//! get their numbers before the walk, which calls nothing of the JVM.
+//! The state that is kept from one heap snapshot to the next: above all the classes of objects.
+//! They get their numbers before the walk, which does not call the JVM.
 //!
-//! The JVM is asked for all its classes once. To ask it before each snapshot would keep them:
-//! collectors that mark beside the program (ZGC, Shenandoah, and G1 at times) take what is asked
-//! for in between for something in use, and no class would be unloaded as long as each collection
-//! has its snapshot. So classes that are prepared from then on are noted, by weak references. The
-//! JVM has no event for new classes of arrays; a walk that comes by their objects finds them.
+//! The JVM is asked only once for all its classes. To ask before each snapshot would keep them
+//! alive: concurrent collectors (ZGC, Shenandoah, and G1 at times) treat what is asked for
+//! meanwhile as in use. If each collection has a snapshot, no class would ever be unloaded. So
+//! classes that are prepared later are noted, as weak references. The JVM has no event for new
+//! array classes; a walk finds them by their objects.
 
 use super::follower::Follower;
 use crate::objects::Objects;
@@ -15,10 +15,10 @@ use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What lasts from one snapshot to the next.
+/// The state that is kept from one snapshot to the next.
 #[derive(Default)]
 pub(in crate::sources) struct Heap {
-    /// Held while a snapshot is taken.
+    /// Locked while a snapshot is taken.
     pub(in crate::sources) progress: Mutex<Progress>,
     pub(in crate::sources) classes: HeapClasses,
     /// Takes snapshots after collections.
@@ -27,17 +27,18 @@ pub(in crate::sources) struct Heap {
 
 #[derive(Default)]
 pub(in crate::sources) struct Progress {
-    /// How many snapshots were taken.
+    /// Number of snapshots that were taken.
     pub(in crate::sources) taken: u64,
-    /// The trace ends: none is taken any more.
+    /// True when the trace ends: no further snapshot is taken.
     pub(in crate::sources) is_over: bool,
 }
 
 /// The class of virtual threads.
 const VIRTUAL_THREAD: &str = "Ljava/lang/VirtualThread;";
 
-/// Classes of what the JVM fills gaps with: also the rest of a thread's area, where the thread goes
-/// on with its next object. That one would have the tag of what filled the gap.
+/// Classes of the objects that the JVM fills gaps with. It also fills the rest of a thread's
+/// allocation area, where the thread creates its next object later. That object would have the tag
+/// of the filler.
 const FILLERS: [&str; 4] = [
     "[I",
     "Ljava/lang/Object;",
@@ -45,13 +46,13 @@ const FILLERS: [&str; 4] = [
     "[Ljdk/internal/vm/FillerElement;",
 ];
 
-/// Fewer classes are not looked through for unloaded ones.
+/// Below this number, classes are not searched for unloaded ones.
 const FEW: usize = 4096;
 
-/// What is known of classes from one snapshot to the next.
+/// The classes that are known from one snapshot to the next.
 #[derive(Default)]
 pub(in crate::sources) struct HeapClasses {
-    /// The JVM was asked for all classes, or is about to be.
+    /// True if the JVM was asked for all classes, or is about to be.
     has_begun: AtomicBool,
     noted: Mutex<Noted>,
     virtual_threads: OnceLock<(GlobalRef<kind::Class>, u32)>,
@@ -62,7 +63,7 @@ pub(in crate::sources) struct HeapClasses {
 #[derive(Default)]
 struct Noted {
     classes: Vec<WeakRef<kind::Class>>,
-    /// As soon as there are this many, unloaded ones are removed.
+    /// Number of classes at which unloaded ones are removed.
     limit: usize,
 }
 
@@ -75,7 +76,7 @@ impl HeapClasses {
         let Some(class) = WeakRef::new(env, class) else {
             return; // no memory
         };
-        // A thread may be stopped in any call of the JVM, which has no place under the lock.
+        // A thread may be stopped in any call of the JVM, so none is made while the lock is held.
         let many = {
             let mut noted = self.noted.lock();
             noted.classes.push(class);
@@ -90,7 +91,7 @@ impl HeapClasses {
         }
     }
 
-    /// Gives all classes their numbers, before a walk. It creates local references.
+    /// Numbers all classes, before a walk. Creates local references.
     pub(in crate::sources) fn number(&self, session: &Session, env: &Env<'_>, objects: &Objects) {
         let classes = match self.has_begun.swap(true, Ordering::SeqCst) {
             false => objects.jvmti.loaded_classes(env).unwrap_or_default(),
@@ -120,13 +121,14 @@ impl HeapClasses {
         }
     }
 
-    /// The class of virtual threads, and its number; `None` where the JVM has no such threads.
+    /// Returns the class of virtual threads, and its number; `None` if the JVM has no virtual
+    /// threads.
     pub(in crate::sources) fn virtual_threads(&self) -> Option<(ClassRef<'_>, u32)> {
         let (class, number) = self.virtual_threads.get()?;
         Some((class.get(), *number))
     }
 
-    /// Numbers of the classes of what the JVM fills gaps with.
+    /// Returns the numbers of the classes of objects that the JVM fills gaps with.
     pub(in crate::sources) fn fillers(&self) -> Vec<u32> {
         self.fillers.lock().clone()
     }

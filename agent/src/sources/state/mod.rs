@@ -1,4 +1,4 @@
-//! What sources of events keep from one event to the next. [`super::Tracer`] holds it.
+//! The state that sources of events keep from one event to the next. [`super::Tracer`] holds it.
 
 pub(super) mod details;
 pub(super) mod follower;
@@ -19,7 +19,7 @@ pub(super) use sampler::Samples;
 pub(super) use sites::Sites;
 pub(super) use virtual_threads::VirtualThreads;
 
-/// The compiled code that exists, by address and method: an address may be taken again before the
-/// JVM reports that its former code was discarded. The value is the method's number.
+/// The numbers of compiled methods, by code address and method id. The JVM may reuse an address
+/// before it reports that the former code was discarded.
 #[derive(Default)]
 pub(super) struct CompiledCode(pub(super) Mutex<FxHashMap<(u64, usize), u32>>);

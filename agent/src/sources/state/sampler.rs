@@ -1,4 +1,4 @@
-//! The sampler, and what of a stack it records.
+//! The sampler, and the part of a stack that it records.
 
 use crossbeam_channel::{Receiver, Sender};
 use jtrail_options::Options;
@@ -6,14 +6,14 @@ use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
-/// The sampler, and what of a stack it records.
+/// The sampler, and the part of a stack that it records.
 pub(in crate::sources) struct Samples {
-    /// Empty until samples are asked for.
+    /// Empty until samples are requested.
     pub(in crate::sources) sampler: OnceLock<Sampler>,
-    /// Most frames of a sample in the active trace.
+    /// Maximum number of frames of a sample in the active trace.
     pub(in crate::sources) frames: AtomicU16,
-    /// True if samples that are too deep lose their innermost frames in the active trace, and not
-    /// the outermost ones.
+    /// True if samples of deep stacks keep the outermost frames in the active trace, false if they
+    /// keep the innermost ones.
     pub(in crate::sources) keeps_roots: AtomicBool,
 }
 

@@ -1,10 +1,10 @@
-//! What is known of arrays that are created at allocation sites.
+//! Properties of arrays that are created at allocation sites.
 
 use jtrail_jvm::jni::ObjectArrays;
 use jtrail_records::definition::Sizing;
 use std::sync::OnceLock;
 
-/// What is known of allocations at their sites.
+/// The state of allocations at their sites.
 #[derive(Default)]
 pub(in crate::sources) struct Sites {
     pub(in crate::sources) arrays: OnceLock<Arrays>,
@@ -16,5 +16,5 @@ pub(in crate::sources) struct Arrays {
     pub(in crate::sources) of_objects: ObjectArrays,
 }
 
-/// First characters of elements' descriptors; arrays are references like all others.
+/// First characters of the descriptors of elements; an array as an element counts as a reference.
 pub(in crate::sources) const ELEMENTS: [u8; 9] = *b"ZBCSIJFDL";

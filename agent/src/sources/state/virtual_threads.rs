@@ -1,4 +1,4 @@
-//! CPU times of virtual threads, and what else is known of them.
+//! CPU times of virtual threads, and other state about them.
 
 use jtrail_guard::guard;
 use jtrail_jvm::jvmti::ThreadFunction;
@@ -10,11 +10,11 @@ use std::array;
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-/// What is known of virtual threads.
+/// The state of virtual threads.
 pub(in crate::sources) struct VirtualThreads {
-    /// Their CPU times, where these are measured.
+    /// CPU times of virtual threads, if they are measured.
     pub(in crate::sources) times: Option<VirtualTimes>,
-    /// HotSpot's `GetCarrierThread`, where it has that.
+    /// HotSpot's `GetCarrierThread`, if it exists.
     pub(in crate::sources) get_carrier: OnceLock<Option<ThreadFunction>>,
 }
 
@@ -29,8 +29,9 @@ impl VirtualThreads {
 }
 
 thread_local! {
-    /// The round of recording ([`guard::round`]) that the value belongs to, and the CPU time of the
-    /// virtual thread that runs here less that of this thread, which wraps; 0 while none runs here.
+    /// The round of recording ([`guard::round`]) in which the value was set, and the value: the CPU
+    /// time of the virtual thread that runs here minus that of this thread. It wraps around; it is
+    /// 0 while no virtual thread runs here.
     static AHEAD: Cell<(usize, u64)> = const { Cell::new((0, 0)) };
 }
 
@@ -38,7 +39,7 @@ fn set_ahead(ahead: u64) {
     AHEAD.set((guard::round(), ahead));
 }
 
-/// CPU time of the running thread, virtual or not.
+/// Returns the CPU time of the running thread, virtual or not, in nanoseconds.
 pub(crate) fn now() -> u64 {
     let (round, ahead) = AHEAD.get();
     match round == guard::round() {
@@ -47,15 +48,15 @@ pub(crate) fn now() -> u64 {
     }
 }
 
-/// CPU times of live virtual threads, by number, in parts so that carriers rarely wait for each
-/// other.
+/// CPU times of live virtual threads, by number. The map is split, so that carriers rarely wait for
+/// each other.
 pub(crate) struct VirtualTimes([Mutex<FxHashMap<u32, Time>>; 16]);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Time {
-    /// What the thread has used.
+    /// The CPU time that the thread has used.
     Unmounted(u64),
-    /// How far the thread's time is ahead of this carrier's clock; wraps.
+    /// The thread's time minus the carrier's clock; wraps around.
     Mounted { carrier: u32, ahead: u64 },
 }
 
@@ -70,7 +71,7 @@ impl VirtualTimes {
         &self.0[thread as usize % self.0.len()]
     }
 
-    /// The virtual thread has mounted this carrier, which is the running thread.
+    /// Notes that the virtual thread has mounted this carrier, which is the running thread.
     pub(in crate::sources) fn mounted(&self, thread: u32, carrier: u32) {
         let mut part = self.part(thread).lock();
         let used = match part.get(&thread) {
@@ -82,14 +83,14 @@ impl VirtualTimes {
         part.insert(thread, Time::Mounted { carrier, ahead });
     }
 
-    /// The virtual thread has unmounted the running thread.
+    /// Notes that the virtual thread has unmounted the running thread.
     pub(in crate::sources) fn unmounted(&self, thread: u32) {
         let used = Time::Unmounted(now());
         set_ahead(0);
         self.part(thread).lock().insert(thread, used);
     }
 
-    /// The virtual thread, which runs here, ends. Returns what it has used.
+    /// Notes that the virtual thread, which runs here, ends. Returns its CPU time.
     pub(in crate::sources) fn ended(&self, thread: u32) -> u64 {
         let used = now();
         set_ahead(0);
@@ -97,8 +98,8 @@ impl VirtualTimes {
         used
     }
 
-    /// What all virtual threads have used, by number; `clock_of` returns the CPU time of a carrier.
-    /// None of them mounts or unmounts meanwhile.
+    /// Returns the CPU times of all virtual threads, by number. `clock_of` returns the CPU time of
+    /// a carrier. No virtual thread mounts or unmounts meanwhile.
     pub(in crate::sources) fn all(&self, clock_of: impl Fn(u32) -> Option<u64>) -> Vec<(u32, u64)> {
         let parts = self.0.each_ref().map(Mutex::lock);
         let used = |(thread, time): (&u32, &Time)| match *time {
