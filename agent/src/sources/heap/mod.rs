@@ -11,15 +11,16 @@
 //! that dies before that is missing, with its references.
 //!
 //! After a collection, no walk may begin in the JVM's event of the collection's finish. So an agent
-//! thread does it, if it is requested. The JVM creates that thread. (HotSpot 21 keeps state of a
-//! native thread that was attached and has ended, and writes into freed memory when an environment
-//! is disposed of.)
+//! thread does it, if it is requested. The JVM creates that thread. (A native thread that attaches
+//! itself won't do: HotSpot 21 keeps some of its state after its end, and writes into freed memory
+//! when an environment is disposed of.)
 //!
 //! Before a collection a walk is possible only if the agent requests the collection: at the start
-//! event of other collections the program is stopped already. The two walks around such a
-//! collection are to show what it freed, which no reference leads to. So the first is preceded by
-//! another walk (IterateThroughHeap), which finds all objects that the heap holds. Objects that are
-//! created between the two are found by the second one, if they are reachable.
+//! event of other collections the program is stopped already. The snapshots before and after a
+//! requested collection are to show what it freed, which no reference leads to. So each of them
+//! begins with another walk (IterateThroughHeap), which finds all objects that the heap holds. The
+//! walk along the references follows at once, and finds reachable objects that were created between
+//! the two.
 
 mod made_threads;
 
