@@ -1,6 +1,6 @@
-//! The JVM's own events of calls by themselves: an agent that has it tell of each enter and leave,
-//! and does nothing when it does. What such an agent costs is the least that any tracer built on
-//! these events can. `scripts/bench --only work` sets it beside the hooks.
+//! Measures the JVM's own method events: an agent that enables them for each enter and leave, and
+//! does nothing in its callbacks. Its cost is the minimum for any tracer that is built on these
+//! events. `scripts/bench --only work` compares it with the hooks.
 
 use jni::sys::{JNIEnv, JavaVM, jint, jmethodID, jobject};
 use jtrail_jvm::jvmti::abi::{self as jvmti, Callbacks, Capabilities, Capability, Event, RawEnv};
@@ -25,10 +25,10 @@ unsafe extern "system" fn left(
 ) {
 }
 
-/// The JVM calls this when it starts.
+/// The JVM calls this function when it starts.
 ///
 /// # Safety
-/// Only the JVM calls it: `vm` is alive.
+/// Only the JVM may call this function; `vm` is alive.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Agent_OnLoad(
     vm: *mut JavaVM,
@@ -37,7 +37,7 @@ pub unsafe extern "system" fn Agent_OnLoad(
 ) -> jint {
     let mut env: *mut c_void = ptr::null_mut();
     let version = jvmti_sys::JVMTI_VERSION_1_2 as jint;
-    // SAFETY: the JVM's own pointer; `env` takes the answer.
+    // SAFETY: the JVM passed `vm` to its entry point, and `env` receives the result.
     unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, version) };
     if env.is_null() {
         return -1;
@@ -50,8 +50,8 @@ pub unsafe extern "system" fn Agent_OnLoad(
     capabilities.add(Capability::GenerateMethodEntryEvents);
     capabilities.add(Capability::GenerateMethodExitEvents);
     const ENABLE: jint = 1;
-    // SAFETY: a live environment, and arguments of the types that the functions ask for; null means
-    // all threads.
+    // SAFETY: `env` is a live environment of this JVM, and the arguments have the types that the
+    // functions demand; a null thread means all threads.
     let results = unsafe {
         [
             jvmti::add_capabilities(env, &capabilities),

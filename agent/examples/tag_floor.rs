@@ -1,15 +1,15 @@
-//! The floor under an object's identity: what the JVM takes to tell of each object, to tag it or to
-//! keep a weak reference to it, and to let know of its end, with as little of ours around it as can
-//! be. `scripts/bench --only objects` sets the agent's own price beside it.
+//! Measures the minimum cost of an object's identity: what the JVM takes to report each object, to
+//! tag it or to keep a weak reference to it, and to report its end. It adds as little code as
+//! possible. `scripts/bench --only objects` compares it with the cost of jtrail's agent.
 //!
-//! An agent whose option is a list of words with `+`:
+//! The option of this agent is a list of words, joined by `+`:
 //!
-//! - `hook`: Java code hands each new object over, to the native method `BenchEvents.made`; or
-//!   `sampled`: the JVM tells of every object, as it does for `alloc=jvm`;
-//! - `tag`: the object gets its number as a tag; or `weak`: a weak reference to it is kept; or
-//!   neither: nothing is done;
-//! - `free`: the ends of objects are counted. Of those with tags the JVM tells; for those with
-//!   references a thread looks at all of them after each collection.
+//! - `hook`: Java code passes each new object to the native method `BenchEvents.made`; or
+//!   `sampled`: the JVM reports every object, as for `alloc=jvm`;
+//! - `tag`: the object gets its number as a tag; or `weak`: the agent keeps a weak reference to it;
+//!   or neither: nothing is done;
+//! - `free`: the ends of objects are counted. The JVM reports the end of objects with tags. For
+//!   objects with weak references, a thread polls all references after each collection.
 
 use jni::sys::{JNIEnv, JavaVM, jclass, jint, jlong, jobject};
 use jtrail_jvm::jvmti::abi::{self as jvmti, Callbacks, Capabilities, Capability, Event, RawEnv};
@@ -28,22 +28,22 @@ static NEXT: AtomicI64 = AtomicI64::new(1);
 static FREED: AtomicU64 = AtomicU64::new(0);
 /// Weak references, and the numbers of their objects.
 static REFERENCES: Mutex<Vec<(usize, i64)>> = Mutex::new(Vec::new());
-/// Looks at them.
+/// The thread that polls the weak references.
 static SWEEPER: OnceLock<Thread> = OnceLock::new();
 
 /// Gives an object its number, if objects get any.
 ///
 /// # Safety
-/// `env` is the running thread's, and `object` a live reference.
+/// `env` is the running thread's environment, and `object` a live reference.
 unsafe fn name(env: *mut JNIEnv, object: jobject) {
     let number = || NEXT.fetch_add(1, Ordering::Relaxed);
     if TAGS.load(Ordering::Relaxed) {
-        // SAFETY: the environment lives as long as the JVM; `object` is an argument of the callback
-        // that runs.
+        // SAFETY: the environment in `JVMTI` lives as long as the JVM. The caller passes `object`,
+        // a live reference.
         unsafe { jvmti::set_tag(JVMTI.load(Ordering::Relaxed), object, number()) };
     } else if IS_WEAK.load(Ordering::Relaxed) {
-        // SAFETY: `env` and `object` are arguments of the callback that runs; the function is there
-        // since version 1.2.
+        // SAFETY: the caller passes the running thread's environment and a live reference. The
+        // function exists since version 1.2.
         let weak = unsafe { ((**env).v1_2.NewWeakGlobalRef)(env, object) };
         references().push((weak.expose_provenance(), number()));
     }
@@ -53,13 +53,13 @@ fn references() -> std::sync::MutexGuard<'static, Vec<(usize, i64)>> {
     REFERENCES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `static native void made(Object object)` of the benchmark's class.
+/// The native method `static native void made(Object object)` of the benchmark's class.
 ///
 /// # Safety
-/// Only the JVM calls it.
+/// Only the JVM may call this function.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Java_BenchEvents_made(env: *mut JNIEnv, _: jclass, object: jobject) {
-    // SAFETY: the method's own environment and argument.
+    // SAFETY: the JVM passed `env` and `object` to this native method.
     unsafe { name(env, object) };
 }
 
@@ -71,7 +71,7 @@ unsafe extern "system" fn allocated(
     _class: jclass,
     _size: jlong,
 ) {
-    // SAFETY: the callback's own environment and reference.
+    // SAFETY: the JVM passed `env` and `object` to this callback.
     unsafe { name(env, object) };
 }
 
@@ -85,12 +85,13 @@ unsafe extern "system" fn collected(_jvmti: RawEnv) {
     }
 }
 
-/// The JVM is ready: the thread that looks at references begins.
+/// Starts the thread that polls references; the JVM is ready.
 unsafe extern "system" fn begin(_jvmti: RawEnv, _env: *mut JNIEnv, _thread: jobject) {
     let sweeper = thread::spawn(|| {
         let vm = VM.load(Ordering::Relaxed);
         let mut env: *mut c_void = ptr::null_mut();
-        // SAFETY: the JVM is alive; the thread is its daemon from now on, until the process ends.
+        // SAFETY: the JVM is alive. The thread is a daemon of the JVM from now on, until the
+        // process ends.
         unsafe { ((**vm).v1_4.AttachCurrentThreadAsDaemon)(vm, &mut env, ptr::null_mut()) };
         let env: *mut JNIEnv = env.cast();
         let mut old = Vec::new();
@@ -99,8 +100,8 @@ unsafe extern "system" fn begin(_jvmti: RawEnv, _env: *mut JNIEnv, _thread: jobj
             old.append(&mut take(&mut *references()));
             old.retain(|(weak, _)| {
                 let weak = ptr::with_exposed_provenance_mut(*weak);
-                // SAFETY: this thread's environment, and a reference that nobody else uses any
-                // more.
+                // SAFETY: `env` is this thread's environment, and only this thread has the
+                // reference, since it took it out of the list.
                 unsafe {
                     let is_dead = ((**env).v1_1.IsSameObject)(env, weak, ptr::null_mut());
                     if is_dead {
@@ -115,10 +116,10 @@ unsafe extern "system" fn begin(_jvmti: RawEnv, _env: *mut JNIEnv, _thread: jobj
     let _ = SWEEPER.set(sweeper.thread().clone()); // the first and only time
 }
 
-/// The JVM calls this when it starts.
+/// The JVM calls this function when it starts.
 ///
 /// # Safety
-/// Only the JVM calls it: `vm` is alive, and `options` null or a C string.
+/// Only the JVM may call this function. `vm` is alive; `options` is null or a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Agent_OnLoad(
     vm: *mut JavaVM,
@@ -130,7 +131,8 @@ pub unsafe extern "system" fn Agent_OnLoad(
     }
     let mut env: *mut c_void = ptr::null_mut();
     let version = jvmti_sys::JVMTI_VERSION_1_2 as jint;
-    // SAFETY: the JVM's own pointer, and its options, a C string; `env` takes the answer.
+    // SAFETY: the JVM passed `vm` and `options` to its entry point; `options` is a C string. `env`
+    // receives the result.
     let options = unsafe {
         ((**vm).v1_2.GetEnv)(vm, &mut env, version);
         CStr::from_ptr(options).to_string_lossy()
@@ -170,7 +172,8 @@ pub unsafe extern "system" fn Agent_OnLoad(
     needs.iter().for_each(|(needs, _)| capabilities.add(*needs));
     let events = needs.iter().filter_map(|(_, event)| *event);
     let events = events.chain(sweeps.then_some(Event::VmInit));
-    // SAFETY: a live environment, and arguments of the types that the functions ask for.
+    // SAFETY: `env` is a live environment of this JVM, and the arguments have the types that the
+    // functions demand.
     let mut results = unsafe {
         vec![
             jvmti::add_capabilities(env, &capabilities),
@@ -179,13 +182,13 @@ pub unsafe extern "system" fn Agent_OnLoad(
     };
     const ENABLE: jint = 1;
     for event in events {
-        // SAFETY: a live environment; a null thread means all threads.
+        // SAFETY: `env` is a live environment of this JVM; a null thread means all threads.
         results.push(unsafe {
             jvmti::set_event_notification_mode(env, ENABLE, event as jint, ptr::null_mut())
         });
     }
     if has("sampled") {
-        // SAFETY: a live environment.
+        // SAFETY: `env` is a live environment of this JVM.
         results.push(unsafe { jvmti::set_heap_sampling_interval(env, 0) });
     }
     match results.iter().all(|result| *result == jvmti::Error::NONE) {
