@@ -113,7 +113,7 @@ unsafe extern "system" fn begin(_jvmti: RawEnv, _env: *mut JNIEnv, _thread: jobj
             });
         }
     });
-    let _ = SWEEPER.set(sweeper.thread().clone()); // the first and only time
+    let _ = SWEEPER.set(sweeper.thread().clone()); // can't fail: set only once
 }
 
 /// The JVM calls this function when it starts.

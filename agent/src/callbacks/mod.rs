@@ -120,7 +120,7 @@ fn watch_virtual_threads(jvmti: Jvmti) {
         .enable(Event::VirtualThreadStart)
         .and_then(|()| jvmti.enable(Event::VirtualThreadEnd));
     if has_virtual_threads.is_err() {
-        return; // an older JVM
+        return; // an older JVM has no virtual threads
     }
     let mut found = 0;
     for event in jvmti.extension_events().unwrap_or_default() {

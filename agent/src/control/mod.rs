@@ -156,7 +156,7 @@ fn serve(
         let server = Server::new(commander, settings, notifier);
         let service = Service::new(server, listener, log::say);
         let result = service.and_then(|(service, stop)| {
-            let _ = stopper.set(stop); // the first and only time
+            let _ = stopper.set(stop); // can't fail: set only once
             let service = service.serving(calls);
             match options.linger {
                 Some(time) => service.lingering(time, is_set_up).run(),
@@ -288,7 +288,7 @@ impl Channel {
         self.notify_end(progress, EndReason::Shutdown, "");
         if let Some(stopper) = self.stopper.get() {
             stopper.stop();
-            let _ = self.ended.recv_timeout(LAST_COMMAND); // nothing is ever sent
+            let _ = self.ended.recv_timeout(LAST_COMMAND); // returns when the sender is dropped
         }
     }
 }

@@ -330,7 +330,7 @@ impl Instrument {
         let instrumented = self.define(&planner, &mut known, plan, &rewritten);
         drop(known);
         if origin.class.is_some() {
-            self.forget_methods(); // code has moved
+            self.forget_methods(); // locations in the code have changed
         }
         (instrumented > 0).then_some(rewritten.bytes)
     }
@@ -541,7 +541,7 @@ impl Instrument {
                     descriptor: descriptor.into(),
                     lines: lines.range(),
                     code_length,
-                    marks: SuperMarks::None, // the JVM's own events tell every exit
+                    marks: SuperMarks::None, // the JVM's own events report every exit
                 }],
             });
         }

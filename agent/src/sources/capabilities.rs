@@ -67,7 +67,7 @@ fn naming(environment: Environment, options: &Options) -> Vec<Need> {
     let triggers = options.has_call_triggers() || options.has_exception_triggers();
     let calls = events.contains(Events::METHODS) || events.contains(Events::CLINIT);
     if calls || stacks || triggers || names_objects {
-        needs.push(Need::of(Capability::TagObjects, "tag objects")); // class loaders
+        needs.push(Need::of(Capability::TagObjects, "tag objects")); // for class loaders
     }
     if stacks || names_objects || options.engine == Engine::Jvmti {
         needs.push(Need::of(Capability::GetSourceFileName, "tell source files"));

@@ -78,7 +78,7 @@ pub(crate) fn acquire(
         if let Some(hook) = instrument.hook.get() {
             hook.set_lines(env, counters.address())?;
         }
-        let _ = instrument.lines.set(counters); // commands come one by one
+        let _ = instrument.lines.set(counters); // can't fail: one command at a time
     }
     if !classes::rewriting(&options, more).is_empty() && !instrument.has_hook() {
         session.classes.find_platform_loader(session.jvmti, env);

@@ -317,11 +317,11 @@ fn begin(agent: &'static Agent, vm: Vm, moment: LoadPhase) -> Result<(), Error> 
     }
     if options.events.contains(Events::LINES) {
         let counters = LineCounters::new().map_err(Error::memory("line counters"))?;
-        let _ = instrument.lines.set(counters); // the first and only time
+        let _ = instrument.lines.set(counters); // can't fail: set only once
     }
     if options.has_alloc_probes() {
         let sites = AllocSites::new().map_err(Error::memory("allocation sites"))?;
-        instrument.sites.get_or_init(|| sites).show_found(); // the first and only time
+        instrument.sites.get_or_init(|| sites).show_found(); // set only here
     }
     callbacks::install(tracer)?;
     match moment {

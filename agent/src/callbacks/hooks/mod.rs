@@ -33,7 +33,7 @@ type Bind = unsafe extern "system" fn(*mut JNIEnv, jclass, jclass);
 pub(crate) fn install(tracer: &Tracer, env: &mut Env<'_>) -> Result<(), Error> {
     let (session, instrument) = (&tracer.session, &tracer.instrument);
     let next = Hook::next(env).map_err(Error::of_hook_class)?;
-    let hook = instrument.hook.get_or_init(|| next); // the first and only time
+    let hook = instrument.hook.get_or_init(|| next); // set only here
     // SAFETY: `bind` has the type of the binder's native method, which the JVM calls with the hook
     // class.
     let bind = unsafe {

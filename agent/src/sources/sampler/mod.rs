@@ -65,7 +65,7 @@ pub(crate) fn set_samples(tracer: &Tracer, options: &Options) {
 pub(crate) fn stop(tracer: &Tracer) {
     if let Some(sampler) = tracer.samples.sampler.get() {
         drop(sampler.go_on.lock().take());
-        let _ = sampler.stopped.recv_timeout(LAST_TICK); // nothing is ever sent
+        let _ = sampler.stopped.recv_timeout(LAST_TICK); // returns when the sender is dropped
     }
 }
 
@@ -86,7 +86,7 @@ fn try_start(tracer: &'static Tracer, env: &mut Env<'_>) -> Result<(), Error> {
         stopped,
     };
     if tracer.samples.sampler.set(sampler).is_err() {
-        return Ok(()); // it runs
+        return Ok(()); // the sampler runs already
     }
     let body = move |tracer: &'static Tracer, env: &mut Env<'_>| {
         sample(tracer, env, &may_go_on);

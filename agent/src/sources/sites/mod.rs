@@ -56,7 +56,7 @@ impl Source for AllocationSites {
                 reason: NOT_SEEN.into(),
             });
             if let Some(arrays) = env.with_frame(|env| measure_arrays(tracer, env)) {
-                let _ = tracer.sites.arrays.set(arrays); // the first and only time
+                let _ = tracer.sites.arrays.set(arrays); // can't fail: set only once
             }
         }
         classes::watch_constructors(tracer, env);

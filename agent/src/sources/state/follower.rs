@@ -54,7 +54,7 @@ pub(in crate::sources) fn pair() -> (Thread, Wakes) {
 impl Follower {
     /// Stores the end of a thread that was started.
     pub(in crate::sources) fn set(&self, thread: Thread) {
-        let _ = self.0.set(thread); // the first and only time
+        let _ = self.0.set(thread); // can't fail: set only once
     }
 
     /// Wakes the thread, because a collection is over. Called where the JVM must not be called.
@@ -70,7 +70,7 @@ impl Follower {
         if let Some(thread) = self.0.get() {
             thread.is_over.store(true, Ordering::Release);
             let _ = thread.wake.try_send(()); // it fails if the thread is about to look anyway
-            let _ = thread.ended.recv(); // nothing is ever sent
+            let _ = thread.ended.recv(); // returns when the sender is dropped
         }
     }
 }

@@ -114,7 +114,7 @@ impl HeapClasses {
         };
         if name == VIRTUAL_THREAD {
             if let Some(class) = GlobalRef::new(env, class) {
-                let _ = self.virtual_threads.set((class, number)); // the first and only time
+                let _ = self.virtual_threads.set((class, number)); // can't fail: set only once
             }
         } else if FILLERS.contains(&&*name) {
             self.fillers.lock().push(number);
