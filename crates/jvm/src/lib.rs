@@ -1,11 +1,11 @@
-//! The JVM's interfaces, made safe as far as they can be.
+//! The JVM's interfaces, as safe Rust as far as possible.
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | [`jvmti`] | environments, capabilities, events, and what can be asked of the JVM |
-//! | [`jni`] | references, strings, classes; the hook class as it is defined and bound |
-//! | [`perf`] | what HotSpot keeps in memory for others to read: counters, flags, the heap's variables |
-//! | [`weak`] | weak references that have numbers |
+//! | [`jvmti`] | environments, capabilities, events, and queries |
+//! | [`jni`] | references, strings, classes, and the few Java calls that the agent makes |
+//! | [`perf`] | data that HotSpot keeps in memory for tools: counters, flags, variables of the heap |
+//! | [`weak`] | weak references with numbers |
 
 mod error;
 pub mod jni;

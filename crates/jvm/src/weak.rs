@@ -1,14 +1,14 @@
-//! Objects that are known by weak references of ours.
+//! Weak references to objects whose death is to be reported.
 //!
-//! Where nothing asks for the number of an object that is there, and all that is wanted is to hear
-//! of its end, a weak reference does what a tag does, at a third of the price: the JVM has no table
-//! to look it up in. It clears references and drops tags at the same moment, for the same reason.
-//! But it does not say so. So a thread of ours looks at all of them after each collection
-//! ([`crate::hooks`], `sweep`), and gives those up that are cleared.
+//! If the agent only needs to learn when an object dies, and never looks up the number of a live
+//! object, a weak reference replaces a tag at a third of the price: the JVM has no table to look it
+//! up in. The JVM clears weak references and drops tags at the same moment, for the same reason,
+//! but sends no event for weak references. So an agent thread sweeps all of them after each
+//! collection, and deletes the cleared ones.
 //!
-//! New references go into blocks of whoever makes objects on the same stack: there are many shards,
-//! so that threads rarely meet at one. A sweep takes the blocks away from there, and keeps what is
-//! alive in as few as it fits into.
+//! New references go into the blocks of a shard that the thread's stack selects. There are many
+//! shards, so that threads rarely compete for one. A sweep takes all blocks from the shards, and
+//! packs the references of live objects into as few blocks as possible.
 
 use crate::jni::refs::RawWeak;
 use crate::jni::{Env, ObjectRef, Vm};
@@ -16,30 +16,30 @@ use jtrail_guard::guard::Spread;
 use parking_lot::Mutex;
 use std::mem::take;
 
-/// A reference, and its object's number.
+/// A weak reference, and the number of its object.
 struct Entry {
     reference: RawWeak,
     number: u64,
 }
 
-// SAFETY: JNI lets any thread use a weak global reference; an entry is its only owner.
+// SAFETY: any thread may use a weak global reference, says JNI; an entry is its only owner.
 unsafe impl Send for Entry {}
 
 type Blocks = Vec<Vec<Entry>>;
 
-/// Entries of a block, 64 KiB.
+/// The number of entries in a block, which takes 64 KiB.
 const BLOCK: usize = 4096;
 
-/// Weak references to objects.
+/// Weak references to objects, with the objects' numbers.
 pub struct WeakObjects {
     vm: Vm,
     new: Spread<Mutex<Blocks>>,
-    /// Those that a sweep found alive. Held during a sweep.
+    /// References that the last sweep found alive. The lock is held during a sweep.
     old: Mutex<Blocks>,
 }
 
 impl WeakObjects {
-    /// No objects of that JVM.
+    /// Creates an empty set for this JVM.
     pub fn new(vm: Vm) -> Self {
         Self {
             vm,
@@ -48,7 +48,7 @@ impl WeakObjects {
         }
     }
 
-    /// Remembers a new object. If there is no memory for a reference, it is not remembered.
+    /// Adds a new object. Does nothing if the JVM has no memory for a reference.
     pub fn add(&self, env: &Env<'_>, object: ObjectRef<'_>, number: u64) {
         let Some(reference) = RawWeak::new(env, object) else {
             return;
@@ -65,7 +65,7 @@ impl WeakObjects {
         }
     }
 
-    /// Deletes the references to dead objects, and reports their numbers.
+    /// Deletes the references to dead objects, and passes the objects' numbers to `report`.
     pub fn sweep(&self, env: &Env<'_>, mut report: impl FnMut(u64)) {
         let mut old = self.old.lock();
         let mut blocks = take(&mut *old);
@@ -77,7 +77,7 @@ impl WeakObjects {
                 let is_dead = entry.reference.is_cleared(env);
                 if is_dead {
                     report(entry.number);
-                    entry.reference.delete(env); // the entry goes
+                    entry.reference.delete(env); // `retain` drops the entry
                 }
                 !is_dead
             });
@@ -87,7 +87,7 @@ impl WeakObjects {
 }
 
 impl Drop for WeakObjects {
-    /// Deletes all references, on a thread that is attached to the JVM.
+    /// Deletes all references, if the running thread is attached to the JVM.
     fn drop(&mut self) {
         let mut blocks = take(self.old.get_mut());
         for new in self.new.iter() {
@@ -101,7 +101,7 @@ impl Drop for WeakObjects {
     }
 }
 
-/// Puts a block's entries behind the others, without leaving room between them.
+/// Appends a block's entries to `blocks`, filling the last block first.
 fn keep(blocks: &mut Blocks, mut block: Vec<Entry>) {
     if let Some(last) = blocks.last_mut() {
         let fits = (BLOCK - last.len()).min(block.len());

@@ -1,4 +1,4 @@
-//! Classes of the boot loader: found, defined, and their static members.
+//! Classes of the boot loader: lookup, definition, native methods and static fields.
 
 use super::{ClassRef, Env, GlobalRef, kind};
 use crate::Error;
@@ -9,7 +9,7 @@ use jni::sys::{jfieldID, jint, jlong};
 use jni::{jni_sig, jni_str};
 use std::ffi::{CStr, c_void};
 
-/// A native method of a class, with the function that implements it.
+/// A native method of a class, and the function that implements it.
 pub struct Native {
     name: &'static JNIStr,
     descriptor: &'static JNIStr,
@@ -17,11 +17,11 @@ pub struct Native {
 }
 
 impl Native {
-    /// The native method of that name and descriptor.
+    /// Describes the native method with this name and descriptor.
     ///
     /// # Safety
-    /// `function` is an `extern "system"` function with the parameters of a static native method of
-    /// that descriptor: environment, class, and the descriptor's.
+    /// `function` is an `extern "system"` function for a static native method with this descriptor:
+    /// it takes the JNI environment, the class, and the descriptor's parameters.
     pub const unsafe fn new(
         name: &'static JNIStr,
         descriptor: &'static JNIStr,
@@ -36,11 +36,13 @@ impl Native {
 }
 
 impl<'e> Env<'e> {
-    /// A class of the boot loader by its internal name (`a/b/C`), defined from `bytes` unless it
-    /// exists. No other loader is asked: it may be the program's own.
+    /// Returns the boot loader's class with the internal name `name` (`a/b/C`). Defines it from
+    /// `bytes` if it does not exist.
+    ///
+    /// Other loaders are not asked: they may be the program's own.
     ///
     /// # Errors
-    /// When the JVM refuses the class.
+    /// If the JVM refuses the class.
     pub fn find_or_define(
         &self,
         name: &str,
@@ -67,15 +69,16 @@ impl<'e> Env<'e> {
                 Ok(env.new_global_ref(class)?.into_raw())
             })
         })?;
-        // SAFETY: a new global reference to a class, which is ours.
+        // SAFETY: `class` is a new global reference to a class, created above, which nobody else
+        // deletes.
         unsafe { GlobalRef::from_raw(class) }.ok_or(Error::NoMemory)
     }
 
-    /// Returns true if the JVM tells a thread from the carrier that runs it: it has
-    /// `Thread.currentCarrierThread` (19 and up).
+    /// Returns true if the JVM has virtual threads, which run on carrier threads:
+    /// `Thread.currentCarrierThread` exists (JDK 19+).
     ///
     /// # Errors
-    /// When `java.lang.Thread` is not found.
+    /// If `java.lang.Thread` is not found.
     pub fn has_carriers(&self) -> Result<bool, Error> {
         self.with_jni(|env| {
             let thread = env.find_class(jni_str!("java/lang/Thread"))?;
@@ -88,11 +91,11 @@ impl<'e> Env<'e> {
         })
     }
 
-    /// The class that code of the class `from` means by a name (as `Class.forName` takes it):
-    /// `hook` has a method that finds it.
+    /// Finds the class that code of the class `from` would get from `Class.forName(name)`. The
+    /// static method `find` of the class `hook` looks it up.
     ///
     /// # Errors
-    /// When Java throws.
+    /// If Java code throws an exception.
     pub fn named_class(
         &self,
         hook: ClassRef<'_>,
@@ -100,7 +103,8 @@ impl<'e> Env<'e> {
         from: ClassRef<'_>,
     ) -> Result<ClassRef<'e>, Error> {
         let found = self.with_jni(|env| {
-            // SAFETY: the handles are valid during the call, and not deleted here.
+            // SAFETY: both handles are valid during this call (their lifetimes), and are not
+            // deleted here.
             let (hook, from) = unsafe {
                 (
                     JClass::from_raw(env, hook.as_raw()),
@@ -116,14 +120,15 @@ impl<'e> Env<'e> {
             )?;
             Ok(found.l()?.into_raw())
         })?;
-        // SAFETY: a new local reference to a class, of the current frame, or null.
+        // SAFETY: `found` is null, or a local reference to a class that JNI created in the current
+        // frame.
         unsafe { self.local(found) }.ok_or(Error::NoMemory)
     }
 
-    /// Calls a static method of a class that takes another class, and returns nothing.
+    /// Calls a static method that takes a class and returns nothing.
     ///
     /// # Errors
-    /// When Java throws, or there is no such method.
+    /// If Java code throws an exception, or `class` has no such method.
     pub fn call_with_class(
         &self,
         class: ClassRef<'_>,
@@ -131,7 +136,8 @@ impl<'e> Env<'e> {
         argument: ClassRef<'_>,
     ) -> Result<(), Error> {
         self.with_jni(|env| {
-            // SAFETY: the handles are valid during the call, and not deleted here.
+            // SAFETY: both handles are valid during this call (their lifetimes), and are not
+            // deleted here.
             let (class, argument) = unsafe {
                 (
                     JClass::from_raw(env, class.as_raw()),
@@ -144,19 +150,19 @@ impl<'e> Env<'e> {
         })
     }
 
-    /// Binds native methods of a class.
+    /// Registers native methods of a class.
     ///
     /// # Errors
-    /// When the class has no such methods.
+    /// If the class has no such native method.
     pub fn register_natives(&self, class: ClassRef<'_>, methods: &[Native]) -> Result<(), Error> {
         self.with_jni(|env| {
-            // SAFETY: `Native::new` has functions that fit their descriptors.
+            // SAFETY: the function fits the descriptor, as the caller of `Native::new` ensured.
             let of = |native: &Native| unsafe {
                 NativeMethod::from_raw_parts(native.name, native.descriptor, native.function)
             };
             let methods: Vec<_> = methods.iter().map(of).collect();
-            // SAFETY: the handle is valid during the call, and not deleted here; the functions as
-            // above.
+            // SAFETY: the handle is valid during this call (its lifetime) and is not deleted here;
+            // the functions fit their descriptors, as the callers of `Native::new` ensured.
             unsafe {
                 let class = JClass::from_raw(env, class.as_raw());
                 env.register_native_methods(&class, &methods)
@@ -164,26 +170,27 @@ impl<'e> Env<'e> {
         })
     }
 
-    /// Unbinds all native methods of a class.
+    /// Unregisters all native methods of a class.
     pub fn unregister_natives(&self, class: ClassRef<'_>) {
         // SAFETY: the environment is the running thread's, and the handle refers to a class.
         unsafe { (self.functions().UnregisterNatives)(self.as_ptr(), class.as_raw()) };
     }
 
-    /// `jdk.internal.misc.VM`.
+    /// Returns the class `jdk.internal.misc.VM`.
     ///
     /// # Errors
-    /// When the JDK has no such class.
+    /// If the JDK has no such class.
     pub fn vm_class(&self) -> Result<GlobalRef<kind::Class>, Error> {
         let class = self.with_jni(|env| {
             let class = env.find_class(jni_str!("jdk/internal/misc/VM"))?;
             Ok(env.new_global_ref(class)?.into_raw())
         })?;
-        // SAFETY: a new global reference to a class, which is ours.
+        // SAFETY: `class` is a new global reference to a class, created above, which nobody else
+        // deletes.
         unsafe { GlobalRef::from_raw(class) }.ok_or(Error::NoMemory)
     }
 
-    /// A static field of a class; `None` if it has none of that name and descriptor.
+    /// Returns the static field of a class with this name and descriptor; `None` if there is none.
     fn static_field(
         &self,
         class: ClassRef<'_>,
@@ -202,7 +209,7 @@ impl<'e> Env<'e> {
         Some(field)
     }
 
-    /// A static `int` field of a class; `None` if it has none of that name.
+    /// Returns the value of a static `int` field of a class; `None` if it has none of that name.
     pub fn static_int(&self, class: ClassRef<'_>, name: &CStr) -> Option<jint> {
         let field = self.static_field(class, name, c"I")?;
         // SAFETY: the environment is the running thread's; the field is an `int` of that class.
@@ -222,7 +229,7 @@ impl<'e> Env<'e> {
         })
     }
 
-    /// A static `long` field of a class; `None` if it has none of that name.
+    /// Returns the value of a static `long` field of a class; `None` if it has none of that name.
     pub fn static_long(&self, class: ClassRef<'_>, name: &CStr) -> Option<jlong> {
         let field = self.static_field(class, name, c"J")?;
         // SAFETY: the environment is the running thread's; the field is a `long` of that class.

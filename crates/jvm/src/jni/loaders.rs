@@ -1,4 +1,4 @@
-//! Class loaders, asked for a class in the JVM's own way.
+//! Class lookup through class loaders, with `Class.forName`.
 
 use super::{ClassRef, Env, LoaderRef, ObjectRef, kind};
 use crate::Error;
@@ -6,22 +6,22 @@ use jni::sys::jvalue;
 use jni::{jni_sig, jni_str};
 use std::ffi::CStr;
 
-/// What a class loader answers when it is asked for a class.
+/// The outcome of asking a class loader for a class.
 pub enum Answer<'e> {
-    /// The expected class.
+    /// The loader returned the expected class.
     Expected,
-    /// Another class of that name.
+    /// The loader returned another class of that name.
     Other,
-    /// It threw this exception, or the JVM did not accept its answer; none without memory for an
-    /// exception.
+    /// The loader threw this exception, or the JVM rejected its class. `None` if there was no
+    /// memory for an exception.
     Thrown(Option<ObjectRef<'e>>),
 }
 
 impl<'e> Env<'e> {
-    /// `ClassLoader.getPlatformClassLoader()`; `None` where it is null.
+    /// Returns `ClassLoader.getPlatformClassLoader()`; `None` if it is null.
     ///
     /// # Errors
-    /// When the JDK has no such method.
+    /// If the JDK has no such method.
     pub fn platform_loader(&self) -> Result<Option<LoaderRef<'e>>, Error> {
         let loader = self.with_jni(|env| {
             let loader = env.call_static_method(
@@ -32,15 +32,16 @@ impl<'e> Env<'e> {
             )?;
             Ok(loader.l()?.into_raw())
         })?;
-        // SAFETY: a new local reference to a class loader, of the current frame, or null.
+        // SAFETY: `loader` is null, or a local reference to a class loader that JNI created in the
+        // current frame.
         Ok(unsafe { self.local(loader) })
     }
 
-    /// Asks a class loader for the class `expected`, by the class's binary name. No exception stays
-    /// pending.
+    /// Asks a class loader for the class with the binary name `name`, and compares the answer with
+    /// `expected`. Clears pending exceptions.
     ///
-    /// It is `Class.forName`, not `loadClass`: so the JVM records the loader as an initiating
-    /// loader of what it finds, and never asks it for that class again.
+    /// Uses `Class.forName`, not `loadClass`, so that the JVM records the loader as an initiating
+    /// loader of the class that it finds, and never asks the loader for this class again.
     pub fn ask_loader(
         &self,
         loader: LoaderRef<'_>,
@@ -52,7 +53,7 @@ impl<'e> Env<'e> {
             c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;",
         );
         let more = [jvalue { l: loader.as_raw() }];
-        // SAFETY: the last argument of this method of every JDK is a class loader.
+        // SAFETY: in every JDK, the last parameter of this method is a class loader.
         let (found, thrown) = unsafe { self.find_class(expected, FOR_NAME, name, more) };
         match (found, thrown) {
             (Some(found), None) if self.is_same(found.as_object(), expected.as_object()) => {
@@ -63,27 +64,28 @@ impl<'e> Env<'e> {
         }
     }
 
-    /// Resolves a class by its binary name as code of the class `from` does, whose loader has found
-    /// it before. From 18 on that changes nothing; older JVMs check whether `from`'s protection
-    /// domain may see the class, the first time for each.
+    /// Resolves a class by its binary name, as code of the class `from` would. `loader`, the loader
+    /// of `from`, has found the class before.
+    ///
+    /// From JDK 18 on, this has no effect. Older JVMs check, on the first resolution by each
+    /// protection domain, whether the domain of `from` may see the class.
     pub fn resolve_for(&self, loader: LoaderRef<'_>, name: &str, from: ClassRef<'_>) {
         const FOR_NAME: Method = (
             c"forName0",
             c"(Ljava/lang/String;ZLjava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/Class;",
         );
         let more = [jvalue { l: loader.as_raw() }, jvalue { l: from.as_raw() }];
-        // SAFETY: the last arguments of this method are a class loader and a class; where the JDK
-        // has no such method, none is called.
+        // SAFETY: the last parameters of this method are a class loader and a class. If the JDK has
+        // no such method, nothing is called.
         unsafe { self.find_class(from, FOR_NAME, name, more) };
     }
 
-    /// Calls a static method of `java.lang.Class` with a name, `false` for not to initialize what
-    /// it finds, and `more` arguments. Returns what it returned and what it threw. No exception
-    /// stays pending.
+    /// Calls a static method of `java.lang.Class` with `name`, `false` (don't initialize the class)
+    /// and the arguments `more`. Returns the class and the exception, if any. Clears the exception.
     ///
     /// # Safety
-    /// If `java.lang.Class` has a method of this name and descriptor, it takes `more` as its other
-    /// arguments, and returns a class.
+    /// If `java.lang.Class` has a method with this name and descriptor, its remaining parameters
+    /// accept `more`, and it returns a class.
     unsafe fn find_class<const MORE: usize>(
         &self,
         any: ClassRef<'_>,
@@ -92,12 +94,12 @@ impl<'e> Env<'e> {
         more: [jvalue; MORE],
     ) -> (Option<ClassRef<'e>>, Option<ObjectRef<'e>>) {
         let (env, functions) = (self.as_ptr(), self.functions());
-        // `java.lang.Class` is taken from the class at hand, because `FindClass` would ask a loader
-        // for it.
+        // `java.lang.Class` is taken from the class at hand, because `FindClass` would ask a
+        // loader.
         let class = self.class_of(any.as_object()).as_raw();
-        // SAFETY: the environment is the running thread's, and `class` is `java.lang.Class`. A
-        // method that is found takes these arguments (the caller's promise). The JVM returns new
-        // local references, or null.
+        // SAFETY: the environment is the running thread's, and `class` is `java.lang.Class`. If the
+        // method exists, it accepts these arguments, as this function's caller ensures. The JVM
+        // returns null or new local references.
         unsafe {
             let method =
                 (functions.GetStaticMethodID)(env, class, method.as_ptr(), descriptor.as_ptr());
@@ -120,5 +122,5 @@ impl<'e> Env<'e> {
     }
 }
 
-/// A method's name and descriptor.
+/// The name and descriptor of a method.
 type Method = (&'static CStr, &'static CStr);

@@ -1,9 +1,9 @@
-//! The Java Native Interface: the running thread's environment, references, and the few things that
-//! the agent asks of Java.
+//! The Java Native Interface: the running thread's environment, references to objects, and the few
+//! Java calls that the agent makes.
 //!
-//! [`Env`] is created once per callback. Whoever has one is on a thread that the JVM knows, so all
-//! functions that take it are safe. The types of references ([`refs`]) keep them from being used
-//! after their frame, or on another thread.
+//! An [`Env`] is created once per callback. Code that has one runs on a thread that is attached to
+//! the JVM, so all functions that take an [`Env`] are safe. The reference types in [`refs`] can't
+//! be used after their frame has ended, or on another thread.
 
 mod classes;
 mod env;

@@ -1,11 +1,11 @@
-//! Objects and arrays, created and looked at.
+//! Objects and arrays: creation, classes, elements and fields.
 
 use super::{ClassRef, Env, GlobalRef, Handle, ObjectArrayRef, ObjectRef, kind};
 use jni::sys::{jfieldID, jint};
 use std::ptr;
 
 impl<'e> Env<'e> {
-    /// An object's class.
+    /// Returns an object's class.
     #[inline]
     pub fn class_of(&self, object: ObjectRef<'_>) -> ClassRef<'e> {
         // SAFETY: the environment is the running thread's, and the handle is valid. Every object
@@ -16,7 +16,7 @@ impl<'e> Env<'e> {
         }
     }
 
-    /// Runs `f` with an object's class, and deletes the reference.
+    /// Runs `f` with an object's class, and deletes the reference to the class afterwards.
     pub fn with_class_of<T>(
         &mut self,
         object: ObjectRef<'_>,
@@ -28,14 +28,14 @@ impl<'e> Env<'e> {
         result
     }
 
-    /// Deletes a local reference before its frame ends. Nobody uses it afterwards: the callers in
-    /// this crate lend it for a shorter time than it lives.
+    /// Deletes a local reference before its frame ends. It must not be used afterwards: the
+    /// callers, all in this file, lend it to code for a shorter time.
     fn delete_local<K>(&self, reference: Handle<'_, K>) {
-        // SAFETY: the environment is the running thread's, the callers own the reference.
+        // SAFETY: the environment is the running thread's, and the caller created the reference.
         unsafe { (self.functions().DeleteLocalRef)(self.as_ptr(), reference.as_raw()) }
     }
 
-    /// A class's superclass; `None` for an interface, `Object`, and a primitive type.
+    /// Returns a class's superclass; `None` for an interface, `Object` and a primitive type.
     pub fn superclass_of(&self, class: ClassRef<'_>) -> Option<ClassRef<'e>> {
         // SAFETY: the environment is the running thread's, and the handle refers to a class. The
         // JVM returns a new local reference to a class, or null.
@@ -47,8 +47,8 @@ impl<'e> Env<'e> {
         }
     }
 
-    /// Shows `f` a class and its superclasses, innermost first, until it returns false. The
-    /// references are deleted on the way.
+    /// Passes a class and then its superclasses to `f`, innermost first, until `f` returns false.
+    /// Deletes each superclass's reference after its call.
     pub fn for_superclasses(
         &mut self,
         class: ClassRef<'_>,
@@ -76,13 +76,13 @@ impl<'e> Env<'e> {
 
     /// Returns true if an object is an instance of a class.
     pub fn is_instance(&self, object: ObjectRef<'_>, class: ClassRef<'_>) -> bool {
-        // SAFETY: the environment is the running thread's, and the handles are valid, the second
-        // one a class.
+        // SAFETY: the environment is the running thread's, both handles are valid, and the second
+        // one refers to a class.
         unsafe { (self.functions().IsInstanceOf)(self.as_ptr(), object.as_raw(), class.as_raw()) }
     }
 
-    /// Creates a `byte[]` of that length, shows it to `look`, and drops it. `None` if there was no
-    /// memory for it.
+    /// Creates a `byte[]` of length `bytes`, passes it to `look`, and deletes the reference.
+    /// Returns `None` if the JVM has no memory for the array.
     pub fn with_garbage<T>(
         &mut self,
         bytes: jint,
@@ -101,8 +101,9 @@ impl<'e> Env<'e> {
         Some(result)
     }
 
-    /// Creates an array of that length, and shows it to `look`. `element` is the first character of
-    /// the elements' descriptor; references are to `class`. `None` if there is no memory for it.
+    /// Creates an array of length `length` and passes it to `look`. `element` is the first
+    /// character of the element type's descriptor; for references, `class` is the element type.
+    /// Returns `None` if the JVM has no memory for the array.
     pub fn with_new_array<T>(
         &mut self,
         element: u8,
@@ -135,12 +136,12 @@ impl<'e> Env<'e> {
         Some(result)
     }
 
-    /// A new object of a class, without running a constructor; `None` if that is impossible. The
-    /// class is initialised, or the running thread initialises it.
+    /// Creates an object of a class without running a constructor; `None` if that is impossible.
+    /// The class is initialized, or being initialized by the running thread.
     pub fn allocate(&self, class: ClassRef<'_>) -> Option<ObjectRef<'e>> {
         // SAFETY: the environment is the running thread's, and the handle refers to a class. The
-        // JVM returns a new local reference; or null, with an exception, also for what has no
-        // objects.
+        // JVM returns a new local reference; or null and an exception, also for a class that can't
+        // be instantiated.
         let object = unsafe {
             self.local((self.functions().AllocObject)(
                 self.as_ptr(),
@@ -153,7 +154,7 @@ impl<'e> Env<'e> {
         object
     }
 
-    /// `java.lang.Object`.
+    /// Returns the class `java.lang.Object`; `None` if the JVM has no memory for the reference.
     pub fn object_class(&self) -> Option<ClassRef<'e>> {
         // SAFETY: the environment is the running thread's. The JVM returns a new local reference to
         // a class, or null.
@@ -164,11 +165,11 @@ impl<'e> Env<'e> {
     }
 }
 
-/// Recognises arrays of references.
+/// A test for arrays of references.
 pub struct ObjectArrays(GlobalRef<kind::Class>);
 
 impl ObjectArrays {
-    /// `None` if there is no memory for a reference.
+    /// Creates the test; `None` if the JVM has no memory for a reference.
     pub fn new(env: &mut Env<'_>) -> Option<Self> {
         let object = env.object_class()?;
         // SAFETY: the environment is the running thread's, and the handle refers to a class. The
@@ -184,27 +185,27 @@ impl ObjectArrays {
         GlobalRef::new(env, env.class_of(array)).map(Self)
     }
 
-    /// The object as an array of references, if it is one.
+    /// Returns the object as an array of references, if it is one.
     pub fn downcast<'o>(&self, env: &Env<'_>, object: ObjectRef<'o>) -> Option<ObjectArrayRef<'o>> {
         if !env.is_instance(object, self.0.get()) {
             return None;
         }
-        // SAFETY: instances of `Object[]` are arrays of references; the handle lives as long as the
-        // one of the object.
+        // SAFETY: all instances of `Object[]` are arrays of references. The new handle has the
+        // lifetime of the one it is made from.
         Some(unsafe { object.cast() })
     }
 }
 
 impl<'e> Env<'e> {
-    /// The number of elements of an array.
+    /// Returns the number of elements of an array.
     pub fn array_length(&self, array: ObjectArrayRef<'_>) -> usize {
         // SAFETY: the environment is the running thread's, and the handle refers to an array.
         let length = unsafe { (self.functions().GetArrayLength)(self.as_ptr(), array.as_raw()) };
         usize::try_from(length).unwrap_or_default()
     }
 
-    /// Shows `f` the first `most` elements of an array, as far as they are not null. The references
-    /// are deleted on the way.
+    /// Passes the first `most` elements of an array to `f`. Stops at the first null element.
+    /// Deletes each element's reference after its call.
     pub fn for_elements(
         &mut self,
         array: ObjectArrayRef<'_>,
@@ -213,8 +214,8 @@ impl<'e> Env<'e> {
     ) {
         for index in 0..self.array_length(array).min(most) {
             // SAFETY: the environment is the running thread's, and the handle refers to an array of
-            // references with more than `index` elements. The JVM returns a new local reference, or
-            // null.
+            // references with more than `index` elements. The JVM returns null or a new local
+            // reference.
             let element: Option<ObjectRef<'_>> = unsafe {
                 let element = self.functions().GetObjectArrayElement;
                 self.local(element(self.as_ptr(), array.as_raw(), index as jint))
@@ -226,14 +227,15 @@ impl<'e> Env<'e> {
     }
 }
 
-/// Looks at the continuations of virtual threads.
+/// A test for virtual threads with a continuation.
 pub struct Continuations<'e> {
     class: ClassRef<'e>,
     field: jfieldID,
 }
 
 impl<'e> Continuations<'e> {
-    /// `class` is that of virtual threads; `None` if it has no field for continuations.
+    /// Creates the test for the class of virtual threads, `class`; `None` if it has no continuation
+    /// field.
     pub fn of(env: &Env<'e>, class: ClassRef<'e>) -> Option<Self> {
         let (name, descriptor) = (c"cont", c"Ljdk/internal/vm/Continuation;");
         // SAFETY: the environment is the running thread's, and the handle refers to a class.
@@ -253,8 +255,8 @@ impl<'e> Continuations<'e> {
         if !env.is_instance(thread, self.class) {
             return false;
         }
-        // SAFETY: the environment is the running thread's; the object is an instance of the class,
-        // whose field this is.
+        // SAFETY: the environment is the running thread's. The object is an instance of the class
+        // that declares the field.
         let continuation: Option<ObjectRef<'_>> = unsafe {
             let field = env.functions().GetObjectField;
             env.local(field(env.as_ptr(), thread.as_raw(), self.field))

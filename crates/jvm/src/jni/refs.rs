@@ -1,5 +1,5 @@
-//! References to Java objects: local ones live as long as their frame, global and weak ones until
-//! they are dropped.
+//! References to Java objects. Local references live as long as their frame, global and weak ones
+//! until they are dropped.
 
 use super::env::{Env, Vm};
 use jni::sys::{_jobject, JavaVM, jobject};
@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// What a reference refers to.
+/// Marker types for the kinds of objects that references refer to.
 pub mod kind {
     /// Any object.
     pub enum Object {}
@@ -23,14 +23,13 @@ pub mod kind {
     pub enum ObjectArray {}
 }
 
-/// A reference to an object of the kind `K`, never null, which lives at least as long as `'e`.
+/// A non-null reference to an object of the kind `K`, valid at least during `'e`.
 ///
-/// It refers to a slot that the JVM holds on to: a local reference, or one borrowed from a
-/// [`GlobalRef`].
+/// It is a local reference, or is borrowed from a [`GlobalRef`]; so the JVM keeps the object alive.
 #[repr(transparent)]
 pub struct Handle<'e, K> {
     raw: NonNull<_jobject>,
-    /// Neither `Send` nor `Sync`: a local reference belongs to its thread.
+    /// Makes the type neither `Send` nor `Sync`: a local reference belongs to its thread.
     lifetime: PhantomData<(&'e (), *mut K)>,
 }
 
@@ -56,10 +55,10 @@ impl<K> Clone for Handle<'_, K> {
 impl<K> Copy for Handle<'_, K> {}
 
 impl<'e, K> Handle<'e, K> {
-    /// The reference at `raw`, which lives as long as the frame of `env`; `None` for null.
+    /// Wraps the reference `raw`, which lives as long as the frame of `env`; `None` for null.
     ///
     /// # Safety
-    /// `raw` is null, or a reference to an object of the kind `K` that stays valid during `'e`: an
+    /// `raw` is null, or a reference to an object of the kind `K` that is valid during `'e`: an
     /// argument of the callback or native method that got `env`, or a local reference of its frame.
     pub unsafe fn from_raw(_env: &Env<'e>, raw: jobject) -> Option<Self> {
         Some(Self {
@@ -68,10 +67,10 @@ impl<'e, K> Handle<'e, K> {
         })
     }
 
-    /// As [`Self::from_raw`], where the environment is not at hand.
+    /// Like [`Self::from_raw`], but without an environment.
     ///
     /// # Safety
-    /// `raw` is null, or a reference to an object of the kind `K` that stays valid during `'e`.
+    /// `raw` is null, or a reference to an object of the kind `K` that is valid during `'e`.
     pub(crate) unsafe fn from_raw_for(raw: jobject) -> Option<Self> {
         Some(Self {
             raw: NonNull::new(raw)?,
@@ -79,18 +78,18 @@ impl<'e, K> Handle<'e, K> {
         })
     }
 
-    /// The raw reference.
+    /// Returns the raw reference.
     pub fn as_raw(self) -> jobject {
         self.raw.as_ptr()
     }
 
-    /// The same reference, without its kind.
+    /// Returns the same reference, typed as one to any object.
     pub fn as_object(self) -> ObjectRef<'e> {
         // SAFETY: everything is an object.
         unsafe { self.cast() }
     }
 
-    /// The same reference, as one to another kind.
+    /// Returns the same reference, typed as one to an object of the kind `J`.
     ///
     /// # Safety
     /// The object is of the kind `J`.
@@ -103,25 +102,25 @@ impl<'e, K> Handle<'e, K> {
 }
 
 impl ObjectRef<'_> {
-    /// The address of the object at this moment; any collection may move it.
+    /// Returns the current address of the object. Any garbage collection may move the object.
     ///
-    /// References of HotSpot are addresses of slots that hold the object's address. Their two
+    /// In HotSpot, a reference is the address of a slot that holds the object's address. Its two
     /// lowest bits tell the kind of the slot.
     pub fn address(self) -> u64 {
         const KIND_OF_SLOT: usize = 3;
         let slot = self.as_raw().map_addr(|address| address & !KIND_OF_SLOT);
-        // SAFETY: the reference is valid, so its slot is readable. The collector may write it at
-        // the same time, hence volatile.
+        // SAFETY: the reference is valid, so its slot is readable. The read is volatile because the
+        // collector may write the slot at the same time.
         unsafe { slot.cast::<u64>().read_volatile() }
     }
 }
 
-/// The raw form of an optional reference.
+/// Returns the raw form of an optional reference: null for `None`.
 pub(crate) fn raw_or_null<K>(handle: Option<Handle<'_, K>>) -> jobject {
     handle.map_or(ptr::null_mut(), Handle::as_raw)
 }
 
-/// The JVM of the process, for destructors.
+/// The JVM of the process, which destructors need.
 pub(super) struct StaticVm;
 
 static VM: AtomicPtr<JavaVM> = AtomicPtr::new(ptr::null_mut());
@@ -131,15 +130,16 @@ impl StaticVm {
         VM.store(vm.as_ptr(), Ordering::Relaxed);
     }
 
-    /// Runs `f` with the running thread's environment, if it has one.
+    /// Runs `f` with the running thread's environment, if the thread is attached to the JVM.
     fn with_env<T>(f: impl FnOnce(&Env<'_>) -> T) -> Option<T> {
-        // SAFETY: the pointer was given to `Vm::new`.
+        // SAFETY: the pointer is null, or was passed to `Vm::new` before, by a caller that ensured
+        // its validity.
         unsafe { Vm::new(VM.load(Ordering::Relaxed)) }?.with_env(f)
     }
 }
 
-/// A global reference. It is deleted when it is dropped on a thread that is attached to the JVM;
-/// else it stays, with its object.
+/// A global reference. Dropping it on a thread that is attached to the JVM deletes it. Dropped on
+/// another thread, it leaks, and its object stays alive.
 pub struct GlobalRef<K = kind::Object> {
     raw: NonNull<_jobject>,
     kind: PhantomData<*mut K>,
@@ -147,11 +147,11 @@ pub struct GlobalRef<K = kind::Object> {
 
 // SAFETY: JNI lets any thread use a global reference.
 unsafe impl<K> Send for GlobalRef<K> {}
-// SAFETY: as for `Send`; several threads may do so at the same time.
+// SAFETY: several threads may use a global reference at the same time, says JNI.
 unsafe impl<K> Sync for GlobalRef<K> {}
 
 impl<K> GlobalRef<K> {
-    /// A global reference to the object; `None` if there is no memory for one.
+    /// Creates a global reference to the object; `None` if the JVM has no memory for one.
     pub fn new(env: &Env<'_>, object: Handle<'_, K>) -> Option<Self> {
         // SAFETY: the environment is the running thread's, and the handle is valid.
         let raw = unsafe { (env.functions().NewGlobalRef)(env.as_ptr(), object.as_raw()) };
@@ -161,11 +161,11 @@ impl<K> GlobalRef<K> {
         })
     }
 
-    /// Takes over a global reference that the `jni` crate has created.
+    /// Takes ownership of a global reference that the `jni` crate has created; `None` for null.
     ///
     /// # Safety
-    /// `raw` is a global reference to an object of the kind `K`, which nobody else deletes, or
-    /// null.
+    /// `raw` is null, or a global reference to an object of the kind `K` that no other code
+    /// deletes.
     pub(crate) unsafe fn from_raw(raw: jobject) -> Option<Self> {
         Some(Self {
             raw: NonNull::new(raw)?,
@@ -173,7 +173,7 @@ impl<K> GlobalRef<K> {
         })
     }
 
-    /// The object.
+    /// Returns a reference to the object, borrowed from this one.
     pub fn get(&self) -> Handle<'_, K> {
         Handle {
             raw: self.raw,
@@ -185,14 +185,15 @@ impl<K> GlobalRef<K> {
 impl<K> Drop for GlobalRef<K> {
     fn drop(&mut self) {
         StaticVm::with_env(|env| {
-            // SAFETY: the environment is the running thread's; nobody can use the reference after
-            // its owner.
+            // SAFETY: the environment is the running thread's. All handles that borrow from this
+            // reference have ended.
             unsafe { (env.functions().DeleteGlobalRef)(env.as_ptr(), self.raw.as_ptr()) };
         });
     }
 }
 
-/// A weak global reference: it does not keep its object. It is deleted as a [`GlobalRef`] is.
+/// A weak global reference, which does not keep its object alive. Dropping it works as for
+/// [`GlobalRef`].
 pub struct WeakRef<K = kind::Object> {
     raw: RawWeak,
     kind: PhantomData<*mut K>,
@@ -202,7 +203,7 @@ pub struct WeakRef<K = kind::Object> {
 unsafe impl<K> Send for WeakRef<K> {}
 
 impl<K> WeakRef<K> {
-    /// A weak reference to the object; `None` if there is no memory for one.
+    /// Creates a weak reference to the object; `None` if the JVM has no memory for one.
     pub fn new(env: &Env<'_>, object: Handle<'_, K>) -> Option<Self> {
         Some(Self {
             raw: RawWeak::new(env, object.as_object())?,
@@ -210,15 +211,15 @@ impl<K> WeakRef<K> {
         })
     }
 
-    /// Returns true if the object was collected. To ask does not keep it alive.
+    /// Returns true if the object was collected. This check does not keep the object alive.
     pub fn is_cleared(&self, env: &Env<'_>) -> bool {
         self.raw.is_cleared(env)
     }
 
-    /// A local reference to the object; `None` if it was collected.
+    /// Returns a local reference to the object; `None` if the object was collected.
     pub fn upgrade<'e>(&self, env: &Env<'e>) -> Option<Handle<'e, K>> {
-        // SAFETY: the environment is the running thread's, and the reference was not deleted. The
-        // JVM returns a new local reference to the same object, or null.
+        // SAFETY: the environment is the running thread's, and the weak reference is deleted only
+        // when it is dropped. The JVM returns null or a new local reference to the same object.
         unsafe {
             env.local((env.functions().NewLocalRef)(
                 env.as_ptr(),
@@ -234,12 +235,12 @@ impl<K> Drop for WeakRef<K> {
     }
 }
 
-/// A weak global reference whose owner deletes it.
+/// A weak global reference that its owner deletes explicitly.
 #[derive(Clone, Copy)]
 pub(crate) struct RawWeak(NonNull<_jobject>);
 
 impl RawWeak {
-    /// A weak reference to the object; `None` if there is no memory for one.
+    /// Creates a weak reference to the object; `None` if the JVM has no memory for one.
     pub(crate) fn new(env: &Env<'_>, object: ObjectRef<'_>) -> Option<Self> {
         // SAFETY: the environment is the running thread's, and the handle is valid.
         let raw = unsafe { (env.functions().NewWeakGlobalRef)(env.as_ptr(), object.as_raw()) };
@@ -249,7 +250,7 @@ impl RawWeak {
         NonNull::new(raw).map(Self)
     }
 
-    /// The reference as a number that is not 0.
+    /// Returns the reference as a number other than 0.
     pub(crate) fn to_word(self) -> usize {
         self.0.as_ptr().expose_provenance()
     }
@@ -265,25 +266,25 @@ impl RawWeak {
         unsafe { (env.functions().IsSameObject)(env.as_ptr(), self.0.as_ptr(), ptr::null_mut()) }
     }
 
-    /// Returns true if that is the object.
+    /// Returns true if the reference refers to `object`.
     pub(crate) fn is(self, env: &Env<'_>, object: ObjectRef<'_>) -> bool {
         // SAFETY: the environment is the running thread's; the owner has not deleted the reference,
         // and the handle is valid.
         unsafe { (env.functions().IsSameObject)(env.as_ptr(), object.as_raw(), self.0.as_ptr()) }
     }
 
-    /// Deletes it. The owner does not use it again.
+    /// Deletes the reference. The owner must not use it again.
     pub(crate) fn delete(self, env: &Env<'_>) {
         // SAFETY: the environment is the running thread's; the owner deletes the reference once.
         unsafe { (env.functions().DeleteWeakGlobalRef)(env.as_ptr(), self.0.as_ptr()) }
     }
 }
 
-/// A place for a weak global reference, which threads look at without a lock. It is set once.
+/// A slot for a weak global reference, which is set at most once and read without a lock.
 pub struct WeakSlot(std::sync::atomic::AtomicUsize);
 
 impl WeakSlot {
-    /// A place without a reference.
+    /// Creates an empty slot.
     pub const fn empty() -> Self {
         Self(std::sync::atomic::AtomicUsize::new(0))
     }
@@ -293,14 +294,14 @@ impl WeakSlot {
         self.0.load(Ordering::Relaxed) != 0
     }
 
-    /// Returns true if the reference was set, and refers to that object.
+    /// Returns true if the reference was set and refers to `object`.
     #[inline]
     pub fn is<K>(&self, env: &Env<'_>, object: Handle<'_, K>) -> bool {
         RawWeak::from_word(self.0.load(Ordering::Acquire))
             .is_some_and(|weak| weak.is(env, object.as_object()))
     }
 
-    /// Sets the reference, unless it was set before, or there is no memory for one.
+    /// Sets the reference, unless it was set before or the JVM has no memory for one.
     pub fn set<K>(&self, env: &Env<'_>, object: Handle<'_, K>) {
         let Some(weak) = RawWeak::new(env, object.as_object()) else {
             return;

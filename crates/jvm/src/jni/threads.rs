@@ -1,4 +1,4 @@
-//! Threads.
+//! Java threads: creation, ids, and what they are parked on.
 
 use super::refs::raw_or_null;
 use super::{Env, GlobalRef, ObjectRef, ThreadRef, kind};
@@ -11,17 +11,17 @@ use std::ptr;
 use std::sync::OnceLock;
 
 impl<'e> Env<'e> {
-    /// A new `java.lang.Thread` of that thread group and name, not started.
+    /// Creates a `java.lang.Thread` with this group and name, without starting it.
     ///
     /// # Errors
-    /// When Java throws.
+    /// If Java code throws an exception.
     pub fn new_thread(
         &self,
         group: ObjectRef<'_>,
         name: &str,
     ) -> Result<GlobalRef<kind::Thread>, Error> {
         let made = self.with_jni(|env| {
-            // SAFETY: the handle is valid during the call, and not deleted here.
+            // SAFETY: the handle is valid during this call (its lifetime), and is not deleted here.
             let group = unsafe { JObject::from_raw(env, group.as_raw()) };
             let name = env.new_string(name)?;
             let thread = env.new_object(
@@ -31,16 +31,17 @@ impl<'e> Env<'e> {
             )?;
             Ok(env.new_global_ref(thread)?.into_raw())
         })?;
-        // SAFETY: a new global reference to a thread, which is ours.
+        // SAFETY: `made` is a new global reference to a thread, created above, which nobody else
+        // deletes.
         unsafe { GlobalRef::from_raw(made) }.ok_or(Error::NoMemory)
     }
 
-    /// The object that a thread waits for in `LockSupport.park` (`Thread.parkBlocker`).
+    /// Returns the object that a thread waits for in `LockSupport.park` (`Thread.parkBlocker`).
     pub fn park_blocker(&self, thread: ThreadRef<'_>) -> Option<ObjectRef<'e>> {
         static FIELD: OnceLock<usize> = OnceLock::new();
         let field = self.field_of_thread(&FIELD, thread, c"parkBlocker", c"Ljava/lang/Object;")?;
-        // SAFETY: the environment is the running thread's; the field is one of references, of the
-        // class `Thread`. The JVM returns a new local reference, or null.
+        // SAFETY: the environment is the running thread's. The field is a reference field of the
+        // class `Thread`. The JVM returns null or a new local reference.
         unsafe {
             self.local((self.functions().GetObjectField)(
                 self.as_ptr(),
@@ -50,9 +51,12 @@ impl<'e> Env<'e> {
         }
     }
 
-    /// The number that Java gives a thread, and no other one in the same JVM: what `Thread.getId`
-    /// returns unless it is overridden. 0 for a thread whose constructor has not come so far, and
-    /// for none: native code is attaching the thread, and its `Thread` is being created.
+    /// Returns a thread's Java id, unique in the JVM: what `Thread.getId` returns unless it is
+    /// overridden.
+    ///
+    /// Returns 0 while the id is not set yet: before the constructor of `Thread` has assigned it;
+    /// and for `None`, while native code attaches the thread and its `Thread` object is being
+    /// created.
     pub fn thread_id(&self, thread: Option<ThreadRef<'_>>) -> i64 {
         static FIELD: OnceLock<usize> = OnceLock::new();
         let Some(thread) = thread else { return 0 };
@@ -64,12 +68,12 @@ impl<'e> Env<'e> {
         unsafe { (self.functions().GetLongField)(self.as_ptr(), thread.as_raw(), field) }
     }
 
-    /// Returns true if the thread in both references is the same.
+    /// Returns true if both references refer to the same thread.
     pub fn is_same_thread(&self, one: ThreadRef<'_>, other: ThreadRef<'_>) -> bool {
         self.is_same(one.as_object(), other.as_object())
     }
 
-    /// A field of `java.lang.Thread`, which is looked up once. The class is never unloaded.
+    /// Returns a field of `java.lang.Thread`. It is looked up once: the class is never unloaded.
     fn field_of_thread(
         &self,
         known: &OnceLock<usize>,
@@ -79,9 +83,9 @@ impl<'e> Env<'e> {
     ) -> Option<jfieldID> {
         let field = *known.get_or_init(|| {
             let (env, functions) = (self.as_ptr(), self.functions());
-            // SAFETY: the environment is the running thread's; the handle refers to a thread, whose
-            // class inherits the fields of `Thread`; the local reference to the class is deleted by
-            // whom it was created.
+            // SAFETY: the environment is the running thread's. The handle refers to a thread, whose
+            // class inherits the fields of `Thread`. The local reference to the class is created
+            // and deleted here.
             unsafe {
                 let class = (functions.GetObjectClass)(env, thread.as_raw());
                 let field = (functions.GetFieldID)(env, class, name.as_ptr(), descriptor.as_ptr());
@@ -95,7 +99,7 @@ impl<'e> Env<'e> {
         (field != 0).then(|| ptr::with_exposed_provenance_mut(field))
     }
 
-    /// The raw form of a thread for functions that take null for the running one.
+    /// Returns the raw form of a thread, for functions that take null for the running one.
     pub(crate) fn raw_thread(thread: Option<ThreadRef<'_>>) -> jni::sys::jobject {
         raw_or_null(thread)
     }

@@ -1,8 +1,8 @@
-//! JVMTI as the JVM's header lays it out: functions by slot, events by number, capabilities by bit.
+//! JVMTI as `jvmti.h` lays it out: functions by slot, events by number, capabilities by bit.
 //!
-//! `jvmti-sys` knows JVMTI 1.2 and returns errors as a closed enum, which is undefined behaviour
-//! for any code that is newer. So its plain structs are used here, and its tables are not; a test
-//! holds our slot numbers against them where both know a function.
+//! The crate `jvmti-sys` covers JVMTI 1.2 and returns errors as a closed enum: undefined behaviour
+//! for any newer error code. So this module uses only its plain structs. A test compares the slot
+//! numbers with those of its function table, for functions in both.
 
 use jni::sys::{JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject};
 use jvmti_sys::{
@@ -11,31 +11,31 @@ use jvmti_sys::{
 };
 use std::ffi::{c_char, c_uchar, c_void};
 
-/// What every function takes first: a pointer to the pointer to the function table.
+/// The first argument of every function: a pointer to the pointer to the function table.
 pub type RawEnv = *mut *const Table;
 
-/// Functions are at their slot less one.
+/// The function table. The function of slot `n` has the index `n - 1`.
 pub type Table = [*const c_void; 156];
 
-/// What a function returns. Not an enum: the JVM may know codes that we don't.
+/// The result of a JVMTI function. Not an enum, since a newer JVM may return other codes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Error(pub i32);
 
 impl Error {
-    /// None: it did what it was asked for.
+    /// Success.
     pub const NONE: Self = Self(0);
-    /// The JVM is not far enough, or ends.
+    /// The function is not allowed in the JVM's current phase: too early or too late.
     pub const WRONG_PHASE: Self = Self(112);
-    /// The JVM lets nobody change this class.
+    /// The JVM does not allow changes to this class.
     pub const UNMODIFIABLE_CLASS: Self = Self(79);
     /// The class of the method was unloaded.
     pub const INVALID_METHOD: Self = Self(23);
-    /// The class file does not say.
+    /// The class file lacks the requested information, such as line numbers.
     pub const ABSENT_INFORMATION: Self = Self(101);
 }
 
-/// A capability: a bit of the header's bit field.
+/// A capability: the number of its bit in the header's bit field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the specification has them by these names")]
 #[repr(u32)]
@@ -63,7 +63,7 @@ pub enum Capability {
     SupportVirtualThreads = 44,
 }
 
-/// The header's bit field.
+/// A set of capabilities: the header's bit field `jvmtiCapabilities`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Capabilities([u32; 4]);
@@ -73,7 +73,7 @@ const _: () = assert!(size_of::<Capabilities>() == size_of::<jvmti_sys::jvmtiCap
 impl Capabilities {
     fn place(capability: Capability) -> (usize, u32) {
         let bit = capability as u32;
-        // Compilers for big-endian targets fill bit fields from the top.
+        // Compilers for big-endian targets fill bit fields from the most significant bit on.
         let shift = if cfg!(target_endian = "big") {
             31 - bit % 32
         } else {
@@ -82,20 +82,20 @@ impl Capabilities {
         ((bit / 32) as usize, 1 << shift)
     }
 
-    /// Adds one.
+    /// Adds a capability.
     pub fn add(&mut self, capability: Capability) {
         let (word, mask) = Self::place(capability);
         self.0[word] |= mask;
     }
 
-    /// Whether it is among them.
+    /// Returns true if the capability is in the set.
     pub fn has(&self, capability: Capability) -> bool {
         let (word, mask) = Self::place(capability);
         self.0[word] & mask != 0
     }
 }
 
-/// An event's number.
+/// The number of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the specification has them by these names")]
 #[repr(i32)]
@@ -131,7 +131,7 @@ pub enum Event {
 const FIRST_EVENT: usize = 50;
 const LAST_EVENT: usize = 88;
 
-/// The table of callbacks: one place for each event number.
+/// The table of callbacks: one entry for each event number.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Callbacks([*const c_void; LAST_EVENT - FIRST_EVENT + 1]);
@@ -146,7 +146,7 @@ macro_rules! callbacks {
     ($($setter:ident $event:ident $type:ident;)*) => {
         impl Callbacks {
             $(
-                /// Sets the callback of this event, whose type is the header's.
+                /// Sets the callback of this event. Its type is the one in `jvmti.h`.
                 pub fn $setter(&mut self, callback: callback::$type) {
                     self.0[Event::$event as usize - FIRST_EVENT] = callback as *const c_void;
                 }
@@ -187,14 +187,16 @@ callbacks! {
 macro_rules! functions {
     ($($slot:literal $name:ident($($arg:ident: $ty:ty),*);)*) => {
         $(
-            /// Calls the function of that name in the JVM's table.
+            /// Calls the function of this name in the JVM's table.
             ///
             /// # Safety
-            /// The environment is alive, and the arguments are what the specification asks for.
+            /// The environment is not disposed of, and the arguments are those that the
+            /// specification asks for.
             #[inline]
             pub unsafe fn $name(env: RawEnv $(, $arg: $ty)*) -> Error {
                 type Function = unsafe extern "system" fn(RawEnv $(, $ty)*) -> Error;
-                // SAFETY: the table is the JVM's own, and the slot's function has this type.
+                // SAFETY: `env` points to the JVM's own table (ensured by the caller), whose
+                // function in this slot has this type (JVMTI specification, "Function Table").
                 unsafe {
                     let function: Function = std::mem::transmute((**env)[$slot - 1]);
                     function(env $(, $arg)*)
@@ -269,14 +271,14 @@ functions! {
 pub struct HeapCallbacks {
     iteration: Option<callback::HeapIteration>,
     reference: Option<callback::HeapReference>,
-    /// Values of fields, arrays and strings; reserved places.
+    /// Callbacks for the values of fields, arrays and strings, and reserved entries: unused.
     others: [*const c_void; 14],
 }
 
 const _: () = assert!(size_of::<HeapCallbacks>() == size_of::<jvmti_sys::jvmtiHeapCallbacks>());
 
 impl HeapCallbacks {
-    /// Only references are told.
+    /// Returns callbacks that report references only.
     pub fn references(callback: callback::HeapReference) -> Self {
         Self {
             iteration: None,
@@ -285,7 +287,7 @@ impl HeapCallbacks {
         }
     }
 
-    /// Only objects are told.
+    /// Returns callbacks that report objects only.
     pub fn objects(callback: callback::HeapIteration) -> Self {
         Self {
             iteration: Some(callback),
@@ -295,7 +297,7 @@ impl HeapCallbacks {
     }
 }
 
-/// Callback types, as the header has them.
+/// The types of the callbacks, as the header defines them.
 #[expect(missing_docs, reason = "the specification has them by these names")]
 pub mod callback {
     use super::*;
@@ -305,11 +307,11 @@ pub mod callback {
     pub type Gc = unsafe extern "system" fn(RawEnv);
     pub type ResourceExhausted =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jint, *const c_void, *const c_char);
-    /// What a thread of the agent's own runs.
+    /// Entry point of an agent thread.
     pub type AgentThread = unsafe extern "system" fn(RawEnv, *mut JNIEnv, *mut c_void);
     pub type MethodEntry = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID);
-    /// The last argument is a `jvalue`, which we never look at; on our targets it is passed as a
-    /// word.
+    /// The last argument is a `jvalue`, which the agent does not read. The supported targets pass
+    /// it as a word.
     pub type MethodExit =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID, c_uchar, u64);
     pub type ObjectFree = unsafe extern "system" fn(RawEnv, jlong);
@@ -319,7 +321,8 @@ pub mod callback {
     pub type MonitorWait = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject, jlong);
     pub type MonitorWaited =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jobject, c_uchar);
-    /// Thread, method, location, exception; method and location where it will be caught.
+    /// Arguments after the environments: thread, method, location, exception, and the method and
+    /// location of the handler.
     pub type Exception = unsafe extern "system" fn(
         RawEnv,
         *mut JNIEnv,
@@ -332,8 +335,8 @@ pub mod callback {
     );
     pub type ExceptionCatch =
         unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jmethodID, jlong, jobject);
-    /// Kind, details, tag of the class, of the referrer's class, size, tag, tag of the referrer,
-    /// array length, our data.
+    /// Arguments: kind and details of the reference, tag of the object's class, tag of the
+    /// referrer's class, size, tag, tag of the referrer, array length, user data.
     pub type HeapReference = unsafe extern "system" fn(
         jint,
         *const c_void,
@@ -345,12 +348,12 @@ pub mod callback {
         jint,
         *mut c_void,
     ) -> jint;
-    /// Tag of the class, size, tag, array length, our data.
+    /// Arguments: tag of the class, size, tag, array length, user data.
     pub type HeapIteration =
         unsafe extern "system" fn(jlong, jlong, *mut jlong, jint, *mut c_void) -> jint;
     pub type ClassPrepare = unsafe extern "system" fn(RawEnv, *mut JNIEnv, jobject, jclass);
-    /// Method, bytes of code, code; length of the map, map; records of the compiler's
-    /// (`jvmticmlr.h`).
+    /// Arguments after the environment: method, size and address of the code, length of the address
+    /// map, the map, and the compiler's records (`jvmticmlr.h`).
     pub type CompiledMethodLoad = unsafe extern "system" fn(
         RawEnv,
         jmethodID,
@@ -375,13 +378,14 @@ pub mod callback {
     );
 }
 
-/// Slot 46, whose memory the JVM frees.
+/// Calls `Allocate` (slot 46). The JVM frees the memory.
 ///
 /// # Safety
-/// As for all functions here.
+/// The environment is not disposed of, and `memory` points to a variable that receives the address.
 pub unsafe fn allocate(env: RawEnv, size: jlong, memory: *mut *mut c_uchar) -> Error {
     type Function = unsafe extern "system" fn(RawEnv, jlong, *mut *mut c_uchar) -> Error;
-    // SAFETY: the table is the JVM's own, and the slot's function has this type.
+    // SAFETY: `env` points to the JVM's own table (ensured by the caller), whose function in slot
+    // 46 has this type.
     unsafe {
         let function: Function = std::mem::transmute((**env)[46 - 1]);
         function(env, size, memory)
@@ -456,7 +460,7 @@ mod tests {
             "retransform_classes" = RetransformClasses,
             "get_object_size" = GetObjectSize,
         ];
-        // Since Java 11, and not in that crate.
+        // New in Java 11, unknown to `jvmti-sys`.
         let newer = ("set_heap_sampling_interval", 156);
         assert_eq!(SLOTS.len(), theirs.len() + 1);
         for (slot, name) in SLOTS {

@@ -1,4 +1,4 @@
-//! Compiled code, as the JVM's CompiledMethodLoad event describes it, with the compiler's records
+//! Compiled code as the CompiledMethodLoad event describes it, with the compiler's records
 //! (`jvmticmlr.h`).
 
 use super::method::Method;
@@ -6,7 +6,8 @@ use jni::sys::{jint, jmethodID};
 use jvmti_sys::jvmtiAddrLocationMap;
 use std::ffi::c_void;
 
-/// Most instructions that are looked at, and most frames of one: beyond, the records can't be true.
+/// Maximum numbers of instructions, and of frames per instruction. Records with more must be
+/// corrupt.
 const MOST_PLACES: usize = 1 << 20;
 const MOST_FRAMES: usize = 1024;
 
@@ -36,7 +37,7 @@ struct PcLocation {
     locations: *const jint,
 }
 
-/// The compiled code of a method, while the JVM reports it.
+/// The compiled code of a method, valid while the JVM's callback for it runs.
 pub struct CompiledCode<'c> {
     method: Method,
     address: u64,
@@ -46,11 +47,11 @@ pub struct CompiledCode<'c> {
 }
 
 impl<'c> CompiledCode<'c> {
-    /// The code that a CompiledMethodLoad event describes by these arguments.
+    /// Wraps the arguments of a CompiledMethodLoad event.
     ///
     /// # Safety
-    /// The JVM passed the arguments to the callback of that event, which does not return during
-    /// `'c`.
+    /// The JVM passed these arguments to a CompiledMethodLoad callback, which does not return
+    /// during `'c`.
     pub unsafe fn new(
         method: jmethodID,
         size: jint,
@@ -58,8 +59,8 @@ impl<'c> CompiledCode<'c> {
         (map, map_length): (*const jvmtiAddrLocationMap, jint),
         records: *const c_void,
     ) -> Self {
-        // SAFETY: the JVM passed the id, an array of that length, and records of the compiler's or
-        // null, all of which are valid until the callback returns.
+        // SAFETY: the JVM passed a method id, an array with `map_length` elements, and null or the
+        // compiler's records. All are valid until the callback returns, which is after `'c`.
         unsafe {
             let inlined = inline_record(records.cast());
             Self {
@@ -77,22 +78,23 @@ impl<'c> CompiledCode<'c> {
         self.method
     }
 
-    /// Where the code begins.
+    /// The address of the code.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Bytes of the code.
+    /// The size of the code in bytes.
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// The stacks of inlined methods, by ascending offset; `None` if the compiler kept none.
+    /// Returns the stacks of inlined methods, in ascending order of offset; `None` if the compiler
+    /// recorded none.
     pub fn inlined(&self) -> Option<impl Iterator<Item = InlinedStack<'c>>> {
         let address = self.address;
         let stack = move |place: &'c PcLocation| {
-            // SAFETY: arrays of the JVM's, of that many elements, which are valid during `'c`
-            // ([`Self::new`]).
+            // SAFETY: the JVM's record has arrays of `count` elements, valid during `'c`, as the
+            // caller of [`Self::new`] ensured.
             let (methods, locations) = unsafe {
                 (
                     array(place.methods, place.count, MOST_FRAMES),
@@ -108,14 +110,14 @@ impl<'c> CompiledCode<'c> {
         Some(self.places?.iter().map(stack))
     }
 
-    /// Offsets in the code, and the locations in the method's bytecode that they belong to.
+    /// Returns pairs of an offset in the compiled code and its location in the method's bytecode.
     pub fn map(&self) -> impl Iterator<Item = (i64, i64)> {
         let entries = self.map.iter();
         entries.map(|entry| (offset(entry.start_address, self.address), entry.location))
     }
 }
 
-/// The inlined methods that one instruction of compiled code belongs to.
+/// The stack of inlined methods at one instruction of compiled code.
 pub struct InlinedStack<'c> {
     offset: i64,
     methods: &'c [jmethodID],
@@ -123,38 +125,38 @@ pub struct InlinedStack<'c> {
 }
 
 impl InlinedStack<'_> {
-    /// Where in the code the instruction is.
+    /// The offset of the instruction in the code.
     pub fn offset(&self) -> i64 {
         self.offset
     }
 
-    /// The methods, innermost first, with locations in their bytecode.
+    /// Returns the methods, innermost first, each with a location in its bytecode.
     pub fn frames(&self) -> impl Iterator<Item = (Method, i64)> {
         let frames = self.methods.iter().zip(self.locations);
         frames.map(|(method, location)| {
-            // SAFETY: the JVM has put the id into the record.
+            // SAFETY: the JVM wrote the method id into the record.
             (unsafe { Method::new(*method) }, (*location).into())
         })
     }
 }
 
-/// How far an instruction is from the beginning of the code.
+/// Returns the distance of an instruction from the start of the code.
 fn offset(instruction: *const c_void, code: u64) -> i64 {
     (instruction.addr() as i64).wrapping_sub(code as i64)
 }
 
-/// The inlining record among the compiler's records.
+/// Returns the inlining record among the compiler's records, if there is one.
 ///
 /// # Safety
-/// They are null, or as `jvmticmlr.h` has them, and valid during `'a`.
+/// `record` is null, or points to a list of records as `jvmticmlr.h` defines it, valid during `'a`.
 unsafe fn inline_record<'a>(mut record: *const Header) -> Option<&'a InlineRecord> {
     const INLINE_INFO: jint = 2;
     const MAJOR: jint = 1;
-    // SAFETY: each record begins with a header, whose `next` is null or another record's (the
-    // caller's promise).
+    // SAFETY: `record` is null or points to a record, whose header's `next` is null or another
+    // record, as the caller ensures.
     while let Some(header) = unsafe { record.as_ref() } {
         if header.kind == INLINE_INFO && header.major == MAJOR {
-            // SAFETY: a record of this kind and version is an inlining record.
+            // SAFETY: a record of this kind and major version is an inlining record.
             return unsafe { record.cast::<InlineRecord>().as_ref() };
         }
         record = header.next;
@@ -162,15 +164,15 @@ unsafe fn inline_record<'a>(mut record: *const Header) -> Option<&'a InlineRecor
     None
 }
 
-/// An array of the JVM's, of at most `most` elements.
+/// Returns an array of the JVM's as a slice of at most `most` elements.
 ///
 /// # Safety
-/// `start` is null, or has `count` elements, which are valid during `'a`.
+/// `start` is null, or points to `count` elements that are valid during `'a`.
 unsafe fn array<'a, T>(start: *const T, count: jint, most: usize) -> &'a [T] {
     let count = usize::try_from(count).unwrap_or_default().min(most);
     match start.is_null() {
         true => &[],
-        // SAFETY: the array has at least so many elements (the caller's promise).
+        // SAFETY: the array has at least `count` elements, as the caller ensures.
         false => unsafe { std::slice::from_raw_parts(start, count) },
     }
 }
@@ -198,11 +200,11 @@ mod tests {
             minor: 0,
             next: (&raw const inline).cast(),
         };
-        // SAFETY: these are such records.
+        // SAFETY: both records are laid out as `jvmticmlr.h` defines them.
         unsafe {
             assert_eq!(inline_record(&dummy).map(|r| r.count), Some(7));
             assert!(inline_record(null()).is_none());
-            inline.header.major = 2; // of a later JVM, maybe laid out otherwise
+            inline.header.major = 2; // a future version, whose layout may differ
             assert!(inline_record((&raw const inline).cast()).is_none());
         }
     }

@@ -1,4 +1,4 @@
-//! JVMTI's functions as safe Rust: memory of the JVM is copied and freed, errors are values, and
+//! JVMTI's functions as safe Rust: memory of the JVM's is copied and freed, errors are values, and
 //! references have lifetimes ([`crate::jni::Handle`]).
 
 use super::abi::{self, Capabilities, Error, RawEnv};
@@ -10,21 +10,21 @@ use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
 use std::ptr;
 
-/// A JVMTI environment. It is alive until [`Self::dispose`].
+/// A JVMTI environment, usable until [`Self::dispose`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Jvmti(pub(super) RawEnv);
 
-// SAFETY: JVMTI lets any thread use an environment.
+// SAFETY: any thread may use a JVMTI environment, says the specification.
 unsafe impl Send for Jvmti {}
-// SAFETY: as for `Send`; several threads may do so at the same time.
+// SAFETY: several threads may use an environment at the same time, says the specification.
 unsafe impl Sync for Jvmti {}
 
-/// A function of the JVM that failed.
+/// A JVMTI function that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// Its name in the specification.
+    /// The function's name in the specification.
     pub function: &'static str,
-    /// What it returned.
+    /// The error that the function returned.
     pub error: Error,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// What a function of the JVM gave, or its failure.
+/// The result of a JVMTI function, or its failure.
 pub type Result<T> = std::result::Result<T, Failure>;
 
 pub(super) fn check(function: &'static str, error: Error) -> Result<()> {
@@ -51,46 +51,47 @@ pub(super) fn check(function: &'static str, error: Error) -> Result<()> {
     }
 }
 
-/// The phases of the JVM's life that matter here.
+/// The phases of the JVM's life that the agent distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Before Java code can run, or already over.
+    /// Java code can't run yet, or not any more.
     Other,
-    /// Java code runs, the program does not.
+    /// Java code can run, but the program has not started.
     Start,
-    /// The program runs.
+    /// The live phase: the program runs.
     Live,
 }
 
-/// An event that only some JVMs have.
+/// An event that only some JVMs have, beyond the specification.
 pub struct ExtensionEvent {
     pub index: jint,
     pub id: String,
 }
 
-/// What a thread is called, and where it belongs.
+/// The names of a thread and of its thread groups.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ThreadNames {
-    /// Its own name; empty where the JVM has none.
+    /// The thread's name; empty if it has none.
     pub name: String,
-    /// That of its group.
+    /// The name of the thread's group.
     pub group: String,
-    /// That of the group which has its group.
+    /// The name of the group's parent.
     pub parent_group: String,
 }
 
-/// A method's line table: where in the code each line begins, in the order of the code.
+/// A method's line table: where in the bytecode each source line begins, sorted by location.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Lines(Box<[(i64, u32)]>);
 
 impl Lines {
-    /// Smallest and largest line; zeros if there is none.
+    /// Returns the smallest and the largest line number; zeros if the table is empty.
     pub fn range(&self) -> (u32, u32) {
         let lines = self.0.iter().map(|(_, line)| *line);
         (lines.clone().min().unwrap_or(0), lines.max().unwrap_or(0))
     }
 
-    /// The line of a place in the code, as a trace has it.
+    /// Returns the source line at a bytecode location, as traces have it: -2 in native code, -1 if
+    /// unknown.
     pub fn at(&self, location: i64) -> i32 {
         const NATIVE: i32 = -2;
         const UNKNOWN: i32 = -1;
@@ -105,35 +106,35 @@ impl Lines {
     }
 }
 
-/// Text in the JVM's own spelling of UTF-8.
+/// Decodes the JVM's modified UTF-8.
 pub fn text(bytes: &[u8]) -> String {
     simd_cesu8::mutf8::decode_lossy(bytes).into_owned()
 }
 
 impl Jvmti {
-    /// Frees memory that the JVM allocated for us.
+    /// Frees memory that the JVM allocated for the agent.
     ///
     /// # Safety
-    /// A function of this environment returned `memory`, which is null or not freed yet, and nobody
-    /// uses it any more.
+    /// `memory` is null, or was returned by a function of this environment and is not freed yet. It
+    /// is not used after this call.
     pub(super) unsafe fn free<T>(self, memory: *mut T) {
         if !memory.is_null() {
-            // SAFETY: the caller hands over memory that this environment allocated.
+            // SAFETY: this environment allocated `memory`, as the caller ensures.
             unsafe { abi::deallocate(self.0, memory.cast()) };
         }
     }
 
-    /// Copies and frees a string.
+    /// Copies and frees a string of the JVM's. Returns an empty string for null.
     ///
     /// # Safety
-    /// A function of this environment returned `string`, which is null, or zero-terminated and not
-    /// freed yet.
+    /// `string` is null, or a zero-terminated string that a function of this environment returned
+    /// and that is not freed yet.
     pub(super) unsafe fn take_text(self, string: *mut c_char) -> String {
         if string.is_null() {
             return String::new();
         }
-        // SAFETY: a zero-terminated string that this environment allocated; it is not used after
-        // the copy.
+        // SAFETY: a zero-terminated string that this environment allocated, as the caller ensures;
+        // it is not used after the copy.
         unsafe {
             let copy = text(CStr::from_ptr(string).to_bytes());
             self.free(string);
@@ -141,18 +142,18 @@ impl Jvmti {
         }
     }
 
-    /// Copies and frees an array.
+    /// Copies and frees an array of the JVM's. Returns an empty one for null.
     ///
     /// # Safety
-    /// A function of this environment returned `array`, which is null, or has `count` elements and
-    /// is not freed yet.
+    /// `array` is null, or an array of `count` elements that a function of this environment
+    /// returned and that is not freed yet.
     pub(super) unsafe fn take_array<T: Copy>(self, count: jint, array: *mut T) -> Vec<T> {
         if array.is_null() {
             return Vec::new();
         }
         let count = usize::try_from(count).unwrap_or_default();
-        // SAFETY: an array of so many elements that this environment allocated; it is not used
-        // after the copy.
+        // SAFETY: an array of `count` elements that this environment allocated, as the caller
+        // ensures; it is not used after the copy.
         unsafe {
             let copy = std::slice::from_raw_parts(array, count).to_vec();
             self.free(array);
@@ -160,19 +161,21 @@ impl Jvmti {
         }
     }
 
-    /// Copies and frees an array of local references, less those that are null.
+    /// Copies and frees an array of local references, without the null ones. Announces them to the
+    /// JVM.
     ///
     /// # Safety
-    /// A function of this environment returned `array` just now, with `count` local references of
-    /// the running thread, whose environment `env` is, to objects of the kind `K`; or it is null.
+    /// `array` is null, or a function of this environment has just returned it: `count` local
+    /// references to objects of the kind `K`, created in the current frame of the running thread,
+    /// whose environment is `env`.
     pub(super) unsafe fn take_locals<'e, K>(
         self,
         env: &Env<'e>,
         count: jint,
         array: *mut jobject,
     ) -> Vec<Handle<'e, K>> {
-        // SAFETY: the caller has the array from the JVM, with new local references of the current
-        // frame.
+        // SAFETY: the JVM has just returned the array with new local references of the current
+        // frame, as the caller ensures.
         unsafe {
             let locals = self.take_array(count, array);
             env.reserve_locals(locals.len());
@@ -181,36 +184,36 @@ impl Jvmti {
         }
     }
 
-    /// The capabilities that this environment could still be given.
+    /// Returns the capabilities that this environment can still add.
     ///
     /// # Errors
-    /// When the JVM does not say.
+    /// If the JVM returns an error.
     pub fn potential_capabilities(self) -> Result<Capabilities> {
         let mut capabilities = Capabilities::default();
-        // SAFETY: it takes the answer.
+        // SAFETY: `capabilities` receives the result.
         check("GetPotentialCapabilities", unsafe {
             abi::get_potential_capabilities(self.0, &mut capabilities)
         })?;
         Ok(capabilities)
     }
 
-    /// Has the JVM give these capabilities to this environment.
+    /// Adds capabilities to this environment.
     ///
     /// # Errors
-    /// When it can't, or another agent has one that only one may have.
+    /// If the JVM does not have them all, or another agent has one that only one agent may have.
     pub fn add_capabilities(self, capabilities: Capabilities) -> Result<()> {
-        // SAFETY: it is read during the call.
+        // SAFETY: the JVM reads `capabilities` during the call only.
         check("AddCapabilities", unsafe {
             abi::add_capabilities(self.0, &capabilities)
         })
     }
 
-    /// How far the JVM is.
+    /// Returns the JVM's current phase.
     pub fn phase(self) -> Phase {
         const START: jint = 6;
         const LIVE: jint = 4;
         let mut phase = 0;
-        // SAFETY: it takes the answer.
+        // SAFETY: `phase` receives the result.
         match (unsafe { abi::get_phase(self.0, &mut phase) }, phase) {
             (Error::NONE, START) => Phase::Start,
             (Error::NONE, LIVE) => Phase::Live,
@@ -218,23 +221,24 @@ impl Jvmti {
         }
     }
 
-    /// Java's version (11, 17 …).
+    /// Returns the Java version (11, 17 …); `None` if it is unknown.
     pub fn java_version(self) -> Option<u32> {
         let mut value = ptr::null_mut();
-        let name = c"java.vm.specification.version"; // set from the beginning on
-        // SAFETY: it reads the name, and takes the answer.
+        let name = c"java.vm.specification.version"; // set from the start
+        // SAFETY: `name` is a C string, and `value` receives the result.
         check("GetSystemProperty", unsafe {
             abi::get_system_property(self.0, name.as_ptr(), &mut value)
         })
         .ok()?;
-        // SAFETY: the JVM's string.
+        // SAFETY: GetSystemProperty succeeded, so `value` is a string that this environment
+        // allocated.
         unsafe { self.take_text(value) }.parse().ok()
     }
 
-    /// All live platform threads.
+    /// Returns all live platform threads.
     pub fn all_threads<'e>(self, env: &Env<'e>) -> Result<Vec<ThreadRef<'e>>> {
         let (mut count, mut threads) = (0, ptr::null_mut());
-        // SAFETY: they take the answer, an array of local references to threads.
+        // SAFETY: the variables receive the result, an array of new local references to threads.
         unsafe {
             let error = abi::get_all_threads(self.0, &mut count, &mut threads);
             check("GetAllThreads", error)?;
@@ -242,11 +246,11 @@ impl Jvmti {
         }
     }
 
-    /// The running thread; `None` where native code is attaching it and its `Thread` does not exist
-    /// yet.
+    /// Returns the running thread; `None` while native code attaches it and its `Thread` object
+    /// does not exist yet.
     pub fn current_thread<'e>(self, env: &Env<'e>) -> Result<Option<ThreadRef<'e>>> {
         let mut thread = ptr::null_mut();
-        // SAFETY: it takes the answer, a new local reference to a thread, or null.
+        // SAFETY: `thread` receives the result: null, or a new local reference to a thread.
         unsafe {
             let error = abi::get_current_thread(self.0, &mut thread);
             check("GetCurrentThread", error)?;
@@ -254,11 +258,11 @@ impl Jvmti {
         }
     }
 
-    /// Names of a thread and its groups; of the running thread, if there is none.
+    /// Returns the names of a thread and its groups. `None` means the running thread.
     pub fn thread_names(self, thread: Option<ThreadRef<'_>>) -> Result<ThreadNames> {
         let info = self.thread_info(thread)?;
-        // SAFETY: the JVM's string, and local references to thread groups that it returned just
-        // now.
+        // SAFETY: the name is a string that the JVM allocated; the group and its parent are null,
+        // or local references that the JVM has just returned.
         unsafe {
             let name = self.take_text(info.name);
             let (group, parent) = self.group(info.thread_group);
@@ -271,18 +275,19 @@ impl Jvmti {
         }
     }
 
-    /// Name and parent of a thread group; nothing for a thread that has died.
+    /// Returns the name and the parent of a thread group. Both are empty for null, which a dead
+    /// thread has as its group.
     ///
     /// # Safety
-    /// `group` is null or a valid reference to a thread group.
+    /// `group` is null, or a valid reference to a thread group.
     unsafe fn group(self, group: jobject) -> (String, jobject) {
         let nothing = (String::new(), ptr::null_mut());
         if group.is_null() {
             return nothing;
         }
         let mut info = jvmtiThreadGroupInfo::default();
-        // SAFETY: the caller has the reference from the JVM; `info` takes the answer, with a
-        // string.
+        // SAFETY: `group` is a valid reference, as the caller ensures; `info` receives the result,
+        // whose name is a string of the JVM's.
         unsafe {
             if abi::get_thread_group_info(self.0, group, &mut info) != Error::NONE {
                 return nothing;
@@ -291,46 +296,49 @@ impl Jvmti {
         }
     }
 
-    /// The number that we keep with the running thread; 0 if none.
+    /// Returns the number that [`Self::set_thread_number`] stored for the running thread; 0 if
+    /// none.
     ///
-    /// Never asked by a reference, be it to the same thread: HotSpot 19 to 21 (JDK-8319935, mended
-    /// in 22) makes what it keeps of a native thread when that attaches and the allocation of its
-    /// own `Thread` is told, does not find it by that `Thread`, and makes another one
-    /// (`JvmtiThreadState`). Only that one goes with the thread, and each event that is switched
-    /// later, by whatever agent, counts down in the freed memory of the thread that the first one
-    /// is of.
+    /// Passes null for the running thread, never a reference, not even to the same thread: a
+    /// reference would trigger JDK-8319935, a bug of HotSpot 19 to 21, fixed in 22.
+    ///
+    /// When a native thread attaches and the allocation of its own `Thread` object is reported,
+    /// HotSpot creates a `JvmtiThreadState` for it. A lookup by that `Thread` does not find this
+    /// state, and creates a second one. Only the second one is freed with the thread. From then on,
+    /// each event that any agent enables or disables decrements a counter in the freed memory of
+    /// the thread that the first state refers to.
     pub fn thread_number(self) -> Result<u32> {
         let mut data = ptr::null_mut();
-        // SAFETY: a null thread is the running one; `data` takes the answer.
+        // SAFETY: null means the running thread; `data` receives the result.
         check("GetThreadLocalStorage", unsafe {
             abi::get_thread_local_storage(self.0, ptr::null_mut(), &mut data)
         })?;
         Ok(data as usize as u32)
     }
 
-    /// Keeps a number with the running thread.
+    /// Stores a number for the running thread.
     pub fn set_thread_number(self, number: u32) -> Result<()> {
         let data = ptr::without_provenance::<c_void>(number as usize);
-        // SAFETY: a null thread is the running one; the JVM only keeps the value.
+        // SAFETY: null means the running thread; the JVM only stores the value.
         check("SetThreadLocalStorage", unsafe {
             abi::set_thread_local_storage(self.0, ptr::null_mut(), data)
         })
     }
 
-    /// How many frames the running thread has.
+    /// Returns the number of stack frames of the running thread.
     pub fn frame_count(self) -> Result<i32> {
         let mut count = 0;
-        // SAFETY: a null thread is the running one; `count` takes the answer.
+        // SAFETY: null means the running thread; `count` receives the result.
         check("GetFrameCount", unsafe {
             abi::get_frame_count(self.0, ptr::null_mut(), &mut count)
         })?;
         Ok(count)
     }
 
-    /// All loaded classes.
+    /// Returns all loaded classes.
     pub fn loaded_classes<'e>(self, env: &Env<'e>) -> Result<Vec<ClassRef<'e>>> {
         let (mut count, mut classes) = (0, ptr::null_mut());
-        // SAFETY: they take the answer, an array of local references to classes.
+        // SAFETY: the variables receive the result, an array of new local references to classes.
         unsafe {
             let error = abi::get_loaded_classes(self.0, &mut count, &mut classes);
             check("GetLoadedClasses", error)?;
@@ -338,20 +346,21 @@ impl Jvmti {
         }
     }
 
-    /// Returns true if a class may be retransformed.
+    /// Returns true if a class can be retransformed.
     pub fn is_modifiable(self, class: ClassRef<'_>) -> Result<bool> {
         let mut answer = 0;
-        // SAFETY: the handle refers to a class; `answer` takes the answer.
+        // SAFETY: the handle refers to a class; `answer` receives the result.
         check("IsModifiableClass", unsafe {
             abi::is_modifiable_class(self.0, class.as_raw(), &mut answer)
         })?;
         Ok(answer != 0)
     }
 
-    /// A class's signature (`Ljava/lang/String;`, `[I`).
+    /// Returns a class's signature (`Ljava/lang/String;`, `[I`).
     pub fn class_signature(self, class: ClassRef<'_>) -> Result<String> {
         let mut signature = ptr::null_mut();
-        // SAFETY: the handle refers to a class; `signature` takes the answer, a string.
+        // SAFETY: the handle refers to a class; `signature` receives the result, a string of the
+        // JVM's.
         unsafe {
             let generic = ptr::null_mut();
             let error = abi::get_class_signature(self.0, class.as_raw(), &mut signature, generic);
@@ -360,10 +369,10 @@ impl Jvmti {
         }
     }
 
-    /// A class's source file, empty if the class file does not name it.
+    /// Returns the name of a class's source file; empty if the class file has none.
     pub fn source_file(self, class: ClassRef<'_>) -> Result<String> {
         let mut name = ptr::null_mut();
-        // SAFETY: the handle refers to a class; `name` takes the answer, a string.
+        // SAFETY: the handle refers to a class; `name` receives the result, a string of the JVM's.
         unsafe {
             match abi::get_source_file_name(self.0, class.as_raw(), &mut name) {
                 Error::ABSENT_INFORMATION => Ok(String::new()),
@@ -372,15 +381,15 @@ impl Jvmti {
         }
     }
 
-    /// A class's loader; `None` for the boot loader.
+    /// Returns a class's loader; `None` for the boot loader.
     pub fn class_loader<'e>(
         self,
         env: &Env<'e>,
         class: ClassRef<'_>,
     ) -> Result<Option<LoaderRef<'e>>> {
         let mut loader = ptr::null_mut();
-        // SAFETY: the handle refers to a class; `loader` takes the answer, a new local reference to
-        // a class loader, or null.
+        // SAFETY: the handle refers to a class; `loader` receives the result: null, or a new local
+        // reference to a class loader.
         unsafe {
             let error = abi::get_class_loader(self.0, class.as_raw(), &mut loader);
             check("GetClassLoader", error)?;
@@ -388,10 +397,11 @@ impl Jvmti {
         }
     }
 
-    /// A method's name and descriptor.
+    /// Returns a method's name and descriptor.
     pub fn method_name(self, method: Method) -> Result<(String, String)> {
         let (mut name, mut descriptor) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: an id that the JVM gave ([`Method`]); they take the answers, strings.
+        // SAFETY: the id is from the JVM ([`Method`]); the variables receive two strings of the
+        // JVM's.
         unsafe {
             let generic = ptr::null_mut();
             let error =
@@ -401,10 +411,10 @@ impl Jvmti {
         }
     }
 
-    /// A method's class.
+    /// Returns the class that declares a method.
     pub fn declaring_class<'e>(self, env: &Env<'e>, method: Method) -> Result<ClassRef<'e>> {
         let mut class = ptr::null_mut();
-        // SAFETY: an id that the JVM gave ([`Method`]); `class` takes the answer, a new local
+        // SAFETY: the id is from the JVM ([`Method`]); `class` receives the result, a new local
         // reference to a class.
         let class = unsafe {
             let error = abi::get_method_declaring_class(self.0, method.as_raw(), &mut class);
@@ -418,11 +428,10 @@ impl Jvmti {
         class.ok_or(unloaded)
     }
 
-    /// The line table of a method, by the location in its code; empty if the class file has none,
-    /// or the method is native.
+    /// Returns a method's line table; empty if the class file has none or the method is native.
     pub fn lines(self, method: Method) -> Lines {
         let (mut count, mut table) = (0, ptr::null_mut());
-        // SAFETY: an id that the JVM gave ([`Method`]); they take the answer, an array.
+        // SAFETY: the id is from the JVM ([`Method`]); the variables receive an array of the JVM's.
         let table = unsafe {
             let method = method.as_raw();
             match abi::get_line_number_table(self.0, method, &mut count, &mut table) {
@@ -438,21 +447,21 @@ impl Jvmti {
         Lines(lines.into())
     }
 
-    /// Bytes of a method's code; 0 if it has none.
+    /// Returns the size of a method's bytecode in bytes; 0 if it has none.
     pub fn code_length(self, method: Method) -> u32 {
         let (mut first, mut last) = (-1, -1);
-        // SAFETY: an id that the JVM gave ([`Method`]); they take the answers.
+        // SAFETY: the id is from the JVM ([`Method`]); the variables receive the result.
         match unsafe { abi::get_method_location(self.0, method.as_raw(), &mut first, &mut last) } {
             Error::NONE => u32::try_from(last + 1).unwrap_or_default(),
             _ => 0,
         }
     }
 
-    /// Retransforms classes: they pass the load hook again.
+    /// Retransforms classes: the JVM sends ClassFileLoadHook for each of them again.
     pub fn retransform(self, classes: &[ClassRef<'_>]) -> Result<()> {
         let classes: Vec<_> = classes.iter().map(|class| class.as_raw()).collect();
         let count = jint::try_from(classes.len()).unwrap_or(jint::MAX);
-        // SAFETY: the handles refer to classes; the array is read during the call.
+        // SAFETY: the handles refer to classes; the JVM reads the array during the call only.
         check("RetransformClasses", unsafe {
             abi::retransform_classes(self.0, count, classes.as_ptr())
         })
@@ -461,26 +470,27 @@ impl Jvmti {
     /// Copies bytes into memory that the JVM will free.
     pub fn copy_for_jvm(self, bytes: &[u8]) -> Result<*mut u8> {
         let mut memory = ptr::null_mut();
-        // SAFETY: it takes the answer.
+        // SAFETY: `memory` receives the result.
         check("Allocate", unsafe {
             abi::allocate(self.0, bytes.len() as i64, &mut memory)
         })?;
-        // SAFETY: fresh memory of that length.
+        // SAFETY: the JVM has just allocated `bytes.len()` bytes at `memory`.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len()) };
         Ok(memory)
     }
 
-    /// The events that this JVM has beyond the specification.
+    /// Returns the events that this JVM has beyond the specification.
     pub fn extension_events(self) -> Result<Vec<ExtensionEvent>> {
         let (mut count, mut events) = (0, ptr::null_mut());
-        // SAFETY: they take the answer.
+        // SAFETY: the variables receive the result.
         check("GetExtensionEvents", unsafe {
             abi::get_extension_events(self.0, &mut count, &mut events)
         })?;
-        // SAFETY: the JVM's array.
+        // SAFETY: GetExtensionEvents succeeded, so this is an array of `count` elements that the
+        // environment allocated.
         let events = unsafe { self.take_array(count, events) };
         let take = |event: jvmti_sys::jvmtiExtensionEventInfo| {
-            // SAFETY: an element of that array, whose strings and arrays are ours to free.
+            // SAFETY: an element of this array; the agent has to free its strings and arrays, once.
             unsafe {
                 self.free(event.short_description);
                 self.free_params(event.param_count, event.params);

@@ -1,10 +1,10 @@
-//! Events go on and off, and environments come to their end.
+//! Enabling and disabling events, and creating and disposing of environments.
 //!
-//! All HotSpots up to 25 forget a thread's `JvmtiThreadState` when the thread ends while there is
-//! no environment at all: a thread of ours that gave the last one up, or one of the program's that
-//! lived longer than the agent. The next agent's events then count down in the freed memory of each
-//! such thread, whatever is there by that time. So one environment, that can do nothing and is told
-//! nothing, is never given up ([`Jvmti::keep_one`]).
+//! One environment, without capabilities and events, is never disposed of ([`Jvmti::keep_one`]),
+//! because of a bug in all HotSpot versions up to 25. They don't free a thread's `JvmtiThreadState`
+//! if the thread ends while no environment exists: an agent thread that disposed of the last one,
+//! or a program thread that outlived the agent. Events of the next agent then decrement counters in
+//! the freed memory of each such thread, whatever that memory holds by then.
 
 use super::abi::{self, Callbacks, Event};
 use super::env::{ExtensionEvent, Jvmti, Result, check};
@@ -15,18 +15,18 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// For `SetEventNotificationMode`.
+/// Modes of `SetEventNotificationMode`.
 const ENABLE: jint = 1;
 const DISABLE: jint = 0;
 
-/// There is an environment that stays for ever.
+/// True if the environment that is never disposed of exists.
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
 
 impl Jvmti {
-    /// Creates the environment that stays for ever, unless it exists.
+    /// Creates the environment that is never disposed of, unless it exists.
     ///
     /// # Errors
-    /// As [`Self::of`].
+    /// Those of [`Self::of`].
     pub fn keep_one(vm: Vm) -> std::result::Result<(), Error> {
         if !IS_KEPT.swap(true, Ordering::Relaxed) {
             Self::of(vm).inspect_err(|_| IS_KEPT.store(false, Ordering::Relaxed))?;
@@ -34,70 +34,72 @@ impl Jvmti {
         Ok(())
     }
 
-    /// A new environment of the JVM.
+    /// Creates an environment.
     ///
     /// # Errors
-    /// When it has no JVMTI 1.2.
+    /// If the JVM has no JVMTI 1.2.
     pub fn of(vm: Vm) -> std::result::Result<Self, Error> {
         let mut env: *mut c_void = ptr::null_mut();
         let version = jvmti_sys::JVMTI_VERSION_1_2 as jint;
         let vm = vm.as_ptr();
-        // SAFETY: the JVM is alive ([`Vm`]); `env` takes the answer.
+        // SAFETY: the JVM is alive ([`Vm`]); `env` receives the result.
         match unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, version) } {
             0 if !env.is_null() => Ok(Self(env.cast())),
             code => Err(Error::NoInterface(code)),
         }
     }
 
-    /// Sets all callbacks.
+    /// Sets the callbacks of all events.
     pub fn set_callbacks(self, callbacks: &Callbacks) -> Result<()> {
         let size = size_of::<Callbacks>() as jint;
-        // SAFETY: the table is read during the call; `Callbacks::set` vouches for its entries.
+        // SAFETY: the JVM reads the table during the call only. The setters of `Callbacks` accept
+        // only functions of the right type.
         check("SetEventCallbacks", unsafe {
             abi::set_event_callbacks(self.0, callbacks, size)
         })
     }
 
     fn set(self, mode: jint, event: jint) -> Result<()> {
-        // SAFETY: a null thread means all.
+        // SAFETY: null means all threads.
         check("SetEventNotificationMode", unsafe {
             abi::set_event_notification_mode(self.0, mode, event, ptr::null_mut())
         })
     }
 
-    /// Switches an event on for all threads.
+    /// Enables an event for all threads.
     pub fn enable(self, event: Event) -> Result<()> {
         self.set(ENABLE, event as jint)
     }
 
-    /// Switches an event off.
+    /// Disables an event for all threads.
     pub fn disable(self, event: Event) -> Result<()> {
         self.set(DISABLE, event as jint)
     }
 
-    /// Sets the callback of an extension event, and switches the event on.
+    /// Sets the callback of an extension event, and enables the event.
     ///
     /// # Safety
-    /// The callback takes what the event passes.
+    /// The callback has the type that the extension event's description demands.
     pub unsafe fn set_extension_callback(
         self,
         event: &ExtensionEvent,
         callback: *const c_void,
     ) -> Result<()> {
-        // SAFETY: the callback fits the event, for which the caller vouches.
+        // SAFETY: the callback fits the event, as the caller ensures.
         check("SetExtensionEventCallback", unsafe {
             abi::set_extension_event_callback(self.0, event.index, callback)
         })?;
-        // HotSpot's own extension events are switched on like the others, by their index.
+        // HotSpot's own extension events are enabled like the standard ones, by their index.
         self.set(ENABLE, event.index)
     }
 
     /// Disposes of the environment, with its capabilities, events and tags.
     ///
     /// # Safety
-    /// No thread uses any copy of it afterwards.
+    /// No thread uses any copy of the environment afterwards.
     pub unsafe fn dispose(self) {
-        // SAFETY: the environment is alive. If the JVM refuses because it ends, nothing is lost.
+        // SAFETY: the environment is not disposed of yet, as the caller ensures. If the JVM refuses
+        // because it is ending, nothing is lost.
         let _ = unsafe { abi::dispose_environment(self.0) };
     }
 }

@@ -1,4 +1,4 @@
-//! Walks over the heap.
+//! Heap walks.
 
 use super::abi::{self, HeapCallbacks};
 use super::env::{Jvmti, Result, check};
@@ -9,44 +9,44 @@ use jtrail_guard::lend::Lend;
 use std::ffi::c_void;
 use std::ptr;
 
-/// A reference that a walk comes by.
+/// A reference between objects, or from a root, that a heap walk visits.
 pub struct Reference<'a> {
     /// The header's `jvmtiHeapReferenceKind`.
     pub kind: i32,
-    /// Tag of the class of the object referred to.
+    /// The tag of the referenced object's class.
     pub class_tag: i64,
-    /// Bytes of that object.
+    /// The size of the referenced object in bytes.
     pub size: u64,
-    /// Tag of the object that refers to it; none for a root.
+    /// The tag of the referring object; `None` for a root.
     pub referrer: Option<i64>,
-    /// Tag of the object referred to, to be read and set.
+    /// The tag of the referenced object, which may be changed.
     pub tag: &'a mut i64,
 }
 
-/// An object that a walk comes by.
+/// An object that a heap walk visits.
 pub struct VisitedObject<'a> {
-    /// Tag of its class.
+    /// The tag of the object's class.
     pub class_tag: i64,
-    /// Its bytes.
+    /// The object's size in bytes.
     pub size: u64,
-    /// Its tag, to be read and set.
+    /// The object's tag, which may be changed.
     pub tag: &'a mut i64,
 }
 
-/// How a walk goes on behind a reference.
+/// How a heap walk continues after a reference.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum VisitControl {
-    /// Into the object, unless the walk was there before.
+    /// Follows the references of the object, unless the walk has visited it before.
     Into,
-    /// To what else there is.
+    /// Continues without following the references of the object.
     Past,
-    /// Not at all.
+    /// Ends the walk.
     #[default]
     Stop,
 }
 
 impl VisitControl {
-    /// The header's `JVMTI_VISIT_OBJECTS` and `JVMTI_VISIT_ABORT`.
+    /// Returns the header's value: `JVMTI_VISIT_OBJECTS`, 0 or `JVMTI_VISIT_ABORT`.
     fn answer(self) -> jint {
         match self {
             Self::Into => 0x100,
@@ -59,39 +59,42 @@ impl VisitControl {
 const ABORT: jint = 0x8000;
 
 impl Jvmti {
-    /// Shows `visit` every reference between the objects that can be reached, and every root. An
-    /// object's first mention comes before the references that it holds. The program stands still
-    /// meanwhile; `visit` runs on a thread of the JVM's, while the running one waits, and gets what
-    /// the running thread lends. It must not call the JVM.
+    /// Passes every root, and every reference between reachable objects, to `visit`. The first
+    /// reference to an object comes before the references that the object holds.
     ///
-    /// HotSpot crashes where it goes into a virtual thread without a continuation.
+    /// The program is stopped during the walk. `visit` runs on a thread of the JVM's while the
+    /// running thread waits, and gets what `lender` lends. It must not call the JVM.
+    ///
+    /// HotSpot crashes if the walk follows the references of a virtual thread without a
+    /// continuation.
     pub fn follow_references<L, F>(self, lender: &L, mut visit: F) -> Result<()>
     where
         L: Lend,
         F: FnMut(&mut L::Lent, Reference<'_>) -> VisitControl + Send,
     {
-        // SAFETY: the running thread waits in the call below, and the JVM runs the visitor on one
-        // thread.
+        // SAFETY: this thread waits in the call below, during which the JVM runs the visitor on one
+        // thread. Nothing uses `lent` after the call.
         let mut lent = unsafe { lender.lend() };
         self.follow_from(None, &mut |reference: Reference<'_>| {
             visit(&mut lent, reference)
         })
     }
 
-    /// A walk that is over at once: a safepoint, at which the JVM reports all objects that it found
-    /// dead before.
+    /// Starts a walk from `object` that ends at once. Its purpose is the safepoint: there the JVM
+    /// reports all objects that it found dead before.
     pub fn look_at(self, object: ObjectRef<'_>) -> Result<()> {
         self.follow_from(Some(object), &mut |_| VisitControl::Stop)
     }
 
-    /// Follows the references from an object, or from all roots.
+    /// Follows the references from an object; `None` means from all roots.
     fn follow_from<F>(self, object: Option<ObjectRef<'_>>, visit: &mut F) -> Result<()>
     where
         F: FnMut(Reference<'_>) -> VisitControl + Send,
     {
         let callbacks = HeapCallbacks::references(visited::<F>);
-        // SAFETY: a null object stands for all roots, a null class for all classes; callbacks and
-        // `visit` live during the call, and `visited` casts its data to the type of `visit`.
+        // SAFETY: a null object means all roots, a null class means all classes. The callbacks and
+        // `visit` live during the call, and `visited::<F>` casts the user data to `F`, the type of
+        // `visit`.
         check("FollowReferences", unsafe {
             abi::follow_references(
                 self.0,
@@ -104,10 +107,12 @@ impl Jvmti {
         })
     }
 
-    /// Shows `visit` every object in the heap, which may be dead but not collected yet; with some
-    /// collectors only those that can be reached. Among them are what the JVM fills gaps with,
-    /// where the next object may be made. The program stands still meanwhile; `visit` runs on any
-    /// thread, and must not call the JVM; when it answers `false`, the walk is over.
+    /// Passes every object in the heap to `visit`, until `visit` returns false.
+    ///
+    /// The objects may be dead but not collected yet; with some collectors, only reachable ones are
+    /// visited. They include the filler objects with which the JVM closes gaps; a later object may
+    /// be allocated at a filler's address. The program is stopped during the walk. `visit` runs on
+    /// any thread, and must not call the JVM.
     pub fn pass_objects<F>(self, mut visit: F) -> Result<()>
     where
         F: FnMut(VisitedObject<'_>) -> bool + Send,
@@ -115,21 +120,21 @@ impl Jvmti {
         self.iterate(0, None, &mut visit)
     }
 
-    /// As [`Self::pass_objects`]; `visit` gets what the running thread lends.
+    /// Like [`Self::pass_objects`], but `visit` also gets what `lender` lends.
     pub fn pass_objects_with<L, F>(self, lender: &L, mut visit: F) -> Result<()>
     where
         L: Lend,
         F: FnMut(&mut L::Lent, VisitedObject<'_>) -> bool + Send,
     {
-        // SAFETY: the running thread waits in the call below, and the JVM runs the visitor on one
-        // thread.
+        // SAFETY: this thread waits in the call below, during which the JVM runs the visitor on one
+        // thread. Nothing uses `lent` after the call.
         let mut lent = unsafe { lender.lend() };
         self.iterate(0, None, &mut |object: VisitedObject<'_>| {
             visit(&mut lent, object)
         })
     }
 
-    /// Shows `visit` every object of just that class; otherwise as [`Self::pass_objects`].
+    /// Like [`Self::pass_objects`], but visits only objects whose class is exactly `class`.
     pub fn pass_instances<F>(self, class: ClassRef<'_>, mut visit: F) -> Result<()>
     where
         F: FnMut(VisitedObject<'_>) -> bool + Send,
@@ -137,10 +142,10 @@ impl Jvmti {
         self.iterate(0, Some(class), &mut visit)
     }
 
-    /// Takes the tags of all objects away, which may be dead but not collected yet. The program
-    /// stands still meanwhile. Some collectors only find objects that can be reached.
+    /// Removes the tags of all objects, also of dead ones that are not collected yet; with some
+    /// collectors, only of reachable ones. The program is stopped during the walk.
     pub fn untag_all(self) -> Result<()> {
-        /// Leaves objects without a tag out.
+        /// Skips objects without a tag.
         const FILTER_UNTAGGED: jint = 0x8;
         let untag = &mut |object: VisitedObject<'_>| {
             *object.tag = 0;
@@ -149,14 +154,14 @@ impl Jvmti {
         self.iterate(FILTER_UNTAGGED, None, untag)
     }
 
-    /// Walks over the objects of a class, or all.
+    /// Visits the objects of a class; `None` means all objects.
     fn iterate<F>(self, filter: jint, class: Option<ClassRef<'_>>, visit: &mut F) -> Result<()>
     where
         F: FnMut(VisitedObject<'_>) -> bool + Send,
     {
         let callbacks = HeapCallbacks::objects(passed::<F>);
-        // SAFETY: a null class stands for all; callbacks and `visit` live during the call, and
-        // `passed` casts its data to the type of `visit`.
+        // SAFETY: a null class means all classes. The callbacks and `visit` live during the call,
+        // and `passed::<F>` casts the user data to `F`, the type of `visit`.
         check("IterateThroughHeap", unsafe {
             abi::iterate_through_heap(
                 self.0,
@@ -168,7 +173,7 @@ impl Jvmti {
         })
     }
 
-    /// The objects that have one of these tags, with their tags.
+    /// Returns the objects that have one of these tags, each with its tag.
     pub fn objects_with_tags<'e>(
         self,
         env: &Env<'e>,
@@ -176,8 +181,8 @@ impl Jvmti {
     ) -> Result<Vec<(i64, ObjectRef<'e>)>> {
         let (mut count, mut objects, mut found) = (0, ptr::null_mut(), ptr::null_mut());
         let tag_count = jint::try_from(tags.len()).unwrap_or(jint::MAX);
-        // SAFETY: the array has so many tags; the others take the answer: an array of local
-        // references, and one of tags.
+        // SAFETY: `tags` has `tag_count` elements. The variables receive the result: an array of
+        // new local references, and an array of tags, both with `count` elements.
         unsafe {
             let error = abi::get_objects_with_tags(
                 self.0,
@@ -196,9 +201,9 @@ impl Jvmti {
         }
     }
 
-    /// Collects garbage, as `System.gc()` does.
+    /// Forces a garbage collection, like `System.gc()`.
     pub fn force_gc(self) -> Result<()> {
-        // SAFETY: it takes nothing but the environment.
+        // SAFETY: the function takes only the environment.
         check("ForceGarbageCollection", unsafe {
             abi::force_garbage_collection(self.0)
         })
@@ -208,7 +213,7 @@ impl Jvmti {
 /// Heap-iteration callback.
 ///
 /// # Safety
-/// The JVM calls it for [`Jvmti::iterate`]; `visit` points to the `F` that was passed there.
+/// The JVM calls it during [`Jvmti::iterate`], and `visit` points to the `F` that was passed there.
 unsafe extern "system" fn passed<F>(
     class_tag: jlong,
     size: jlong,
@@ -220,12 +225,12 @@ where
     F: FnMut(VisitedObject<'_>) -> bool,
 {
     let goes_on = jtrail_guard::guard::run("a walk over the heap", || {
-        // SAFETY: `iterate` passed an `F`, which it does not touch until the walk is over.
+        // SAFETY: `iterate` passed a pointer to an `F`, which nothing else uses during the walk.
         let visit = unsafe { &mut *visit.cast::<F>() };
         visit(VisitedObject {
             class_tag,
             size: u64::try_from(size).unwrap_or_default(),
-            // SAFETY: the JVM's place for the tag.
+            // SAFETY: the JVM passed a pointer to the object's tag, valid during this call.
             tag: unsafe { &mut *tag },
         })
     });
@@ -235,7 +240,8 @@ where
 /// Heap-reference callback.
 ///
 /// # Safety
-/// The JVM calls it for [`Jvmti::follow_from`]; `visit` points to the `F` that was passed there.
+/// The JVM calls it during [`Jvmti::follow_from`], and `visit` points to the `F` that was passed
+/// there.
 unsafe extern "system" fn visited<F>(
     kind: jint,
     _info: *const c_void,
@@ -251,17 +257,18 @@ where
     F: FnMut(Reference<'_>) -> VisitControl,
 {
     let onward = jtrail_guard::guard::run("a walk over the heap", || {
-        // SAFETY: `follow_from` passed an `F`, which it does not touch until the walk is over.
+        // SAFETY: `follow_from` passed a pointer to an `F`, which nothing else uses during the
+        // walk.
         let visit = unsafe { &mut *visit.cast::<F>() };
-        // SAFETY: null, or the JVM's place for the tag; read before the other one is borrowed,
-        // which may be the same.
+        // SAFETY: null, or the JVM's pointer to the referrer's tag. It is read before `tag` is
+        // borrowed, because both are the same if an object refers to itself.
         let referrer = unsafe { referrer.as_ref() }.copied();
         visit(Reference {
             kind,
             class_tag,
             size: u64::try_from(size).unwrap_or_default(),
             referrer,
-            // SAFETY: the JVM's place for the tag.
+            // SAFETY: the JVM passed a pointer to the object's tag, valid during this call.
             tag: unsafe { &mut *tag },
         })
     });

@@ -1,4 +1,4 @@
-//! What classes consist of.
+//! The members, modifiers and state of classes.
 
 use super::abi::{self, Event};
 use super::env::{Jvmti, Result, check};
@@ -7,20 +7,20 @@ use crate::jni::{ClassRef, Env};
 use jni::sys::{jclass, jfieldID, jint};
 use std::ptr;
 
-/// A field or a method, as the class file declares it.
+/// A field or method, as the class file declares it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Member {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its type.
+    /// The descriptor.
     pub descriptor: String,
-    /// Its access flags.
+    /// The access flags.
     pub access: u16,
 }
 
 impl Jvmti {
-    /// Returns true if a class's fields and methods may be asked for: it is prepared, and neither
-    /// an array nor primitive.
+    /// Returns true if a class is prepared, and neither an array class nor primitive: only then
+    /// does the JVM return its fields and methods.
     pub fn is_prepared(self, class: ClassRef<'_>) -> Result<bool> {
         const PREPARED: jint = 2;
         const ARRAY: jint = 16;
@@ -29,8 +29,8 @@ impl Jvmti {
         Ok(status & (PREPARED | ARRAY | PRIMITIVE) == PREPARED)
     }
 
-    /// Returns true if a class's static initialiser does not run any more: it has, or has failed,
-    /// or the type has none.
+    /// Returns true if a class's static initialiser will not run any more: it has completed or
+    /// failed, or the type has none.
     pub fn is_initialised(self, class: ClassRef<'_>) -> Result<bool> {
         const INITIALIZED: jint = 4;
         const ERROR: jint = 8;
@@ -42,28 +42,28 @@ impl Jvmti {
 
     fn class_status(self, class: ClassRef<'_>) -> Result<jint> {
         let mut status = 0;
-        // SAFETY: the handle refers to a class; `status` takes the answer.
+        // SAFETY: the handle refers to a class; `status` receives the result.
         check("GetClassStatus", unsafe {
             abi::get_class_status(self.0, class.as_raw(), &mut status)
         })?;
         Ok(status)
     }
 
-    /// A class's access flags; those of a nested class are what its declaration says.
+    /// Returns a class's access flags. For a nested class they are those of its declaration.
     pub fn class_modifiers(self, class: ClassRef<'_>) -> Result<u16> {
         let mut modifiers = 0;
-        // SAFETY: the handle refers to a class; `modifiers` takes the answer.
+        // SAFETY: the handle refers to a class; `modifiers` receives the result.
         check("GetClassModifiers", unsafe {
             abi::get_class_modifiers(self.0, class.as_raw(), &mut modifiers)
         })?;
         Ok(modifiers as u16)
     }
 
-    /// The interfaces that a class names itself. It is prepared, or the JVM refuses.
+    /// Returns the interfaces that a class declares. The JVM refuses a class that is not prepared.
     pub fn interfaces<'e>(self, env: &Env<'e>, class: ClassRef<'_>) -> Result<Vec<ClassRef<'e>>> {
         let (mut count, mut interfaces) = (0, ptr::null_mut());
-        // SAFETY: the handle refers to a class; they take the answer, an array of local references
-        // to classes.
+        // SAFETY: the handle refers to a class; the variables receive the result, an array of new
+        // local references to classes.
         unsafe {
             let class = class.as_raw();
             let error = abi::get_implemented_interfaces(self.0, class, &mut count, &mut interfaces);
@@ -72,12 +72,13 @@ impl Jvmti {
         }
     }
 
-    /// A class's fields, in the order of the class file. It is prepared, or the JVM refuses.
+    /// Returns a class's fields, in the order of the class file. The JVM refuses a class that is
+    /// not prepared.
     pub fn fields(self, class: ClassRef<'_>) -> Result<Vec<Member>> {
         let (mut count, mut fields) = (0, ptr::null_mut());
         let class = class.as_raw();
-        // SAFETY: the handle refers to a class; they take the answer, an array of fields of this
-        // class.
+        // SAFETY: the handle refers to a class; the variables receive the result, an array of
+        // fields of this class.
         unsafe {
             let error = abi::get_class_fields(self.0, class, &mut count, &mut fields);
             check("GetClassFields", error)?;
@@ -91,8 +92,8 @@ impl Jvmti {
     unsafe fn field(self, class: jclass, field: jfieldID) -> Result<Member> {
         let (mut name, mut descriptor) = (ptr::null_mut(), ptr::null_mut());
         let mut modifiers = 0;
-        // SAFETY: the caller has the field from the JVM, of this class; the places take the
-        // answers, two of them strings.
+        // SAFETY: `class` and `field` belong together, as the caller ensures. The variables receive
+        // the results; the name and the descriptor are strings of the JVM's.
         unsafe {
             let (generic, names) = (ptr::null_mut(), (&mut name, &mut descriptor));
             let error = abi::get_field_name(self.0, class, field, names.0, names.1, generic);
@@ -108,10 +109,11 @@ impl Jvmti {
         }
     }
 
-    /// A class's methods. It is prepared, or the JVM refuses.
+    /// Returns the ids of a class's methods. The JVM refuses a class that is not prepared.
     pub fn method_ids(self, class: ClassRef<'_>) -> Result<Vec<Method>> {
         let (mut count, mut methods) = (0, ptr::null_mut());
-        // SAFETY: the handle refers to a class; they take the answer, an array of ids.
+        // SAFETY: the handle refers to a class; the variables receive the result, an array of
+        // method ids.
         unsafe {
             let error = abi::get_class_methods(self.0, class.as_raw(), &mut count, &mut methods);
             check("GetClassMethods", error)?;
@@ -120,8 +122,8 @@ impl Jvmti {
         }
     }
 
-    /// A class's methods: in the order of the class file, where the JVM was asked to keep it. The
-    /// class is prepared, or the JVM refuses.
+    /// Returns a class's methods; in the order of the class file if the capability
+    /// `MaintainOriginalMethodOrder` was added. The JVM refuses a class that is not prepared.
     pub fn methods(self, class: ClassRef<'_>) -> Result<Vec<Member>> {
         let methods = self.method_ids(class)?.into_iter();
         methods.map(|method| self.method(method)).collect()
@@ -130,7 +132,7 @@ impl Jvmti {
     fn method(self, method: Method) -> Result<Member> {
         let (name, descriptor) = self.method_name(method)?;
         let mut modifiers = 0;
-        // SAFETY: an id that the JVM gave ([`Method`]); `modifiers` takes the answer.
+        // SAFETY: the id is from the JVM ([`Method`]); `modifiers` receives the result.
         check("GetMethodModifiers", unsafe {
             abi::get_method_modifiers(self.0, method.as_raw(), &mut modifiers)
         })?;
@@ -141,9 +143,9 @@ impl Jvmti {
         })
     }
 
-    /// Replays CompiledMethodLoad events for all methods that are compiled already, on this thread.
+    /// Replays CompiledMethodLoad events for all methods that are already compiled, on this thread.
     pub fn generate_compiled_methods(self) -> Result<()> {
-        // SAFETY: takes a number.
+        // SAFETY: the function takes only the environment and a number.
         check("GenerateEvents", unsafe {
             abi::generate_events(self.0, Event::CompiledMethodLoad as jint)
         })

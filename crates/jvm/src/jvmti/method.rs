@@ -5,17 +5,19 @@ use jni::sys::jmethodID;
 use jvmti_sys::{jvmtiFrameInfo, jvmtiStackInfo};
 use std::marker::PhantomData;
 
-/// The JVM's id of a method. HotSpot never reuses the memory of one: asked about a method whose
-/// class was unloaded, it answers an error. So an id may be kept, and asked about at any time.
+/// The JVM's id of a method.
+///
+/// An id may be kept and used at any time: HotSpot never reuses its memory, and returns an error
+/// for a method whose class was unloaded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub struct Method(jmethodID);
 
 impl Method {
-    /// The method with that id.
+    /// Wraps a method id.
     ///
     /// # Safety
-    /// The JVM gave the id to this process; or it is null, which is no method.
+    /// The JVM gave this id to the process, or the id is null, which stands for no method.
     pub unsafe fn new(id: jmethodID) -> Self {
         Self(id)
     }
@@ -24,25 +26,25 @@ impl Method {
         self.0
     }
 
-    /// A number that no other method has at the same time.
+    /// Returns a number that is unique among the methods of the JVM.
     pub fn address(self) -> usize {
         self.0.addr()
     }
 }
 
-/// A frame of a stack.
+/// A stack frame.
 #[derive(Clone, Copy, Default)]
 #[repr(transparent)]
 pub struct Frame(jvmtiFrameInfo);
 
 impl Frame {
-    /// Its method; none of the JVM's in a frame that was never filled.
+    /// Returns the frame's method. Its id is null in a frame that the JVM has not filled.
     pub fn method(&self) -> Method {
-        // SAFETY: the JVM has filled the frame, or the id is null.
+        // SAFETY: the JVM wrote the id, or it is null from `Default`.
         unsafe { Method::new(self.0.method) }
     }
 
-    /// Where in the method's code it is; -1 in native code.
+    /// Returns the location in the method's bytecode; -1 in native code.
     pub fn location(&self) -> i64 {
         self.0.location
     }
@@ -52,7 +54,7 @@ impl Frame {
     }
 }
 
-/// The state and the frames of a thread.
+/// The state and the stack frames of a thread.
 #[repr(transparent)]
 pub struct Stack<'e> {
     info: jvmtiStackInfo,
@@ -60,15 +62,15 @@ pub struct Stack<'e> {
 }
 
 impl<'e> Stack<'e> {
-    /// The stacks at an address that the JVM returned.
+    /// Wraps an array of stacks that the JVM returned. Returns an empty slice for null.
     ///
     /// # Safety
-    /// The JVM returned `count` stacks at `stacks`, which nobody frees during `'s`, with threads
-    /// that are local references of the current frame; or it is null.
+    /// `stacks` is null, or the JVM returned it: `count` stacks that are not freed during `'s`, and
+    /// whose threads are local references of the current frame.
     pub(super) unsafe fn slice<'s>(stacks: *const jvmtiStackInfo, count: i32) -> &'s [Self] {
         match usize::try_from(count) {
-            // SAFETY: the JVM's array, of that many elements; a stack is a transparent wrapper of
-            // one.
+            // SAFETY: an array of `count` elements that is valid during `'s`, as the caller
+            // ensures; `Stack` is a transparent wrapper of its element type.
             Ok(count) if !stacks.is_null() => unsafe {
                 std::slice::from_raw_parts(stacks.cast(), count)
             },
@@ -76,24 +78,24 @@ impl<'e> Stack<'e> {
         }
     }
 
-    /// Its thread.
+    /// Returns the stack's thread.
     pub fn thread(&self) -> Option<ThreadRef<'e>> {
-        // SAFETY: null, or a local reference to a thread that lives as long as the frame
-        // ([`Self::slice`]).
+        // SAFETY: null, or a local reference to a thread that lives as long as the frame, as the
+        // caller of [`Self::slice`] ensured.
         unsafe { Handle::from_raw_for(self.info.thread) }
     }
 
-    /// The thread's state, as `GetThreadState` has it.
+    /// Returns the thread's state, like `GetThreadState`.
     pub fn state(&self) -> u32 {
         self.info.state as u32
     }
 
-    /// Its frames, innermost first.
+    /// Returns the frames, innermost first.
     pub fn frames(&self) -> &[Frame] {
         match usize::try_from(self.info.frame_count) {
             Ok(count @ 1..) if !self.info.frame_buffer.is_null() => {
-                // SAFETY: the JVM's array, of that many elements, freed with the stack; a frame is
-                // a transparent wrapper of one.
+                // SAFETY: the JVM's array with `frame_count` elements, which is freed together with
+                // the stack; `Frame` is a transparent wrapper of its element type.
                 unsafe { std::slice::from_raw_parts(self.info.frame_buffer.cast(), count) }
             }
             _ => &[],

@@ -1,4 +1,4 @@
-//! Objects and stacks.
+//! Tags and sizes of objects, sampling of allocations, monitors, and local variables.
 
 use super::abi;
 use super::env::{Jvmti, Result, check};
@@ -8,10 +8,10 @@ use jvmti_sys::jvmtiMonitorUsage;
 use std::ptr;
 
 impl Jvmti {
-    /// The tag of an object: the number that this environment keeps with it; 0 if none.
+    /// Returns the tag of an object, a number that this environment stores for it; 0 if none.
     pub fn tag(self, object: ObjectRef<'_>) -> Result<i64> {
         let mut tag = 0;
-        // SAFETY: a valid reference; `tag` takes the answer.
+        // SAFETY: the reference is valid; `tag` receives the result.
         check("GetTag", unsafe {
             abi::get_tag(self.0, object.as_raw(), &mut tag)
         })?;
@@ -20,48 +20,48 @@ impl Jvmti {
 
     /// Sets the tag of an object.
     pub fn set_tag(self, object: ObjectRef<'_>, tag: i64) -> Result<()> {
-        // SAFETY: a valid reference.
+        // SAFETY: the reference is valid.
         check("SetTag", unsafe {
             abi::set_tag(self.0, object.as_raw(), tag)
         })
     }
 
-    /// Bytes of an object.
+    /// Returns the size of an object in bytes.
     pub fn object_size(self, object: ObjectRef<'_>) -> Result<u64> {
         let mut size = 0;
-        // SAFETY: a valid reference; `size` takes the answer.
+        // SAFETY: the reference is valid; `size` receives the result.
         check("GetObjectSize", unsafe {
             abi::get_object_size(self.0, object.as_raw(), &mut size)
         })?;
         Ok(u64::try_from(size).unwrap_or_default())
     }
 
-    /// Has the JVM tell of every allocation.
+    /// Makes the JVM send SampledObjectAlloc for every allocation.
     pub fn sample_every_object(self) -> Result<()> {
-        // SAFETY: takes a number.
+        // SAFETY: the function takes only the environment and a number.
         check("SetHeapSamplingInterval", unsafe {
             abi::set_heap_sampling_interval(self.0, 0)
         })
     }
 
-    /// Has it tell of as many as without us: there is no asking how many that were.
+    /// Restores the JVM's default sampling interval. A previous interval can't be queried.
     pub fn sample_as_usual(self) -> Result<()> {
         const USUAL: jint = 512 << 10;
-        // SAFETY: takes a number.
+        // SAFETY: the function takes only the environment and a number.
         check("SetHeapSamplingInterval", unsafe {
             abi::set_heap_sampling_interval(self.0, USUAL)
         })
     }
 
-    /// The thread that holds an object's monitor; `None` if no thread does.
+    /// Returns the thread that owns an object's monitor; `None` if no thread does.
     pub fn monitor_owner<'e>(
         self,
         env: &Env<'e>,
         object: ObjectRef<'_>,
     ) -> Result<Option<ThreadRef<'e>>> {
         let mut usage = jvmtiMonitorUsage::default();
-        // SAFETY: a valid reference; `usage` takes the answer: arrays, and a new local reference to
-        // a thread, or null.
+        // SAFETY: the reference is valid. `usage` receives the result: two arrays, and null or a
+        // new local reference to a thread.
         unsafe {
             let error = abi::get_object_monitor_usage(self.0, object.as_raw(), &mut usage);
             check("GetObjectMonitorUsage", error)?;
@@ -71,7 +71,7 @@ impl Jvmti {
         }
     }
 
-    /// A local variable of the running thread; `None` if it is null.
+    /// Returns the object in a local variable of the running thread; `None` for null.
     pub fn local_object<'e>(
         self,
         env: &Env<'e>,
@@ -79,8 +79,8 @@ impl Jvmti {
         slot: i32,
     ) -> Result<Option<ObjectRef<'e>>> {
         let mut object = ptr::null_mut();
-        // SAFETY: a null thread is the running one; `object` takes the answer, a new local
-        // reference, or null.
+        // SAFETY: null means the running thread; `object` receives the result: null or a new local
+        // reference.
         unsafe {
             let thread = ptr::null_mut();
             let error = abi::get_local_object(self.0, thread, depth, slot, &mut object);

@@ -1,4 +1,4 @@
-//! Threads seen from another one: their names, CPU times and stacks.
+//! Names, states, CPU times and stacks of threads; agent threads.
 
 use super::abi::{self, Error, RawEnv};
 use super::env::{Jvmti, Result, check};
@@ -9,60 +9,61 @@ use jvmti_sys::{jvmtiEnv, jvmtiError, jvmtiParamInfo, jvmtiStackInfo, jvmtiThrea
 use std::ffi::c_void;
 use std::ptr;
 
-/// A function that a JVM has beyond the specification.
+/// A JVMTI extension function.
 type ExtensionFunction = unsafe extern "C" fn(RawEnv, ...) -> Error;
 
 /// A function of HotSpot's that takes a thread and returns another one.
 #[derive(Clone, Copy)]
 pub struct ThreadFunction(ExtensionFunction);
 
-/// What an agent thread runs.
+/// The body of an agent thread.
 pub type AgentThread = Box<dyn FnOnce(&mut Env<'_>) + Send>;
 
 impl Jvmti {
-    /// A thread's name.
+    /// Returns a thread's name.
     pub fn thread_name(self, thread: ThreadRef<'_>) -> Result<String> {
         let info = self.thread_info(Some(thread))?;
-        // SAFETY: the JVM's string.
+        // SAFETY: GetThreadInfo succeeded, so the name is a string that the environment allocated.
         Ok(unsafe { self.take_text(info.name) })
     }
 
-    /// What the JVM says of a thread, or of the running one. The name has to be freed.
+    /// Returns the JVM's information about a thread; `None` means the running thread. The caller
+    /// frees the name.
     pub(super) fn thread_info(self, thread: Option<ThreadRef<'_>>) -> Result<jvmtiThreadInfo> {
         let mut info = jvmtiThreadInfo::default();
-        // SAFETY: a valid reference to a thread, or null for the running one; `info` takes the
-        // answer.
+        // SAFETY: a valid reference to a thread, or null for the running one; `info` receives the
+        // result.
         check("GetThreadInfo", unsafe {
             abi::get_thread_info(self.0, Env::raw_thread(thread), &mut info)
         })?;
         Ok(info)
     }
 
-    /// Returns true if a thread runs code that is not Java's, such as a callback.
+    /// Returns true if a thread runs native code, such as a callback.
     pub fn is_in_native(self, thread: ThreadRef<'_>) -> Result<bool> {
         const IN_NATIVE: jint = 0x40_0000;
         let mut state = 0;
-        // SAFETY: a valid reference to a thread; `state` takes the answer.
+        // SAFETY: the handle refers to a thread; `state` receives the result.
         check("GetThreadState", unsafe {
             abi::get_thread_state(self.0, thread.as_raw(), &mut state)
         })?;
         Ok(state & IN_NATIVE != 0)
     }
 
-    /// Nanoseconds of CPU time that a platform thread has used.
+    /// Returns the CPU time that a platform thread has used, in nanoseconds.
     pub fn thread_cpu_time(self, thread: ThreadRef<'_>) -> Result<u64> {
         let mut time = 0;
-        // SAFETY: a valid reference to a thread; `time` takes the answer.
+        // SAFETY: the handle refers to a thread; `time` receives the result.
         check("GetThreadCpuTime", unsafe {
             abi::get_thread_cpu_time(self.0, thread.as_raw(), &mut time)
         })?;
         Ok(u64::try_from(time).unwrap_or_default())
     }
 
-    /// Thread groups without a parent.
+    /// Returns the thread groups without a parent.
     pub fn top_groups<'e>(self, env: &Env<'e>) -> Result<Vec<ObjectRef<'e>>> {
         let (mut count, mut groups) = (0, ptr::null_mut());
-        // SAFETY: they take the answer, an array of local references.
+        // SAFETY: the variables receive the result, an array of new local references.
         unsafe {
             let error = abi::get_top_thread_groups(self.0, &mut count, &mut groups);
             check("GetTopThreadGroups", error)?;
@@ -70,24 +71,27 @@ impl Jvmti {
         }
     }
 
-    /// Starts an agent thread: a daemon which Java code does not see. `thread` was never started.
-    /// `body` must not panic.
+    /// Starts an agent thread: a daemon thread that Java code does not see. `thread` was never
+    /// started before. `body` must not panic.
     pub fn run_agent_thread(self, thread: ThreadRef<'_>, body: AgentThread) -> Result<()> {
         const NORMAL_PRIORITY: jint = 5;
         let body = Box::into_raw(Box::new(body));
-        // SAFETY: a valid reference to a thread; the function gets the box as its argument.
+        // SAFETY: the handle refers to a thread; `run` gets the box as its argument.
         let started = check("RunAgentThread", unsafe {
             abi::run_agent_thread(self.0, thread.as_raw(), run, body.cast(), NORMAL_PRIORITY)
         });
         started.inspect_err(|_| {
-            // SAFETY: made by `Box::into_raw` above, and no thread was started that would take it.
+            // SAFETY: the box is from `Box::into_raw` above, and no thread was started that would
+            // own it.
             drop(unsafe { Box::from_raw(body) });
         })
     }
 
-    /// Fills `frames` with a thread's frames from `start` on, innermost first, and returns how many
-    /// there were. A negative `start` counts from the outermost frame, and is refused where there
-    /// are not so many.
+    /// Fills `frames` with a thread's frames from depth `start` on, innermost first. Returns the
+    /// number of frames.
+    ///
+    /// A negative `start` counts from the outermost frame; the JVM refuses it if the stack has
+    /// fewer frames. `None` means the running thread.
     pub fn stack_of(
         self,
         thread: Option<ThreadRef<'_>>,
@@ -99,21 +103,21 @@ impl Jvmti {
         let thread = Env::raw_thread(thread);
         let frames = Frame::as_mut_ptr(frames);
         // SAFETY: a valid reference to a thread, or null for the running one; the array has room
-        // for `most`.
+        // for `most` frames.
         check("GetStackTrace", unsafe {
             abi::get_stack_trace(self.0, thread, start, most, frames, &mut count)
         })?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// Fills `frames` with the running thread's innermost frames, less `skip`, and returns how many
-    /// there were.
+    /// Fills `frames` with the running thread's innermost frames, after the first `skip` ones.
+    /// Returns the number of frames.
     pub fn own_stack(self, skip: i32, frames: &mut [Frame]) -> Result<usize> {
         self.stack_of(None, skip, frames)
     }
 
-    /// Shows `f` the states and innermost `depth` frames of all platform threads, as they were at
-    /// one moment.
+    /// Passes the states and innermost `depth` frames of all platform threads to `f`, taken at one
+    /// safepoint.
     pub fn with_all_stacks<'e, T>(
         self,
         env: &mut Env<'e>,
@@ -121,7 +125,8 @@ impl Jvmti {
         f: impl FnOnce(&mut Env<'e>, &[Stack<'e>]) -> T,
     ) -> Result<T> {
         let (mut stacks, mut count) = (ptr::null_mut(), 0);
-        // SAFETY: they take the answer, whose threads are local references of the current frame.
+        // SAFETY: the variables receive the result, whose threads are new local references of the
+        // current frame.
         unsafe {
             let error = abi::get_all_stack_traces(self.0, depth.into(), &mut stacks, &mut count);
             check("GetAllStackTraces", error)?;
@@ -130,7 +135,7 @@ impl Jvmti {
         }
     }
 
-    /// As [`Self::with_all_stacks`], of these threads, which may be virtual ones.
+    /// Like [`Self::with_all_stacks`], but for these threads, which may be virtual.
     pub fn with_stacks_of<'e, T>(
         self,
         env: &mut Env<'e>,
@@ -141,8 +146,8 @@ impl Jvmti {
         let threads: Vec<jobject> = threads.iter().map(|thread| thread.as_raw()).collect();
         let count = jint::try_from(threads.len()).unwrap_or(jint::MAX);
         let mut stacks = ptr::null_mut();
-        // SAFETY: valid references to threads; `stacks` takes the answer, whose threads are local
-        // references of the current frame.
+        // SAFETY: the handles refer to threads; `stacks` receives the result, whose threads are new
+        // local references of the current frame.
         unsafe {
             let error = abi::get_thread_list_stack_traces(
                 self.0,
@@ -156,11 +161,11 @@ impl Jvmti {
         }
     }
 
-    /// Shows stacks to `f`, and frees them.
+    /// Passes stacks to `f`, and frees them.
     ///
     /// # Safety
-    /// This environment returned `count` stacks at `stacks` just now, with threads that are local
-    /// references of the frame of `env`.
+    /// This environment has just returned `count` stacks at `stacks`, whose threads are local
+    /// references of the current frame of `env`.
     unsafe fn show_stacks<'e, T>(
         self,
         env: &mut Env<'e>,
@@ -168,8 +173,8 @@ impl Jvmti {
         count: jint,
         f: impl FnOnce(&mut Env<'e>, &[Stack<'e>]) -> T,
     ) -> T {
-        // SAFETY: the caller has the stacks from the JVM; together with their frames they are one
-        // piece of memory, which is freed when `f` is done with it.
+        // SAFETY: the JVM returned the stacks, as the caller ensures. They and their frames are one
+        // block of memory, which is freed after `f` has returned.
         unsafe {
             let result = f(env, Stack::slice(stacks, count));
             self.free(stacks);
@@ -177,28 +182,30 @@ impl Jvmti {
         }
     }
 
-    /// HotSpot's `GetVirtualThread`, for [`Self::other_thread`]: the virtual thread that runs on a
-    /// platform thread. `None` in a JVM without virtual threads.
+    /// Returns HotSpot's `GetVirtualThread`, for [`Self::other_thread`]: it returns the virtual
+    /// thread that is mounted on a platform thread. `None` if the JVM has no virtual threads.
     pub fn get_virtual_thread(self) -> Result<Option<ThreadFunction>> {
         self.thread_function("com.sun.hotspot.functions.GetVirtualThread")
     }
 
-    /// HotSpot's `GetCarrierThread`, for [`Self::other_thread`]: the platform thread that a virtual
-    /// one runs on. `None` in a JVM without virtual threads.
+    /// Returns HotSpot's `GetCarrierThread`, for [`Self::other_thread`]: it returns the carrier of
+    /// a virtual thread. `None` if the JVM has no virtual threads.
     pub fn get_carrier_thread(self) -> Result<Option<ThreadFunction>> {
         self.thread_function("com.sun.hotspot.functions.GetCarrierThread")
     }
 
-    /// A function of that name, which takes a thread, and a place for another one.
+    /// Returns the extension function with this id, which must take a thread and a pointer for
+    /// another one.
     fn thread_function(self, id: &str) -> Result<Option<ThreadFunction>> {
         let (mut count, mut functions) = (0, ptr::null_mut());
-        // SAFETY: they take the answer.
+        // SAFETY: the variables receive the result.
         check("GetExtensionFunctions", unsafe {
             abi::get_extension_functions(self.0, &mut count, &mut functions)
         })?;
         let mut found = None;
-        // SAFETY: the JVM's array, of strings and arrays that are ours to free. The error that the
-        // function returns is a number for us, as everywhere.
+        // SAFETY: the environment returned an array of `count` elements, whose strings and arrays
+        // the agent has to free, once. The transmute changes only the function's result, from an
+        // enum to the `i32` that the enum is made of.
         unsafe {
             for function in self.take_array(count, functions) {
                 self.free(function.short_description);
@@ -220,10 +227,11 @@ impl Jvmti {
     /// Frees the description of an extension's parameters.
     ///
     /// # Safety
-    /// This environment returned `count` parameters at `params`, or null; nobody uses them any
-    /// more.
+    /// `params` is null, or this environment returned it with `count` parameters, which are not
+    /// used afterwards.
     pub(super) unsafe fn free_params(self, count: jint, params: *mut jvmtiParamInfo) {
-        // SAFETY: the JVM's array, with a string in each element.
+        // SAFETY: the JVM's array with `count` elements, as the caller ensures; each has a name of
+        // its own.
         unsafe {
             for i in 0..usize::try_from(count).unwrap_or_default() {
                 self.free((*params.add(i)).name);
@@ -232,7 +240,7 @@ impl Jvmti {
         }
     }
 
-    /// What a function answers of a thread; `None` if there is no other thread.
+    /// Calls a thread function; returns `None` if there is no other thread.
     pub fn other_thread<'e>(
         self,
         env: &Env<'e>,
@@ -240,8 +248,8 @@ impl Jvmti {
         thread: ThreadRef<'_>,
     ) -> Result<Option<ThreadRef<'e>>> {
         let mut other: jobject = ptr::null_mut();
-        // SAFETY: one of the two functions that take a valid reference to a thread, and a place for
-        // a new local reference to another one, or null.
+        // SAFETY: [`ThreadFunction`]s take a valid reference to a thread, and a pointer that
+        // receives null or a new local reference to another thread.
         unsafe {
             let error = (function.0)(self.0, thread.as_raw(), &raw mut other);
             check("an extension function", error)?;
@@ -253,11 +261,11 @@ impl Jvmti {
 /// Entry point of agent threads.
 ///
 /// # Safety
-/// `body` is the box that [`Jvmti::run_agent_thread`] passed; `env` is the environment of the new
+/// `body` is the box that [`Jvmti::run_agent_thread`] passed, and `env` the environment of the new
 /// thread.
 unsafe extern "system" fn run(_jvmti: RawEnv, env: *mut JNIEnv, body: *mut c_void) {
-    // SAFETY: the JVM calls it once, with the box from `Box::into_raw`, on the new thread with its
-    // environment.
+    // SAFETY: the JVM calls this function once, on the new thread, with that thread's environment
+    // and the box from `Box::into_raw`.
     let (body, env) = unsafe {
         let body = Box::from_raw(body.cast::<AgentThread>());
         (body, Env::from_raw(env))

@@ -1,21 +1,22 @@
-//! Whether the JVM starts from an ahead-of-time cache.
+//! Detection of a JVM that starts from an ahead-of-time cache.
 //!
-//! From 24 on, HotSpot can map classes that are linked already (`-XX:AOTCache`, or an archive that
-//! was made with `-XX:+AOTClassLinking`). It refuses to, with three lines on standard output, if
-//! ClassFileLoadHook is enabled when it maps them, which is before VMStart. Events can be enabled
-//! during Agent_OnLoad and in the live phase, but not in between: with such a cache, the agent
-//! waits for the live phase.
+//! From JDK 24 on, HotSpot can map classes that are already linked (`-XX:AOTCache`, or an archive
+//! created with `-XX:+AOTClassLinking`). If ClassFileLoadHook is enabled when HotSpot maps them,
+//! before VMStart, it refuses the cache and prints three lines on standard output.
+//!
+//! Events can be enabled during Agent_OnLoad and in the live phase, but not in between. So with
+//! such a cache, the agent waits for the live phase.
 
 use super::fields::{Fields, text_in, word, word_in};
 use std::ffi::CStr;
 
-/// More than any JVM has.
+/// An upper limit, higher than the number of flags of any JVM.
 const MOST_FLAGS: usize = 10_000;
 
-/// Flags with paths of archives that may hold linked classes.
+/// Flags that hold paths of archives with possibly linked classes.
 const ARCHIVES: [&CStr; 2] = [c"AOTCache", c"SharedArchiveFile"];
 
-/// Returns true if this JVM knows ahead-of-time caches, and is told to start from an archive.
+/// Returns true if this JVM supports ahead-of-time caches and is to start from an archive.
 pub fn starts_from_cache() -> bool {
     let Some(flags) = Fields::find().and_then(|fields| Flags::find(&fields)) else {
         return false;
@@ -29,7 +30,7 @@ struct Flags {
     first: *const u8,
     stride: usize,
     count: usize,
-    /// Offsets in an entry.
+    /// Offset of the name in an entry; `address` is the offset of the value's address.
     name: usize,
     address: usize,
 }
@@ -38,7 +39,7 @@ impl Flags {
     fn find(fields: &Fields) -> Option<Self> {
         let of_flag = |name| fields.place(&[c"JVMFlag"], name);
         let (first, count) = (of_flag(c"flags")?, of_flag(c"numFlags")?);
-        // SAFETY: both are addresses of static words in libjvm, which its own tables give.
+        // SAFETY: both are addresses of static words in libjvm, found in its own tables.
         let (first, count) = unsafe { (word(first), word(count)) };
         Some(Self {
             first: std::ptr::with_exposed_provenance(first),
@@ -50,8 +51,8 @@ impl Flags {
     }
 
     fn entry(&self, name: &CStr) -> Option<*const u8> {
-        // SAFETY: libjvm's tables say that there are `count` entries of `stride` bytes with the
-        // address of a name at that offset; the last ones have a null there.
+        // SAFETY: according to libjvm's tables there are `count` entries of `stride` bytes, each
+        // with a pointer to a name at offset `name`. In the last entries this pointer is null.
         unsafe {
             (0..self.count)
                 .map(|number| self.first.add(number * self.stride))
@@ -59,11 +60,11 @@ impl Flags {
         }
     }
 
-    /// Returns true if the flag, whose value is a text, has one that is not empty.
+    /// Returns true if the flag, whose value is a string, is set to a non-empty one.
     fn has_text(&self, name: &CStr) -> bool {
         self.entry(name).is_some_and(|entry| {
-            // SAFETY: the entry's address leads to the flag's variable. Both flags in `ARCHIVES`
-            // are of type `ccstr`: the variable is null, or the address of a C string.
+            // SAFETY: the entry holds the address of the flag's variable. Both flags in `ARCHIVES`
+            // are of type `ccstr`, so the variable is null or a pointer to a C string.
             unsafe {
                 let variable = std::ptr::with_exposed_provenance(word_in(entry, self.address));
                 text_in(variable, 0).is_some_and(|text| !text.is_empty())

@@ -1,19 +1,20 @@
-//! Cheaper returns from native code.
+//! Faster returns from native code.
 //!
-//! On its way back into Java, HotSpot fences each thread, which may not miss that a safepoint
-//! begins. That is two fifths of what an exact hook takes on Intel processors
-//! (docs/performance.md). From 20 on, HotSpot can do without (`-XX:+UseSystemMemoryBarrier`): who
-//! begins a safepoint has the kernel fence the others, by membarrier(2), which takes some
-//! microseconds. Hooks return far more often than safepoints begin.
+//! When a thread returns from native code to Java, HotSpot executes a memory fence, so that the
+//! thread can't miss the begin of a safepoint. This fence takes two fifths of the time of an exact
+//! hook on Intel processors (docs/performance.md). From JDK 20 on, HotSpot can do without it
+//! (`-XX:+UseSystemMemoryBarrier`): the thread that begins a safepoint makes the kernel fence the
+//! others with membarrier(2), which takes some microseconds. Hooks return far more often than
+//! safepoints begin.
 //!
-//! The agent sets that flag while the JVM starts, at the place that the JVM tells ([`flags`]). Two
-//! things make that safe:
+//! The agent sets this flag while the JVM starts, at the address in the JVM's own tables
+//! ([`flags`]). Two conditions make that safe:
 //!
-//! - The kernel has to agree first, which takes it some 15 ms where a process has threads: a thread
-//!   asks, beside the JVM's start.
-//! - HotSpot reads the flag where a thread comes back, and where a safepoint or handshake begins;
-//!   both have to see the same. So it changes in the middle of a safepoint, on the thread that
-//!   began it. Code that was made before has its fences for ever, which does no harm: hooks are
+//! - The kernel must register the process first, which takes some 15 ms if the process has several
+//!   threads. A separate thread makes the request while the JVM starts.
+//! - HotSpot reads the flag where a thread returns, and where a safepoint or handshake begins. Both
+//!   must see the same value. So the flag changes in the middle of a safepoint, on the thread that
+//!   began it. Code that was generated earlier keeps its fences, which is harmless: hooks are
 //!   compiled later.
 
 use super::fields::Fields;
@@ -27,13 +28,13 @@ use std::thread::{self, JoinHandle};
 
 const FLAG: &CStr = c"UseSystemMemoryBarrier";
 
-/// The thread that looks for the flag, and asks the kernel.
+/// The thread that finds the flag and registers the process with the kernel.
 #[derive(Default)]
 pub struct Returns(Mutex<Option<JoinHandle<Option<&'static AtomicBool>>>>);
 
 impl Returns {
-    /// Finds out whether the JVM has the flag, the command line does not name it, and the kernel
-    /// agrees.
+    /// Starts the thread. It checks that the JVM has the flag, that the command line does not set
+    /// it, and that the kernel registers the process.
     pub fn want(&self) {
         let find = || {
             let flag = Fields::find().and_then(|fields| flags::find(&fields, FLAG));
@@ -43,11 +44,12 @@ impl Returns {
         let find = move || guard::run_thread("the question for fences", find);
         let name = "jtrail fences".to_owned();
         let thread = without_signals(|| thread::Builder::new().name(name).spawn(find));
-        *self.0.lock() = thread.ok(); // without one, all stays as it is
+        *self.0.lock() = thread.ok(); // without a thread, the flag stays unset
     }
 
-    /// Sets the flag, if [`Self::want`] was called and all of that is so. `at_safepoint` runs what
-    /// it is given on the thread that began a safepoint, while it lasts, or not at all.
+    /// Sets the flag, if [`Self::want`] was called and all its checks succeeded. `at_safepoint`
+    /// runs its argument on the thread that began a safepoint, during this safepoint, or not at
+    /// all.
     pub fn set(&self, at_safepoint: impl FnOnce(&(dyn Fn() + Sync))) {
         let thread = self.0.lock().take();
         if let Some(flag) = thread.and_then(|thread| thread.join().ok().flatten()) {
@@ -56,14 +58,15 @@ impl Returns {
     }
 }
 
-/// Whether the kernel fences all threads of this process when it is asked to.
+/// Registers the process for membarrier(2). Returns true if the kernel now fences all its threads
+/// on request.
 #[cfg(target_os = "linux")]
 fn is_registered() -> bool {
     use libc::{
         MEMBARRIER_CMD_PRIVATE_EXPEDITED as PRIVATE, MEMBARRIER_CMD_QUERY as QUERY,
         MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED as REGISTER,
     };
-    // SAFETY: takes no address.
+    // SAFETY: the commands take no pointers.
     let ask = |command| unsafe { libc::syscall(libc::SYS_membarrier, command as c_int, 0, 0) };
     let both = libc::c_long::from(PRIVATE as c_int | REGISTER as c_int);
     let can = ask(QUERY);

@@ -1,47 +1,47 @@
-//! The JVM's own tables of its types and their fields: where they are in memory, made for tools
-//! that look into a JVM.
+//! The JVM's own tables of its types and fields, which exist for tools that inspect a JVM's memory.
 //!
-//! `libjvm.so` exports them as data: arrays, and variables that say how their entries are laid out.
-//! So only names of types and fields are known here; a JVM that does not have a name tells nothing.
+//! `libjvm.so` exports the tables as data: arrays, and variables that describe the layout of their
+//! entries. So the agent has to know only names of types and fields. In a JVM without such a name,
+//! nothing is found.
 
 use std::ffi::{CStr, c_char};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// More than any JVM has: an array without an end is none.
+/// An upper limit, higher than the number of entries in any JVM: stops at a table without an end.
 const MOST_ENTRIES: usize = 100_000;
 
-/// The tables.
+/// HotSpot's tables of fields and of types.
 pub(super) struct Fields {
     fields: Table,
-    /// Places in a field's entry.
+    /// Offsets in a field's entry: of its name, the flag `isStatic`, its offset and its address.
     field_name: usize,
     is_static: usize,
     offset: usize,
     address: usize,
     types: Table,
-    /// Place in a type's entry.
+    /// Offset of the size in a type's entry.
     size: usize,
 }
 
-/// An array of entries. One without a type's name ends it.
+/// An array of entries. The entry after the last one has no type name.
 struct Table {
     entries: *const u8,
-    /// From one entry to the next.
+    /// Bytes from one entry to the next.
     stride: usize,
-    /// Place of the type's name in an entry.
+    /// Offset of the type name in an entry.
     type_name: usize,
 }
 
 impl Fields {
-    /// That of the running JVM.
+    /// Finds the tables of the running JVM; `None` in a process without one.
     pub(super) fn find() -> Option<Self> {
-        // SAFETY: a name with a zero byte; nothing is loaded that is not there already.
+        // SAFETY: the name is a C string; `RTLD_NOLOAD` prevents that a library is loaded.
         let library =
             unsafe { libc::dlopen(c"libjvm.so".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
         let library = NonNull::new(library)?;
         let word_at = |name: &CStr| -> Option<usize> {
-            // SAFETY: the library is open; those that are asked for below are words, and never
+            // SAFETY: the library is open, and the variables requested below are words that never
             // change.
             unsafe {
                 let place = libc::dlsym(library.as_ptr(), name.as_ptr()).cast::<usize>();
@@ -76,19 +76,22 @@ impl Fields {
             })
         };
         let tables = tables();
-        // SAFETY: opened above. The JVM keeps it, and so the table, until the process is gone.
+        // SAFETY: opened above. The JVM itself keeps the library, and so the tables, loaded until
+        // the process ends.
         unsafe { libc::dlclose(library.as_ptr()) };
         tables
     }
 
-    /// Where the field is: in an object of its type, or in memory if it is static. The first of
-    /// these types that has it counts: JVMs of several versions call it by several names.
+    /// Returns the offset of a field in an object of its type, or its address if it is static.
+    ///
+    /// The first of `types` that has the field counts: the type's name depends on the JVM's
+    /// version.
     pub(super) fn place(&self, types: &[&CStr], field: &CStr) -> Option<usize> {
         types.iter().find_map(|of| self.place_in(of, field))
     }
 
     fn place_in(&self, of: &CStr, field: &CStr) -> Option<usize> {
-        // SAFETY: the JVM describes the entries so.
+        // SAFETY: the entries are laid out as libjvm's own variables describe.
         unsafe {
             let is_it = |entry| text_in(entry, self.field_name) == Some(field);
             let entry = self.fields.of_type(of).find(|entry| is_it(*entry))?;
@@ -98,9 +101,9 @@ impl Fields {
         }
     }
 
-    /// Bytes that something of this type takes.
+    /// Returns the size of a type in bytes.
     pub(super) fn size_of(&self, name: &CStr) -> Option<usize> {
-        // SAFETY: the JVM describes the entries so.
+        // SAFETY: the entries are laid out as libjvm's own variables describe.
         unsafe {
             let entry = self.types.of_type(name).next()?;
             Some(word_in(entry, self.size))
@@ -109,14 +112,14 @@ impl Fields {
 }
 
 impl Table {
-    /// The entries with this name of a type.
+    /// Returns the entries of the type `name`.
     ///
     /// # Safety
-    /// `entries` is the address of an array of libjvm's with this layout, whose last entry has no
-    /// name.
+    /// `entries` is the address of a static array of libjvm's with this layout, and the entry after
+    /// its last one has no type name.
     unsafe fn of_type(&self, name: &CStr) -> impl Iterator<Item = *const u8> {
-        // SAFETY: the array has an entry after each that has a name, and no entry after the first
-        // without one is read.
+        // SAFETY: each entry with a name is followed by another entry, and nothing after the first
+        // entry without a name is read.
         let entry = |number| unsafe {
             let entry = self.entries.add(number * self.stride);
             text_in(entry, self.type_name).map(|name| (name, entry))
@@ -126,36 +129,37 @@ impl Table {
     }
 }
 
-/// The word at a place in an entry.
+/// Returns the word at an offset in an entry.
 ///
 /// # Safety
-/// `entry` is an entry of one of libjvm's arrays, and has a word at that offset.
+/// `entry` is an entry of one of libjvm's arrays and has a word at this offset.
 pub(super) unsafe fn word_in(entry: *const u8, place: usize) -> usize {
-    // SAFETY: the word lies in the entry, which libjvm never changes.
+    // SAFETY: the word lies within the entry, as the caller ensures, and libjvm never changes it.
     unsafe { entry.add(place).cast::<usize>().read() }
 }
 
-/// The text whose address is at a place in an entry; none if that is null.
+/// Returns the string whose address is at an offset in an entry; `None` if the address is null.
 ///
 /// # Safety
-/// `entry` is an entry of one of libjvm's arrays, and has at that offset null or the address of a
-/// text that lives as long as libjvm.
+/// `entry` is an entry of one of libjvm's arrays. At this offset it has null, or the address of a
+/// string that lives as long as libjvm.
 pub(super) unsafe fn text_in<'a>(entry: *const u8, place: usize) -> Option<&'a CStr> {
-    // SAFETY: the word lies in the entry; the text is static and ends with a zero byte.
+    // SAFETY: the address lies within the entry, as the caller ensures; the string is static and
+    // zero-terminated.
     unsafe {
         let text = std::ptr::with_exposed_provenance::<c_char>(word_in(entry, place));
         (!text.is_null()).then(|| CStr::from_ptr(text))
     }
 }
 
-/// The word at an address.
+/// Returns the word at an address.
 ///
 /// # Safety
-/// It is the address of an aligned word of libjvm's, which stays readable.
+/// `address` is the address of an aligned word of libjvm's that stays readable.
 pub(super) unsafe fn word(address: usize) -> usize {
     let place = std::ptr::with_exposed_provenance::<AtomicUsize>(address);
-    // SAFETY: the word is readable and aligned; threads of the JVM may write it at the same time,
-    // hence the atomic.
+    // SAFETY: the word is readable and aligned, as the caller ensures. The load is atomic because
+    // threads of the JVM may write the word at the same time.
     unsafe { &*place }.load(Ordering::Relaxed)
 }
 
@@ -164,7 +168,7 @@ mod tests {
     use super::*;
     use std::mem::offset_of;
 
-    /// As HotSpot has it.
+    /// An entry of the field table, laid out as in HotSpot.
     #[repr(C)]
     struct Entry {
         type_name: *const c_char,
@@ -242,7 +246,7 @@ mod tests {
         assert_eq!(fields.place(&[c"Other", c"Space"], c"_top"), Some(8));
         assert_eq!(fields.place(&[c"Region"], c"_bottom"), None);
         let place = fields.place(&[c"Universe"], c"_heap").expect("a place");
-        // SAFETY: the variable's.
+        // SAFETY: the place is the address of the static variable `HEAP`.
         assert_eq!(unsafe { word(place) }, 77);
     }
 

@@ -1,29 +1,28 @@
-//! The JVM's flags (`-XX:`): where their values are in memory.
+//! The JVM's flags (`-XX:`) and the addresses of their values.
 
 use super::fields::{Fields, text_in, word, word_in};
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// More than any JVM has.
+/// An upper limit, higher than the number of flags of any JVM.
 const MOST_FLAGS: usize = 10_000;
-/// The lower bits of `_flags`: who set it last. 0 is nobody.
+/// The lower bits of `_flags`: the origin of the value. 0 means the default.
 const ORIGIN: c_int = 15;
 
-/// A flag that is true or false.
+/// A boolean flag.
 pub(super) struct Flag {
     pub(super) value: &'static AtomicBool,
-    /// Nobody has set it.
+    /// True if the flag was never set.
     pub(super) is_default: bool,
 }
 
-/// Returns the flag of that name, which is one that is true or false; `None` if the JVM has none,
-/// or does not show its flags.
+/// Finds the boolean flag with this name; `None` if the JVM lacks it or does not export its flags.
 pub(super) fn find(fields: &Fields, flag_name: &CStr) -> Option<Flag> {
     let of_flag = |name| fields.place(&[c"JVMFlag"], name);
     let (name, address, state) = (of_flag(c"_name")?, of_flag(c"_addr")?, of_flag(c"_flags")?);
     let stride = fields.size_of(c"JVMFlag")?;
-    // SAFETY: the JVM tells that these are its flags, how many there are, and what one has where.
-    // The last ones have no name.
+    // SAFETY: libjvm's own tables give the address and number of the flags and their layout. In the
+    // last entries, the pointer to the name is null.
     unsafe {
         let first = std::ptr::with_exposed_provenance::<u8>(word(of_flag(c"flags")?));
         let count = word(of_flag(c"numFlags")?).min(MOST_FLAGS);
@@ -39,10 +38,11 @@ pub(super) fn find(fields: &Fields, flag_name: &CStr) -> Option<Flag> {
     }
 }
 
-/// Returns true if the JVM compiles methods, but none that is over its limit of 8,000 bytes.
+/// Returns true if the JVM compiles methods, except those above its limit of 8,000 bytes of
+/// bytecode.
 pub fn leaves_huge_methods_alone() -> bool {
     let Some(fields) = Fields::find() else {
-        return false; // it is not HotSpot
+        return false; // not HotSpot
     };
     let is_on = |name| find(&fields, name).is_some_and(|flag| flag.value.load(Ordering::Relaxed));
     is_on(c"DontCompileHugeMethods") && is_on(c"UseCompiler")

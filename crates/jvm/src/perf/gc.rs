@@ -1,44 +1,45 @@
-//! What the counters tell of a collection, at the moment when the JVM says that it is over.
+//! The details of a garbage collection, from the JVM's counters, at the moment when its
+//! GarbageCollectionFinish event arrives.
 //!
-//! Found out by experiment on 11, 17, 21 and 25, and against the JVM's own log (`-Xlog:gc`):
+//! The table was found by experiment on JDK 11, 17, 21 and 25, and compared with `-Xlog:gc`:
 //!
-//! | Collector | `sun.gc.cause` in the pause | its own counter moves | sizes at the finish |
+//! | Collector | `sun.gc.cause` in the pause | the collector's own counter moves | sizes at the finish event |
 //! |---|---|---|---|
-//! | Serial, Parallel | 11: `No GC`, but `lastCause` is right at the finish; newer: right | within the pause | right |
+//! | Serial, Parallel | 11: `No GC`, but `lastCause` is right at the finish event; newer: right | within the pause | right |
 //! | G1, young and full | right | within the pause | right (11: young regions count as full) |
-//! | G1, remark and cleanup | `No GC`; `lastCause` is that of some other collection | before the start | the heap's is right, what is in use is old |
+//! | G1, remark and cleanup | `No GC`; `lastCause` is that of another collection | before the start event | heap size right, used size stale |
 //! | ZGC (11: no counter) | right | within the pause | right |
-//! | Shenandoah | right | any time, and by more than one | old |
+//! | Shenandoah | right | any time, and by more than one | stale |
 //!
-//! Sizes that are old by then are read from the collector itself ([`super::sizes`]). What else is
-//! not right is not told.
+//! Stale sizes are read from the collector's own variables instead ([`super::sizes`]). Other wrong
+//! values are not reported.
 //!
-//! Of the collections that Serial and Parallel make for a histogram of classes or a heap dump, a
-//! JVM before 25 tells agents nothing. Their counters move all the same, so [`GcCounters::unreported`]
-//! finds them.
+//! JVMs before 25 send no events for the collections that Serial and Parallel make for a class
+//! histogram or a heap dump. The counters move nevertheless, so [`GcCounters::unreported`] finds
+//! these collections.
 
 use super::sizes::HeapFields;
 use super::{Long, PerfData, Text};
 
-/// What the JVM says when no collection is on.
+/// The value of `sun.gc.cause` while no collection runs.
 const NO_CAUSE: &str = "No GC";
 
-/// A heap is a number of whole pages; G1 adds a few bytes to its figures, so that nobody divides by
-/// zero.
+/// The heap size is a multiple of the page size. G1 adds a few bytes to its counters, to prevent a
+/// division by zero.
 const PAGE: u64 = 4096;
 
-/// Counters of collections.
+/// The JVM's counters about garbage collections.
 pub struct GcCounters {
     cause: Option<Text>,
     last_cause: Option<Text>,
     collectors: Vec<Collector>,
-    /// Of each space.
+    /// Bytes in use, for each space.
     used: Vec<Long>,
-    /// Of each generation.
+    /// Capacity in bytes, for each generation.
     capacity: Vec<Long>,
-    /// Where sizes are when these are old.
+    /// The collector's own variables, for when the size counters are stale.
     fields: Option<HeapFields>,
-    /// A collection's start was told.
+    /// True if the start event of a collection has arrived, but not its finish event.
     started: bool,
 }
 
@@ -46,14 +47,14 @@ struct Collector {
     name: String,
     kind: CollectorKind,
     invocations: Long,
-    /// When the last collection finished.
+    /// The value of `invocations` when the last collection finished.
     at_finish: i64,
-    /// When this one started.
+    /// The value of `invocations` when this collection started.
     at_start: i64,
 }
 
 impl Collector {
-    /// By how much its counter moved since the last finish.
+    /// Returns by how much the counter has moved since the last finish event.
     fn moved(&self) -> i64 {
         self.invocations.get().wrapping_sub(self.at_finish)
     }
@@ -62,58 +63,59 @@ impl Collector {
 /// What a collector collects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Generation {
-    /// The JVM does not tell.
+    /// Not known.
     Unknown,
     /// Young objects.
     Young,
-    /// All of the heap.
+    /// The whole heap.
     Full,
-    /// All of the heap, or the old generation, while the program runs.
+    /// The whole heap, or the old generation, concurrently with the program.
     Concurrent,
 }
 
-/// What is known of a collector by its name.
+/// What the name of a collector implies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct CollectorKind {
     generation: Generation,
-    /// The counters of sizes are right when one of its collections finishes.
+    /// True if the size counters are up to date at the collector's finish event.
     reports_sizes: bool,
-    /// The JVM makes some of its collections without a word. Its counter moves in pauses only.
+    /// True if the JVM sends no events for some of its collections, and its counter moves only in
+    /// pauses.
     may_be_silent: bool,
 }
 
-/// A collection that is over; texts are empty, and sizes 0, where the JVM does not tell.
+/// A finished collection. Texts are empty, and sizes 0, where the JVM does not give them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Collection {
-    /// The JVM's name of the collector.
+    /// The JVM's name for the collector.
     pub collector: String,
-    /// Why it collected.
+    /// The cause of the collection.
     pub cause: String,
-    /// What it collected.
+    /// What was collected.
     pub generation: Generation,
-    /// Bytes of the heap.
+    /// The size of the heap in bytes.
     pub heap: u64,
-    /// Bytes in use.
+    /// The bytes in use.
     pub used: u64,
 }
 
-/// Collections that the JVM said nothing of.
+/// Collections for which the JVM sent no events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnreportedCollections {
-    /// How many.
+    /// The number of these collections.
     pub count: u64,
-    /// The last of them.
+    /// The last of these collections.
     pub last: Collection,
 }
 
 impl Collection {
-    /// Whether there is more to say than sizes.
+    /// Returns true if the collector or the cause is known.
     pub fn has_detail(&self) -> bool {
         !self.collector.is_empty() || !self.cause.is_empty()
     }
 }
 
-/// By the names that HotSpot's collectors have in their counters.
+/// Returns what is known about a collector, by its name in HotSpot's counters.
 fn kind_of(name: &str) -> CollectorKind {
     let (generation, reports_sizes) = match name {
         "Copy" | "PSScavenge" | "PCopy" | "G1 incremental collections" => (Generation::Young, true),
@@ -142,7 +144,7 @@ fn kind_of(name: &str) -> CollectorKind {
     }
 }
 
-/// How the collector is called in a trace: Shenandoah counts all that it does as "full".
+/// Returns a collector's name for traces. Shenandoah counts all its collections as "full".
 fn shown(name: &str) -> &str {
     match name.starts_with("Shenandoah") {
         true => "Shenandoah",
@@ -151,7 +153,7 @@ fn shown(name: &str) -> &str {
 }
 
 impl GcCounters {
-    /// Those of the running JVM; `None` if it has none.
+    /// Finds the counters of the running JVM; `None` if it has none.
     pub fn find() -> Option<Self> {
         let data = PerfData::find()?;
         let longs = |begin, end| -> Vec<Long> {
@@ -191,26 +193,26 @@ impl GcCounters {
         })
     }
 
-    /// Whether [`Self::unreported`] may ever find anything.
+    /// Returns true if [`Self::unreported`] can ever return collections.
     pub fn may_be_silent(&self) -> bool {
         self.collectors.iter().any(|c| c.kind.may_be_silent)
     }
 
-    /// Collections are told from now on.
+    /// Begins a trace: collections so far will not be returned by [`Self::unreported`].
     pub fn begin(&mut self) {
         if !self.started {
             self.settle();
         }
     }
 
-    /// All that was is told.
+    /// Marks all collections so far as reported.
     fn settle(&mut self) {
         for collector in &mut self.collectors {
             collector.at_finish = collector.invocations.get();
         }
     }
 
-    /// A collection starts.
+    /// Handles the start event of a collection.
     pub fn start(&mut self) {
         for collector in &mut self.collectors {
             collector.at_start = collector.invocations.get();
@@ -218,8 +220,8 @@ impl GcCounters {
         self.started = true;
     }
 
-    /// Collections since the last finish of which the JVM said nothing, each of them once. Nobody
-    /// knows how large the heap was behind them.
+    /// Returns the collections since the last finish event for which the JVM sent no events, each
+    /// once. Their heap sizes are unknown.
     pub fn unreported(&mut self) -> Option<UnreportedCollections> {
         if self.started {
             return None;
@@ -237,7 +239,7 @@ impl GcCounters {
         })
     }
 
-    /// It finishes. `None` if its start was not told.
+    /// Handles the finish event of a collection. Returns `None` if its start event was missed.
     pub fn finish(&mut self) -> Option<Collection> {
         let (kind, mut collection) = self.last(|c| c.invocations.get() != c.at_start);
         let (heap, used) = self.sizes(kind);
@@ -247,13 +249,14 @@ impl GcCounters {
         std::mem::take(&mut self.started).then_some(collection)
     }
 
-    /// What moved a counter since the last finish, without sizes.
+    /// Returns the collection that moved a counter since the last finish event, without sizes.
     ///
-    /// A concurrent collector counts before the start of its pauses. When the young objects are
-    /// collected first, and then all, that is one collection of all.
+    /// A concurrent collector's counter moves before the start of its pauses. If both the young and
+    /// the full collector's counters moved, it was one collection of the whole heap.
     fn last(&self, moved_in_pause: impl Fn(&Collector) -> bool) -> (CollectorKind, Collection) {
         let moved = self.collectors.iter().filter(|c| c.moved() != 0);
-        // The first of the highest rank.
+        // `rev`, since `max_by_key` returns the last of several maxima: the first collector is
+        // wanted.
         let ours = moved.rev().max_by_key(|c| rank(c.kind));
         let kind = ours.map_or(kind_of(""), |c| c.kind);
         let text = |text: &Option<Text>| {
@@ -265,7 +268,7 @@ impl GcCounters {
         };
         let stops_program = matches!(kind.generation, Generation::Young | Generation::Full);
         let mut cause = text(&self.cause);
-        // It was set and taken back within the pause.
+        // `sun.gc.cause` was set and reset within the pause.
         if cause.is_empty() && stops_program && ours.is_some_and(moved_in_pause) {
             cause = text(&self.last_cause);
         }
@@ -279,8 +282,8 @@ impl GcCounters {
         (kind, collection)
     }
 
-    /// Bytes of the heap and bytes in use, when a collection of that kind finishes; 0 where the JVM
-    /// does not tell.
+    /// Returns the size of the heap and the bytes in use when a collection of this kind finishes; 0
+    /// where the JVM does not give them.
     fn sizes(&self, kind: CollectorKind) -> (u64, u64) {
         let sum = |counters: &[Long]| counters.iter().map(|c| c.get().max(0) as u64).sum();
         let is_zgc_11 = self.collectors.is_empty();
@@ -294,7 +297,7 @@ impl GcCounters {
     }
 }
 
-/// Which of two that moved is the collection.
+/// Ranks the collectors whose counters moved: the highest one made the collection.
 fn rank(kind: CollectorKind) -> u8 {
     match kind.generation {
         Generation::Full => 3,
@@ -413,13 +416,13 @@ mod tests {
         };
         assert_eq!(found, UnreportedCollections { count: 2, last });
         assert_eq!(jvm.counters.unreported(), None);
-        // One that the JVM tells of, also in the middle of it.
+        // A collection with events, checked also between start and finish.
         jvm.counters.start();
         jvm.counts[0].fetch_add(1, Ordering::Relaxed);
         assert_eq!(jvm.counters.unreported(), None);
         reported(&mut jvm);
         assert_eq!(jvm.counters.unreported(), None);
-        // One while nothing was told.
+        // A collection before the trace begins.
         jvm.counts[0].fetch_add(1, Ordering::Relaxed);
         jvm.counters.begin();
         assert_eq!(jvm.counters.unreported(), None);
@@ -445,7 +448,7 @@ mod tests {
             reported(&mut jvm),
             (name, String::new(), Generation::Concurrent, 0, 0)
         );
-        // Nothing moved at all.
+        // No counter moved at all.
         jvm.counters.start();
         let nothing = (String::new(), String::new(), Generation::Unknown, 0, 0);
         assert_eq!(reported(&mut jvm), nothing);

@@ -1,37 +1,37 @@
-//! The JVM's performance counters: what `jstat` reads.
+//! The JVM's performance counters, which `jstat` also reads.
 //!
-//! HotSpot keeps them in a file that it maps into its own memory (`hsperfdata_USER/PID`), and
-//! leaves mapped until the process is gone. We read that mapping in place: plain loads, no function
-//! of the JVM, so a GC callback may do it. A JVM that keeps no such file (`-XX:-UsePerfData`,
-//! `-XX:+PerfDisableSharedMem`), and one on a system without `/proc`, tells nothing here.
+//! HotSpot keeps them in a file that it maps into its own memory (`hsperfdata_USER/PID`) until the
+//! process ends. The agent reads this mapping with plain loads and without calls of the JVM, so
+//! even a GC callback may read counters. No counters are found if the JVM has no such file
+//! (`-XX:-UsePerfData`, `-XX:+PerfDisableSharedMem`) or the system no `/proc`.
 //!
-//! Numbers are in the machine's byte order, which the header tells; its size is 32 bytes:
+//! Numbers are in the machine's byte order, which the header names. The header has 32 bytes:
 //!
 //! | At | Type | What |
 //! |---|---|---|
 //! | 0 | 4 bytes | `ca fe c0 c0` |
 //! | 4 | u8 | byte order: 0 big, 1 little |
 //! | 5 | u8 | major version, 2 |
-//! | 24 | i32 | where the first entry is |
-//! | 28 | i32 | how many entries there are |
+//! | 24 | i32 | offset of the first entry |
+//! | 28 | i32 | number of entries |
 //!
-//! An entry, whose inner places count from its own beginning:
+//! Offsets in an entry count from its own start:
 //!
 //! | At | Type | What |
 //! |---|---|---|
-//! | 0 | i32 | its length |
-//! | 4 | i32 | where its name is, which ends with a zero byte |
-//! | 8 | i32 | elements of its value; 0 for a single one |
+//! | 0 | i32 | length of the entry |
+//! | 4 | i32 | offset of the name, which is zero-terminated |
+//! | 8 | i32 | number of elements of the value; 0 for a single one |
 //! | 12 | u8 | type of an element, as in class files: `J` long, `B` byte |
-//! | 16 | i32 | where its value is |
+//! | 16 | i32 | offset of the value |
 //!
-//! JVM 11 marks the file as complete (byte 7) only after VMInit, where ours is read; all of the
-//! collectors' counters are in it by then.
+//! JDK 11 marks the file as complete (byte 7) only after VMInit, when the agent has already read
+//! it. All counters of the collectors are in the file by then.
 //!
-//! A text is an array of bytes with a zero byte behind it, or none if it fills the array.
+//! A text is an array of bytes. It ends at a zero byte, or at the end of the array.
 //!
-//! What the counters do not tell in time is read from the heap's own variables ([`sizes`]), whose
-//! places the JVM tells ([`fields`]).
+//! Figures for which the counters are too late are read from variables of the heap itself
+//! ([`sizes`]), whose addresses are in the JVM's tables ([`fields`]).
 
 mod aot;
 mod barrier;
@@ -51,21 +51,21 @@ use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 const HEADER: usize = 32;
 const MAGIC: [u8; 4] = [0xca, 0xfe, 0xc0, 0xc0];
 const VERSION: u8 = 2;
-/// More than any JVM has; keeps what we copy in bounds.
+/// An upper limit, higher than the size of any JVM's file: it bounds the copy.
 const MOST_BYTES: usize = 16 << 20;
 
-/// The counters of this JVM.
+/// The performance counters of this JVM.
 pub struct PerfData {
     memory: &'static [AtomicU8],
     entries: Vec<Entry>,
 }
 
-/// A counter.
+/// A counter: its name, type, and where its value is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Entry {
     name: String,
     kind: Kind,
-    /// Where its value is.
+    /// The value's offsets in the file.
     place: Range<usize>,
 }
 
@@ -75,22 +75,22 @@ enum Kind {
     Text,
 }
 
-/// A counter that is a number.
+/// A numeric counter.
 pub struct Long(&'static AtomicI64);
 
 impl Long {
-    /// What it says now.
+    /// Returns the current value.
     pub fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// A counter that is a text.
+/// A text counter.
 pub struct Text(&'static [AtomicU8]);
 
 impl Text {
-    /// What it says now. The JVM may be writing: two equal looks are one that can be trusted. Empty
-    /// otherwise.
+    /// Returns the current value. The JVM may be writing it: the text is read twice, and is empty
+    /// if the two differ.
     pub fn get(&self) -> String {
         let look = || -> Vec<u8> {
             self.0
@@ -108,7 +108,7 @@ impl Text {
 }
 
 impl PerfData {
-    /// Those of the running JVM; `None` if it has none.
+    /// Finds the counters of the running JVM; `None` if it has none.
     pub fn find() -> Option<Self> {
         let maps = std::fs::read("/proc/self/maps").ok()?;
         let name = std::process::id().to_string();
@@ -117,8 +117,8 @@ impl PerfData {
             return None;
         }
         let start = std::ptr::with_exposed_provenance::<AtomicU8>(range.start);
-        // SAFETY: the JVM's own mapping, which it keeps until the process is gone. It is written to
-        // by others, hence the atomics.
+        // SAFETY: the JVM's own mapping, which lasts until the process ends. The bytes are atomic
+        // because the JVM may write them at the same time.
         let memory: &'static [AtomicU8] = unsafe { std::slice::from_raw_parts(start, range.len()) };
         let copy: Vec<u8> = memory.iter().map(|b| b.load(Ordering::Acquire)).collect();
         Some(Self {
@@ -135,20 +135,20 @@ impl PerfData {
         self.memory.get(entry.place.clone())
     }
 
-    /// The number of that name.
+    /// Returns the numeric counter with this name.
     pub fn long(&self, name: &str) -> Option<Long> {
         let bytes = self.place(name, Kind::Long)?;
         let value = bytes.as_ptr().cast::<AtomicI64>();
-        // SAFETY: eight bytes that live for ever, at an aligned place.
+        // SAFETY: eight aligned bytes of the JVM's mapping, which lasts until the process ends.
         (bytes.len() == 8 && value.is_aligned()).then(|| Long(unsafe { &*value }))
     }
 
-    /// The text of that name.
+    /// Returns the text counter with this name.
     pub fn text(&self, name: &str) -> Option<Text> {
         self.place(name, Kind::Text).map(Text)
     }
 
-    /// Names of all counters that begin and end so.
+    /// Returns the names of all counters that begin with `begin` and end with `end`.
     fn names<'a>(&'a self, begin: &'a str, end: &'a str) -> impl Iterator<Item = &'a str> {
         self.entries
             .iter()
@@ -157,11 +157,12 @@ impl PerfData {
     }
 }
 
-/// Where the file of the process `name` is mapped, in a list of mappings (`/proc/self/maps`).
+/// Returns the address range at which the file of the process `name` is mapped, according to `maps`
+/// (`/proc/self/maps`).
 fn mapping(maps: &str, name: &str) -> Option<Range<usize>> {
     maps.lines().find_map(|line| {
-        // Addresses, access, offset, device, inode, path; a file that was deleted has a word behind
-        // it.
+        // Addresses, access, offset, device, inode, path. " (deleted)" follows the path of a
+        // deleted file.
         let mut words = line.split_whitespace();
         let addresses = words.next()?;
         let path = line.get(line.find('/')?..)?;
@@ -177,7 +178,7 @@ fn mapping(maps: &str, name: &str) -> Option<Range<usize>> {
     })
 }
 
-/// The counters in a file. Those that make no sense are left out; `None` if it is no such file.
+/// Returns the counters in a file, without invalid ones; `None` if it is not a counter file.
 fn parse(bytes: &[u8]) -> Option<Vec<Entry>> {
     let header = bytes.get(..HEADER)?;
     let native = u8::from(cfg!(target_endian = "little"));
@@ -192,7 +193,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<Entry>> {
     let mut entries = Vec::new();
     for _ in 0..count {
         let Some(length) = number(at).filter(|length| *length > 0) else {
-            break; // beyond it, nothing can be found
+            break; // the next entry can't be found
         };
         let entry = || -> Option<Entry> {
             let entry = bytes.get(at..at.checked_add(length)?)?;
@@ -283,7 +284,7 @@ mod tests {
         for cut in 0..good.len() {
             let _ = parse(&good[..cut]);
         }
-        // Each byte of header and entries replaced by what is likely to hurt.
+        // Replaces each byte of header and entries by values that are likely to cause trouble.
         for at in 0..good.len() {
             for value in [0, 1, 0x7f, 0x80, 0xff] {
                 let mut bad = good.clone();

@@ -1,24 +1,24 @@
-//! How much of the heap is in use, from the collector's own variables, for collectors whose
-//! counters are old when a collection finishes: Shenandoah, and G1 in its remark and cleanup.
+//! The heap sizes from the collector's own variables, for collectors whose counters are stale when
+//! a collection finishes: Shenandoah, and G1 in its remark and cleanup pauses.
 //!
-//! The JVM tells where they are ([`Fields`]). Reading them is plain loads, so a GC callback may do
-//! it; the program stands still then.
+//! The variables are found with the JVM's own tables ([`Fields`]). They are read with plain loads,
+//! so a GC callback may do it; the program is stopped then.
 
 use super::fields::{Fields, word};
 
-/// Where a collector has its figures.
+/// The addresses of a collector's size variables.
 pub(super) enum HeapFields {
     Shenandoah(Shenandoah),
     G1(G1),
 }
 
-/// Addresses.
+/// Addresses of Shenandoah's variables.
 pub(super) struct Shenandoah {
     committed: usize,
     used: usize,
 }
 
-/// Addresses, and places in a region of the heap.
+/// Addresses of G1's table of regions, and offsets of fields in a region.
 pub(super) struct G1 {
     regions: usize,
     length: usize,
@@ -27,8 +27,8 @@ pub(super) struct G1 {
 }
 
 impl HeapFields {
-    /// Those of the running JVM, by the name of one of its collectors; `None` where they are not
-    /// needed, or can't be found.
+    /// Finds the variables of the running JVM, by the name of one of its collectors; `None` if they
+    /// are not needed or not found.
     pub(super) fn find(collector: &str) -> Option<Self> {
         let find = match collector {
             name if name.starts_with("Shenandoah") => {
@@ -44,9 +44,10 @@ impl HeapFields {
         find(&fields, heap)
     }
 
-    /// Bytes of the heap, where its counter is old, too; and bytes in use. For a GC callback.
+    /// Returns the heap size, if its counter is stale too, and the bytes in use. For GC callbacks
+    /// only.
     pub(super) fn get(&self) -> (Option<u64>, u64) {
-        // SAFETY: places of the running JVM's heap; the program stands still.
+        // SAFETY: the addresses belong to the running JVM's heap, and the program is stopped.
         unsafe {
             match self {
                 Self::Shenandoah(at) => (Some(word(at.committed) as u64), word(at.used) as u64),
@@ -56,16 +57,16 @@ impl HeapFields {
     }
 }
 
-/// The pointer at a place that the JVM tells, if it is not null.
+/// Returns the pointer at an address from the JVM's tables, if it is not null.
 fn value(place: usize) -> Option<usize> {
-    // SAFETY: the JVM has a pointer there.
+    // SAFETY: according to the JVM's tables, the address holds a pointer.
     Some(unsafe { word(place) }).filter(|value| *value != 0)
 }
 
 impl Shenandoah {
     fn find(fields: &Fields, heap: usize) -> Option<Self> {
         let of_heap = |name| Some(heap + fields.place(&[c"ShenandoahHeap"], name)?);
-        // Where the heap has generations (25), one of them is all.
+        // In JDK 25 the heap has generations, of which the global one is the whole heap.
         let of_all = || {
             let all = value(of_heap(c"_global_generation")?)?;
             Some(all + fields.place(&[c"ShenandoahGeneration"], c"_used")?)
@@ -83,7 +84,7 @@ impl G1 {
         let managers = [c"G1HeapRegionManager", c"HeapRegionManager"];
         let table = manager + fields.place(&managers, c"_regions")?;
         let of_table = |name| Some(table + fields.place(&[c"G1HeapRegionTable"], name)?);
-        // In 11, what a region has of these is inherited.
+        // In JDK 11, a region inherits these fields.
         let region = [
             c"G1HeapRegion",
             c"HeapRegion",
@@ -98,14 +99,15 @@ impl G1 {
         })
     }
 
-    /// The sum of what the regions hold. The table has no region where the heap never was so big.
+    /// Returns the sum of the bytes used in all regions. The table has null for regions that were
+    /// never committed.
     ///
     /// # Safety
     /// The addresses and offsets are those of this JVM's table of regions, and the JVM is at a
-    /// safepoint, at which no region goes.
+    /// safepoint, at which no region is removed.
     unsafe fn used(&self) -> u64 {
-        // SAFETY: libjvm's table has `length` addresses of regions, or nulls; each region has both
-        // words.
+        // SAFETY: libjvm's table has `length` entries, each null or the address of a region, which
+        // has both words.
         unsafe {
             let (regions, length) = (word(self.regions), word(self.length));
             (0..length)
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn regions_add_up() {
-        // Bottom, end, top.
+        // Bottom, end and top of each region.
         let (full, part, free) = (
             [100_usize, 200, 200],
             [200_usize, 300, 225],
