@@ -1,6 +1,6 @@
-//! How fast classes are parsed and rewritten: `rewrite_speed DIR` reads all class files below a
-//! folder (for instance of `jimage extract`), works on them in memory on one thread, and prints
-//! MB/s of class files read, the best of some rounds.
+//! Measures how fast classes are parsed and rewritten. `rewrite_speed DIR` reads all class files
+//! below a folder (for instance the output of `jimage extract`) and works on them in memory, on one
+//! thread. It prints the MB/s of class files read, the best of several rounds.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! The places where a method creates objects: instructions that do, and calls of methods of the JDK
-//! which are known to.
+//! The allocation sites of methods: instructions that create objects, and calls of JDK methods that
+//! are known to create them.
 //!
-//! Such a method is native, or compiled code has code of its own in its place: whatever it creates
-//! is seen at its call, and its own code has no sites.
+//! Such a JDK method is native, or the JIT compilers replace its calls (an intrinsic). So its
+//! objects are reported at its calls, and its own code has no sites.
 
 use std::borrow::Cow;
 
@@ -11,46 +11,46 @@ use crate::opcodes::*;
 use crate::reader::u2_at;
 use simd_cesu8::mutf8;
 
-/// An instruction that creates an object or an array, or a call that does.
+/// An instruction that creates an object or an array, or a call of a method that does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AllocationSite<'a> {
-    /// Its pc.
+    /// The pc of the instruction.
     pub pc: u16,
-    /// Its source line; 0 if unknown.
+    /// The source line; 0 if unknown.
     pub line: u16,
-    /// What it creates.
+    /// What the site creates.
     pub kind: Allocation<'a>,
 }
 
-/// What an [`AllocationSite`] creates. A name is empty if the class file is broken there.
+/// What an [`AllocationSite`] creates. A name is empty if the class file is malformed there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Allocation<'a> {
     /// `new`: an object of this class (`java/util/Map$Entry`).
     New {
-        /// In internal form.
+        /// The class in internal form.
         class: Cow<'a, str>,
     },
-    /// `newarray` and `anewarray`: an array with elements of this type.
+    /// `newarray` and `anewarray`: an array with this element type.
     Array {
-        /// A descriptor: `I`, `Ljava/lang/String;`, `[I`.
+        /// The descriptor of the element type: `I`, `Ljava/lang/String;`, `[I`.
         element: Cow<'a, str>,
     },
-    /// `multianewarray`: an array, and the arrays in it, to some depth.
+    /// `multianewarray`: an array together with the arrays in it.
     MultiArray {
-        /// The array's own descriptor: `[[I`.
+        /// The descriptor of the array itself: `[[I`.
         class: Cow<'a, str>,
-        /// How many dimensions get a length; the arrays of the last of them hold zeros or nulls.
+        /// The number of dimensions with a length. The arrays of the last one hold zeros or nulls.
         dimensions: u8,
     },
-    /// A call of a method that answers a new object, whose class only the object itself tells.
+    /// A call of a method that returns a new object. Only the object itself tells its class.
     Call {
-        /// The object may be an array of arrays that are new as well.
+        /// True if the object may be an array whose elements are new arrays.
         multi: bool,
     },
 }
 
-/// A method of the JDK which answers a new object: class, name, descriptor, and whether that may be
-/// an array with new arrays in it.
+/// A JDK method that returns a new object: its class, name and descriptor, and true if the object
+/// may be an array of new arrays.
 struct Maker(&'static [u8], &'static [u8], &'static [u8], bool);
 
 const MAKERS: [Maker; 9] = [
@@ -97,12 +97,13 @@ const MAKERS: [Maker; 9] = [
         false,
     ),
     Maker(b"java/lang/StringUTF16", b"toBytes", b"([CII)[B", false),
-    // The one before calls it.
+    // `toBytes` calls this one.
     Maker(b"java/lang/StringUTF16", b"newBytesFor", b"(I)[B", false),
 ];
 
 impl Maker {
-    /// Of a call's class, name and descriptor. An array's `clone` is that of `Object`.
+    /// Finds the JDK method that a call names by class, name and descriptor. The `clone` of an
+    /// array is that of `Object`.
     fn of(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<&'static Maker> {
         let class = match class {
             [b'[', ..] => b"java/lang/Object",
@@ -114,8 +115,8 @@ impl Maker {
 }
 
 impl<'a> Class<'a> {
-    /// The allocation sites of one of this class's methods, in the order of its code: site `k` of
-    /// these is the one that [`Probes::allocations`](crate::Probes::allocations) gives the number
+    /// Returns the allocation sites of one of this class's methods, in the order of its code.
+    /// [`Probes::allocations`](crate::Probes::allocations) numbers site `k` of the result
     /// `first + k`.
     pub fn allocation_sites(&self, method: &Method<'a>) -> Vec<AllocationSite<'a>> {
         let Some(code) = &method.code else {
@@ -145,17 +146,18 @@ impl<'a> Class<'a> {
         sites
     }
 
-    /// Whether what the method creates is seen at its calls.
+    /// Returns true if the objects that the method creates are reported at its calls.
     pub(crate) fn is_maker(&self, method: &Method<'a>) -> bool {
         Maker::of(self.name, method.name, method.descriptor).is_some()
     }
 
-    /// The calls in the pool that create objects, by index: whether it may be arrays in an array.
+    /// Returns the method references in the pool that create objects: the index, and true if the
+    /// object may be an array of new arrays.
     fn making_calls(&self) -> &[(u16, bool)] {
         self.making_calls.get_or_init(|| {
             let maker = |index: u16| {
                 let (name, descriptor) = self.pool.member(index)?;
-                // Nearly all end here.
+                // Rejects nearly all entries.
                 if !MAKERS.iter().any(|maker| maker.1 == name) {
                     return None;
                 }
@@ -166,7 +168,7 @@ impl<'a> Class<'a> {
         })
     }
 
-    /// The pcs of calls in a method's code that create objects.
+    /// Returns the pcs of the calls in a method's code that create objects.
     pub(crate) fn making_call_sites(&self, code: &[u8]) -> Vec<usize> {
         let mut pcs = Vec::new();
         if self.making_calls().is_empty() {
@@ -182,15 +184,16 @@ impl<'a> Class<'a> {
         pcs
     }
 
-    /// Whether an instruction is a call that creates an object, and whether that may be arrays in
-    /// an array.
+    /// Returns `Some` if an instruction is a call that creates an object: true if this may be an
+    /// array of new arrays.
     pub(crate) fn call(&self, instruction: &[u8]) -> Option<bool> {
         if !is_plain_call(instruction[0]) {
             return None;
         }
         let calls = self.making_calls();
         let at = calls.binary_search_by_key(&u2_at(instruction, 1), |(index, _)| *index);
-        // What an object's class has for clone() is not known where it is called as any method is.
+        // A virtual call of `clone` on an `Object` is excluded: the receiver's class may override
+        // it.
         let call = calls.get(at.ok()?)?;
         let class = self.pool.member_class(call.0)?;
         let is_virtual = instruction[0] == INVOKEVIRTUAL && class == b"java/lang/Object";
@@ -205,7 +208,7 @@ impl<'a> Class<'a> {
         Some(match instruction[0] {
             NEW => Allocation::New { class: class() },
             NEWARRAY => {
-                // The codes of the types are 4 to 11.
+                // The type codes of `newarray` are 4 to 11.
                 const ELEMENTS: [&str; 8] = ["Z", "C", "F", "D", "B", "S", "I", "J"];
                 let index = usize::from(instruction[1]).wrapping_sub(4);
                 let element = ELEMENTS.get(index).copied().unwrap_or_default();

@@ -1,15 +1,15 @@
-//! The attributes of a `Code` attribute that hold pcs, moved with the code. They keep their size,
-//! so each is copied and patched in place; frames, which do not, are in `frames`.
+//! Moves the attributes of a `Code` attribute that hold pcs, together with the code. They keep
+//! their size, so each is copied and patched in place. Frames don't; they are handled in `frames`.
 //!
-//! Attributes that are not known are copied: HotSpot does not read them, and no tool looks for them
-//! in the class that the JVM runs. Should one hold pcs, these are those of the class file on disk.
+//! Unknown attributes are copied: HotSpot does not read them, and no tool looks for them in the
+//! class that the JVM runs. If one holds pcs, these remain those of the class file on disk.
 
 use crate::class::skip_element_pairs;
 use crate::reader::{Reader, put_u2, u2_at};
 use crate::relocate::Layout;
 use crate::{ParseError, Refusal};
 
-/// Moves the pcs in `body`, the copied contents of the attribute `name`.
+/// Moves the pcs in `body`, the copied content of the attribute `name`.
 pub(crate) fn relocate(name: &[u8], body: &mut [u8], layout: &Layout) -> Result<(), Refusal> {
     match name {
         b"LineNumberTable" => rows(body, 4, |row| {
@@ -20,7 +20,7 @@ pub(crate) fn relocate(name: &[u8], body: &mut [u8], layout: &Layout) -> Result<
             rows(body, 10, |row| range(row, 0, layout))
         }
         b"CharacterRangeTable" => rows(body, 14, |row| {
-            // javac -Xjcov: the last pc is inside of the range.
+            // Written by javac -Xjcov. The end pc is inclusive.
             let (start, last) = (usize::from(u2_at(row, 0)), usize::from(u2_at(row, 2)));
             put_u2(row, 0, layout.row_start(start));
             put_u2(row, 2, layout.row_end(last + 1).saturating_sub(1));
@@ -48,7 +48,7 @@ fn rows(body: &mut [u8], len: usize, each: impl FnMut(&mut [u8])) -> Result<(), 
     Ok(())
 }
 
-/// Moves a start and a length, two 16-bit fields at `at`.
+/// Moves a range: a start and a length, two 16-bit fields at `at`.
 fn range(bytes: &mut [u8], at: usize, layout: &Layout) {
     let (start, len) = (
         usize::from(u2_at(bytes, at)),
@@ -60,8 +60,8 @@ fn range(bytes: &mut [u8], at: usize, layout: &Layout) {
 }
 
 fn type_annotations(body: &mut [u8], layout: &Layout) -> Result<(), Refusal> {
-    // The places to patch first, as the cursor borrows the bytes: ranges of local variables, and
-    // instructions.
+    // Offsets of the fields to patch: ranges of local variables, and pcs of instructions. They are
+    // collected first, because the reader borrows the bytes.
     let (mut ranges, mut offsets) = (Vec::new(), Vec::new());
     let copy = &*body;
     let mut r = Reader::new(copy, 0);
@@ -74,8 +74,8 @@ fn type_annotations(body: &mut [u8], layout: &Layout) -> Result<(), Refusal> {
                     r.take(6)?;
                 }
             }
-            // A catch target is an index into the exception table; our entries come behind all
-            // others.
+            // A catch target is an index into the exception table. It stays valid, because added
+            // entries follow all others.
             0x42 | 0x10 | 0x17 => _ = r.u2()?,
             0x43..=0x46 => {
                 offsets.push(r.offset());

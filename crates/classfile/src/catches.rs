@@ -1,23 +1,23 @@
-//! The exception handlers of a method, as its exception table has them.
+//! The exception handlers of a method, from its exception table.
 
 use crate::class::{Class, Method};
 use crate::pool::{PoolEditor, THROWABLE};
 use crate::reader::u2_at;
 
-/// A place where exceptions are caught.
+/// An exception handler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handler {
-    /// Where its code begins, in bytes from the start of the method's.
+    /// The offset of the handler's code, in bytes from the start of the method's code.
     pub pc: u16,
-    /// The first entry of the exception table, from 0, that leads there.
+    /// The number, from 0, of the first entry of the exception table with this handler.
     pub entry: u16,
-    /// Whether no entry that leads there names a class to catch: so compilers make `finally` and
-    /// `synchronized`.
+    /// True if no entry with this handler names a class. Compilers create such handlers for
+    /// `finally` and `synchronized`.
     pub takes_all: bool,
 }
 
 impl Method<'_> {
-    /// Its handlers, ascending by their places. Empty without code.
+    /// Returns the method's handlers, by ascending pc. Empty if the method has no code.
     pub fn handlers(&self) -> Vec<Handler> {
         let table = self.code.as_ref().map_or(&[][..], |code| code.exceptions);
         let entries = table.chunks_exact(8).zip(0..);
@@ -28,7 +28,7 @@ impl Method<'_> {
                 takes_all: u2_at(entry, 6) == 0,
             })
             .collect();
-        handlers.sort_by_key(|handler| handler.pc); // keeps those of one place in the order of the table
+        handlers.sort_by_key(|handler| handler.pc); // stable: keeps the table's order for equal pcs
         handlers.dedup_by(|later, first| {
             let is_same = later.pc == first.pc;
             first.takes_all &= later.takes_all || !is_same;
@@ -39,8 +39,9 @@ impl Method<'_> {
 }
 
 impl Class<'_> {
-    /// The class file in which handlers of `Throwable` name it by an entry of the pool that nothing
-    /// else refers to; `None` if that is so already, or the pool is full. The class means the same.
+    /// Returns the class file with a separate pool entry for `Throwable`, to which only the catch
+    /// types of handlers refer; field and method references keep the old one. Returns `None` if no
+    /// change is needed, or the pool is full. The class means the same as before.
     pub fn with_throwable_apart(&self) -> Option<Vec<u8>> {
         let shared: Vec<u16> = (1..self.pool.count())
             .filter(|&index| self.pool.class_name(index) == Some(THROWABLE))

@@ -1,4 +1,4 @@
-//! The parsed view of a class file: every length is checked, nothing is copied.
+//! A parsed view of a class file. All lengths are checked, and nothing is copied.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use simd_cesu8::mutf8;
 const MAGIC: u32 = 0xcafe_babe;
 const ACC_STATIC: u16 = 0x0008;
 
-/// A class file, parsed; it borrows the bytes.
+/// A parsed class file, which borrows its bytes.
 pub struct Class<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) pool: Pool<'a>,
@@ -24,7 +24,7 @@ pub struct Class<'a> {
     pub(crate) super_name: Option<&'a [u8]>,
     source_file: Option<&'a [u8]>,
     pub(crate) methods: Vec<Method<'a>>,
-    /// Calls in the pool that create objects, once somebody asked for them.
+    /// The calls in the pool that create objects, filled on first use.
     pub(crate) making_calls: OnceLock<Vec<(u16, bool)>>,
 }
 
@@ -34,39 +34,39 @@ pub struct Method<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) descriptor: &'a [u8],
     pub(crate) code: Option<Code<'a>>,
-    /// Descriptors of the annotations, visible at run time or not.
+    /// The descriptors of the annotations, both visible and invisible at run time.
     annotations: Vec<&'a [u8]>,
 }
 
 /// A `Code` attribute.
 pub(crate) struct Code<'a> {
-    /// The whole attribute in the file, with its header.
+    /// The offsets of the whole attribute in the file, with its header.
     pub(crate) span: Range<usize>,
     pub(crate) max_stack: u16,
     pub(crate) max_locals: u16,
     pub(crate) bytes: &'a [u8],
-    /// Eight bytes per entry: start, end, handler, catch type.
+    /// The exception table, eight bytes per entry: start, end, handler, catch type.
     pub(crate) exceptions: &'a [u8],
     pub(crate) attribute_count: u16,
-    /// The attributes behind their count.
+    /// The attributes, without their count.
     pub(crate) attributes: &'a [u8],
     pub(crate) lines: LineTables<'a>,
 }
 
 impl Code<'_> {
-    /// Where the exception table's first entry stands in the file: behind the attribute's name, its
-    /// length, two sizes, the code with its length, and the count.
+    /// Returns the file offset of the exception table's first entry. It follows the attribute's
+    /// name and length, two sizes, the code and its length, and the table's count.
     pub(crate) fn exceptions_at(&self) -> usize {
         self.span.start + 2 + 4 + 2 + 2 + 4 + self.bytes.len() + 2
     }
 }
 
 impl<'a> Class<'a> {
-    /// Parses a class file: the pool, fields, methods and the length of every attribute are
-    /// checked; instructions are not looked at.
+    /// Parses a class file. Checks the pool, the fields, the methods, and the length of every
+    /// attribute, but not the instructions.
     ///
     /// # Errors
-    /// What is not a class file, is cut off, or has bytes behind its end.
+    /// If the bytes are not a class file, are truncated, or continue after the end of the class.
     pub fn parse(bytes: &'a [u8]) -> Result<Class<'a>, ParseError> {
         if u32::try_from(bytes.len()).is_err() {
             return Err(ParseError::Malformed {
@@ -134,32 +134,33 @@ impl<'a> Class<'a> {
         })
     }
 
-    /// The major version: 45 is Java 1.1, 69 is Java 25.
+    /// Returns the major version: 45 is Java 1.1, 69 is Java 25.
     pub fn major_version(&self) -> u16 {
         self.major
     }
 
-    /// The class's access flags, as in the file.
+    /// Returns the class's access flags, as in the file.
     pub fn access_flags(&self) -> u16 {
         self.access
     }
 
-    /// The name in internal form, such as `java/util/Map$Entry`.
+    /// Returns the class's name in internal form, such as `java/util/Map$Entry`.
     pub fn name(&self) -> Cow<'_, str> {
         mutf8::decode_lossy(self.name)
     }
 
-    /// The superclass in internal form; none for `java/lang/Object` and `module-info`.
+    /// Returns the superclass's name in internal form; `None` for `java/lang/Object` and
+    /// `module-info`.
     pub fn super_name(&self) -> Option<Cow<'_, str>> {
         self.super_name.map(mutf8::decode_lossy)
     }
 
-    /// The `SourceFile` attribute.
+    /// Returns the source file's name, from the `SourceFile` attribute.
     pub fn source_file(&self) -> Option<Cow<'_, str>> {
         self.source_file.map(mutf8::decode_lossy)
     }
 
-    /// The methods in the order of the file.
+    /// Returns the methods in the order of the file.
     pub fn methods(&self) -> &[Method<'a>] {
         &self.methods
     }
@@ -193,8 +194,7 @@ impl<'a> Method<'a> {
                 }
                 b"Code" => method.code = Some(Code::parse(pool, start, body)?),
                 b"RuntimeVisibleAnnotations" | b"RuntimeInvisibleAnnotations" => {
-                    // The JVM does not mind a broken annotation until somebody asks for it: nor do
-                    // we.
+                    // A malformed annotation is ignored, as by the JVM until a program asks for it.
                     let _ = annotation_types(pool, body, &mut method.annotations);
                 }
                 _ => {}
@@ -204,32 +204,32 @@ impl<'a> Method<'a> {
         Ok(method)
     }
 
-    /// The name, such as `run` or `<init>`.
+    /// Returns the method's name, such as `run` or `<init>`.
     pub fn name(&self) -> Cow<'_, str> {
         mutf8::decode_lossy(self.name)
     }
 
-    /// The descriptor, such as `(ILjava/lang/String;)V`.
+    /// Returns the method's descriptor, such as `(ILjava/lang/String;)V`.
     pub fn descriptor(&self) -> Cow<'_, str> {
         mutf8::decode_lossy(self.descriptor)
     }
 
-    /// The method's access flags, as in the file.
+    /// Returns the method's access flags, as in the file.
     pub fn access_flags(&self) -> u16 {
         self.access
     }
 
-    /// Whether the method has bytecode: neither abstract nor native.
+    /// Returns true if the method has bytecode: it is neither abstract nor native.
     pub fn has_code(&self) -> bool {
         self.code.is_some()
     }
 
-    /// The length of the bytecode in bytes; 0 without code.
+    /// Returns the length of the bytecode in bytes; 0 without code.
     pub fn code_len(&self) -> usize {
         self.code.as_ref().map_or(0, |code| code.bytes.len())
     }
 
-    /// The smallest and the largest source line of the `LineNumberTable`.
+    /// Returns the smallest and the largest source line in the `LineNumberTable`.
     pub fn lines(&self) -> Option<(u16, u16)> {
         let mut lines = self.line_entries().map(|entry| entry.line);
         let first = lines.next()?;
@@ -238,9 +238,8 @@ impl<'a> Method<'a> {
         }))
     }
 
-    /// Whether the method carries an annotation of this type, given as a descriptor such as
-    /// `Ljdk/internal/vm/annotation/IntrinsicCandidate;`, kept for run time or for the class file
-    /// only.
+    /// Returns true if the method has an annotation of this type, visible at run time or not. The
+    /// type is a descriptor such as `Ljdk/internal/vm/annotation/IntrinsicCandidate;`.
     pub fn has_annotation(&self, descriptor: &str) -> bool {
         !self.annotations.is_empty() && self.annotations.contains(&&*mutf8::encode(descriptor))
     }
@@ -295,8 +294,8 @@ impl<'a> Code<'a> {
     }
 }
 
-/// Reads an attribute count and that many attributes; gives each one's name, the offset of its
-/// header and its body.
+/// Reads an attribute count and that many attributes. Passes each one's name, header offset and
+/// body to `each`.
 pub(crate) fn for_each_attribute<'a>(
     pool: &Pool<'a>,
     r: &mut Reader<'a>,
@@ -328,9 +327,10 @@ fn annotation_types<'a>(
     Ok(())
 }
 
-/// Skips `num_element_value_pairs` and the pairs, however deep they are nested.
+/// Skips `num_element_value_pairs` and the pairs, at any nesting depth. Iterative, so that a
+/// hostile file can't overflow the stack.
 pub(crate) fn skip_element_pairs(r: &mut Reader<'_>) -> Result<(), ParseError> {
-    // What is still to come on each level, and whether an element there has a name in front.
+    // For each level: the number of elements left, and whether they have names.
     let mut levels = vec![(r.u2()?, true)];
     while let Some((left, named)) = levels.last_mut() {
         if *left == 0 {

@@ -1,10 +1,11 @@
-//! The `StackMapTable`: every frame moves with its instruction, and a few are added.
+//! The `StackMapTable`: every frame moves with its instruction, and some frames are added.
 //!
-//! A frame is written relative to the one before it: its offset always, its locals unless it is a
-//! `full_frame`. Moved frames keep their kind, only the offset is derived afresh. The added ones
-//! are full frames; those of the handlers and of islands at the end come last and disturb nothing.
-//! Islands in front come first, so the frame behind them, at the method's old beginning, restores
-//! the locals that the method starts with.
+//! A frame is encoded relative to the preceding one: always its offset, and its locals unless it is
+//! a `full_frame`. Moved frames keep their kind; only their offsets are recomputed.
+//!
+//! Added frames are full frames. Those of handlers and of islands at the end of the method come
+//! last, so they affect no other frame. Islands at the beginning come first; so the frame after
+//! them, at the method's old beginning, restores the initial locals.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,8 @@ use crate::pool::PoolEditor;
 use crate::reader::Reader;
 use crate::relocate::Layout;
 
-/// A verification type: tag, and the class or the pc of the `new` where the tag has one.
+/// A verification type: its tag, and the class or the pc of the `new` instruction if the tag has
+/// one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Type {
     tag: u8,
@@ -44,7 +46,7 @@ impl Type {
         }
     }
 
-    /// The same type, where the code has moved.
+    /// Returns the type with its pc moved to the new code.
     fn moved(self, layout: &Layout) -> Result<Type, Refusal> {
         match self.tag {
             Self::UNINITIALIZED if !layout.is_start(self.data.into()) => {
@@ -70,18 +72,18 @@ fn malformed(what: &'static str) -> Refusal {
     Refusal::Malformed { what, pc: 0 }
 }
 
-/// Locals and stack in full.
+/// A full frame: the types of locals and stack.
 #[derive(Clone, Default)]
 pub(crate) struct Frame {
     pub(crate) locals: Vec<Type>,
     pub(crate) stack: Vec<Type>,
 }
 
-/// Writes frames in ascending order of their pcs.
+/// Writes frames in ascending order of pc.
 pub(crate) struct FrameWriter {
     out: Vec<u8>,
     count: usize,
-    /// The last frame's pc; -1 before the first, whose offset is not one less.
+    /// The pc of the last frame. It is -1 before the first one, whose offset is not reduced by one.
     last: i32,
 }
 
@@ -101,7 +103,8 @@ impl FrameWriter {
         delta as u16
     }
 
-    /// A frame of a kind that has a short form for small offsets: `short` is that form's first tag.
+    /// Writes the header of a frame of a kind that has a short form for small offsets; `short` is
+    /// the first tag of this form.
     fn short_or_extended(&mut self, pc: u16, short: u8, extended: u8) {
         let delta = self.delta(pc);
         if delta < 64 {
@@ -126,7 +129,7 @@ impl FrameWriter {
         }
     }
 
-    /// Moves all frames of a `StackMapTable` body.
+    /// Writes all frames of a `StackMapTable` body, moved to the new code.
     pub(crate) fn moved(&mut self, mut r: Reader<'_>, layout: &Layout) -> Result<(), Refusal> {
         let mut old = -1;
         for _ in 0..r.u2()? {
@@ -171,7 +174,7 @@ impl FrameWriter {
         Ok(())
     }
 
-    /// The attribute's body; none if there are no frames.
+    /// Returns the attribute's body; `None` if there are no frames.
     pub(crate) fn finish(mut self) -> Result<Option<Vec<u8>>, Refusal> {
         let count = u16::try_from(self.count).map_err(|_| Refusal::TooComplex)?;
         self.out[..2].copy_from_slice(&count.to_be_bytes());
@@ -179,7 +182,7 @@ impl FrameWriter {
     }
 }
 
-/// Reads a frame's offset (the tag is read already); gives the old pc that it stands at.
+/// Reads a frame's offset, after its tag. Returns the frame's old pc.
 fn next_pc(old: &mut i32, tag: u8, r: &mut Reader<'_>, layout: &Layout) -> Result<usize, Refusal> {
     let delta = match tag {
         0..64 => u16::from(tag),
@@ -194,15 +197,15 @@ fn next_pc(old: &mut i32, tag: u8, r: &mut Reader<'_>, layout: &Layout) -> Resul
     }
 }
 
-/// Fills in the frames at the old pcs in `at_pcs`, in full and moved; `initial` holds the locals at
-/// the method's start.
+/// Fills `at_pcs` with the frames at those old pcs, as full frames with moved pcs. `initial` holds
+/// the locals at the method's start.
 pub(crate) fn expand(
     table: Option<Reader<'_>>,
     initial: &[Type],
     at_pcs: &mut HashMap<usize, Option<Frame>>,
     layout: &Layout,
 ) -> Result<(), Refusal> {
-    /// Types kept in all, against classes made to waste memory.
+    /// The maximum number of types stored, against classes made to waste memory.
     const MOST: usize = 1 << 20;
     let Some(mut r) = table else { return Ok(()) };
     let mut kept = 0;
@@ -256,7 +259,7 @@ fn read_types(
     Ok(())
 }
 
-/// The locals that a method starts with.
+/// Returns the types of the locals at a method's start.
 pub(crate) fn initial_locals(
     pool: &mut PoolEditor<'_, '_>,
     this: Option<Type>,

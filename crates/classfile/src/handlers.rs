@@ -1,5 +1,5 @@
-//! Where a probe in reach of the method's own handlers does no harm, and what the added handlers
-//! cover.
+//! Decides where a failing probe would do harm because of the method's own handlers, and which
+//! ranges the added handlers cover.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,15 +10,15 @@ use crate::opcodes::*;
 use crate::prologue::{AFTER, BEFORE, CALL, LOST_THIS, Prologue};
 use crate::relocate::*;
 
-/// The ranges of new pcs that a handler of ours covers.
+/// The ranges of new pcs that an added handler covers.
 pub(crate) type Ranges = Vec<(u16, u16)>;
 
-/// The parts between the returns in which something can throw.
+/// Returns the ranges between the returns in which some code can throw.
 pub(crate) fn ranges(layout: &Layout, end: usize) -> Ranges {
     let (mut ranges, mut from) = (Vec::new(), 0);
     let mut add = |from: usize, to: usize, new_end: u16| {
-        // The mark of a caught exception is a call, too, and so is a line probe; they may stand
-        // directly in front of the return.
+        // `caught` and `line` probes are calls, which can throw, too. They may directly precede the
+        // return.
         let throws = |mark: &u8| mark & (THROWS | CAUGHT | LINE) != 0;
         if layout.marks[from..to].iter().any(throws) || layout.marks[to] & (CAUGHT | LINE) != 0 {
             ranges.push((layout.target(from), new_end));
@@ -38,11 +38,11 @@ pub(crate) fn ranges(layout: &Layout, end: usize) -> Ranges {
     ranges
 }
 
-/// The same for a constructor, and only for what is reached in one `phase`: before or behind the
-/// call.
+/// Like [`ranges`], but for a constructor, and only for the code reached in one `phase`: before or
+/// after the call of `this()` or `super()`.
 pub(crate) fn ranges_in(layout: &Layout, prologue: &Prologue, phase: u8) -> Ranges {
     let mut ranges = Vec::new();
-    // The start of the range at hand, and whether something in it can throw.
+    // The start of the current range, and whether code in it can throw.
     let mut open: Option<(u16, bool)> = None;
     let mut close = |open: &mut Option<(u16, bool)>, end: u16| {
         if let Some((start, true)) = open.take()
@@ -60,7 +60,8 @@ pub(crate) fn ranges_in(layout: &Layout, prologue: &Prologue, phase: u8) -> Rang
             close(&mut open, layout.before(pc));
             continue;
         }
-        // The mark behind the call belongs to what follows: `this` is initialized there.
+        // The `super_returned` probe belongs to the code after the call: `this` is initialised
+        // there.
         let start = if mark & SUPER_RETURNED != 0 {
             layout.before(pc)
         } else {
@@ -68,7 +69,7 @@ pub(crate) fn ranges_in(layout: &Layout, prologue: &Prologue, phase: u8) -> Rang
         };
         let (_, throws) = open.get_or_insert((start, false));
         if state & CALL != 0 {
-            // The probes in front of the call are covered, the call itself must not be.
+            // The probes before the call are covered, but the call itself must not be.
             *throws |= mark & (SUPER_CALL | LINE) != 0;
             close(&mut open, layout.instruction(pc));
             continue;
@@ -82,7 +83,7 @@ pub(crate) fn ranges_in(layout: &Layout, prologue: &Prologue, phase: u8) -> Rang
     ranges
 }
 
-/// The handlers that get a mark: those at which a hook that fails can do no harm.
+/// Returns the handlers that get a `caught` probe: those at which a failing hook does no harm.
 pub(crate) fn caught(code: &[u8], exceptions: Exceptions<'_>) -> Vec<usize> {
     let mut handlers: Vec<usize> = exceptions.iter().map(|entry| entry.handler).collect();
     handlers.sort_unstable();
@@ -92,18 +93,19 @@ pub(crate) fn caught(code: &[u8], exceptions: Exceptions<'_>) -> Vec<usize> {
     handlers
 }
 
-/// Tells where a failing probe could run in circles.
+/// Finds the pcs at which a failing probe could cause an endless loop.
 ///
-/// A hook fails on a stack overflow only, and the exception then goes to a handler that covers the
-/// probe. Were that the same one, or one that leads back to it, the two would go on for ever. Such
-/// a circle has at least one step upwards or in place, so no probe is put where a handler at the
-/// same or a lower pc covers it. A handler that catches everything and jumps back is no such
-/// circle: it begins with a probe of its own, for its line at least, which fails as well and is not
-/// covered by it.
+/// A hook fails only by a stack overflow, and the exception goes to a handler that covers the
+/// probe. If this is the handler at which the probe stands, or one that leads back to it, the
+/// method loops forever. Such a loop has at least one step to the same or a lower pc. So no probe
+/// is inserted at a pc that a handler at the same or a lower pc covers.
+///
+/// A catch-all handler that jumps back causes no such loop: it begins with a probe of its own, at
+/// least for its line, which fails as well and which it does not cover.
 pub(crate) struct Circles {
-    /// By start.
+    /// The exception table, sorted by start.
     entries: Peekable<IntoIter<Entry>>,
-    /// Handler and end of the ranges that have begun, the one with the lowest handler first.
+    /// Handler and end of the ranges that have begun, ordered by handler, the lowest first.
     begun: BinaryHeap<Reverse<(usize, usize)>>,
 }
 
@@ -117,7 +119,8 @@ impl Circles {
         }
     }
 
-    /// Whether a probe at `pc` is in danger; to be asked for ascending pcs.
+    /// Returns true if a failing probe at `pc` could cause an endless loop. Calls must have
+    /// ascending pcs.
     pub(crate) fn at(&mut self, pc: usize) -> bool {
         while let Some(entry) = self.entries.next_if(|entry| entry.start <= pc) {
             self.begun.push(Reverse((entry.handler, entry.end)));
@@ -135,9 +138,10 @@ impl Circles {
     }
 }
 
-/// Whether a handler leaves a monitor before anything in it can throw. A compiler may have left
-/// such a handler uncovered; besides, the JIT compilers give up on a call there that can end in our
-/// handler with the monitor locked.
+/// Returns true if a handler exits a monitor before any instruction in it can throw.
+///
+/// Such a handler may lie outside of any range. Besides, the JIT compilers give up on a method in
+/// which a call there can reach an added handler with the monitor still locked.
 pub(crate) fn leaves_monitor(code: &[u8], handler: usize) -> bool {
     let mut pc = handler;
     while PROPERTIES[usize::from(code[pc])] & (MAY_THROW | SPECIAL) == 0 {

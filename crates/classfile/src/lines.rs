@@ -1,4 +1,4 @@
-//! The line number tables of a method, and where their probes may stand.
+//! The line number tables of a method, and the positions of line probes.
 
 use crate::Refusal;
 use crate::class::Method;
@@ -12,18 +12,17 @@ use crate::relocate::{Entry, Exceptions, LINE, Layout};
 /// An entry of a `LineNumberTable`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineEntry {
-    /// Where it begins in the method's code.
+    /// The pc at which the line begins.
     pub pc: u16,
     /// The source line.
     pub line: u16,
 }
 
-/// The entries of all line number tables of a method, as they are in the file: first those of one
-/// table, then those of others.
+/// The entries of all line number tables of a method, table by table in the order of the file.
 #[derive(Default)]
 pub(crate) struct LineTables<'a> {
     first: &'a [u8],
-    /// The tables behind the first; compilers make one.
+    /// The tables after the first one. Compilers write only one.
     others: Vec<&'a [u8]>,
 }
 
@@ -53,9 +52,10 @@ impl<'a> LineTables<'a> {
         (self.first.len() + others) / 4
     }
 
-    /// The line of each of some pcs, which ascend; as the JVM has it: of the nearest entry that
-    /// begins at or before the pc, and of the last of several unless they begin at the pc itself. 0
-    /// if there is none.
+    /// Returns the source lines at ascending `pcs`; 0 where there is none.
+    ///
+    /// As in the JVM, it is the line of the first entry that begins at the pc; otherwise of the
+    /// last entry that begins before it.
     pub(crate) fn lines_at(&self, pcs: impl Iterator<Item = usize>) -> Vec<u16> {
         let mut entries: Vec<LineEntry> = self.iter().collect();
         entries.sort_by_key(|entry| entry.pc);
@@ -78,9 +78,9 @@ impl<'a> LineTables<'a> {
 }
 
 impl Method<'_> {
-    /// The entries of the method's line number tables, in the order of the class file: entry `k` of
-    /// these is the one that [`Probes::lines`](crate::Probes::lines) gives the number `first + k`.
-    /// There may be several for one line and, rarely, for one pc.
+    /// Returns the entries of the method's line number tables, in the order of the class file.
+    /// [`Probes::lines`](crate::Probes::lines) numbers entry `k` of the result `first + k`. There
+    /// may be several entries for one line and, rarely, for one pc.
     pub fn line_entries(&self) -> impl ExactSizeIterator<Item = LineEntry> {
         let tables = self.code.as_ref().map(|code| &code.lines);
         Counted {
@@ -90,7 +90,7 @@ impl Method<'_> {
     }
 }
 
-/// An iterator whose length is known.
+/// An iterator with a known length.
 struct Counted<I> {
     entries: I,
     left: usize,
@@ -111,24 +111,25 @@ impl<I: Iterator> Iterator for Counted<I> {
 
 impl<I: Iterator> ExactSizeIterator for Counted<I> {}
 
-/// Lines times exception handlers of a method with monitors; real ones have less than a hundredth.
+/// The maximum product of lines and exception handlers in a method with monitors. Real methods stay
+/// below a hundredth of it.
 const MOST: usize = 1 << 24;
 
 /// The line probes of a method.
 #[derive(Default)]
 pub(crate) struct Lines {
-    /// For each entry of the table.
+    /// The outcome for each entry of the table.
     pub(crate) outcome: Vec<LineProbe>,
-    /// The numbers of the probes, in the order of their pcs.
+    /// The numbers of the probes, by ascending pc.
     pub(crate) numbers: Vec<u32>,
 }
 
 impl Lines {
-    /// Marks in `layout` where the probes go.
+    /// Decides which entries get a probe, and marks their pcs in `layout`.
     ///
-    /// A probe may fail like any hook, by a stack overflow. It is left out where nothing could fail
-    /// before and where that would do harm: in a range whose handler stands at the same or a lower
-    /// pc (see [`Circles`]), and where a monitor would stay locked (see [`Locks`]).
+    /// A probe may fail like any hook, with a stack overflow. It is omitted where nothing else
+    /// could fail and where a failure would do harm: in a range whose handler is at the same or a
+    /// lower pc (see [`Circles`]), and where a monitor would stay locked (see [`Locks`]).
     pub(crate) fn place(
         tables: &LineTables<'_>,
         first: u32,
@@ -137,8 +138,8 @@ impl Lines {
         layout: &mut Layout,
     ) -> Result<Self, Refusal> {
         let mut order: Vec<(LineEntry, u32)> = tables.iter().zip(0..).collect();
-        // Tables are in order nearly always; a stable sort keeps the first of several entries at a
-        // pc first.
+        // Tables are nearly always sorted. The sort is stable, so the first of several entries at a
+        // pc stays the first.
         order.sort_by_key(|(entry, _)| entry.pc);
         let locks = match code.contains(&MONITORENTER) {
             true if order.len() * exceptions.len() > MOST => return Err(Refusal::TooComplex),
@@ -179,7 +180,7 @@ impl Lines {
             }
             lines.outcome[k as usize] = outcome;
             last = match last {
-                // The first entry at a pc stays the one to share.
+                // All entries at a pc share the probe of the first one.
                 Some((pc, _)) if pc == entry.pc => last,
                 _ => Some((entry.pc, outcome)),
             };

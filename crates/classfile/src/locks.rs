@@ -1,32 +1,34 @@
-//! Where a probe could leave a monitor locked.
+//! Finds where a probe could leave a monitor locked.
 //!
-//! A compiler covers everything in a `synchronized` block that may throw by a handler which leaves
-//! the monitor. It need not cover what cannot throw: the way from `monitorenter` into the block, or
-//! to the `monitorexit`. A probe there can fail all the same, and then the monitor stays locked;
-//! besides, the JIT compilers give up on a method in which an exception can get out with it. So the
-//! paths of the method are followed, to know how many monitors are held at each instruction. A
-//! probe at an instruction is harmless if no more are held there than its handlers expect, which is
-//! what they are reached with from instructions that may throw.
+//! A compiler covers all code in a `synchronized` block that may throw by a handler that exits the
+//! monitor. It need not cover code that can't throw: between `monitorenter` and the block, or
+//! before `monitorexit`. But a probe there can fail, and the monitor would stay locked; besides,
+//! the JIT compilers give up on a method which an exception can leave with a locked monitor.
+//!
+//! So the paths of the method are followed to count the monitors held at each instruction. A probe
+//! at an instruction is harmless if no more monitors are held there than its handlers expect, that
+//! is, than are held when instructions that may throw lead to these handlers.
 
 use crate::Refusal;
 use crate::handlers::leaves_monitor;
 use crate::opcodes::*;
 use crate::relocate::{Entry, Exceptions, jump_targets};
 
-/// Work allowed for one method; real ones need less than a hundredth.
+/// The work allowed for one method. Real methods need less than a hundredth of it.
 const BUDGET: usize = 1 << 22;
-/// More monitors are not counted.
+/// The highest count of monitors.
 const MOST: u8 = 200;
 
-/// How many monitors are held where.
+/// The number of monitors held at each instruction.
 pub(crate) struct Locks<'e> {
     exceptions: Exceptions<'e>,
-    /// Per pc: one more than the monitors held on the path with the most; 0 if it is not reached.
+    /// For each pc, one more than the highest number of monitors held on any path; 0 if
+    /// unreachable.
     held: Vec<u8>,
 }
 
 impl<'e> Locks<'e> {
-    /// Follows the paths of a method; `marks` has [`START`] at each instruction.
+    /// Follows the paths of a method. `marks` must have [`START`] at each instruction.
     pub(crate) fn find(
         code: &[u8],
         marks: &[u8],
@@ -47,7 +49,7 @@ impl<'e> Locks<'e> {
                 if PROPERTIES[usize::from(op)] & MAY_THROW != 0 {
                     work += exceptions.len();
                     for entry in handlers_of(exceptions, |entry| entry.covers(pc)) {
-                        // A `monitorexit` that fails has left the monitor, unless the handler is
+                        // A failing `monitorexit` has exited the monitor, unless the handler is
                         // there to try again.
                         let left = op == MONITOREXIT && !leaves_monitor(code, entry.handler);
                         let held = if left { (held - 1).max(1) } else { held };
@@ -65,7 +67,7 @@ impl<'e> Locks<'e> {
                 }
                 budget = budget.checked_sub(work).ok_or(Refusal::TooComplex)?;
                 pc += length(code, pc).unwrap_or(code.len());
-                // A subroutine returns behind its call.
+                // A subroutine returns to the code after its call.
                 let ends = ends_block(op) && !matches!(op, JSR | JSR_W);
                 if ends || pc >= code.len() || locks.held[pc] >= held {
                     break;
@@ -76,7 +78,8 @@ impl<'e> Locks<'e> {
         Ok(locks)
     }
 
-    /// A path comes to `pc`; it is followed if it holds more than any before.
+    /// Records that a path reaches `pc`. Queues the path if it holds more monitors than all earlier
+    /// ones.
     fn reach(&mut self, pc: usize, held: u8, paths: &mut Vec<usize>) {
         if self.held[pc] < held {
             self.held[pc] = held;
@@ -84,7 +87,7 @@ impl<'e> Locks<'e> {
         }
     }
 
-    /// Whether a line probe at `pc` can fail and leave no monitor locked that should not be.
+    /// Returns true if a line probe at `pc` can fail without leaving a monitor locked.
     pub(crate) fn may_fail_at(&self, pc: usize) -> bool {
         let held = self.held[pc];
         if held <= 1 {
@@ -101,8 +104,8 @@ impl<'e> Locks<'e> {
     }
 }
 
-/// The handlers that an exception may go to: of those that cover it, all up to the first that
-/// catches everything.
+/// Returns the handlers that an exception may reach: of those that cover it, all up to the first
+/// that catches everything.
 fn handlers_of(
     exceptions: Exceptions<'_>,
     covers: impl Fn(&Entry) -> bool,

@@ -53,19 +53,19 @@ pub(crate) const IFNONNULL: u8 = 199;
 pub(crate) const GOTO_W: u8 = 200;
 pub(crate) const JSR_W: u8 = 201;
 
-/// Low bits of [`PROPERTIES`]: the instruction's length; 0 when it varies (`wide`, switches) or the
-/// opcode is not one.
+/// Low bits of [`PROPERTIES`]: the instruction's length; 0 if it varies (`wide`, switches) or the
+/// opcode is invalid.
 pub(crate) const LENGTH: u8 = 0x07;
-/// The instruction may throw, or the thread may be asked to stop there (jumps).
+/// The instruction may throw, or the JVM may stop the thread there (jumps).
 pub(crate) const MAY_THROW: u8 = 0x08;
-/// The rewriter has to look at it: returns, jumps and switches.
+/// The rewriter handles the instruction specially: returns, jumps and switches.
 pub(crate) const SPECIAL: u8 = 0x10;
-/// It may run other Java code: calls, class initialization and class loading.
+/// The instruction may run other Java code: calls, class initialisation and class loading.
 pub(crate) const RUNS_JAVA: u8 = 0x20;
-/// It creates an object or an array.
+/// The instruction creates an object or an array.
 pub(crate) const ALLOCATES: u8 = 0x40;
 
-/// Length and properties of each opcode.
+/// The length and properties of each opcode.
 pub(crate) static PROPERTIES: [u8; 256] = properties();
 
 const fn properties() -> [u8; 256] {
@@ -110,7 +110,7 @@ const fn properties() -> [u8; 256] {
     table
 }
 
-/// The length of the instruction at `pc`; none if it is cut off or is no instruction.
+/// Returns the length of the instruction at `pc`; `None` if it is truncated or invalid.
 #[inline]
 pub(crate) fn length(code: &[u8], pc: usize) -> Option<usize> {
     let len = usize::from(PROPERTIES[usize::from(*code.get(pc)?)] & LENGTH);
@@ -138,7 +138,7 @@ fn variable_length(code: &[u8], pc: usize) -> Option<usize> {
                 code.get(head..head + 12)?;
                 3 + i64::from(i4_at(code, head + 8)) - i64::from(i4_at(code, head + 4)) + 1
             };
-            // A lookupswitch may be without pairs; a tableswitch has at least one target.
+            // A lookupswitch may have no pairs, but a tableswitch has at least one target.
             let least = if code[pc] == LOOKUPSWITCH { 2 } else { 4 };
             let words = usize::try_from(words)
                 .ok()
@@ -149,13 +149,13 @@ fn variable_length(code: &[u8], pc: usize) -> Option<usize> {
     }
 }
 
-/// Where the operands of the switch at `pc` begin, behind the padding.
+/// Returns the position of the operands of the switch at `pc`, after the padding.
 pub(crate) fn switch_operands(pc: usize) -> usize {
     (pc + 4) & !3
 }
 
-/// The positions of the 32-bit jump offsets of the switch at `pc`, which has been checked by
-/// [`length`].
+/// Returns the positions of the 32-bit jump offsets of the switch at `pc`, which [`length`] has
+/// checked.
 pub(crate) fn switch_offsets(code: &[u8], pc: usize) -> impl Iterator<Item = usize> {
     let head = switch_operands(pc);
     let (first, count, step) = if code[pc] == LOOKUPSWITCH {
@@ -170,14 +170,14 @@ pub(crate) fn switch_offsets(code: &[u8], pc: usize) -> impl Iterator<Item = usi
     std::iter::once(head).chain((0..count).map(move |n| first + n * step))
 }
 
-/// `pc` plus a jump offset, if that is inside of the code.
+/// Returns `pc` plus a jump offset, if the sum is within the code.
 pub(crate) fn jump(code: &[u8], pc: usize, offset: i32) -> Option<usize> {
     usize::try_from(pc as i64 + i64::from(offset))
         .ok()
         .filter(|&target| target < code.len())
 }
 
-/// The target of a jump instruction that is no switch, if it is inside of the code.
+/// Returns the target of a jump instruction other than a switch, if it is within the code.
 pub(crate) fn jump_target(code: &[u8], pc: usize) -> Option<usize> {
     let offset = match code[pc] {
         GOTO_W | JSR_W => i4_at(code, pc + 1),
@@ -198,19 +198,20 @@ pub(crate) fn is_switch(op: u8) -> bool {
     matches!(op, TABLESWITCH | LOOKUPSWITCH)
 }
 
-/// Whether it calls a method that its operand names, of a class rather than an interface.
+/// Returns true if the opcode calls a method of a class, not of an interface, that its operand
+/// names.
 pub(crate) fn is_plain_call(op: u8) -> bool {
     matches!(op, INVOKEVIRTUAL..=INVOKESTATIC)
 }
 
-/// Whether execution never goes on to the next instruction (after a `jsr` it does so by `ret`
-/// only).
+/// Returns true if execution never continues with the next instruction. After a `jsr` it does, but
+/// only by a `ret`.
 pub(crate) fn ends_block(op: u8) -> bool {
     matches!(op, GOTO | JSR..=RETURN | ATHROW | GOTO_W | JSR_W)
 }
 
-/// How many stack slots an instruction takes and gives, where the opcode alone decides it and no
-/// reference that it takes can come out again.
+/// Returns the numbers of stack slots that an instruction pops and pushes. `None` if they depend on
+/// more than the opcode, or if a popped reference may be pushed again.
 pub(crate) fn stack_effect(op: u8) -> Option<(u8, u8)> {
     Some(match op {
         0 | IINC | GOTO | RET | RETURN | GOTO_W => (0, 0),
@@ -260,7 +261,7 @@ pub(crate) fn stack_effect(op: u8) -> Option<(u8, u8)> {
     })
 }
 
-/// Slots taken by the arguments of a method descriptor, and by its result.
+/// Returns the numbers of slots of a method descriptor's arguments and of its result.
 pub(crate) fn call_slots(descriptor: &[u8]) -> Option<(u32, u32)> {
     let mut rest = descriptor.strip_prefix(b"(")?;
     let mut arguments = 0;
@@ -275,7 +276,8 @@ pub(crate) fn call_slots(descriptor: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Slots of the field descriptor that `text` begins with, and the descriptor's length.
+/// Returns the number of slots of the field descriptor at the start of `text`, and the descriptor's
+/// length.
 pub(crate) fn field_slots(text: &[u8]) -> Option<(u32, usize)> {
     let dimensions = text.iter().take_while(|&&b| b == b'[').count();
     let len = dimensions + 1;

@@ -1,7 +1,7 @@
-//! The constant pool: read in place, and only ever appended to.
+//! The constant pool: read in place, and only ever extended.
 //!
 //! [`Pool`] is a table of offsets into the class file. [`PoolEditor`] collects the entries that a
-//! rewrite adds: the old pool is copied byte for byte and the new entries follow it, so no index in
+//! rewrite adds. The old pool is copied byte for byte and the new entries follow it, so no index in
 //! the rest of the class changes.
 
 use std::collections::HashMap;
@@ -21,8 +21,8 @@ const NAME_AND_TYPE: u8 = 12;
 
 pub(crate) const THROWABLE: &[u8] = b"java/lang/Throwable";
 
-/// The offset in the file of each entry's tag; 0 for entry 0 and for the second half of a long or
-/// double.
+/// The constant pool of a class file: for each entry, the file offset of its tag; 0 for entry 0 and
+/// for the second half of a long or double.
 pub(crate) struct Pool<'a> {
     bytes: &'a [u8],
     offsets: Vec<u32>,
@@ -30,7 +30,7 @@ pub(crate) struct Pool<'a> {
 }
 
 impl<'a> Pool<'a> {
-    /// Reads the pool of the class file `bytes`; the reader stands at `constant_pool_count`.
+    /// Parses the pool of the class file `bytes`. The reader must be at `constant_pool_count`.
     pub(crate) fn parse(bytes: &'a [u8], r: &mut Reader<'a>) -> Result<Pool<'a>, ParseError> {
         let start = r.offset();
         let count = usize::from(r.u2()?);
@@ -72,17 +72,17 @@ impl<'a> Pool<'a> {
         })
     }
 
-    /// The offset of the first byte behind the pool.
+    /// Returns the offset of the first byte after the pool.
     pub(crate) fn end(&self) -> usize {
         self.end
     }
 
-    /// `constant_pool_count`: one more than the highest index.
+    /// Returns `constant_pool_count`: one more than the highest index.
     pub(crate) fn count(&self) -> u16 {
         self.offsets.len() as u16
     }
 
-    /// The entry's tag and the bytes from its contents to the end of the file.
+    /// Returns an entry's tag, and the bytes from its content to the end of the file.
     fn entry(&self, index: u16) -> Option<(u8, &'a [u8])> {
         let offset = *self.offsets.get(usize::from(index))? as usize;
         let (tag, contents) = self.bytes.get(offset..)?.split_first()?;
@@ -93,7 +93,7 @@ impl<'a> Pool<'a> {
         self.entry(index).map(|(tag, _)| tag)
     }
 
-    /// The two 16-bit fields of an entry of the given kinds.
+    /// Returns the two 16-bit fields of an entry that has one of `tags`.
     fn pair(&self, index: u16, tags: &[u8]) -> Option<(u16, u16)> {
         let (tag, contents) = self.entry(index)?;
         (tags.contains(&tag) && contents.len() >= 4)
@@ -117,33 +117,34 @@ impl<'a> Pool<'a> {
         self.utf8(u16::from_be_bytes(*contents.first_chunk()?))
     }
 
-    /// Name and descriptor of a field, method, interface method, dynamic constant or call site.
+    /// Returns name and descriptor of a field, method, interface method, dynamic constant or call
+    /// site.
     pub(crate) fn member(&self, index: u16) -> Option<(&'a [u8], &'a [u8])> {
         let (_, name_and_type) = self.pair(index, &[9, METHODREF, 11, 17, 18])?;
         let (name, descriptor) = self.pair(name_and_type, &[NAME_AND_TYPE])?;
         Some((self.utf8(name)?, self.utf8(descriptor)?))
     }
 
-    /// The class that a field or method reference names.
+    /// Returns the class that a field or method reference names.
     pub(crate) fn member_class(&self, index: u16) -> Option<&'a [u8]> {
         self.class_name(self.member_owner(index)?)
     }
 
-    /// The entry of that class.
+    /// Returns the index of the class entry that a field or method reference names.
     fn member_owner(&self, index: u16) -> Option<u16> {
         Some(self.pair(index, &[9, METHODREF, 11])?.0)
     }
 
-    /// Whether any field or method in the pool is one of the class that this entry is.
+    /// Returns true if any field or method reference in the pool uses this class entry.
     pub(crate) fn has_members_of(&self, class: u16) -> bool {
         (1..self.count()).any(|index| self.member_owner(index) == Some(class))
     }
 
-    /// The index of an entry that consists of exactly these bytes, tag included.
+    /// Returns the index of the entry that consists of exactly these bytes, including its tag.
     fn find(&self, entry: &[u8]) -> Option<u16> {
-        // The tag and two bytes more (a text's length, a class's name) already tell nearly all
-        // entries apart. They are compared as a number, because the compiler makes one call of
-        // `memcmp` out of two comparisons of slices.
+        // The tag and two more bytes (a text's length, a class's name index) already distinguish
+        // nearly all entries. They are compared as a number, because the compiler turns two
+        // comparisons of slices into one call of `memcmp`.
         let head = u32::from_be_bytes([0, *entry.first()?, *entry.get(1)?, *entry.get(2)?]);
         let holds = |&offset: &u32| {
             let here = self.bytes.get(offset as usize..).unwrap_or_default();
@@ -159,20 +160,20 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// The additions to a pool. An entry that is there already is reused.
+/// The entries added to a pool. Existing entries are reused.
 pub(crate) struct PoolEditor<'p, 'a> {
     pool: &'p Pool<'a>,
     added: Vec<u8>,
-    /// Where each added entry begins in `added`.
+    /// The offset of each added entry in `added`.
     starts: Vec<u32>,
-    /// Integers of the old pool and the added ones; built when the first is asked for.
+    /// The integers of the old pool and the added ones. Filled on first use.
     integers: Option<HashMap<i32, u16>>,
-    /// Entries that many methods ask for, once they are known.
+    /// Indices of entries that many methods need, once known.
     throwable: Option<u16>,
     stack_map_table: Option<u16>,
 }
 
-/// A state of a [`PoolEditor`] to go back to.
+/// A state of a [`PoolEditor`] to which it can be rolled back.
 #[derive(Clone, Copy)]
 pub(crate) struct Checkpoint {
     entries: usize,
@@ -191,12 +192,12 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
         }
     }
 
-    /// The new `constant_pool_count`.
+    /// Returns the new `constant_pool_count`.
     pub(crate) fn count(&self) -> u16 {
         self.pool.count() + self.starts.len() as u16
     }
 
-    /// The bytes to put behind the old pool.
+    /// Returns the bytes that follow the old pool.
     pub(crate) fn added(&self) -> &[u8] {
         &self.added
     }
@@ -208,7 +209,7 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
         }
     }
 
-    /// Takes back everything that was added since.
+    /// Removes all entries added since the checkpoint.
     pub(crate) fn roll_back(&mut self, to: Checkpoint) {
         if let Some(integers) = &mut self.integers {
             for &start in &self.starts[to.entries..] {
@@ -229,14 +230,14 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
         self.intern(&[&[UTF8][..], &len.to_be_bytes(), bytes].concat(), true)
     }
 
-    /// A `CONSTANT_Class` of this internal name.
+    /// Finds or adds the `CONSTANT_Class` with this internal name.
     pub(crate) fn class(&mut self, name: &[u8]) -> Result<u16, Refusal> {
         let name = self.utf8(name)?;
         let [a, b] = name.to_be_bytes();
         self.intern(&[CLASS, a, b], self.is_old(name))
     }
 
-    /// The class `java/lang/Throwable`.
+    /// Finds or adds the class `java/lang/Throwable`.
     pub(crate) fn throwable(&mut self) -> Result<u16, Refusal> {
         if let Some(index) = self.throwable {
             return Ok(index);
@@ -246,13 +247,13 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
         Ok(index)
     }
 
-    /// A further entry for the class `java/lang/Throwable`, which nothing refers to yet.
+    /// Adds another entry for the class `java/lang/Throwable`, to which nothing refers yet.
     pub(crate) fn throwable_apart(&mut self) -> Result<u16, Refusal> {
         let [a, b] = self.utf8(THROWABLE)?.to_be_bytes();
         self.push(&[CLASS, a, b])
     }
 
-    /// The name of the attribute `StackMapTable`.
+    /// Finds or adds the name of the attribute `StackMapTable`.
     pub(crate) fn stack_map_table(&mut self) -> Result<u16, Refusal> {
         if let Some(index) = self.stack_map_table {
             return Ok(index);
@@ -309,8 +310,8 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
         index < self.pool.count()
     }
 
-    /// Finds or adds an entry. What refers to an added entry cannot be in the old pool: `maybe_old`
-    /// is false then.
+    /// Finds or adds an entry. An entry that refers to an added entry can't be in the old pool:
+    /// `maybe_old` is false then.
     fn intern(&mut self, entry: &[u8], maybe_old: bool) -> Result<u16, Refusal> {
         if maybe_old && let Some(index) = self.pool.find(entry) {
             return Ok(index);

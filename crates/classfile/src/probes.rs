@@ -1,12 +1,12 @@
-//! What a caller asks for, and what it gets: hooks, probes and outcomes.
+//! Types of requests and results: hooks, probes and outcomes.
 
 use crate::Refusal;
 
-/// The hook methods: static methods of one class, without a result. Unless it is said otherwise
-/// they take an `int`, which is the method's id.
+/// The hook methods: static methods of one class, without a result. Unless noted otherwise, they
+/// take the method's id as an `int`.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks<'a> {
-    /// The class in internal form. It must be visible from every class that is instrumented.
+    /// The class in internal form. It must be visible from every instrumented class.
     pub class: &'a str,
     /// Called at a method's entry.
     pub enter: &'a str,
@@ -16,64 +16,64 @@ pub struct Hooks<'a> {
     pub leave_by_exception: &'a str,
     /// Called when a handler of the method has caught an exception.
     pub caught: &'a str,
-    /// Called in a constructor right before the call of `this()` or `super()`.
+    /// Called in a constructor directly before the call of `this()` or `super()`.
     pub super_call: &'a str,
-    /// Called in a constructor right behind that call.
+    /// Called in a constructor directly after the call of `this()` or `super()`.
     pub super_returned: &'a str,
     /// `(I)V`: called where a line begins, with the number of the line table's entry.
     pub line: &'a str,
-    /// `(I)V`: called behind a `new`, with the number of the site; the object cannot be handed over
-    /// yet.
+    /// `(I)V`: called after a `new`, with the number of the site. The object can't be passed, since
+    /// it is not initialised yet.
     pub allocated: &'a str,
-    /// `(II)V`: called behind the creation of an array of one dimension, with its length and the
+    /// `(II)V`: called after the creation of a one-dimensional array, with its length and the
     /// number of the site.
     pub array_allocated: &'a str,
-    /// Whether [`Self::array_allocated`] gets the array as well, in front of the rest:
+    /// True if [`Self::array_allocated`] also takes the array, as its first argument:
     /// `(Ljava/lang/Object;II)V`.
     pub hands_over_arrays: bool,
-    /// `(Ljava/lang/Object;I)V`: called behind the creation of an array of arrays, with the array,
-    /// which holds the others, and the number of the site.
+    /// `(Ljava/lang/Object;I)V`: called after the creation of an array of arrays, with the outer
+    /// array and the number of the site.
     pub multi_allocated: &'a str,
-    /// `(Ljava/lang/Object;I)V`: called behind the call of a method which made the object, with it
-    /// and the number of the site.
+    /// `(Ljava/lang/Object;I)V`: called after the call of a method that created an object, with the
+    /// object and the number of the site.
     pub call_allocated: &'a str,
-    /// `(Ljava/lang/Object;)V`: called where a method begins that has [`Probes::constructed`], with
-    /// `this`.
+    /// `(Ljava/lang/Object;)V`: called at the entry of a method that has [`Probes::constructed`],
+    /// with `this`.
     pub constructed: &'a str,
-    /// In place of `enter`, in methods that tell [`CallsTo::Triggers`].
+    /// Replaces `enter` in methods with [`CallsTo::Triggers`].
     pub trigger_enter: &'a str,
-    /// In place of `leave`, likewise.
+    /// Replaces `leave` in methods with [`CallsTo::Triggers`].
     pub trigger_leave: &'a str,
-    /// In place of `leave_by_exception`, likewise.
+    /// Replaces `leave_by_exception` in methods with [`CallsTo::Triggers`].
     pub trigger_leave_by_exception: &'a str,
-    /// In place of `enter`, in methods that tell [`CallsTo::Initialisations`].
+    /// Replaces `enter` in methods with [`CallsTo::Initialisations`].
     pub initialiser_enter: &'a str,
-    /// In place of `leave`, likewise.
+    /// Replaces `leave` in methods with [`CallsTo::Initialisations`].
     pub initialiser_leave: &'a str,
-    /// In place of `leave_by_exception`, likewise.
+    /// Replaces `leave_by_exception` in methods with [`CallsTo::Initialisations`].
     pub initialiser_leave_by_exception: &'a str,
-    /// In place of `enter`, in methods that tell [`CallsTo::InitialisationsAndCalls`].
+    /// Replaces `enter` in methods with [`CallsTo::InitialisationsAndCalls`].
     pub called_initialiser_enter: &'a str,
-    /// In place of `leave`, likewise.
+    /// Replaces `leave` in methods with [`CallsTo::InitialisationsAndCalls`].
     pub called_initialiser_leave: &'a str,
-    /// In place of `leave_by_exception`, likewise.
+    /// Replaces `leave_by_exception` in methods with [`CallsTo::InitialisationsAndCalls`].
     pub called_initialiser_leave_by_exception: &'a str,
-    /// How probes push numbers beyond 16 bits.
+    /// How probes push numbers that need more than 16 bits.
     pub large_numbers: LargeNumbers,
-    /// The most bytes of code that the JVM compiles, if there is such a limit. A method that is not
-    /// above it does not grow beyond it, but for a `<clinit>` without loops: that runs once, and
-    /// never long.
+    /// The maximum size of bytecode that the JVM compiles, in bytes; `None` if it has no limit. A
+    /// method within the limit is not grown beyond it, except a `<clinit>` without loops: it runs
+    /// once, and never for long.
     pub compiled_up_to: Option<usize>,
 }
 
-/// How a probe pushes a number beyond 16 bits.
+/// How a probe pushes a number that needs more than 16 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LargeNumbers {
-    /// As a constant of the pool: short.
+    /// As a constant of the pool, which is short.
     Constant,
-    /// By computing it, so that the pool is the same whatever the numbers are. The JVM never takes
-    /// a constant out of a class's pool: a class that is redefined again and again with other
-    /// constants grows until there is no room for more.
+    /// By computing it, so that the pool does not depend on the numbers. The JVM never removes a
+    /// constant from a class's pool: a class that is redefined again and again with other constants
+    /// grows until the pool is full.
     Computed,
 }
 
@@ -106,7 +106,7 @@ impl Hooks<'static> {
         large_numbers: LargeNumbers::Constant,
         compiled_up_to: None,
     };
-    /// Those of calls that look at the clock only where it has ticked.
+    /// The hooks for calls that read the clock only after a tick.
     pub const JTRAIL_TICK: Self = Hooks {
         enter: "tickEnter",
         leave: "tickLeave",
@@ -116,7 +116,8 @@ impl Hooks<'static> {
         super_returned: "tickSuperReturned",
         ..Self::JTRAIL
     };
-    /// Those that stop at a gate, and pass on to the others while it is open.
+    /// The hooks that stop at a gate while it is closed, and call the regular hooks while it is
+    /// open.
     pub const JTRAIL_BURST: Self = Hooks {
         enter: "burstEnter",
         leave: "burstLeave",
@@ -134,7 +135,7 @@ impl Hooks<'static> {
     };
 }
 
-/// The hooks as an index into [`Hooks::methods`].
+/// A hook, as an index into [`Hooks::methods`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hook {
     Enter,
@@ -160,11 +161,11 @@ pub(crate) enum Hook {
     CalledInitialiserLeaveByException,
 }
 
-/// How many hooks there are.
+/// The number of hooks.
 pub(crate) const HOOKS: usize = 21;
 
 impl<'a> Hooks<'a> {
-    /// Name and descriptor of each hook, in the order of [`Hook`].
+    /// Returns the name and descriptor of each hook, in the order of [`Hook`].
     pub(crate) fn methods(&self) -> [(&'a str, &'static str); HOOKS] {
         const ID: &str = "(I)V";
         [
@@ -199,41 +200,42 @@ impl<'a> Hooks<'a> {
     }
 }
 
-/// The hooks that a method calls at its entry, before its returns, and where an exception leaves
-/// it.
+/// Selects the hooks that a method calls at its entry, before its returns, and when an exception
+/// leaves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CallsTo {
-    /// Those for calls.
+    /// The hooks for calls.
     #[default]
     Calls,
-    /// Those for calls that something begins with.
+    /// The hooks for calls that trigger something.
     Triggers,
-    /// Those for class initialisations, which record no call. Static initialisers have them.
+    /// The hooks for class initialisations that record no call, for static initialisers.
     Initialisations,
-    /// Those for class initialisations, which record the call as well.
+    /// The hooks for class initialisations that also record the call, for static initialisers.
     InitialisationsAndCalls,
 }
 
-/// Which probes a method gets. The hooks are handed the numbers as an `int` with the same bits.
+/// The probes of a method. Hooks get the numbers as an `int` with the same bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Probes {
-    /// The method's id: probes at its entry and exits, its handlers and its `super()` call.
+    /// The method's id, if the method gets probes at its entry, its exits, its handlers and its
+    /// `super()` call.
     pub calls: Option<u32>,
-    /// Which hooks these are.
+    /// The hooks that these probes call.
     pub calls_to: CallsTo,
-    /// A probe where each entry of [`Method::line_entries`](crate::Method::line_entries) begins:
-    /// entry `k` has this number plus `k` (modulo 2^32).
+    /// A number, if each entry of [`Method::line_entries`](crate::Method::line_entries) gets a
+    /// probe: the probe of entry `k` has this number plus `k` (modulo 2^32).
     pub lines: Option<u32>,
-    /// A probe behind each of [`Class::allocation_sites`](crate::Class::allocation_sites): site `k`
-    /// has this number plus `k` (modulo 2^32).
+    /// A number, if each of [`Class::allocation_sites`](crate::Class::allocation_sites) gets a
+    /// probe: the probe of site `k` has this number plus `k` (modulo 2^32).
     pub allocations: Option<u32>,
-    /// A probe at the entry which hands over `this`, in place of those around calls. It is for the
-    /// constructor of `java.lang.Object`, where `this` is no longer uninitialized.
+    /// True for a probe at the entry that passes `this`, instead of the probes around calls. It is
+    /// meant for the constructor of `java.lang.Object`, where `this` counts as initialised.
     pub constructed: bool,
 }
 
 impl Probes {
-    /// The method stays as it is.
+    /// No probes: the method is not changed.
     pub const NONE: Self = Probes {
         calls: None,
         calls_to: CallsTo::Calls,
@@ -242,7 +244,7 @@ impl Probes {
         constructed: false,
     };
 
-    /// Only the probes around calls, if there is an id.
+    /// Returns only the probes around calls, or no probes if there is no id.
     pub const fn calls(id: Option<u32>) -> Self {
         Probes {
             calls: id,
@@ -251,66 +253,68 @@ impl Probes {
     }
 }
 
-/// What [`instrument`](crate::instrument) has made.
+/// The result of [`instrument`](crate::instrument).
 #[derive(Clone, Debug)]
 pub struct Rewritten {
     /// The new class file; equal to the old one if no method was rewritten.
     pub bytes: Vec<u8>,
-    /// For each method that was to get probes: its index in
-    /// [`Class::methods`](crate::Class::methods), and what it got, or why it stayed as it was.
+    /// For each method for which probes were requested: its index in
+    /// [`Class::methods`](crate::Class::methods), and the inserted probes, or the reason why it was
+    /// not changed.
     pub outcomes: Vec<(usize, Result<Inserted, Refusal>)>,
 }
 
-/// What a method got.
+/// The probes inserted into a method.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Inserted {
     /// The hooks around the `this()` or `super()` call.
     pub super_marks: SuperMarks,
-    /// For each entry of the line table, in its order, where its hits are counted; empty if no line
-    /// probes were asked for.
+    /// For each entry of the line table, in its order, the probe that counts its hits; empty if no
+    /// line probes were requested.
     pub lines: Vec<LineProbe>,
-    /// Where in the new code the handlers begin that call [`Hooks::leave_by_exception`] and throw
-    /// on; nothing else follows them. `None` if there are none.
+    /// The pc in the new code of the first added handler. Added handlers call
+    /// [`Hooks::leave_by_exception`] and rethrow; only they follow this pc. `None` if there are
+    /// none.
     pub added_handlers: Option<u16>,
-    /// Why the method has the probes around calls only, though it was to have others. It has all
-    /// that were asked for if there is nothing here.
+    /// The reason why the method got only the probes around calls although others were requested.
+    /// `None` if it got all requested probes.
     pub reduced: Option<Refusal>,
 }
 
-/// Which hooks stand around the `this()` or `super()` call of a rewritten constructor.
+/// The hooks around the `this()` or `super()` call of a rewritten constructor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SuperMarks {
-    /// None: no constructor, or one that calls `Object`'s.
+    /// None: the method is not a constructor, or calls that of `Object`.
     #[default]
     None,
-    /// [`Hooks::super_returned`] only: nothing before the call can run other code.
+    /// [`Hooks::super_returned`] only: no code before the call can run other methods.
     After,
-    /// [`Hooks::super_call`] as well.
+    /// [`Hooks::super_call`] and [`Hooks::super_returned`].
     Around,
 }
 
-/// Where the hits of an entry of a line table are counted.
+/// The probe that counts the hits of an entry of a line table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LineProbe {
-    /// The entry has a probe of its own, with this number.
+    /// The entry has its own probe, with this number.
     Own(u32),
-    /// It begins at the same instruction as an earlier entry, which has the probe, with this
-    /// number. What counts hits per source line must take a number once, should both entries be of
-    /// one line.
+    /// The entry begins at the same instruction as an earlier one, and shares its probe, with this
+    /// number. If both entries belong to one source line, hits per line must count the probe only
+    /// once.
     Shared(u32),
-    /// It has none.
+    /// The entry has no probe.
     NoProbe(NoProbe),
 }
 
-/// Why an entry of a line table has no probe.
+/// The reason why an entry of a line table has no probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoProbe {
     /// The method was reduced to the probes around calls ([`Inserted::reduced`]).
     Reduced,
-    /// It begins where no instruction does.
+    /// The entry's pc is not the start of an instruction.
     NoInstruction,
-    /// A hook that fails there could run in circles.
+    /// A failing hook at the entry could cause an endless loop.
     Circle,
-    /// A hook that fails there would leave a monitor locked.
+    /// A failing hook at the entry would leave a monitor locked.
     Monitor,
 }

@@ -1,11 +1,11 @@
-//! Which part of a constructor runs before its `this(...)` or `super(...)` call, which behind it,
-//! and where the call is.
+//! Finds the `this(...)` or `super(...)` call of a constructor, and the code that runs before and
+//! after it.
 //!
-//! The call cannot be found by counting: the prologue may create other objects, branch, call on
-//! several paths, loop and (since Java 22) catch exceptions. So the paths from the entry are
-//! followed with a small abstract state: how deep the stack is, and which stack slots and locals
-//! hold `this`, not yet initialized. `invokespecial <init>` on such a slot is the call. What lies
-//! behind it only needs to be reached, not understood.
+//! Counting can't find the call: the prologue may create other objects, branch, contain several
+//! calls on different paths, loop and (since Java 22) catch exceptions. So the paths from the entry
+//! are followed with a small abstract state: the depth of the stack, and the stack slots and locals
+//! that hold the uninitialised `this`. An `invokespecial <init>` on such a slot is the call. For
+//! the code after it, only its reachability is computed.
 
 use std::collections::HashMap;
 
@@ -15,37 +15,37 @@ use crate::pool::Pool;
 use crate::reader::u2_at;
 use crate::relocate::{Exceptions, START, jump_targets};
 
-/// The instruction is reached before the call.
+/// The instruction is reachable before the call.
 pub(crate) const BEFORE: u8 = 1;
-/// The instruction is reached behind the call.
+/// The instruction is reachable after the call.
 pub(crate) const AFTER: u8 = 2;
-/// Local 0 does not hold `this` there before the call.
+/// The instruction is reachable before the call, and local 0 does not hold `this` there.
 pub(crate) const LOST_THIS: u8 = 4;
 /// The instruction is the call.
 pub(crate) const CALL: u8 = 8;
 
-/// What is known of a constructor.
+/// The result of the analysis of a constructor.
 pub(crate) struct Prologue {
-    /// Per pc: the flags above.
+    /// The flags above, for each pc.
     pub(crate) states: Vec<u8>,
-    /// The calls, with the index of the method they name.
+    /// The pcs of the calls, each with the pool index of its method.
     pub(crate) calls: Vec<(usize, u16)>,
-    /// Whether anything before the calls may run other Java code.
+    /// True if code before the calls may run other Java code.
     pub(crate) runs_java: bool,
 }
 
-/// Work allowed for one constructor; real ones need less than a hundredth.
+/// The work allowed for one constructor. Real ones need less than a hundredth of it.
 const BUDGET: usize = 1 << 24;
-/// How many copies of `this` may be around before the call; javac makes one or two.
+/// The maximum number of copies of `this` before the call. javac creates one or two.
 const MAX_COPIES: usize = 64;
-/// Stack slots are numbered from here, locals from 0.
+/// Slot numbers of the stack begin here, those of locals at 0.
 const STACK: u32 = 1 << 16;
 
 /// The abstract state before an instruction.
 #[derive(Clone)]
 struct State {
     depth: u32,
-    /// The slots that hold the uninitialized `this`.
+    /// The slots that hold the uninitialised `this`.
     this: Vec<u32>,
 }
 
@@ -70,7 +70,7 @@ impl State {
         (self.this.len() <= MAX_COPIES).then_some(())
     }
 
-    /// Whether the slot `below` the top of the stack holds `this`.
+    /// Returns true if the slot `below` slots under the top of the stack holds `this`.
     fn peek(&self, below: u32) -> bool {
         self.depth
             .checked_sub(below + 1)
@@ -83,7 +83,7 @@ impl State {
         if is_this { self.add(local) } else { Some(()) }
     }
 
-    /// Takes `take` slots and puts back those of `order`: 0 is the lowest of them.
+    /// Pops `take` slots and pushes those listed in `order`, where 0 is the lowest popped slot.
     fn shuffle(&mut self, take: u32, order: &[u8]) -> Option<()> {
         let mut taken = [false; 4];
         for slot in 0..take {
@@ -96,7 +96,7 @@ impl State {
     }
 }
 
-/// Follows the constructor's paths. `marks` has [`START`] at each instruction.
+/// Analyses a constructor. `marks` must have [`START`] at each instruction.
 pub(crate) fn analyze(
     pool: &Pool<'_>,
     code: &[u8],
@@ -142,7 +142,7 @@ struct Walk<'w> {
     code: &'w [u8],
     marks: &'w [u8],
     exceptions: Exceptions<'w>,
-    /// Where paths may meet.
+    /// For each pc, true if paths may meet there.
     joins: Vec<bool>,
     returns_of_jsr: Vec<usize>,
     states: Vec<u8>,
@@ -150,7 +150,7 @@ struct Walk<'w> {
     runs_java: bool,
     /// The state at each join that was reached before the call.
     known: HashMap<usize, State>,
-    /// Joins to go on from, before and behind the call.
+    /// The pcs from which paths are still to be followed: joins before the call, any pcs after it.
     before: Vec<usize>,
     fallthrough: Vec<usize>,
     budget: usize,
@@ -187,7 +187,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Follows one path, from `pc` on, until it ends, meets what is known, or comes to the call.
+    /// Follows one path from `pc` until it ends, reaches a join, or reaches the call.
     fn path_before(&mut self, mut pc: usize, mut state: State) -> Result<(), Refusal> {
         let broken = |pc| Refusal::Malformed {
             what: "a constructor that does not verify",
@@ -195,7 +195,7 @@ impl Walk<'_> {
         };
         let mut fresh = false;
         loop {
-            // A path that was just taken from the list has its state stored already.
+            // The state of a path that comes from the list is already stored.
             if fresh && self.joins[pc] {
                 self.meet(pc, &state)?;
                 return Ok(());
@@ -251,7 +251,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A path comes to a join: what holds there from now on is what holds on both paths.
+    /// Merges the state of a path into a join: only slots that hold `this` on all paths remain.
     fn meet(&mut self, pc: usize, state: &State) -> Result<(), Refusal> {
         self.spend(1 + state.this.len())?;
         match self.known.get_mut(&pc) {
@@ -282,11 +282,12 @@ impl Walk<'_> {
             LDC_W | LDC2_W => u2_at(self.code, pc + 1),
             op => return PROPERTIES[usize::from(op)] & RUNS_JAVA != 0,
         };
-        // Class, method handle, method type and dynamic constants; numbers and strings do not.
+        // Class, method handle, method type and dynamic constants may run Java code; numbers and
+        // strings don't.
         matches!(self.pool.tag(constant), Some(7 | 15 | 16 | 17))
     }
 
-    /// The state behind an instruction that is not the call.
+    /// Applies an instruction other than the call to the state.
     fn step(&self, state: &mut State, pc: usize) -> Option<()> {
         let code = self.code;
         let op = code[pc];
@@ -298,8 +299,8 @@ impl Walk<'_> {
             ALOAD => state.push(state.this.contains(&local(1))),
             ALOAD_0..=ALOAD_3 => state.push(state.this.contains(&u32::from(op - ALOAD_0))),
             store @ 54..=ASTORE_3 => {
-                // Five kinds: int, long, float, double, reference; first the general forms, then
-                // four of each.
+                // Five kinds: int, long, float, double and reference; first the general forms, then
+                // four short forms of each.
                 let (kind, local) = if store <= ASTORE {
                     (store - 54, local(1))
                 } else {
@@ -358,7 +359,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Follows one path behind the call: everything that it can reach.
+    /// Follows one path after the call, and marks the code that it can reach.
     fn follow_path(&mut self, mut pc: usize) -> Result<(), Refusal> {
         loop {
             self.spend(1 + self.exceptions.len())?;
@@ -373,7 +374,7 @@ impl Walk<'_> {
                 return Ok(());
             };
             pc += len;
-            // A subroutine that is reached returns behind its call.
+            // A subroutine that is reached returns to the code after its call.
             let ends = ends_block(op) && !matches!(op, JSR | JSR_W);
             if ends
                 || pc >= self.code.len()

@@ -1,9 +1,8 @@
-//! A bounds-checked big-endian cursor. Every read that could run off the end returns an error with
-//! the offset.
+//! A bounds-checked big-endian cursor. Every read beyond the end returns an error with the offset.
 
 use crate::ParseError;
 
-/// A cursor over a part of the class file; `base` makes offsets in errors relative to the whole
+/// A cursor over a part of the class file. `base` makes offsets in errors relative to the whole
 /// file.
 #[derive(Clone)]
 pub(crate) struct Reader<'a> {
@@ -21,7 +20,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The offset of the next byte in the class file.
+    /// Returns the offset of the next byte in the class file.
     pub(crate) fn offset(&self) -> usize {
         self.base + self.pos
     }
@@ -75,25 +74,27 @@ impl<'a> Reader<'a> {
         Ok(u32::from_be_bytes(self.array()?))
     }
 
-    /// A sub-cursor over the next `len` bytes.
+    /// Returns a cursor over the next `len` bytes, and skips them.
     pub(crate) fn sub(&mut self, len: usize) -> Result<Reader<'a>, ParseError> {
         let base = self.offset();
         Ok(Reader::new(self.take(len)?, base))
     }
 
-    /// What has not been read yet.
+    /// Returns the unread bytes.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.pos..).unwrap_or_default()
     }
 }
 
-/// The big-endian 16-bit value at `at`; the caller has checked that it is there.
+/// Returns the big-endian 16-bit value at `at`. Panics if `bytes` is too short: the caller checks
+/// that.
 #[inline]
 pub(crate) fn u2_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// The big-endian signed 32-bit value at `at`; the caller has checked that it is there.
+/// Returns the big-endian signed 32-bit value at `at`. Panics if `bytes` is too short: the caller
+/// checks that.
 #[inline]
 pub(crate) fn i4_at(bytes: &[u8], at: usize) -> i32 {
     i32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])

@@ -1,24 +1,24 @@
-//! Where each instruction of a method goes.
+//! Computes the new pc of each instruction of a method.
 //!
-//! Code is only ever inserted, so old and new pcs are related by one monotone map. At an
-//! instruction at `pc`, up to two pieces are inserted, and so a pc has three new values:
+//! Code is only ever inserted, so one monotone map relates old and new pcs. Up to two pieces of
+//! code are inserted at an instruction, so its old pc has three new values:
 //!
 //! ```text
 //!   … previous instruction, with its allocation probe
-//!   before(pc) ─▶ enter probe (pc 0), or mark behind this()/super()     not run by jumps to pc
-//!   target(pc) ─▶ mark of a caught exception, line probe, mark before super(), leave probe     run by jumps to pc
+//!   before(pc) ─▶ enter probe (pc 0), or probe after this()/super()    not run by jumps to pc
+//!   target(pc) ─▶ caught probe, line probe, super_call probe, leave probe    run by jumps to pc
 //!   instruction(pc) ─▶ the instruction itself
 //! ```
 //!
-//! Jumps, handlers, frames, range starts and line numbers move to `target`; the ends of ranges to
-//! `before`, so that a range keeps covering exactly what belongs to its instructions; a `new` that
-//! a frame or type annotation names to `instruction`.
+//! Jumps, handlers, frames, starts of ranges and line numbers move to `target`. The ends of ranges
+//! move to `before`, so that a range covers exactly what belongs to its instructions. A `new` that
+//! a frame or type annotation names moves to `instruction`.
 //!
-//! A jump that no longer fits in 16 bits: `goto` and `jsr` become `goto_w` and `jsr_w`. A
-//! conditional jump goes to an *island*, a `goto_w` in the first or the last bytes of the method,
-//! whichever half the jump is in; one of them is always within reach. The usual inversion over a
-//! `goto_w` would need a new frame behind it, and so the types of all locals and stack slots there;
-//! an island needs only a copy of its target's frame.
+//! If the distance of a jump no longer fits in 16 bits, `goto` and `jsr` become `goto_w` and
+//! `jsr_w`. A conditional jump goes to an *island*: a `goto_w` in the first or last bytes of the
+//! method, whichever is in the jump's half and so always within reach. The usual alternative, the
+//! inverted condition over a `goto_w`, would need a new frame after it, and hence the types of all
+//! locals and stack slots. An island needs only a copy of its target's frame.
 
 use crate::Refusal;
 use crate::opcodes::*;
@@ -26,40 +26,40 @@ use crate::reader::{put_u4, u2_at};
 
 /// An instruction begins here.
 pub(crate) const START: u8 = 0x01;
-/// A return, with a leave probe in front.
+/// A return, preceded by a leave probe.
 pub(crate) const LEAVE: u8 = 0x02;
-/// A line of the source, with a probe in front.
+/// The start of a source line, preceded by a line probe.
 pub(crate) const LINE: u8 = 0x04;
-/// The instruction may throw (the value is that of the opcode's property).
+/// The instruction may throw. The value equals that of the opcode's property.
 pub(crate) const THROWS: u8 = MAY_THROW;
-/// An exception handler with a mark in front.
+/// An exception handler, preceded by a `caught` probe.
 pub(crate) const CAUGHT: u8 = 0x10;
-/// The `this()` or `super()` call, with a mark in front.
+/// The `this()` or `super()` call, preceded by a `super_call` probe.
 pub(crate) const SUPER_CALL: u8 = 0x20;
-/// The instruction behind that call, with a mark in between.
+/// The instruction after the `this()` or `super()` call, preceded by a `super_returned` probe.
 pub(crate) const SUPER_RETURNED: u8 = 0x40;
-/// A jump that needs 32 bits.
+/// A jump that needs a 32-bit offset.
 pub(crate) const FAR: u8 = 0x80;
-/// An allocation, or a call that makes an object, with a probe behind. No jump is one, so the two
-/// share a bit.
+/// An allocation, or a call that creates an object, followed by a probe. It is never a jump, so the
+/// bit can be that of [`FAR`].
 pub(crate) const ALLOCATION: u8 = FAR;
-/// All marks that stand for a probe in front of the instruction.
+/// All marks for a probe before the instruction.
 pub(crate) const PROBES: u8 = LEAVE | LINE | CAUGHT | SUPER_CALL | SUPER_RETURNED;
 
-/// The largest method that the JVM takes.
+/// The maximum size of a method in the JVM.
 pub(crate) const MAX_CODE: usize = 65_535;
-/// A `goto_w`.
+/// The length of a `goto_w`.
 const ISLAND: usize = 5;
 /// The length of a probe with a number: `sipush` or `ldc_w`, and `invokestatic`.
 const NUMBERED_PROBE: usize = 6;
-/// The same, where the number is computed.
+/// The length of a probe that computes its number.
 const COMPUTED_PROBE: usize = 13;
 
 fn malformed(what: &'static str, pc: usize) -> Refusal {
     Refusal::Malformed { what, pc }
 }
 
-/// A checked exception table.
+/// An exception table that was checked.
 #[derive(Clone, Copy)]
 pub(crate) struct Exceptions<'a>(&'a [u8]);
 
@@ -76,13 +76,13 @@ impl Entry {
         (self.start..self.end).contains(&pc)
     }
 
-    /// Whether the range of this handler begins with the handler itself. javac does so, for the
-    /// `astore` there, which cannot throw.
+    /// Returns true if the range of this handler begins with the handler itself. javac generates
+    /// such ranges, for the `astore` there, which can't throw.
     pub(crate) fn covers_own_start(&self) -> bool {
         self.start == self.handler
     }
 
-    /// Whether the line probe in front of `pc` lies in the range: see [`Layout::range_start`].
+    /// Returns true if the range contains the line probe before `pc`: see [`Layout::range_start`].
     pub(crate) fn covers_line_probe(&self, pc: usize) -> bool {
         self.covers(pc) && !(pc == self.start && self.covers_own_start())
     }
@@ -94,7 +94,7 @@ impl<'a> Exceptions<'a> {
         let exceptions = Exceptions(table);
         let starts = |pc: usize| marks.get(pc).is_some_and(|mark| mark & START != 0);
         for entry in exceptions.iter() {
-            // The end of the code counts as a start.
+            // The end of the code counts as the start of an instruction.
             if entry.start >= entry.end || !starts(entry.start) || !starts(entry.end) {
                 return Err(malformed(
                     "a broken range in the exception table",
@@ -128,7 +128,7 @@ impl<'a> Exceptions<'a> {
     }
 }
 
-/// The jump targets of the instruction at `pc`, each checked to be an instruction.
+/// Returns the jump targets of the instruction at `pc`, each checked to be an instruction.
 pub(crate) fn jump_targets(
     code: &[u8],
     marks: &[u8],
@@ -147,31 +147,31 @@ pub(crate) fn jump_targets(
     direct.into_iter().chain(switched.into_iter().flatten())
 }
 
-/// A conditional jump that goes by an island.
+/// A conditional jump that goes through an island.
 #[derive(Clone, Copy)]
 pub(crate) struct Island {
     /// The old pc of the jump.
     pub(crate) jump: usize,
-    /// The old pc that it jumps to.
+    /// The old pc of the jump's target.
     pub(crate) target: usize,
     at_end: bool,
 }
 
-/// The layout of one method. It is used for one method after the other, to keep its buffers.
+/// The layout of one method. One value serves all methods of a class in turn, to reuse its buffers.
 #[derive(Default)]
 pub(crate) struct Layout {
-    /// Per old pc, and one for the end: the flags above.
+    /// The flags above, for each old pc and for the end.
     pub(crate) marks: Vec<u8>,
-    /// The old pcs at which something is inserted or changes, ascending.
+    /// The old pcs at which code is inserted or changes, ascending.
     pub(crate) sites: Vec<usize>,
     pub(crate) islands: Vec<Island>,
-    /// Per old pc, and one for the end: its `target`.
+    /// The `target` of each old pc, and of the end.
     map: Vec<u16>,
     /// The length of a probe around calls; 0 if there are none.
     probe: usize,
     /// The length of a probe with a number.
     numbered: usize,
-    /// The probe behind the creation of an array gets the array.
+    /// True if the probe after the creation of an array gets the array.
     hands_over_arrays: bool,
 }
 
@@ -183,14 +183,14 @@ impl Layout {
         }
     }
 
-    /// Bytes, and slots of the stack with the number, that the probe behind the creation of an
-    /// array has for the array and its length.
+    /// Returns the number of bytes with which the probe after an array's creation pushes the array
+    /// and its length. With the site's number, it pushes as many stack slots.
     pub(crate) fn array_copies(&self) -> usize {
         2 + usize::from(self.hands_over_arrays)
     }
 
-    /// Finds the instructions, and among them jumps and switches, and what is to get probes:
-    /// returns, allocations.
+    /// Finds the instructions, and marks those that are to get probes: returns and allocations.
+    /// Jumps, switches and these become sites.
     pub(crate) fn scan(
         &mut self,
         code: &[u8],
@@ -234,7 +234,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Adds marks at pcs that may not be sites yet.
+    /// Adds a mark at pcs, and makes them sites.
     pub(crate) fn mark(&mut self, pcs: impl Iterator<Item = usize>, mark: u8) {
         let known = self.sites.len();
         for pc in pcs {
@@ -247,13 +247,13 @@ impl Layout {
         }
     }
 
-    /// Whether the numbers of probes are computed.
+    /// Returns true if probes compute their numbers.
     pub(crate) fn computes(&self) -> bool {
         self.numbered == COMPUTED_PROBE
     }
 
-    /// The length of the probe behind an allocation; arrays and what calls answer are copied for
-    /// it, and arrays may be asked for their length.
+    /// Returns the length of the probe after an allocation. It duplicates an array, or the result
+    /// of a call, and takes an array's length.
     fn allocation_probe(&self, op: u8) -> usize {
         match op {
             NEW => self.numbered,
@@ -262,8 +262,8 @@ impl Layout {
         }
     }
 
-    /// Gives every instruction its place, with probes of `probe` bytes around calls; `computed`:
-    /// the others' numbers are computed.
+    /// Computes the new pcs of all instructions. Probes around calls have `probe` bytes. If
+    /// `computed`, the other probes compute their numbers.
     pub(crate) fn place(
         &mut self,
         code: &[u8],
@@ -279,8 +279,9 @@ impl Layout {
         if self.body_end() <= i16::MAX as usize {
             return Ok(());
         }
-        // Each round makes far what does not fit, which may push others apart. Should that go on
-        // and on, the limit comes down until nothing is left to change.
+        // Each round widens the jumps that are too short, which may move other jumps and targets
+        // further apart. Should this take many rounds, the falling limit ends the loop, at the
+        // latest when all jumps are wide.
         let mut limit = i64::from(i16::MAX);
         while self.widen(code, limit)? {
             limit = (limit - 1024).max(0);
@@ -291,8 +292,8 @@ impl Layout {
 
     fn assign(&mut self, code: &[u8]) -> Result<(), Refusal> {
         self.map.resize(code.len() + 1, 0);
-        // New pc minus old pc. Switch padding may shrink, but never by more than was inserted in
-        // front of it.
+        // New pc minus old pc. Switch padding may shrink, but never by more than was inserted
+        // before it.
         let mut shift = self.prefix() + self.entry();
         let mut from = 0;
         for &pc in &self.sites {
@@ -321,7 +322,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Marks the jumps that do not reach; whether there were any.
+    /// Marks the jumps whose distance exceeds `limit`. Returns true if anything changed.
     fn widen(&mut self, code: &[u8], limit: i64) -> Result<bool, Refusal> {
         let mut changed = false;
         for at in 0..self.sites.len() {
@@ -347,7 +348,7 @@ impl Layout {
                 });
             }
         }
-        // An island at the end is never taken back, so that this comes to rest.
+        // An island at the end never moves back to the beginning, so that this terminates.
         for at in 0..self.islands.len() {
             let island = self.islands[at];
             if !island.at_end && usize::from(self.instruction(island.jump)) > i16::MAX as usize {
@@ -362,7 +363,7 @@ impl Layout {
         self.islands.iter().filter(|island| island.at_end).count()
     }
 
-    /// The bytes in front of the enter probe: the islands there and a jump over them.
+    /// Returns the number of bytes before the enter probe: the islands there and a jump over them.
     pub(crate) fn prefix(&self) -> usize {
         match self.islands.len() - self.islands_at_end() {
             0 => 0,
@@ -370,8 +371,8 @@ impl Layout {
         }
     }
 
-    /// The length of what stands behind the prefix, in front of the first instruction: the enter
-    /// probe. Without it, a `nop` keeps the frame behind a prefix apart from a frame of the first
+    /// Returns the number of bytes between the prefix and the first instruction: the enter probe.
+    /// If there is none, a `nop` separates the frame after a prefix from a frame of the first
     /// instruction.
     pub(crate) fn entry(&self) -> usize {
         match self.probe {
@@ -380,7 +381,7 @@ impl Layout {
         }
     }
 
-    /// The islands with their new pcs, ascending.
+    /// Returns the islands with their new pcs, ascending.
     pub(crate) fn placed_islands(&self) -> Vec<(usize, Island)> {
         let place = |at_end: bool, base: usize| {
             let there = self
@@ -396,12 +397,12 @@ impl Layout {
             .collect()
     }
 
-    /// The new pc of the original code's end; islands and handlers follow.
+    /// Returns the new pc of the original code's end. Islands and handlers follow.
     pub(crate) fn body_end(&self) -> usize {
         usize::from(self.map.last().copied().unwrap_or(0))
     }
 
-    /// The end of the code with its islands.
+    /// Returns the end of the code with its islands.
     pub(crate) fn islands_end(&self) -> usize {
         self.body_end() + self.islands_at_end() * ISLAND
     }
@@ -410,36 +411,37 @@ impl Layout {
         pc + 1 < self.marks.len() && self.marks[pc] & START != 0
     }
 
-    /// Where jumps to `pc` go.
+    /// Returns the new pc for jumps to the old `pc`.
     pub(crate) fn target(&self, pc: usize) -> u16 {
         self.map[pc]
     }
 
-    /// Where the range of an exception table's entry begins. A line probe at the start of a handler
-    /// lies in no range of that handler: were it to fail, the two would run in a circle.
+    /// Returns the new start of the range of an exception table's entry. A line probe at the start
+    /// of a handler is excluded from this handler's range: if it failed, an endless loop would
+    /// follow.
     pub(crate) fn range_start(&self, entry: &Entry) -> u16 {
         let start = self.target(entry.start);
-        // A handler that covers itself has no mark of a caught exception in front of the line
-        // probe.
+        // A handler that covers itself has no `caught` probe before the line probe.
         match self.marks[entry.start] & LINE {
             LINE if entry.covers_own_start() => start + self.numbered as u16,
             _ => start,
         }
     }
 
-    /// The instruction itself.
+    /// Returns the new pc of the instruction itself.
     pub(crate) fn instruction(&self, pc: usize) -> u16 {
         self.map[pc] + self.lead(self.marks[pc]) as u16
     }
 
-    /// The length of the probes that stand directly in front of an instruction.
+    /// Returns the length of the probes directly before an instruction, except `enter` and
+    /// `super_returned`.
     fn lead(&self, mark: u8) -> usize {
         let around_calls = (mark & (LEAVE | CAUGHT | SUPER_CALL)).count_ones() as usize;
         let line = if mark & LINE != 0 { self.numbered } else { 0 };
         self.probe * around_calls + line
     }
 
-    /// The end of what belongs to the instructions before `pc`.
+    /// Returns the new end of the code that belongs to the instructions before `pc`.
     pub(crate) fn before(&self, pc: usize) -> u16 {
         match self.marks[pc] & SUPER_RETURNED {
             0 if pc == 0 => 0,
@@ -448,13 +450,13 @@ impl Layout {
         }
     }
 
-    /// Where the leave probe of the return at `pc` begins.
+    /// Returns the new pc of the leave probe of the return at `pc`.
     pub(crate) fn leave_probe(&self, pc: usize) -> u16 {
         self.instruction(pc) - self.probe as u16
     }
 
-    /// The new start of a table row that begins at `pc`. What begins with the method still does;
-    /// what lies behind the end, which the JVM refuses, still does too.
+    /// Returns the new start of a table row that begins at `pc`. A row that begins with the method
+    /// still does. One beyond the end of the code, which the JVM rejects, stays beyond it.
     pub(crate) fn row_start(&self, pc: usize) -> u16 {
         match pc {
             0 => 0,
@@ -463,7 +465,7 @@ impl Layout {
         }
     }
 
-    /// The new end of a table row.
+    /// Returns the new end of a table row.
     pub(crate) fn row_end(&self, pc: usize) -> u16 {
         if pc < self.map.len() {
             self.before(pc)
@@ -474,14 +476,14 @@ impl Layout {
 }
 
 fn fill(map: &mut [u16], first: usize) {
-    // Values over 65,535 are cut off here; the method is refused for its size then.
+    // Values above 65,535 are truncated here; the method is refused for its size afterwards.
     for (n, new) in map.iter_mut().enumerate() {
         *new = (first + n) as u16;
     }
 }
 
-/// Writes the jump or switch at `pc` for its new place. `out` holds the new code, which begins at
-/// `code_start`.
+/// Writes the jump or switch at `pc` for its new position. `out` holds the new code from
+/// `code_start` on.
 pub(crate) fn write_jump(
     layout: &Layout,
     code: &[u8],

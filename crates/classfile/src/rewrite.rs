@@ -1,8 +1,8 @@
-//! Puts probes into methods: the code itself.
+//! Inserts probes into methods: the code itself.
 //!
-//! A class is written in one pass: the untouched bytes between rewritten `Code` attributes are
-//! copied, the pool's new entries are collected on the way and put between the old pool and the
-//! rest at the end.
+//! A class is written in one pass. The bytes between rewritten `Code` attributes are copied
+//! unchanged. The new pool entries are collected on the way, and inserted after the old pool at the
+//! end.
 
 use crate::Refusal;
 use crate::class::{Class, Code, Method};
@@ -16,21 +16,22 @@ use crate::prologue::{self, AFTER, BEFORE, Prologue};
 use crate::reader::put_u4;
 use crate::relocate::*;
 
-/// Puts probes into methods, for each those that `probes_of` asks for.
+/// Inserts into each method the probes that `probes_of` requests for it.
 ///
-/// A method that has no room for all its probes (or is too complex for them, or would no longer be
-/// compiled) gets the ones around calls, if it was to have these; [`Inserted::reduced`] tells so.
+/// If a method has no room for all its probes, is too complex for them, or would no longer be
+/// compiled, it gets only those around calls, if they were requested. [`Inserted::reduced`] has the
+/// reason then.
 ///
 /// # Errors
-/// Only if a hook's name is too long for a class file. Methods that cannot be rewritten are listed
-/// in [`Rewritten::outcomes`] and stay as they were.
+/// Only if a hook's name is too long for a class file. Methods that can't be rewritten are not
+/// changed; [`Rewritten::outcomes`] has the reasons.
 pub fn instrument(
     class: &Class<'_>,
     hooks: &Hooks<'_>,
     mut probes_of: impl FnMut(usize, &Method<'_>) -> Probes,
 ) -> Result<Rewritten, Refusal> {
     let methods = hooks.methods();
-    // Modified UTF-8 takes at most two bytes where UTF-8 takes one.
+    // Modified UTF-8 takes at most twice as many bytes as UTF-8.
     let fits = |name: &str| name.len() <= usize::from(u16::MAX) / 2;
     if !fits(hooks.class) || !methods.iter().all(|(name, _)| fits(name)) {
         return Err(Refusal::HookName);
@@ -59,10 +60,10 @@ pub fn instrument(
     })
 }
 
-/// The length of the probe that hands over `this`: `aload_0` and `invokestatic`.
+/// The length of the probe that passes `this`: `aload_0` and `invokestatic`.
 const CONSTRUCTED_PROBE: usize = 4;
 
-/// Whether a number takes more than 16 bits as an `int`.
+/// Returns true if a number, as an `int`, needs more than 16 bits.
 fn is_large(number: u32) -> bool {
     i16::try_from(number as i32).is_err()
 }
@@ -73,16 +74,16 @@ pub(crate) struct Rewriter<'r, 'a> {
     owner: &'r str,
     large_numbers: LargeNumbers,
     compiled_up_to: Option<usize>,
-    /// The hooks' names and descriptors, and their pool indices once they are needed.
+    /// The names and descriptors of the hooks, and their pool indices once they are needed.
     hooks: [(&'r str, &'static str, Option<u16>); HOOKS],
     pub(crate) layout: Layout,
-    /// Everything behind the pool.
+    /// The new class file, from the end of the pool on.
     pub(crate) out: Vec<u8>,
-    /// How much of the old class is in `out` (or replaced there).
+    /// The number of bytes of the old class that are in `out`, or were replaced there.
     copied: usize,
 }
 
-/// The instruction, or instructions, that push a number.
+/// The instructions that push a number.
 #[derive(Clone, Copy, Default)]
 struct Push {
     bytes: [u8; 10],
@@ -99,36 +100,36 @@ impl Push {
         push
     }
 
-    /// Computes any number, with one slot of the stack more.
+    /// Pushes any number by computing it, which takes one more stack slot.
     fn computed(value: i32) -> Self {
         let low = value as i16;
-        // The lower half comes with its sign, which is taken off the upper one here.
+        // The sign extension of the lower half is compensated in the upper half.
         let high = ((value ^ i32::from(low)) >> 16) as i16;
         let ([h, i], [l, m]) = (high.to_be_bytes(), low.to_be_bytes());
         Self::new(&[SIPUSH, h, i, BIPUSH, 16, ISHL, SIPUSH, l, m, IXOR])
     }
 
-    /// The length of a probe: the push and an `invokestatic`.
+    /// Returns the length of a probe: the push and an `invokestatic`.
     fn probe(self) -> usize {
         self.len + 3
     }
 }
 
-/// What the body of a method is made with.
+/// The inputs for writing the body of a method.
 struct Plan {
-    /// Pushes the method's id; none without probes around calls.
+    /// Pushes the method's id; `None` without probes around calls.
     id: Option<Push>,
     hooks: CallHooks,
-    /// The numbers of the line probes, in the order of the code.
+    /// The numbers of the line probes, by ascending pc.
     lines: Vec<u32>,
     /// The number of the first allocation site.
     allocations: u32,
-    /// `this` is handed over at the entry.
+    /// True if a probe at the entry passes `this`.
     constructed: bool,
     islands: Vec<(usize, Island)>,
 }
 
-/// Where calls, returns and exceptions that leave are told to.
+/// The hooks for calls, returns, and exceptions that leave the method.
 #[derive(Clone, Copy)]
 struct CallHooks {
     enter: Hook,
@@ -180,7 +181,7 @@ impl Rewriter<'_, '_> {
         bytes
     }
 
-    /// Rewrites a method, or changes nothing.
+    /// Rewrites a method, or changes nothing if it can't.
     fn method(&mut self, method: &Method<'_>, probes: Probes) -> Result<Inserted, Refusal> {
         let Some(code) = &method.code else {
             return Err(Refusal::NoCode);
@@ -207,7 +208,7 @@ impl Rewriter<'_, '_> {
         Ok(inserted)
     }
 
-    /// Puts exactly these probes into a method, or changes nothing.
+    /// Inserts exactly these probes into a method, or changes nothing if it can't.
     fn attempt(
         &mut self,
         method: &Method<'_>,
@@ -287,7 +288,7 @@ impl Rewriter<'_, '_> {
             None => None,
         };
         let computes = self.large_numbers == LargeNumbers::Computed;
-        // Their last numbers, which are the largest unless they wrap.
+        // Upper bounds of the numbers. They are the last ones, unless the numbers wrap.
         let last = |first: u32, count: usize| first.saturating_add(count as u32);
         let numbers = [
             lines.numbers.iter().copied().max(),
@@ -314,8 +315,9 @@ impl Rewriter<'_, '_> {
         self.copied = code.span.end;
         let length_at = self.out.len();
         self.out.extend_from_slice(&[0; 4]);
-        // A probe pushes one slot, behind an allocation two, or three with an array; in a handler
-        // there are the exception and the id. To compute takes one more.
+        // A probe pushes one slot; after an allocation two, or three with an array. An added
+        // handler has the exception and the id on the stack. Computing a number takes one more
+        // slot.
         let more = u16::from(computes);
         let at_allocations = match probes.allocations {
             Some(_) => self.layout.array_copies() as u16 - 1,
@@ -368,7 +370,7 @@ impl Rewriter<'_, '_> {
         Ok(inserted)
     }
 
-    /// Marks the places around `this()` and `super()`, where marks are called for.
+    /// Marks the positions of the probes around `this()` and `super()`, where they are needed.
     fn mark_super_calls(&mut self, prologue: &Prologue, code: &[u8]) -> SuperMarks {
         let is_reported = |index: u16| {
             let owner = self.class.pool.member_class(index);
@@ -410,8 +412,8 @@ impl Rewriter<'_, '_> {
         })
     }
 
-    /// Pushes a number in three bytes, whatever it is, or in ten: so all probes of a method with a
-    /// number of their own have one length.
+    /// Returns a push of always three bytes, or always ten if numbers are computed: so all line and
+    /// allocation probes of a method have one length.
     fn wide_push(&mut self, number: u32) -> Result<Push, Refusal> {
         let value = number as i32;
         if self.layout.computes() {
@@ -436,7 +438,7 @@ impl Rewriter<'_, '_> {
         Ok(())
     }
 
-    /// Writes the islands, the original code and the probes in it.
+    /// Writes the islands, the original code, and the probes in it.
     fn body(&mut self, old: &[u8], plan: &Plan, start: usize) -> Result<(), Refusal> {
         let prefix = self.layout.prefix();
         if prefix > 0 {
@@ -480,7 +482,7 @@ impl Rewriter<'_, '_> {
         Ok(())
     }
 
-    /// Writes the probes in front of an instruction, in the order that jumps and ranges rely on.
+    /// Writes the probes before an instruction, in the order that jumps and ranges rely on.
     fn probes(
         &mut self,
         mark: u8,
@@ -507,7 +509,7 @@ impl Rewriter<'_, '_> {
         Ok(())
     }
 
-    /// Writes the probe behind an allocation.
+    /// Writes the probe after an allocation.
     fn allocation(&mut self, instruction: &[u8], number: u32) -> Result<(), Refusal> {
         let (copies, hook): (&[u8], _) = match instruction[0] {
             NEW => (&[], Hook::Allocated),

@@ -1,5 +1,5 @@
-//! What follows the code in a `Code` attribute: the exception table, the moved attributes, and all
-//! frames.
+//! Writes what follows the code in a `Code` attribute: the exception table, the moved attributes,
+//! and all frames.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use crate::relocate::{Exceptions, Island};
 use crate::rewrite::Rewriter;
 use crate::{Refusal, attributes};
 
-/// An added handler: its new pc, the ranges that it covers, and what local 0 holds in it, if
-/// anything.
+/// An added handler: its new pc, the ranges that it covers, and the type of local 0 in it, if
+/// known.
 pub(crate) type Handler = (u16, Ranges, Option<Type>);
 
 impl Rewriter<'_, '_> {
@@ -65,7 +65,8 @@ impl Rewriter<'_, '_> {
             let body = r.sub(len)?;
             let name = pool.utf8(u2_at(header, 0)).unwrap_or_default();
             match name {
-                // Frames of CLDC and of classes before version 50 are not read by the JVM: they go.
+                // Dropped: the JVM does not read these frames, which are those of CLDC and of
+                // classes before version 50.
                 b"StackMap" => {}
                 b"StackMapTable" if frames.is_some() => {
                     return Err(Refusal::Malformed {
@@ -103,7 +104,7 @@ impl Rewriter<'_, '_> {
         Ok(())
     }
 
-    /// All frames of the method; none if it needs none.
+    /// Returns all frames of the method; `None` if it needs none.
     fn frames(
         &mut self,
         method: &Method<'_>,
@@ -112,8 +113,8 @@ impl Rewriter<'_, '_> {
         handlers: &[Handler],
     ) -> Result<Option<Vec<u8>>, Refusal> {
         let mut writer = FrameWriter::new();
-        // A method of version 50 may do without frames: then the old verifier takes over, which
-        // reads none.
+        // A method of version 50 may lack frames: the JVM then uses the old verifier, which reads
+        // none.
         let with_islands = !islands.is_empty() && (table.is_some() || self.class.major > 50);
         let mut at_targets = HashMap::new();
         if with_islands {
@@ -167,7 +168,7 @@ impl Rewriter<'_, '_> {
     }
 }
 
-/// An island has the frame of the instruction that it leads to.
+/// Returns the frame of an island, which is that of its target.
 fn frame_at<'f>(
     frames: &'f HashMap<usize, Option<Frame>>,
     island: &Island,

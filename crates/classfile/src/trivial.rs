@@ -1,17 +1,17 @@
-//! Methods that are over as soon as they have begun: accessors and their like.
+//! Detection of trivial methods: accessors and the like.
 
 use crate::class::Method;
 use crate::opcodes::*;
 use crate::reader::i4_at;
 
 const ACC_SYNCHRONIZED: u16 = 0x0020;
-/// Bytes of code that still count as short: HotSpot compiles a method of that size into its
-/// callers, however rarely it is called (`MaxInlineSize`).
+/// The maximum size of a trivial method in bytes: HotSpot inlines methods up to this size even if
+/// they are rarely called (`MaxInlineSize`).
 const SHORT: usize = 35;
 
 impl Method<'_> {
-    /// Whether the method is short, and has no call, no loop and no monitor: what it takes is a few
-    /// instructions, each time.
+    /// Returns true if the method is short and has no call, loop or monitor: each call of it
+    /// executes only a few instructions.
     pub fn is_trivial(&self) -> bool {
         let Some(code) = &self.code else { return false };
         if code.bytes.len() > SHORT || self.access_flags() & ACC_SYNCHRONIZED != 0 {
@@ -27,8 +27,8 @@ impl Method<'_> {
         pc == code.bytes.len()
     }
 
-    /// Returns true if the method is a static initializer without loops: each of its instructions
-    /// runs once at most.
+    /// Returns true if the method is a static initialiser without loops: each of its instructions
+    /// runs at most once.
     pub(crate) fn runs_once(&self) -> bool {
         let Some(code) = &self.code else { return false };
         if self.name != b"<clinit>" {
@@ -45,7 +45,7 @@ impl Method<'_> {
     }
 }
 
-/// Whether an instruction neither calls, nor locks, nor jumps back.
+/// Returns true if an instruction neither calls, locks, nor jumps back.
 fn goes_forward(code: &[u8], pc: usize) -> bool {
     match code[pc] {
         INVOKEVIRTUAL..=INVOKEDYNAMIC | MONITORENTER | MONITOREXIT | JSR | JSR_W => false,
@@ -53,7 +53,7 @@ fn goes_forward(code: &[u8], pc: usize) -> bool {
     }
 }
 
-/// Returns true unless the instruction only goes on or jumps forward.
+/// Returns true if the instruction may jump back.
 fn jumps_back(code: &[u8], pc: usize) -> bool {
     let is_ahead = |target: Option<usize>| target.is_some_and(|target| target > pc);
     match code[pc] {

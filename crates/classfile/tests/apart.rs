@@ -1,4 +1,4 @@
-//! Handlers of `Throwable` that name it by an entry of the pool of their own.
+//! Tests of the separate pool entry for `Throwable` that handlers refer to.
 
 use crate::support::asm::{ClassAsm, CodeAsm, PUBLIC, STATIC, Vt, op};
 use crate::support::{Jdk, Program, run};
@@ -7,8 +7,8 @@ use std::fs;
 
 const THROWABLE: &str = "java/lang/Throwable";
 
-/// `test` is 10 / 2 + 10 / 0, where a handler of `caught` (empty for all) calls `getMessage` of
-/// `called`, and gives -1.
+/// Returns a class whose method `test` computes 10 / 2 + 10 / 0. A handler of `caught` (empty: of
+/// everything) calls `getMessage` of `called`, and returns -1.
 fn divides(name: &str, caught: &str, called: &str, fill: bool) -> Vec<u8> {
     let mut class = ClassAsm::new(51, name, "java/lang/Object");
     let message = class.method_ref(called, "getMessage", "()Ljava/lang/String;");
@@ -40,8 +40,8 @@ fn divides(name: &str, caught: &str, called: &str, fill: bool) -> Vec<u8> {
     class.finish()
 }
 
-/// What `javap` says of it, which names entries of the pool by their numbers in code, and classes
-/// to catch by their names.
+/// Returns the output of `javap`. In code, it shows entries of the pool by number, but classes to
+/// catch by name.
 fn javap(jdk: &Jdk, bytes: &[u8]) -> String {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("Shown.class");

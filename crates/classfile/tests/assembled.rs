@@ -1,4 +1,4 @@
-//! Classes that no compiler makes, put together by hand, rewritten, verified and run in each
+//! Classes that no compiler generates: assembled by hand, rewritten, verified and run in each
 //! installed JDK.
 
 use crate::support::asm::{ClassAsm, CodeAsm, Label, PUBLIC, STATIC, Vt, op};
@@ -7,10 +7,10 @@ use jtrail_classfile::{
     Class, Hooks, Inserted, LineProbe, Method, NoProbe, Probes, Refusal, instrument,
 };
 
-/// Versions without frames, with either, and with frames only.
+/// Class file versions: without frames, with optional frames, and with mandatory frames (twice).
 const VERSIONS: [u16; 4] = [45, 50, 51, 61];
 
-/// A class, its name, and what its method `test` must give: the result and the events.
+/// A class, its name, and the expected outcome of its method `test`: the result and the events.
 struct Case {
     class: Vec<u8>,
     name: String,
@@ -32,7 +32,7 @@ fn check(cases: &[Case]) {
     check_with_ids(cases, &[1000]);
 }
 
-/// The same with ids from each of these values on.
+/// Like [`check`], but with ids from each of these values on.
 fn check_with_ids(cases: &[Case], first_ids: &[u32]) {
     for jdk in Jdk::few() {
         for &first_id in first_ids {
@@ -65,7 +65,7 @@ fn run_cases(jdk: &Jdk, cases: &[Case], first_id: u32, kinds: Kinds) {
     assert_eq!(lines.len(), cases.len());
 }
 
-/// `public static int test()` that adds up `f(arg)` for some arguments.
+/// Adds `public static int test()`, which sums up `f(arg)` for all `arguments`.
 fn add_test(class: &mut ClassAsm, name: &str, arguments: &[i8]) {
     let f = class.method_ref(name, "f", "(I)I");
     let mut test = CodeAsm::new(3, 0);
@@ -92,7 +92,7 @@ fn build(
     class.finish()
 }
 
-/// `if (n < 0) return 3`, which brings a leave probe into the code.
+/// Appends `if (n < 0) return 1`, so that the code contains a leave probe.
 fn return_if_negative(code: &mut CodeAsm) {
     let next = code.label();
     code.op(&[op::ILOAD_0])
@@ -105,7 +105,7 @@ fn return_if_negative(code: &mut CodeAsm) {
 fn far_forward_conditional_jump() {
     let cases = VERSIONS.map(|major| {
         let name = format!("Forward{major}");
-        // f(0) = 2 by the far jump, f(-1) = 1, f(1) = 0: 2 + 1 + 0 + 2.
+        // f(0) = 2 by the far jump, f(-1) = 1, f(1) = 0; the sum is 2 + 1 + 0 + 2.
         let class = build(major, &name, &[0, -1, 1, 0], |_| {
             let mut code = CodeAsm::new(1, 1);
             let end = code.label();
@@ -121,8 +121,8 @@ fn far_forward_conditional_jump() {
     check(&cases);
 }
 
-/// A loop to the very beginning, and a far conditional jump forward: the island in front, the enter
-/// probe and the frame of the first instruction must not get into each other's way.
+/// A loop to the very beginning of the method, and a far conditional jump forward: the island at
+/// the beginning, the enter probe and the first instruction's frame must not conflict.
 #[test]
 fn island_in_front_of_a_loop() {
     let cases = VERSIONS.map(|major| {
@@ -146,8 +146,8 @@ fn island_in_front_of_a_loop() {
     check(&cases);
 }
 
-/// A loop over the whole method, to its very beginning: no frame but at pc 0, and a conditional
-/// jump back that no longer reaches.
+/// A loop over the whole method to its very beginning, where the only frame is, with a conditional
+/// jump back that becomes too short.
 #[test]
 fn far_backward_jumps_to_the_beginning() {
     let mut cases = Vec::new();
@@ -177,8 +177,8 @@ fn far_backward_jumps_to_the_beginning() {
     check(&cases);
 }
 
-/// Far jumps out of both halves of a method of nearly 64 KiB, so that islands are at its beginning
-/// and end, with a value on the stack.
+/// Far jumps out of both halves of a method of nearly 64 KiB, with a value on the stack: islands
+/// are at its beginning and end.
 #[test]
 fn islands_on_both_ends() {
     let mut cases = Vec::new();
@@ -211,7 +211,7 @@ fn islands_on_both_ends() {
     check(&cases);
 }
 
-/// A far conditional jump over which an object is carried that is not initialized yet.
+/// A far conditional jump with an uninitialised object on the stack.
 #[test]
 fn island_with_an_uninitialized_object() {
     let class = build(61, "Carried", &[0, 1], |class| {
@@ -273,8 +273,8 @@ fn subroutines() {
     check(&cases);
 }
 
-/// Switches at every alignment, with probes of four, five and six bytes in front, and garbage in
-/// the padding.
+/// Switches at every alignment, after probes of four, five and six bytes, with garbage in the
+/// padding.
 #[test]
 fn switches_at_every_alignment() {
     let mut cases = Vec::new();
@@ -329,8 +329,8 @@ fn wide_locals_and_255_arguments() {
     check(&[Case::new(class.finish(), "Wide", "510 | >test >f <f <test")]);
 }
 
-/// Two `super(...)` calls on different paths, behind them a jump into the middle, and a return on
-/// one path only.
+/// Two `super(...)` calls on different paths, followed by a jump into the middle, and by a return
+/// on one path only.
 #[test]
 fn super_calls_on_two_paths() {
     let mut cases = Vec::new();
@@ -385,7 +385,7 @@ fn super_calls_on_two_paths() {
 }
 
 /// A prologue with a loop, `this` in two locals and twice on the stack, a nested object of the same
-/// class, and a handler of its own.
+/// class, and its own exception handler.
 #[test]
 fn prologue_with_everything() {
     let mut cases = Vec::new();
@@ -454,7 +454,8 @@ fn prologue_with_everything() {
         test.op(&[op::ICONST_1, op::IRETURN]);
         class.method(PUBLIC | STATIC, "test", "()I", Some(test));
         let c = format!("{name}(I)");
-        // 5 goes down to 1, where f throws; the handler sets -1. 0 makes another one.
+        // 5 is decremented to 1, for which f throws; the handler sets -1. For 0, a nested object is
+        // created.
         let five = format!(">{c} >f !f ({c} ){c} <{c}");
         let zero = format!(">{c} >f <f >{c} >f !f ({c} ){c} <{c} ({c} ){c} <{c}");
         cases.push(Case::new(
@@ -466,7 +467,7 @@ fn prologue_with_everything() {
     check(&cases);
 }
 
-/// Handlers that are covered by themselves get no mark, nor do those that first leave a monitor.
+/// Handlers that cover themselves or begin by exiting a monitor get no `caught` probe.
 #[test]
 fn which_handlers_are_marked() {
     let mut class = ClassAsm::new(49, "Handlers", "java/lang/Object");
@@ -539,7 +540,7 @@ fn which_handlers_are_marked() {
     }
 }
 
-/// A method that has no room for its probes stays as it was; the others of the class do not mind.
+/// A method without room for its probes is not changed. The other methods of its class are.
 #[test]
 fn method_of_nearly_64_kib() {
     let mut class = ClassAsm::new(61, "Large", "java/lang/Object");
@@ -564,8 +565,8 @@ fn method_of_nearly_64_kib() {
     }
 }
 
-/// A pool with room for fewer and fewer entries: methods are rewritten as far as it goes, and every
-/// result links.
+/// Pools with room for fewer and fewer entries: as many methods as possible are rewritten, and
+/// every resulting class links.
 #[test]
 fn pool_of_nearly_65535_entries() {
     let jdk = Jdk::newest();
@@ -579,7 +580,7 @@ fn pool_of_nearly_65535_entries() {
             code.op(&[op::ICONST_1, op::IRETURN]);
             class.method(PUBLIC | STATIC, method, "()I", Some(code));
         }
-        // A method with a handler, and so with a frame.
+        // A method that gets a handler, and hence a frame.
         let a = class.method_ref(&name, "a", "()I");
         let mut code = CodeAsm::new(1, 0);
         code.op2(op::INVOKESTATIC, a).op(&[op::IRETURN]);
@@ -603,8 +604,8 @@ fn pool_of_nearly_65535_entries() {
         refused.push(outcomes.iter().flatten().count());
         names.push(format!("{name}.c"));
     }
-    // Enter and leave need a class, two names, a descriptor and two methods: nine entries in all.
-    // The handler's frame and its hook need some more.
+    // Enter and leave probes need a class, two names, a descriptor and two methods: nine entries in
+    // all. The handler's frame and its hook need some more.
     assert_eq!(refused[..9], [3; 9]);
     assert_eq!(*refused.last().unwrap(), 0);
     assert!(refused.is_sorted_by(|a, b| a >= b), "{refused:?}");
@@ -627,11 +628,11 @@ fn all(first: u32) -> Probes {
     }
 }
 
-/// A method does not grow beyond what the JVM compiles; one that is beyond, and one that runs once,
-/// do.
+/// A method does not grow beyond the size that the JVM compiles, unless it is larger already or
+/// runs only once.
 #[test]
 fn compiled_up_to() {
-    // Calls take 13 bytes: two probes of 4, and a handler that ends with a throw.
+    // Call probes take 13 bytes: two probes of 4 bytes, and a handler of 5 that ends with `athrow`.
     let build = |name: &str, nops: usize, loops: bool| {
         let mut class = ClassAsm::new(61, "Huge", "java/lang/Object");
         let mut code = CodeAsm::new(0, 0);
@@ -693,8 +694,8 @@ fn compiled_up_to() {
     assert_eq!((len, inserted), (old + 4, Err(refusal)), "has a loop");
 }
 
-/// A method that has no room for all its probes is made as if only those around calls had been
-/// asked for.
+/// A method without room for all its probes is rewritten as if only those around calls had been
+/// requested.
 #[test]
 fn reduced_to_calls() {
     let table = [&3u16.to_be_bytes()[..], &[0; 12]].concat();
@@ -740,7 +741,7 @@ fn reduced_to_calls() {
             ..calls.outcomes[0].1.clone().unwrap()
         };
         assert_eq!(reduced.outcomes, [(0, Ok(inserted))]);
-        // There is room for the others alone.
+        // The other probes alone have room.
         let others = Probes {
             calls: None,
             ..all(first)
@@ -748,7 +749,7 @@ fn reduced_to_calls() {
         let inserted = rewrite(others).outcomes.remove(0).1.unwrap();
         assert_eq!(inserted.lines[0], LineProbe::Own(first));
         assert_eq!(inserted.reduced, None);
-        // The other method does not mind, unless the pool is full.
+        // The class's other method is not affected, unless the pool is full.
         if why == Refusal::PoolFull {
             continue;
         }
@@ -762,7 +763,7 @@ fn reduced_to_calls() {
         assert_eq!(other.lines, lines);
         assert_eq!(other.reduced, None);
     }
-    // Nothing to reduce it to.
+    // Without requested call probes, there is nothing to reduce the method to.
     let bytes = build(65_525, None);
     let class = Class::parse(&bytes).unwrap();
     let lines = Probes {
@@ -778,8 +779,8 @@ fn reduced_to_calls() {
     assert!(rewritten.bytes == bytes);
 }
 
-/// Two line number tables, not in order: numbers follow the file, and lines are found as the JVM
-/// finds them.
+/// Two unsorted line number tables: probes are numbered in the order of the file, and lines are
+/// found as by the JVM.
 #[test]
 fn several_line_tables() {
     let mut class = ClassAsm::new(61, "Tables", "java/lang/Object");
@@ -805,7 +806,8 @@ fn several_line_tables() {
     assert_eq!(method.lines(), Some((1, 7)));
     assert_eq!(method.line_entries().len(), 7);
     assert!(method.line_entries().map(|entry| entry.line).eq(1..=7));
-    // None in front; of several at the pc itself the first; of several before it the last.
+    // At pc 0 no entry applies; at 4 and 8 the first of several entries at the pc; at 12 the last
+    // of several before it.
     let sites = class.allocation_sites(method);
     let sites: Vec<(u16, u16)> = sites.iter().map(|site| (site.pc, site.line)).collect();
     assert_eq!(sites, [(0, 0), (4, 2), (8, 1), (12, 6)]);
@@ -825,14 +827,14 @@ fn several_line_tables() {
     check(&[Case::new(bytes, "Tables", "2 | >test <test")]);
 }
 
-/// Nothing to count: the class stays as it is.
+/// A class without lines and allocations is not changed.
 #[test]
 fn neither_lines_nor_allocations() {
     let mut class = ClassAsm::new(61, "Nothing", "java/lang/Object");
     for table in [None, Some(vec![0, 1, 0, 2, 0, 7])] {
         let mut code = CodeAsm::new(1, 0);
         code.op(&[op::BIPUSH, 1, op::NOP, op::POP, op::RETURN]);
-        // A table that begins at no instruction, or an unknown attribute.
+        // A table whose entry begins at no instruction, or an unknown attribute.
         let at = table.is_some().then_some("LineNumberTable");
         let body = table.map_or(vec![1], |mut table: Vec<u8>| {
             table[3] = 1;
@@ -855,7 +857,7 @@ fn neither_lines_nor_allocations() {
     assert_eq!(rewritten.outcomes[1].1.as_ref().unwrap().lines, [nowhere]);
 }
 
-/// The handler at pc 0 of a method cannot be run, but it must not confuse anybody.
+/// An exception handler at pc 0, which never runs, does not confuse the rewriter.
 #[test]
 fn handler_at_the_beginning() {
     let mut code = CodeAsm::new(1, 1);

@@ -1,14 +1,14 @@
-//! What the hooks see: programs with known calls, run in each installed JDK. The `.expected` files
-//! beside the Java sources hold result and events of each program, as worked out from the source:
-//! `>` enter, `<` leave, `!` leave by exception, `^` caught, `(` right before `super()`, `)` right
-//! behind it.
+//! Tests of the events that hooks report: programs with known calls, run in each installed JDK. The
+//! `.expected` files beside the Java sources list the result and the events of each program, as
+//! derived from the source: `>` enter, `<` leave, `!` leave by exception, `^` caught, `(` directly
+//! before `super()`, `)` directly after it.
 
 use std::fs;
 
 use crate::support::{Jdk, Kinds, Program, java_sources};
 
-/// Runs what the file `name`.expected lists and compares. A line may begin with the JDK versions
-/// that it is for: `-24 ` up to 24, `25- ` from 25.
+/// Runs what the file `name`.expected lists, and compares the results. A line may begin with the
+/// JDK versions that it applies to: `-24 ` up to 24, `25- ` from 25 on.
 fn check(jdk: &Jdk, program: &Program, name: &str) {
     assert_eq!(program.refused, Vec::<String>::new());
     let expected =
@@ -41,7 +41,7 @@ fn for_version(line: &str, feature: u32) -> Option<&str> {
 #[test]
 fn calls_and_exceptions() {
     for jdk in Jdk::few() {
-        // Ids of one, two and three bytes, and in the pool.
+        // Ids that are pushed with one, two and three bytes, and from the pool.
         for (first_id, kinds) in [
             (0, Kinds::Calls),
             (100, Kinds::All),
@@ -88,8 +88,8 @@ fn statements_before_super() {
     }
 }
 
-/// Classes before version 50 are verified without frames; their frames, which a compiler of that
-/// time would not have written, are ignored by the JVM and dropped by the rewriter.
+/// Classes before version 50 are verified without frames. The JVM ignores frames in them, which
+/// compilers of that time did not write, and the rewriter drops them.
 #[test]
 fn old_versions() {
     for jdk in Jdk::few() {

@@ -1,6 +1,6 @@
-//! What line and allocation probes count: `Counted.java` says in its comments how often each line
-//! begins to run and what it allocates; the program is run with all probes, and with these two
-//! kinds alone.
+//! Tests of the counts of line and allocation probes. Comments in `Counted.java` say how often each
+//! line runs and what it allocates. The program runs with all probes, and with these two kinds
+//! alone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,14 +13,14 @@ const COUNTER: Hooks<'static> = Hooks {
     ..Hooks::JTRAIL
 };
 
-/// Hits by source line; times and amount by line and name.
+/// The hits of each source line; the number and total amount of allocations, by line and name.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Counts {
     lines: BTreeMap<u16, u64>,
     allocations: BTreeMap<(u16, String), (u64, u64)>,
 }
 
-/// What the comments of the source say.
+/// Parses the expected counts in the comments of the source.
 fn expected(source: &str) -> Counts {
     let mut counts = Counts::default();
     for (line, text) in (1..).zip(source.lines()) {
@@ -41,8 +41,8 @@ fn expected(source: &str) -> Counts {
     counts
 }
 
-/// Rewrites the program with lines and allocations numbered from `first`, runs it, and reads its
-/// counts.
+/// Rewrites the program with line and allocation probes numbered from `first`, runs it, and returns
+/// its counts.
 fn counted(jdk: &Jdk, first: u32, calls: bool, large_numbers: LargeNumbers) -> Counts {
     let hooks = Hooks {
         large_numbers,
@@ -55,7 +55,7 @@ fn counted(jdk: &Jdk, first: u32, calls: bool, large_numbers: LargeNumbers) -> C
         classes.path(),
         &["-sourcepath", &sources],
     );
-    // The source line of each line number, and line and name of each site.
+    // The source line of each line number; line and name of each site.
     let (mut lines, mut sites) = (BTreeMap::new(), BTreeMap::new());
     let (mut next_line, mut next_site) = (first, first);
     for file in class_files(classes.path()) {
@@ -132,7 +132,7 @@ fn lines_and_allocations() {
     let source = fs::read_to_string(java_sources().join("Counted.java")).unwrap();
     let mut expected = expected(&source);
     assert!(expected.lines.len() > 100 && expected.allocations.len() > 20);
-    // A line that is never reached may be without an entry.
+    // An unreachable line may lack an entry in the line table.
     expected.lines.retain(|_, hits| *hits > 0);
     for jdk in Jdk::all() {
         let (constant, computed) = (LargeNumbers::Constant, LargeNumbers::Computed);
@@ -155,8 +155,8 @@ fn lines_and_allocations() {
     }
 }
 
-/// The JVM keeps what a class's pool ever had, so it may not depend on the numbers that one agent
-/// or another gives.
+/// The JVM keeps all constants that a class's pool ever had. So the pool must not depend on the
+/// numbers that an agent assigns.
 #[test]
 fn computed_numbers_leave_no_trace_in_the_pool() {
     let jdk = Jdk::newest();

@@ -1,5 +1,5 @@
-//! Hooks for lines and allocations that fail, as on a stack overflow: wherever that happens, no
-//! monitor stays locked, and nothing runs in circles.
+//! Line and allocation hooks that fail, as by a stack overflow: wherever one fails, no monitor
+//! stays locked, and no endless loop follows.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ const FAILING: Hooks<'static> = Hooks {
     ..Hooks::JTRAIL
 };
 
-/// Rewrites a class, with lines and allocations numbered from `next` on, and writes it; what became
-/// of its lines, by method.
+/// Rewrites a class, with lines and allocations numbered from `next` on, and writes it to `dir`.
+/// Returns the outcome of each line, by method.
 fn add(dir: &Path, bytes: &[u8], calls: bool, next: &mut u32) -> Vec<Vec<LineProbe>> {
     let class = Class::parse(bytes).unwrap();
     let rewritten = instrument(&class, &FAILING, |index, method| {
@@ -39,7 +39,7 @@ fn add(dir: &Path, bytes: &[u8], calls: bool, next: &mut u32) -> Vec<Vec<LinePro
     rewritten.outcomes.into_iter().map(lines).collect()
 }
 
-/// Runs all methods of the classes with every choice of failing hooks; gives how often a hook
+/// Runs all methods of the classes with every choice of failing hooks. Returns how many hooks
 /// failed.
 fn fail(jdk: &Jdk, dir: &Path, last: u32, classes: &[&str]) -> u32 {
     jdk.compile(&java_sources().join("Failing.java"), dir, &[]);
@@ -51,7 +51,7 @@ fn fail(jdk: &Jdk, dir: &Path, last: u32, classes: &[&str]) -> u32 {
             java.arg(format!("-XX:CompileCommand=compileonly,{class}::*"));
         }
         let out = run(java.arg("Failing").arg(last.to_string()).args(classes));
-        // A JIT compiler that finds monitors unbalanced gives up on the method.
+        // A JIT compiler that finds unbalanced monitors gives up on the method.
         let is_ours = |line: &&str| {
             classes
                 .iter()
@@ -64,7 +64,7 @@ fn fail(jdk: &Jdk, dir: &Path, last: u32, classes: &[&str]) -> u32 {
                 jdk.version
             );
         }
-        // All other lines tell what was compiled.
+        // All other lines report compilations.
         let ours: Vec<&str> = out
             .lines()
             .filter(|line| line.starts_with("failed") || line.contains("Object)"))
@@ -96,26 +96,27 @@ fn compiled_sources() {
             }
             let failed = fail(&jdk, dir.path(), next, &["Faults"]);
             assert!(failed > 150, "{failed}");
-            // The handlers of the `synchronized` blocks.
+            // Lines in the handlers of the `synchronized` blocks.
             assert!((1..15).contains(&left_out), "{left_out}");
         }
     }
 }
 
-/// What differs between the methods with a `synchronized` block that are put together by hand.
+/// The differences between the hand-assembled methods with a `synchronized` block.
 #[derive(Clone, Copy)]
 struct Block {
     name: &'static str,
-    /// The end of the range of the block: up to the `monitorexit`, or with it.
+    /// True if the range of the block includes the `monitorexit`; otherwise the range ends before
+    /// it.
     with_exit: bool,
-    /// Whether the handler covers itself.
+    /// True if the handler covers itself.
     covers_itself: bool,
-    /// Which of the lines 1 to 5 have no probe.
+    /// The lines, of 1 to 5, that get no probe.
     left_out: &'static [usize],
 }
 
 const BLOCKS: [Block; 3] = [
-    // As javac does it.
+    // Like javac.
     Block {
         name: "covered",
         with_exit: true,
@@ -129,7 +130,7 @@ const BLOCKS: [Block; 3] = [
         covers_itself: false,
         left_out: &[1, 4],
     },
-    // Nor is the way out.
+    // Neither the handler nor the `monitorexit` is in a range.
     Block {
         name: "gap",
         with_exit: false,
@@ -158,7 +159,7 @@ fn synchronized_blocks_of_other_compilers() {
         let mut code = CodeAsm::new(1, 2);
         let mut lines = vec![code.bytes.len()];
         code.op(&[op::ALOAD_0, op::MONITORENTER]);
-        // Not covered, as it cannot throw: a `nop` as Kotlin has it.
+        // Not covered, because it can't throw: a `nop`, as Kotlin generates it.
         lines.push(code.bytes.len());
         code.op(&[op::NOP]);
         let start = code.here();
@@ -203,8 +204,8 @@ fn synchronized_blocks_of_other_compilers() {
     }
 }
 
-/// Handlers that cover themselves: from their own start on, the probe is put in front of the range;
-/// from somewhere in front, it is left out.
+/// Handlers that cover themselves: if the range begins at the handler, the probe is placed before
+/// the range; if the range begins earlier, it is omitted.
 #[test]
 fn handlers_that_cover_themselves() {
     let mut class = ClassAsm::new(49, "Circles", "java/lang/Object");

@@ -1,6 +1,6 @@
-//! Every table that holds pcs, checked against the JDK's own disassembler: `javap` lists a class
-//! before and after, the two listings are matched instruction by instruction, and each row must
-//! have moved with its instruction.
+//! Checks every table that holds pcs against the JDK's own disassembler. `javap` lists a class
+//! before and after the rewrite, and the two listings are matched instruction by instruction. Each
+//! row must have moved with its instruction.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use jtrail_classfile::{
     Allocation, Class, Handler, LineProbe, Method, NoProbe, Probes, instrument,
 };
 
-/// An instruction of a listing; jump targets are kept apart from the text.
+/// An instruction of a listing. Its jump targets are separate from its text.
 #[derive(Debug)]
 struct Instruction {
     pc: usize,
@@ -22,7 +22,7 @@ struct Instruction {
 }
 
 impl Instruction {
-    /// The number that the instruction pushes, if it is a constant.
+    /// Returns the number that the instruction pushes, if it pushes a constant.
     fn pushes(&self) -> Option<i32> {
         let (op, operand) = self.text.split_once(' ')?;
         match op {
@@ -32,8 +32,8 @@ impl Instruction {
     }
 }
 
-/// Calls of the JDK's methods that make objects, as javap's comments name them, in other classes
-/// and in their own.
+/// Calls of JDK methods that create objects, as in javap's comments: in other classes, and (without
+/// the class) in their own.
 const MAKERS: [(&str, &str, &str); 4] = [
     (
         "java/util/Arrays.",
@@ -58,7 +58,7 @@ const MAKERS: [(&str, &str, &str); 4] = [
 ];
 
 impl Instruction {
-    /// The hook behind a call that makes an object.
+    /// Returns the hook after a call that creates an object.
     fn call_hook(&self) -> Option<&'static str> {
         let op = self.text.split(' ').next()?;
         let method = self.comment.strip_prefix("Method ")?;
@@ -74,17 +74,17 @@ impl Instruction {
 }
 
 impl Listing {
-    /// Whether what it makes is seen at its calls.
+    /// Returns true if the objects that the method creates are reported at its calls.
     fn is_maker(&self) -> bool {
         let name = &self.name;
         name.contains(" copyOf(U[], int, java.lang.Class")
             || name.contains(" copyOfRange(U[], int, int, java.lang.Class")
     }
 
-    /// Whether it is short, and neither calls, nor locks, nor jumps back.
+    /// Returns true if the method is short, and neither calls, locks, nor jumps back.
     fn is_trivial(&self) -> bool {
         let last = self.code.last().unwrap();
-        // A return, an `athrow`, or a `goto`.
+        // The last instruction is a return, an `athrow`, or a `goto`.
         let size = last.pc + if last.targets.is_empty() { 1 } else { 3 };
         let goes_on = |i: &Instruction| {
             let op = i.text.split(' ').next().unwrap();
@@ -98,7 +98,7 @@ impl Listing {
     }
 }
 
-/// A method of a listing: its code, and the lines of each table below it.
+/// A method of a listing: its code, and the lines of each table below the code.
 #[derive(Default, Debug)]
 struct Listing {
     name: String,
@@ -106,7 +106,7 @@ struct Listing {
     tables: BTreeMap<String, Vec<String>>,
 }
 
-/// Splits what `javap -v -p` prints into the methods with code.
+/// Splits the output of `javap -v -p` into the methods with code.
 fn listings(text: &str) -> Vec<Listing> {
     let mut methods: Vec<Listing> = Vec::new();
     let (mut section, mut name) = (String::new(), String::new());
@@ -149,7 +149,7 @@ fn listings(text: &str) -> Vec<Listing> {
     methods
 }
 
-/// The title of a table; a pc of four digits stands in the same column.
+/// Returns true if the line is the title of a table. A pc of four digits has the same indentation.
 fn is_header(section: &str, line: &str) -> bool {
     !section.is_empty() && line.starts_with(|c: char| c.is_ascii_uppercase()) && line.contains(':')
 }
@@ -160,7 +160,7 @@ fn code_line(line: &str, method: &mut Listing) {
         return;
     };
     let rest = rest.split_whitespace().collect::<Vec<_>>().join(" ");
-    // A row of a switch stands between braces.
+    // The rows of a switch are enclosed in braces.
     let in_switch = method
         .code
         .last()
@@ -201,7 +201,7 @@ fn code_line(line: &str, method: &mut Listing) {
     });
 }
 
-/// Where an old pc is now.
+/// The new positions of an old pc.
 #[derive(Clone, Copy, Debug)]
 struct Moved {
     before: usize,
@@ -209,13 +209,13 @@ struct Moved {
     instruction: usize,
 }
 
-/// A method before and after, and what lies where.
+/// The result of matching a method before and after the rewrite.
 struct Match {
     places: BTreeMap<usize, Moved>,
-    /// pc ranges of the probes, by hook.
+    /// The pc ranges of the probes, with their hooks.
     probes: Vec<(String, usize, usize)>,
     handlers: Vec<usize>,
-    /// The numbers of the line probes, with the old pcs that they stand at.
+    /// The numbers of the line probes, with their old pcs.
     lines: Vec<(i32, usize)>,
     /// The numbers of the allocation probes.
     allocations: Vec<i32>,
@@ -232,7 +232,7 @@ const ORDER: [&str; 7] = [
     "leaveByException",
 ];
 
-/// Matches the instructions one by one.
+/// Matches the instructions of a method before and after the rewrite, one by one.
 fn matched(old: &Listing, new: &Listing) -> Match {
     let mut m = Match {
         places: BTreeMap::new(),
@@ -282,7 +282,7 @@ fn matched(old: &Listing, new: &Listing) -> Match {
             },
         );
         at += 1;
-        // The probe behind an allocation.
+        // The probe after an allocation.
         let op = instruction.text.split(' ').next().unwrap();
         let (hook, copies): (_, &[&str]) = match op {
             _ if old.is_maker() => continue,
@@ -305,7 +305,7 @@ fn matched(old: &Listing, new: &Listing) -> Match {
         m.probes.push((hook.into(), start, call.pc + 3));
         at += 2;
     }
-    // The end of the code is a place, too: where our handlers begin, or nothing.
+    // The end of the code has a position, too: the start of the added handlers, if there are any.
     let end = new.code.get(at).map_or(usize::MAX, |handler| handler.pc);
     m.places.insert(
         usize::MAX,
@@ -328,7 +328,8 @@ fn matched(old: &Listing, new: &Listing) -> Match {
         m.handlers.push(m.probes[first].1);
         at += 1;
     }
-    // Now that all places are known: the same instructions, with jumps to the same places.
+    // All positions are known now: the instructions must be equal, and their jumps go to the same
+    // targets.
     let new_code: BTreeMap<usize, &Instruction> = new.code.iter().map(|i| (i.pc, i)).collect();
     for instruction in &old.code {
         let moved = new_code[&m.places[&instruction.pc].instruction];
@@ -348,7 +349,7 @@ impl Match {
         *self.places.get(&pc).unwrap_or(&self.places[&usize::MAX])
     }
 
-    /// Start of a row, and its length.
+    /// Returns the new start and length of a row.
     fn row(&self, start: usize, len: usize) -> (usize, usize) {
         let new_start = if start == 0 {
             0
@@ -360,7 +361,8 @@ impl Match {
         } else {
             self.place(start + len).before
         };
-        // Without handlers the end is not known from the listing; callers look at the start only.
+        // Without added handlers, the listing does not show the end; callers only look at the start
+        // then.
         (new_start, end.saturating_sub(new_start))
     }
 
@@ -381,7 +383,7 @@ impl Match {
     }
 }
 
-/// Replaces the number behind `key` in a line.
+/// Replaces the number after `key` in a line.
 fn replace(line: &str, key: &str, new: impl Fn(usize) -> usize) -> String {
     let Some((head, tail)) = line.split_once(key) else {
         return line.to_string();
@@ -401,14 +403,14 @@ fn number(line: &str, key: &str) -> usize {
         .unwrap()
 }
 
-/// The frames as pc and description, without kinds and deltas.
+/// Returns the frames as pc and description, without kinds and deltas.
 fn frames(rows: &[String]) -> Vec<(usize, Vec<String>)> {
     let mut frames: Vec<(usize, Vec<String>)> = Vec::new();
     let mut last: i64 = -1;
     for row in rows {
         if let Some(kind) = row.strip_prefix("frame_type = ") {
             let tag: i64 = kind.split(' ').next().unwrap().parse().unwrap();
-            // Short forms hold the delta; it follows for the others.
+            // Short forms contain the delta; for the others, it follows.
             if tag < 128 {
                 last += tag % 64 + 1;
             }
@@ -427,11 +429,11 @@ fn frames(rows: &[String]) -> Vec<(usize, Vec<String>)> {
     frames
 }
 
-/// What the rewriter says about a method.
+/// The rewriter's information about a method.
 struct Numbers {
     is_trivial: bool,
     lines: Vec<LineProbe>,
-    /// Text and comment of each allocation as javap prints them, its pc and its line.
+    /// The text and comment of each allocation as printed by javap, its pc and its line.
     sites: Vec<(String, usize, u16)>,
     handlers: Vec<Handler>,
 }
@@ -475,10 +477,10 @@ impl Numbers {
     }
 }
 
-/// The first number of the lines and of the allocation sites of each method in these tests.
+/// The first number of the lines, and of the allocation sites, of each method in these tests.
 const FIRST: u32 = 32_760;
 
-/// Numbers, lines and names of the probes, against the listing.
+/// Compares the numbers, lines and names of the probes with the listing.
 fn check_numbers(old: &Listing, m: &Match, numbers: &Numbers) {
     let context = &old.name;
     let rows: Vec<(u16, usize)> = old
@@ -579,7 +581,7 @@ fn check(old: &Listing, new: &Listing, numbers: &Numbers) {
         }
         assert_eq!(of(old, table).len(), of(new, table).len());
     }
-    // Exceptions: the old ones first, then ours.
+    // Exceptions: the old ones first, then the added ones.
     let entry = |row: &String| -> (Vec<usize>, String) {
         let fields: Vec<&str> = row.split_whitespace().collect();
         (
@@ -606,7 +608,7 @@ fn check(old: &Listing, new: &Listing, numbers: &Numbers) {
     let mut ours = new_entries.iter().skip(1).map(entry);
     for (pcs, class) in old_entries.iter().skip(1).map(entry) {
         let mut start = m.place(pcs[0]).target;
-        // A line probe at a handler is in no range of this handler.
+        // A line probe at the start of a handler is not in this handler's range.
         if pcs[0] == pcs[2]
             && let Some((hook, _, end)) = m.probes.iter().find(|probe| probe.1 == start)
             && hook == "line"
@@ -701,7 +703,7 @@ fn check(old: &Listing, new: &Listing, numbers: &Numbers) {
     }
 }
 
-/// Disassembles all files before and after; gives the number of methods.
+/// Disassembles all files before and after the rewrite. Returns the number of methods.
 fn check_files(jdk: &Jdk, files: &[PathBuf]) -> usize {
     let dir = tempfile::tempdir().unwrap();
     let mut new_files = Vec::new();

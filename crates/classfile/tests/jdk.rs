@@ -1,4 +1,4 @@
-//! All classes of each installed JDK, rewritten, and verified and linked by that JDK.
+//! All classes of each installed JDK: rewritten, then verified and linked by that JDK.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,10 +32,10 @@ public final class JtrailHook {
 const CALLS: u32 = 1;
 const LINES: u32 = 2;
 const ALLOCATIONS: u32 = 4;
-/// Arrays are handed over, and all objects in `Object`'s constructor.
+/// Hooks get the arrays, and `Object`'s constructor passes all objects.
 const IDENTITY: u32 = 8;
 
-/// A run over many classes.
+/// The results of a run over many classes.
 #[derive(Default)]
 struct Corpus {
     kinds: u32,
@@ -44,16 +44,17 @@ struct Corpus {
     methods: usize,
     rewritten: usize,
     refused: Vec<String>,
-    /// Methods that got the probes around calls only.
+    /// Methods that were reduced to the probes around calls.
     reduced: Vec<String>,
-    /// Entries of line tables: with a probe of their own, sharing one, and left out.
+    /// The numbers of line table entries with their own probe and with a shared one; the entries
+    /// without a probe.
     own: usize,
     shared: usize,
     left_out: Vec<(NoProbe, String)>,
     sites: usize,
-    /// Classes whose handlers of `Throwable` had to be set apart.
+    /// The number of classes whose handlers of `Throwable` got a separate pool entry.
     apart: usize,
-    /// The names of the classes to link, a line each.
+    /// The names of the classes to link, one per line.
     names: String,
 }
 
@@ -78,12 +79,12 @@ impl Corpus {
         self.names += "\n";
     }
 
-    /// Rewrites all of a class that may be rewritten; checks on the way that nothing chosen means
-    /// nothing changed.
+    /// Rewrites all methods of a class for which this is possible. Also checks that without
+    /// requested probes nothing changes.
     fn rewrite(&mut self, old: &[u8], path: &str) -> Vec<u8> {
         let class = Class::parse(old).unwrap_or_else(|e| panic!("{path}: {e}"));
         let apart = class.with_throwable_apart();
-        // Some runs are with it, some without.
+        // Some runs use the separate pool entry, others don't.
         if let (Some(apart), true) = (&apart, self.kinds & LINES != 0) {
             self.apart += 1;
             let class = Class::parse(apart).unwrap_or_else(|e| panic!("{path}: {e}"));
@@ -161,7 +162,8 @@ impl Corpus {
         rewritten.bytes
     }
 
-    /// Adds classes that must not verify, to show that the verifiers are awake; gives their names.
+    /// Adds classes that must not verify, to prove that the verifiers are enabled. Returns their
+    /// names.
     fn add_broken(&mut self, to: &Path) -> Vec<String> {
         let broken = [49, 61].map(|major| {
             let name = format!("java/lang/Broken{major}");
@@ -175,7 +177,7 @@ impl Corpus {
         broken.into()
     }
 
-    /// Links all classes; gives the names of those that do not verify.
+    /// Links all classes. Returns the names of those that do not verify.
     fn link(&self, jdk: &Jdk, mut java: Command, class_path: &[PathBuf]) -> Vec<String> {
         let work = tempfile::tempdir().unwrap();
         jdk.compile(&java_sources().join("Link.java"), work.path(), &[]);
@@ -212,7 +214,7 @@ impl Corpus {
     }
 }
 
-/// `java`, with all verification that there is.
+/// Returns a `java` command with all verification enabled.
 fn java(jdk: &Jdk) -> Command {
     let mut java = jdk.tool("java");
     java.args(["-Xshare:off", "-XX:+UnlockDiagnosticVMOptions"]);
@@ -282,7 +284,7 @@ fn every_class_of_every_jdk_links_with_identity() {
     }
 }
 
-/// Jars of old and foreign compilers, named in `JTRAIL_TEST_JARS` (paths with `:` in between).
+/// Tests jars of old and unusual compilers, listed in `JTRAIL_TEST_JARS` (paths separated by `:`).
 #[test]
 fn every_class_of_given_jars_links() {
     let Some(jars) = std::env::var_os("JTRAIL_TEST_JARS") else {
@@ -315,7 +317,7 @@ fn every_class_of_given_jars_links() {
                 .arg(format!("java.base={}", patched.path().display()));
             java
         };
-        // Not all of a heap of jars fits together.
+        // In a collection of jars, some classes don't fit together.
         let wrong = corpus.link(&jdk, java(), &old);
         println!("{} do not verify as they are", wrong.len());
         assert_eq!(corpus.link(&jdk, java(), &new), wrong);

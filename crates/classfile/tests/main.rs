@@ -1,4 +1,4 @@
-//! The tests of rewritten classes, in one program: so that what they share is built once.
+//! The tests of rewritten classes, in one program, so that their shared parts are built once.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Hostile bytes: no panic, no hang. Whatever is made of them is again a class file, or an error.
+//! Hostile bytes cause no panic and no hang. Their result is a valid class file, or an error.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,8 +9,8 @@ use crate::support::{Jdk, RECORDER, class_files, java_sources};
 use jtrail_classfile::{Class, Method, Probes, Refusal, instrument};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Far more than any of these takes, and far less than a hang. In CPU time of the thread: what else
-/// a machine has to do counts for nothing.
+/// A limit far above the time of any of these tests, and far below a hang. It is CPU time of the
+/// thread, so other load on the machine does not count.
 const MOMENT: Duration = Duration::from_secs(20);
 
 fn cpu_time() -> Duration {
@@ -18,7 +18,7 @@ fn cpu_time() -> Duration {
     Duration::try_from(now).expect("no time is below zero")
 }
 
-/// Parses and rewrites; the result must parse, and have the same methods.
+/// Parses and rewrites a class. The result must parse and have the same methods.
 fn exercise(bytes: &[u8]) {
     let Ok(class) = Class::parse(bytes) else {
         return;
@@ -34,7 +34,7 @@ fn exercise(bytes: &[u8]) {
             method.has_annotation("LX;"),
         );
     }
-    // All probes, and each kind alone.
+    // All probes together, and each kind alone.
     for kinds in [0b111, 0b001, 0b010, 0b100] {
         let first = |index: usize, kind: u32| (kinds >> kind & 1 == 1).then(|| index as u32 * 77);
         let probes = |index, _: &Method<'_>| Probes {
@@ -65,7 +65,7 @@ fn exercise_variant(name: &str, variant: &str, at: usize, bytes: &[u8]) {
     );
 }
 
-/// The classes of the behaviour tests, and one with jumps of every kind.
+/// Returns the classes of the behaviour tests, and one with jumps of every kind.
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let jdk = Jdk::newest();
     let dir = tempfile::tempdir().unwrap();
@@ -94,7 +94,8 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
     corpus
 }
 
-/// A method with islands, an `invokespecial`, a subroutine, both switches and a handler.
+/// Returns a class with a method that has islands, an `invokespecial`, a subroutine, both switches
+/// and a handler.
 fn far_jumps() -> Vec<u8> {
     let mut class = ClassAsm::new(49, "Far", "java/lang/Object");
     let init = class.method_ref("java/lang/Object", "<init>", "()V");
@@ -139,7 +140,7 @@ fn truncated() {
 fn flipped_bytes() {
     for (name, bytes) in corpus() {
         let mut changed = bytes.clone();
-        // The long run of `nop`s in the middle of the big one is all the same.
+        // Skips the middle of the large class, which is a long run of `nop`s.
         let places = (0..bytes.len())
             .filter(|&at| bytes.len() < 20_000 || at < 300 || at + 300 > bytes.len());
         for at in places {
@@ -158,7 +159,7 @@ fn flipped_bytes() {
     }
 }
 
-/// Several bytes at once, from a fixed generator.
+/// Changes several bytes at once, with a deterministic generator.
 #[test]
 fn scrambled_bytes() {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
@@ -173,7 +174,7 @@ fn scrambled_bytes() {
             let mut changed = bytes.clone();
             for _ in 0..=next(6) {
                 let at = next(bytes.len());
-                // Small and large values are the ones that matter.
+                // Small and large values are most likely to matter.
                 changed[at] = [
                     0,
                     1,
@@ -190,11 +191,11 @@ fn scrambled_bytes() {
     }
 }
 
-/// Exception tables and stacks as large as they can be must not cost more than a moment.
+/// Exception tables and stacks of maximum size must not take long.
 #[test]
 fn methods_made_to_waste_time() {
     let start = cpu_time();
-    // A constructor whose every instruction is covered by 65,000 ranges.
+    // A constructor in which 65,000 ranges cover every instruction.
     let mut class = ClassAsm::new(49, "Slow", "java/lang/Exception");
     let mut code = CodeAsm::new(2, 1);
     let [begin, end, handler] = [0; 3].map(|_| code.label());
@@ -208,13 +209,13 @@ fn methods_made_to_waste_time() {
         code.catch(begin, end, handler, 0);
     }
     class.method(0, "<init>", "()V", Some(code));
-    // Copies of `this` without end.
+    // A huge number of copies of `this`.
     let mut code = CodeAsm::new(u16::MAX, 1);
     code.op(&[op::ALOAD_0]);
     code.bytes.resize(60_000, op::DUP);
     code.op(&[op::RETURN]);
     class.method(0, "<init>", "(I)V", Some(code));
-    // A stack that cannot grow.
+    // A stack that can't grow.
     let mut code = CodeAsm::new(u16::MAX, 1);
     code.op(&[op::RETURN]);
     class.method(STATIC, "f", "()V", Some(code));

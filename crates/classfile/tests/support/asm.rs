@@ -1,8 +1,8 @@
-//! A small class-file assembler, for classes that no compiler makes.
+//! A small class-file assembler, for classes that no compiler generates.
 
 use std::collections::HashMap;
 
-/// Opcodes by the names of the specification, as far as the tests use them.
+/// The opcodes that the tests use, by their names in the specification.
 pub mod op {
     pub const NOP: u8 = 0;
     pub const ACONST_NULL: u8 = 1;
@@ -90,7 +90,7 @@ impl ClassAsm {
         index
     }
 
-    /// One more than the highest pool index.
+    /// Returns one more than the highest pool index.
     pub fn pool_count(&self) -> usize {
         self.count
     }
@@ -173,20 +173,20 @@ impl ClassAsm {
     }
 }
 
-/// A place in the code.
+/// A position in the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Label(usize);
 
-/// A type in a frame.
+/// A verification type in a frame.
 #[derive(Clone, Copy, Debug)]
 pub enum Vt {
     Top,
     Int,
     Null,
     UninitThis,
-    /// Index of the class in the pool.
+    /// The class, by its index in the pool.
     Object(u16),
-    /// Where the `new` is.
+    /// The position of the `new` instruction.
     Uninit(Label),
 }
 
@@ -201,11 +201,11 @@ pub struct CodeAsm {
     pub max_locals: u16,
     pub bytes: Vec<u8>,
     labels: Vec<Option<usize>>,
-    /// Where an offset is, what it is relative to, and its target.
+    /// Unresolved offsets: the position, the pc that the offset is relative to, and the target.
     fixes: Vec<(usize, usize, Label, Fix)>,
     exceptions: Vec<(Label, Label, Label, u16)>,
     frames: Vec<(Label, Vec<Vt>, Vec<Vt>)>,
-    /// Extra attributes, already encoded.
+    /// Additional attributes, already encoded.
     pub attributes: Vec<(String, Vec<u8>)>,
 }
 
@@ -228,7 +228,7 @@ impl CodeAsm {
         self
     }
 
-    /// An instruction with a 16-bit operand.
+    /// Appends an instruction with a 16-bit operand.
     pub fn op2(&mut self, op: u8, operand: u16) -> &mut Self {
         self.bytes.push(op);
         self.bytes.extend(operand.to_be_bytes());
@@ -245,7 +245,7 @@ impl CodeAsm {
         Label(self.labels.len() - 1)
     }
 
-    /// A label right here.
+    /// Creates a label at the current position.
     pub fn here(&mut self) -> Label {
         let label = self.label();
         self.place(label);
@@ -283,7 +283,7 @@ impl CodeAsm {
         self.bytes.extend([0; 4]);
     }
 
-    /// A `tableswitch` from `low` on; the padding is not zero, which is allowed.
+    /// Appends a `tableswitch` from `low` on. Its padding is not zero, which is allowed.
     pub fn tableswitch(&mut self, low: i32, targets: &[Label], default: Label) -> &mut Self {
         let at = self.bytes.len();
         self.bytes.push(170);
@@ -311,7 +311,7 @@ impl CodeAsm {
         self
     }
 
-    /// An entry of the exception table; `catch` is a class in the pool, or 0.
+    /// Adds an entry to the exception table; `catch` is a class in the pool, or 0.
     pub fn catch(&mut self, start: Label, end: Label, handler: Label, catch: u16) -> &mut Self {
         self.exceptions.push((start, end, handler, catch));
         self
@@ -359,7 +359,7 @@ impl CodeAsm {
         out
     }
 
-    /// A line at the beginning, and one at each label; a few of them twice.
+    /// Returns a line table with a line at the beginning and one at each label; a few twice.
     fn line_table(&self) -> Vec<u8> {
         let end = self.bytes.len() as u16;
         let pcs = self.labels.iter().flatten().map(|&pc| pc as u16);

@@ -1,4 +1,5 @@
-//! What the tests share: finding JDKs, compiling and running Java, reading the JDK's own classes.
+//! Shared code of the tests: finding JDKs, compiling and running Java, reading the JDK's own
+//! classes.
 
 #![allow(dead_code, unreachable_pub, missing_docs)]
 
@@ -19,7 +20,8 @@ pub struct Jdk {
 }
 
 impl Jdk {
-    /// The JDKs of `JAVA_HOME`, `JAVA_HOME_*` and the usual folder, each once. There must be one.
+    /// Returns the JDKs of `JAVA_HOME`, `JAVA_HOME_*` and the usual folder, each once. Panics if
+    /// there are none.
     pub fn all() -> Vec<Jdk> {
         let of_environment = std::env::vars_os()
             .filter(|(name, _)| name.to_string_lossy().starts_with("JAVA_HOME"))
@@ -54,7 +56,7 @@ impl Jdk {
         found.into_values().collect()
     }
 
-    /// The newest of them, for long tests; all if the variable `JTRAIL_THOROUGH` is there, as in
+    /// Returns the newest JDK, for long tests; all if the variable `JTRAIL_THOROUGH` is set, as by
     /// `scripts/nightly`.
     pub fn few() -> Vec<Jdk> {
         match std::env::var_os("JTRAIL_THOROUGH") {
@@ -63,13 +65,13 @@ impl Jdk {
         }
     }
 
-    /// The newest of them.
+    /// Returns the newest JDK.
     pub fn newest() -> Jdk {
         let all = Jdk::all();
         all.into_iter().max_by_key(Jdk::feature).unwrap()
     }
 
-    /// 17 of `17.0.15`.
+    /// Returns the feature version: 17 for `17.0.15`.
     pub fn feature(&self) -> u32 {
         self.version.split('.').next().unwrap().parse().unwrap()
     }
@@ -82,18 +84,19 @@ impl Jdk {
         command
     }
 
-    /// A folder for this JDK below the build's own folder for tests; kept between runs.
+    /// Returns a folder for this JDK below the build's folder for tests; it is kept between runs.
     pub fn cache(&self) -> PathBuf {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("jdk-{}", self.version));
         fs::create_dir_all(&dir).unwrap();
         dir
     }
 
-    /// All classes of the JDK, a folder per module; unpacked once.
+    /// Returns the folder with all classes of the JDK, which has a folder per module. Unpacks them
+    /// once.
     pub fn classes(&self) -> PathBuf {
         let dir = self.cache().join("classes");
         if !dir.exists() {
-            // Other tests may do the same right now: whoever is first has it.
+            // Other tests may unpack at the same time: the first rename wins.
             let mine = tempfile::tempdir_in(self.cache()).unwrap();
             let unpacked = mine.path().join("classes");
             let modules = self.home.join("lib/modules");
@@ -110,7 +113,7 @@ impl Jdk {
         dir
     }
 
-    /// Compiles `JtrailHook`, made of a source text, into `dir`, as a part of `java.base`.
+    /// Compiles `JtrailHook` from a source text into `dir`, as a part of `java.base`.
     pub fn compile_hook(&self, source: &str, dir: &Path) {
         let sources = tempfile::tempdir().unwrap();
         let file = sources.path().join("java/lang/JtrailHook.java");
@@ -137,13 +140,12 @@ impl Jdk {
     }
 }
 
-/// The folder of Java sources of these tests.
+/// Returns the folder with the Java sources of these tests.
 pub fn java_sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java")
 }
 
-/// Runs a command to its end and gives what it wrote to its standard output; panics with everything
-/// if it fails.
+/// Runs a command to its end and returns its standard output. Panics with all output if it fails.
 pub fn run(command: &mut Command) -> String {
     let output = command
         .output()
@@ -160,7 +162,7 @@ pub fn run(command: &mut Command) -> String {
     out.into_owned()
 }
 
-/// All class files below a folder, sorted.
+/// Returns all class files below a folder, sorted.
 pub fn class_files(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut dirs = vec![dir.to_path_buf()];
@@ -184,7 +186,7 @@ pub const RECORDER: Hooks<'static> = Hooks {
     ..Hooks::JTRAIL
 };
 
-/// Which probes the methods of a [`Program`] get.
+/// The probes that the methods of a [`Program`] get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kinds {
     Calls,
@@ -196,18 +198,18 @@ pub enum Kinds {
 /// A folder of classes whose calls are recorded.
 pub struct Program {
     pub dir: tempfile::TempDir,
-    /// The name of each method with an id, shown in place of the id.
+    /// The name of each method with an id, shown instead of the id.
     names: Vec<String>,
-    /// Methods that were not rewritten, and why.
+    /// Methods that were not rewritten, with the reasons.
     pub refused: Vec<String>,
-    /// Ids start here.
+    /// The first id.
     first_id: u32,
     kinds: Kinds,
     large_numbers: LargeNumbers,
 }
 
 impl Program {
-    /// A folder with `Recorder` and `Driver`.
+    /// Creates a folder with `Recorder` and `Driver`.
     pub fn new(jdk: &Jdk, first_id: u32) -> Program {
         let dir = tempfile::tempdir().unwrap();
         for source in ["Recorder.java", "Driver.java"] {
@@ -227,19 +229,19 @@ impl Program {
         }
     }
 
-    /// From now on, large ids are computed.
+    /// Makes probes compute large ids from now on.
     pub fn computed(mut self) -> Program {
         self.large_numbers = LargeNumbers::Computed;
         self
     }
 
-    /// From now on, methods get these probes.
+    /// Sets the probes that methods get from now on.
     pub fn with(mut self, kinds: Kinds) -> Program {
         self.kinds = kinds;
         self
     }
 
-    /// Compiles a Java source and adds all its classes, each changed by `change` before it is
+    /// Compiles a Java source and adds all its classes. `change` may modify each class before it is
     /// rewritten.
     pub fn add_source(
         &mut self,
@@ -261,7 +263,8 @@ impl Program {
         }
     }
 
-    /// Rewrites all methods of a class and adds it; gives why each method was not rewritten, if so.
+    /// Rewrites all methods of a class and adds it. Returns for each method the reason why it was
+    /// not rewritten, if any.
     pub fn add(&mut self, bytes: &[u8]) -> Vec<Option<Refusal>> {
         let class = Class::parse(bytes).unwrap();
         let simple = class.name().rsplit(['/', '$']).next().unwrap().to_string();
@@ -301,8 +304,8 @@ impl Program {
         refusals
     }
 
-    /// Calls methods (`Class.method`) in one JVM; gives a line `Class.method = result | events` for
-    /// each, the events with names for ids.
+    /// Calls methods (`Class.method`) in one JVM. Returns for each a line
+    /// `Class.method = result | events`, with names instead of ids.
     pub fn call(&self, jdk: &Jdk, methods: &[&str]) -> Vec<String> {
         let mut java = jdk.tool("java");
         java.args(["-Xss512k", "-XX:-OmitStackTraceInFastThrow", "-cp"])
