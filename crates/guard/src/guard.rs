@@ -1,8 +1,9 @@
-//! No panic crosses into the JVM: one switches the agent off, says so once, and the program runs
-//! on.
+//! Keeps panics from crossing into the JVM: a panic switches the agent off and prints one message,
+//! and the program continues.
 //!
-//! Whoever comes from the JVM into the agent comes through here, and is counted while inside, so
-//! that the agent can leave when nobody is. There are many counters ([`Spread`]).
+//! All calls from the JVM into the agent pass through [`run`], which counts the threads inside. So
+//! the agent can be disposed of when no thread is inside. Many counters ([`Spread`]) keep threads
+//! from competing for one.
 
 use crate::log;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,11 +11,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 static OFF: AtomicBool = AtomicBool::new(false);
-/// An internal error was told.
+/// True if an internal error was reported in this round.
 static SAID: AtomicBool = AtomicBool::new(false);
 
-/// As many of one thing, far apart, so that threads rarely meet at one; which it is says the
-/// thread's stack.
+/// Many copies of a value in separate cache lines, so that threads rarely compete for one. The
+/// address of a thread's stack selects its copy.
 pub struct Spread<T>([Apart<T>; SPREAD]);
 
 #[repr(align(128))]
@@ -23,18 +24,18 @@ struct Apart<T>(T);
 const SPREAD: usize = 64;
 
 impl<T> Spread<T> {
-    /// The running thread's, and some others'.
+    /// Returns the running thread's copy, which other threads may share.
     #[inline]
     pub fn own(&self) -> &T {
         let here = 0_u8;
-        // Stacks are some megabytes each: what is above that tells threads apart. Spread by
-        // Fibonacci's hash.
+        // Stacks take some megabytes each, so the upper bits of an address identify the thread.
+        // They are distributed by Fibonacci hashing.
         let stack = (&raw const here).addr() as u64 >> 20;
         let at = stack.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - SPREAD.ilog2());
         &self.0[at as usize].0
     }
 
-    /// All of them.
+    /// Iterates over all copies.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter().map(|apart| &apart.0)
     }
@@ -46,17 +47,17 @@ impl<T: Default> Default for Spread<T> {
     }
 }
 
-/// How many are inside.
+/// The number of threads inside the agent.
 static INSIDE: Spread<AtomicUsize> = Spread([const { Apart(AtomicUsize::new(0)) }; SPREAD]);
 
-/// Somebody is inside.
+/// Marks a thread as inside the agent, until dropped.
 struct Inside(&'static AtomicUsize);
 
 impl Inside {
     #[inline]
     fn enter() -> Self {
         let counter = INSIDE.own();
-        // Before the look for the agent, in the one order of all such accesses: see
+        // Counted before the agent is looked up, with sequentially consistent ordering: see
         // `wait_until_empty`.
         counter.fetch_add(1, Ordering::SeqCst);
         Self(counter)
@@ -70,8 +71,8 @@ impl Drop for Inside {
     }
 }
 
-/// Waits until everybody is out who came in before the call: they may have found an agent that is
-/// hidden by now. `false` if that takes longer.
+/// Waits until all threads have left that entered before the call: they may use an agent that is
+/// hidden by now. Returns false if this takes longer than `at_most`.
 pub fn wait_until_empty(at_most: Duration) -> bool {
     let until = Instant::now() + at_most;
     INSIDE.iter().all(|counter| {
@@ -85,21 +86,21 @@ pub fn wait_until_empty(at_most: Duration) -> bool {
     })
 }
 
-/// Whether recording has ended, by an error or with the trace.
+/// Returns true if recording has ended, by an error or with the trace.
 #[inline]
 pub fn is_off() -> bool {
     OFF.load(Ordering::Relaxed)
 }
 
-/// How often recording has begun: what was there before the last time is of an earlier agent.
+/// Counts how often recording has begun. State of an earlier round belongs to an earlier agent.
 static ROUND: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns a number that is another one each time that recording begins.
+/// Returns a number that changes each time recording begins.
 pub fn round() -> usize {
     ROUND.load(Ordering::Acquire)
 }
 
-/// Lets recording begin.
+/// Begins recording.
 pub fn switch_on() {
     ROUND.fetch_add(1, Ordering::AcqRel);
     SAID.store(false, Ordering::Relaxed);
@@ -111,14 +112,13 @@ pub fn switch_off() {
     OFF.store(true, Ordering::Relaxed);
 }
 
-/// Runs `f`; a panic in it ends recording, and the answer is the default.
+/// Runs `f` for a call from the JVM. If `f` panics, recording ends, and the result is the default.
 pub fn run<T: Default>(place: &str, f: impl FnOnce() -> T) -> T {
     let _inside = Inside::enter();
     run_thread(place, f)
 }
 
-/// As [`run`], for a thread of the agent's own, which is not counted: the agent waits for its end
-/// by other means.
+/// Like [`run`], but for an agent thread. It is not counted as inside: the agent joins its threads.
 pub fn run_thread<T: Default>(place: &str, f: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
         switch_off();
@@ -141,7 +141,8 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
-    /// The only test that waits for others; those that come in meanwhile leave soon.
+    /// No other test calls `wait_until_empty`. Other tests may enter at the same time, but leave
+    /// soon.
     #[test]
     fn who_is_inside_is_waited_for() {
         let (inside, is_inside) = channel();

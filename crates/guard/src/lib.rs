@@ -1,11 +1,11 @@
-//! What the agent does to be no trouble in the process of another.
+//! Everything that keeps the agent from harming the process that it runs in.
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | [`guard`] | no panic crosses into the JVM |
-//! | [`lend`] | a thread's own things, for another thread while it waits |
+//! | [`guard`] | keeps panics from crossing into the JVM |
+//! | [`lend`] | lends a thread's values to another thread while the first one waits |
 //! | [`log`] | messages for the user |
-//! | [`threads`] | threads of the agent's own |
+//! | [`threads`] | settings of agent threads |
 
 pub mod guard;
 pub mod lend;

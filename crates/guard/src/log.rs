@@ -1,10 +1,10 @@
-//! What the agent tells the user: single lines on standard error, each with the agent's name.
+//! Messages of the agent to the user: single lines on standard error, each with the agent's name.
 
 use std::io::Write;
 
-/// Writes one line.
+/// Writes a message as one line.
 pub fn say(message: &str) {
     let line = format!("jtrail: {message}\n");
-    // One call, so that lines of several threads don't mix. A closed stream is no reason to fail.
+    // A single call, so that lines of several threads don't mix. A closed stream is not an error.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

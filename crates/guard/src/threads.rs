@@ -1,11 +1,12 @@
-//! Threads of the agent's own.
+//! Signals, ids and priorities of agent threads.
 
 use std::mem::zeroed;
 use std::ptr;
 
-/// Runs `f` with all signals blocked, so that a thread it starts leaves them to the JVM's threads.
+/// Runs `f` with all signals blocked. Threads that `f` starts inherit this, and leave signals to
+/// the JVM.
 pub fn without_signals<T>(f: impl FnOnce() -> T) -> T {
-    // SAFETY: the sets are initialised before they are read; the old mask is put back.
+    // SAFETY: both sets are initialised before they are read, and the old mask is restored.
     unsafe {
         let mut all: libc::sigset_t = zeroed();
         let mut old: libc::sigset_t = zeroed();
@@ -17,17 +18,16 @@ pub fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     }
 }
 
-/// The running thread's id in the operating system.
+/// Returns the operating system's id of the running thread.
 pub fn os_thread_id() -> u64 {
-    // SAFETY: the call takes nothing, and cannot fail.
+    // SAFETY: the call has no parameters and can't fail.
     unsafe { libc::gettid() as u64 }
 }
 
-/// The running thread, and those that it starts from now on, come behind others where processors
-/// are short.
+/// Lowers the priority of the running thread, and of threads that it starts later.
 pub fn lower_priority() {
     const NICE: libc::c_int = 10;
-    // SAFETY: the call takes numbers. Linux takes a thread's id for a process's, and lowers that
-    // thread alone.
+    // SAFETY: the call takes only numbers. Linux also accepts a thread's id and then changes that
+    // thread only.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, os_thread_id() as libc::id_t, NICE) };
 }
