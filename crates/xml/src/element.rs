@@ -3,25 +3,25 @@
 use crate::escape::escape;
 use crate::scan::{Error, Scanner, Token};
 
-/// An element: a document's root, or one below it.
+/// An element with its content: the root of a document, or a descendant.
 ///
-/// Elements, attributes, and text in elements without children are read. Comments, processing
+/// Parsed are elements, attributes, and text in elements without children. Comments, processing
 /// instructions and an XML declaration are skipped. Everything else is refused. A tree takes memory
 /// in proportion to its document, whose size the caller bounds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Element {
-    /// The name.
+    /// The element's name.
     pub name: String,
-    /// Names and values, in the order of the document.
+    /// The names and values of attributes, in document order.
     pub attributes: Vec<(String, String)>,
-    /// The elements in it. Empty if it has text.
+    /// The child elements. Empty if the element has text.
     pub children: Vec<Element>,
-    /// The text in it. Empty if it has children.
+    /// The text in the element. Empty if it has children.
     pub text: String,
 }
 
 impl Element {
-    /// An empty element.
+    /// Creates an element without content.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -36,7 +36,7 @@ impl Element {
         self
     }
 
-    /// Adds an attribute if it has a value.
+    /// Adds an attribute if `value` is `Some`.
     #[must_use]
     pub fn with_some(self, name: &str, value: Option<impl ToString>) -> Self {
         match value {
@@ -45,27 +45,27 @@ impl Element {
         }
     }
 
-    /// Adds a child.
+    /// Adds a child element.
     #[must_use]
     pub fn with_child(mut self, child: Element) -> Self {
         self.children.push(child);
         self
     }
 
-    /// Sets the text.
+    /// Sets the text of the element.
     #[must_use]
     pub fn with_text(mut self, text: &str) -> Self {
         text.clone_into(&mut self.text);
         self
     }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.attributes.iter().find(|(n, _)| n == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Returns the document whose root the element is.
+    /// Returns the document that has this element as its root.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.write(&mut out);
@@ -96,13 +96,13 @@ impl Element {
         out.push(b'>');
     }
 
-    /// Reads a document of at most `deepest` levels of elements. Returns the root.
+    /// Parses a document with at most `deepest` levels of elements. Returns its root.
     ///
     /// # Errors
-    /// The first thing in it that is not allowed.
+    /// The first part of the document that is not allowed.
     pub fn parse(document: &[u8], deepest: usize) -> Result<Self, Error> {
         let mut scanner = Scanner::default();
-        // The elements that are open, the root first.
+        // The open elements, the root first.
         let mut open: Vec<Self> = Vec::new();
         let mut root = None;
         let mut at = 0;
@@ -165,7 +165,7 @@ impl Element {
     }
 }
 
-/// Puts an element that ended where it belongs.
+/// Adds an element that has ended to its parent, or makes it the root.
 fn close(element: Element, open: &mut [Element], root: &mut Option<Element>) {
     match open.last_mut() {
         Some(parent) => parent.children.push(element),

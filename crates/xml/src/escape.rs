@@ -1,6 +1,6 @@
-//! Text as it is written in a document.
+//! Escaping of text.
 
-/// True for a byte that can't be copied as it is, or that starts a character which may be such.
+/// For each byte value, true if the byte needs escaping, or starts a character that may need it.
 const SPECIAL: [bool; 256] = {
     let mut special = [false; 256];
     let mut control = 0;
@@ -16,9 +16,9 @@ const SPECIAL: [bool; 256] = {
     special
 };
 
-/// Appends `text`, escaped for an element or for an attribute in double quotes.
+/// Appends `text` to `out`, escaped for an element or for an attribute in double quotes.
 ///
-/// A character that XML forbids becomes U+FFFD.
+/// Characters that XML forbids become U+FFFD.
 pub fn escape(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     let mut copied = 0;
@@ -34,7 +34,7 @@ pub fn escape(text: &str, out: &mut Vec<u8>) {
             [b'\t', ..] => ("&#9;", 1),
             [b'\n', ..] => ("&#10;", 1),
             [b'\r', ..] => ("&#13;", 1),
-            // U+FFFE and U+FFFF; every other character that starts with EF is copied.
+            // U+FFFE and U+FFFF; all other characters that start with EF are copied.
             [0xef, 0xbf, 0xbe | 0xbf, ..] => ("\u{fffd}", 3),
             [0xef, ..] => {
                 at += 3;

@@ -1,17 +1,16 @@
-//! XML without input or output.
+//! XML scanning and writing in memory, without input or output.
 //!
-//! TPTP traces, ProfilerJ snapshots and the documents of the command channel are read with this
-//! crate.
+//! It is used for TPTP traces, ProfilerJ snapshots and the documents of the command channel.
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | `scan` | [`Scanner`]: bytes to tokens, where the bytes may come in parts |
-//! | `element` | [`Element`]: a small document as a tree, read and written |
-//! | `escape` | [`escape`]: text to what stands for it in a document |
+//! | `scan` | [`Scanner`]: splits bytes into tokens; the bytes may arrive in parts |
+//! | `element` | [`Element`]: a small document as a tree; parses and writes it |
+//! | `escape` | [`escape`]: escapes text for a document |
 //!
-//! All input is treated as hostile. Nothing panics. A token is bounded in its bytes
-//! ([`Scanner::new`]) and in its attributes ([`MOST_ATTRIBUTES`]). The scanner keeps no open
-//! elements: a reader that does bounds their depth, as [`Element::parse`] does.
+//! All input is treated as hostile, and nothing panics. A token has a maximum number of bytes
+//! ([`Scanner::new`]) and of attributes ([`MOST_ATTRIBUTES`]). The scanner does not track open
+//! elements; a reader that does must limit their depth, as [`Element::parse`] does.
 
 #![forbid(unsafe_code)]
 

@@ -1,22 +1,22 @@
-//! A strict, incremental scanner for the few things that a document of ours holds.
+//! A strict, incremental scanner for the subset of XML that jtrail uses.
 //!
-//! It finds one token at the start of its input. Refused are document types, CDATA sections,
-//! entities other than the five of XML, and characters that XML forbids. So a value or a text is
-//! never longer than the bytes it is read from.
+//! It finds the token at the start of its input. It refuses document types, CDATA sections,
+//! entities other than XML's five, and characters that XML forbids. So a value or text is never
+//! longer than the bytes from which it is read.
 //!
-//! Why no parser of another crate is used: `docs/design/dependencies.md`.
+//! `docs/design/dependencies.md` explains why no other crate's parser is used.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Most attributes of a tag.
+/// The maximum number of attributes of a tag.
 pub const MOST_ATTRIBUTES: usize = 64;
-/// Most bytes of a token, unless a scanner is made for another number ([`Scanner::new`]).
+/// The default maximum size of a token in bytes ([`Scanner::new`] sets another one).
 pub const LONGEST_TOKEN: usize = 16 << 20;
-/// Most bytes of a reference, from `&` to `;`.
+/// The maximum size of a reference in bytes, from `&` to `;`.
 const LONGEST_REFERENCE: usize = 32;
 
-/// What the scanner found.
+/// A token of a document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Token<'a> {
     /// `<name …>` or `<name …/>`
@@ -26,11 +26,11 @@ pub enum Token<'a> {
         /// The element's name.
         name: &'a str,
     },
-    /// Text up to a tag, or to the end of the last input.
+    /// Text up to a tag, or up to the end of the document.
     Text(Text<'a>),
-    /// `<?xml …?>`; what it says has the form of attributes.
+    /// `<?xml …?>`. Its content has the form of attributes.
     Declaration {
-        /// All of it but `?>`.
+        /// The whole declaration without `?>`.
         text: &'a str,
     },
     /// A comment or a processing instruction.
@@ -57,7 +57,7 @@ pub struct Attribute<'a> {
     pub value: Cow<'a, str>,
 }
 
-/// Text outside of tags, as it was found.
+/// Unprocessed text outside of tags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Text<'a> {
     bytes: &'a [u8],
@@ -65,33 +65,33 @@ pub struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// The position of the first byte that is not white space.
+    /// Returns the position of the first byte that is not white space.
     pub fn first(&self) -> Option<u64> {
         let blank = white_space(self.bytes);
         (blank < self.bytes.len()).then(|| self.offset + blank as u64)
     }
 
-    /// Returns the text with its references expanded, and its white space as blanks.
+    /// Returns the text with expanded references, and with blanks for white space.
     ///
     /// # Errors
-    /// The first thing in it that is not allowed.
+    /// The first part of the text that is not allowed.
     pub fn read(&self) -> Result<String, Error> {
         text(self.bytes).map_err(|e| e.after(self.offset))
     }
 }
 
-/// Why a document is refused.
+/// The reason why a document is refused, and its position.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("at byte {offset}: {message}")]
 pub struct Error {
-    /// Number of bytes before the fault.
+    /// The number of bytes before the error.
     pub offset: u64,
-    /// What is wrong.
+    /// A description of the error.
     pub message: Cow<'static, str>,
 }
 
 impl Error {
-    /// An error at a position.
+    /// Creates an error at a position.
     pub fn new(offset: u64, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             offset,
@@ -99,7 +99,7 @@ impl Error {
         }
     }
 
-    /// The error with a position that does not count the `offset` bytes before the input.
+    /// Returns the error with its position moved by the `offset` bytes that precede the input.
     fn after(self, offset: u64) -> Self {
         Self {
             offset: offset + self.offset,
@@ -108,14 +108,15 @@ impl Error {
     }
 }
 
-/// `Ok(None)` where the input ends too early to say.
+/// The result of a scan; `Ok(None)` if the input ends too early to decide.
 type Scanned<T> = Result<Option<T>, Error>;
 
 fn wrong<T>(at: usize, message: impl Into<Cow<'static, str>>) -> Result<T, Error> {
     Err(Error::new(at as u64, message))
 }
 
-/// The value, or `Ok(None)` out of the function if the input ends before it.
+/// Evaluates to the value in an `Option`. For `None`, which means that the input ends too early,
+/// returns `Ok(None)` from the function.
 macro_rules! part {
     ($value:expr) => {
         match $value {
@@ -125,14 +126,14 @@ macro_rules! part {
     };
 }
 
-/// The scanner. It keeps where the attributes of the last tag are.
+/// The scanner. It also stores the positions of the last tag's attributes.
 #[derive(Debug)]
 pub struct Scanner {
     attributes: Vec<Span>,
-    /// What a token is called in the error for one that is too long.
+    /// The name of a token in the error for a token that is too long.
     token: &'static str,
     longest: usize,
-    /// Position of the token that was not whole, and how many of its bytes were searched.
+    /// The position of the incomplete token, and the number of its bytes that were searched.
     searched: (u64, usize),
 }
 
@@ -146,13 +147,13 @@ impl Default for Scanner {
 struct Span {
     name: Range<usize>,
     value: Range<usize>,
-    /// True if nothing in the value is to be expanded.
+    /// True if the value contains nothing to expand.
     plain: bool,
 }
 
 const NAME: u8 = 1;
 const NAME_START: u8 = 2;
-/// Bytes that end a plain attribute value, or make it one that is not plain.
+/// Bytes that end a plain attribute value, or make a value not plain.
 const STOP: u8 = 4;
 
 const CLASS: [u8; 256] = {
@@ -183,7 +184,8 @@ pub fn white_space(input: &[u8]) -> usize {
 }
 
 impl Scanner {
-    /// A scanner of tokens of at most `longest` bytes. The error for a longer one calls it `token`.
+    /// Creates a scanner for tokens of at most `longest` bytes. `token` names the token in the
+    /// error for a longer one.
     pub fn new(token: &'static str, longest: usize) -> Self {
         Self {
             attributes: Vec::new(),
@@ -193,14 +195,14 @@ impl Scanner {
         }
     }
 
-    /// Finds the token at the start of `input`, and the number of its bytes.
+    /// Returns the token at the start of `input`, and its number of bytes.
     ///
-    /// `offset` is the position of `input` in the document. Returns `None` if the token is not
-    /// whole. Unless the input is the `last`, the caller passes the token again when more input has
-    /// come; bytes without the token's end are not searched again.
+    /// `offset` is the position of `input` in the document. Returns `None` if the token is
+    /// incomplete. Unless the input is the `last`, the caller then passes the token again with more
+    /// input; the bytes already searched are not searched again.
     ///
     /// # Errors
-    /// What is not allowed, and its position.
+    /// The first part that is not allowed, with its position.
     pub fn scan<'a>(
         &mut self,
         input: &'a [u8],
@@ -236,7 +238,7 @@ impl Scanner {
         Ok(scanned)
     }
 
-    /// The attributes of the tag that was found last, whose text is passed again.
+    /// Returns the attributes of the tag that was found last. `text` is that tag's text.
     #[inline]
     pub fn attributes<'a>(&self, text: &'a str) -> impl Iterator<Item = Attribute<'a>> {
         let part = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
@@ -278,9 +280,9 @@ impl Scanner {
         Ok(Some((Token::Start(Tag { text, name, empty }), end)))
     }
 
-    /// Reads attributes up to a byte that can't start one. Returns its position.
+    /// Parses attributes up to a byte that can't start one. Returns the byte's position.
     fn attribute_list(&mut self, input: &[u8], mut at: usize) -> Scanned<usize> {
-        // Marks of the names so far.
+        // The union of the marks of all names so far.
         let mut marks = 0;
         loop {
             let space = white_space(&input[at..]);
@@ -383,7 +385,8 @@ fn end_tag(input: &[u8]) -> Scanned<(Token<'_>, usize)> {
     Ok(Some((Token::End { name }, at + 1)))
 }
 
-/// One bit of 64 for a name. A name whose bit is new is new itself.
+/// Returns a hash of a name: one of 64 bits. A name whose bit is not among the others' marks is
+/// new.
 fn mark(name: &[u8]) -> u64 {
     let byte = |at: Option<&u8>| at.map_or(0, |&b| usize::from(b));
     1 << ((name.len() + 2 * byte(name.first()) + byte(name.last())) % 64)
@@ -400,7 +403,7 @@ fn name(input: &[u8], at: usize) -> Scanned<usize> {
         .map(|length| at + length))
 }
 
-/// Returns the end of the value at `at`, and true if it is plain.
+/// Returns the end of the value at `at`, and true if the value is plain.
 fn value(input: &[u8], mut at: usize, quote: u8) -> Scanned<(usize, bool)> {
     let mut plain = true;
     loop {
@@ -422,7 +425,7 @@ fn value(input: &[u8], mut at: usize, quote: u8) -> Scanned<(usize, bool)> {
     }
 }
 
-/// Returns the character of the reference at `at`, and the end of the reference.
+/// Returns the character of the reference at `at`, and the reference's end.
 fn reference(input: &[u8], at: usize) -> Scanned<(char, usize)> {
     let rest = &input[at + 1..];
     let Some(length) = rest.iter().take(LONGEST_REFERENCE).position(|&b| b == b';') else {
@@ -458,7 +461,7 @@ fn reference(input: &[u8], at: usize) -> Scanned<(char, usize)> {
     }
 }
 
-/// True for a character that XML 1.0 allows.
+/// Returns true if XML 1.0 allows the character.
 pub fn is_allowed(c: char) -> bool {
     match c {
         '\t' | '\n' | '\r' => true,
@@ -467,13 +470,13 @@ pub fn is_allowed(c: char) -> bool {
     }
 }
 
-/// Checks that `bytes` are characters that are allowed.
+/// Checks that `bytes` are UTF-8 and contain only allowed characters.
 fn characters(bytes: &[u8]) -> Result<&str, Error> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(e) => return wrong(e.valid_up_to(), "not UTF-8"),
     };
-    // Without an early exit, this takes many bytes at a time.
+    // Without an early exit, the compiler vectorizes this loop.
     let suspect = |b: u8| (b == 0xef) | ((b < b' ') & (b != b'\t') & (b != b'\n') & (b != b'\r'));
     if bytes.iter().fold(false, |any, &b| any | suspect(b))
         && let Some((at, c)) = text.char_indices().find(|&(_, c)| !is_allowed(c))
@@ -501,7 +504,7 @@ fn text(input: &[u8]) -> Result<String, Error> {
     }
 }
 
-/// Returns the value with its references expanded, and its white space as blanks, as XML asks for.
+/// Returns the value with expanded references and, as XML demands, with blanks for white space.
 fn normalized(value: &str) -> String {
     let bytes = value.as_bytes();
     let mut out = String::with_capacity(value.len());
@@ -689,7 +692,7 @@ mod tests {
         }
     }
 
-    /// Scans a document that comes in pieces. Returns the tokens up to an error.
+    /// Scans a document that arrives in pieces. Returns the tokens, and the error if there is one.
     fn tokens(document: &[u8], piece: usize) -> (Vec<String>, Option<Error>) {
         let mut scanner = Scanner::default();
         let (mut tokens, mut at, mut end) = (Vec::new(), 0, 0);
