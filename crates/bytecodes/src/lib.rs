@@ -1,9 +1,9 @@
-//! What the JVM runs: the bytecode of methods, as JVMTI's GetBytecodes shows it. The tests compare
-//! it before and after our agent was there.
+//! A test agent that lists the bytecode which the JVM runs, as JVMTI's GetBytecodes shows it. The
+//! tests compare the lists before and after a run of the jtrail agent.
 //!
-//! An agent that is loaded into a running JVM, writes a file and does nothing else. Its options are
-//! a list of pairs, of which `file=PATH` counts: a line for each method of a class whose signature
-//! begins with one of [`PREFIXES`].
+//! It is loaded into a running JVM, writes a file and does nothing else. Its options are a list of
+//! pairs, of which only `file=PATH` is used. The file has one line for each method of a class whose
+//! signature begins with one of [`PREFIXES`].
 
 use jni::sys::{JavaVM, jclass, jint, jmethodID};
 use jtrail_jvm::jvmti::abi::{self as jvmti, Capabilities, RawEnv};
@@ -17,20 +17,22 @@ const PREFIXES: [&str; 4] = [
     "Ljava/util/ArrayList;",
     "Ljava/util/concurrent/locks/LockSupport;",
 ];
-/// `can_get_bytecodes`, by its bit.
+/// The bit of the capability `can_get_bytecodes`.
 const GET_BYTECODES: usize = 3;
-/// Slots that the agent itself does not need.
+/// The slot of GetBytecodes, which jtrail's own bindings lack.
 const GET_BYTECODES_SLOT: usize = 75;
 
 type GetBytecodes =
     unsafe extern "system" fn(RawEnv, jmethodID, *mut jint, *mut *mut c_uchar) -> jvmti::Error;
 
-/// Copies a C string of the JVM's, which is not freed: this agent comes a few times at most.
+/// Copies a C string of the JVM's. The string is not freed: this agent is loaded a few times at
+/// most.
 ///
 /// # Safety
-/// `string` points to a C string that the JVM does not free or change meanwhile.
+/// `string` points to a C string that the JVM neither frees nor changes during the call.
 unsafe fn text(string: *const c_char) -> String {
-    // SAFETY: `string` is a C string, as the caller says; it is copied before this returns.
+    // SAFETY: `string` is a C string, as the caller ensures; it is copied before this function
+    // returns.
     unsafe { CStr::from_ptr(string) }
         .to_string_lossy()
         .into_owned()
@@ -39,14 +41,14 @@ unsafe fn text(string: *const c_char) -> String {
 /// Appends a line for each method of the class that has code.
 ///
 /// # Safety
-/// `env` is an environment that has `can_get_bytecodes` and is not disposed of; `class` is a live
+/// `env` is an environment that has `can_get_bytecodes` and is not disposed of. `class` is a valid
 /// reference of the running thread.
 unsafe fn class_lines(env: RawEnv, class: jclass, out: &mut Vec<String>) {
     let mut signature = ptr::null_mut();
-    // SAFETY: `env` and `class` are good, as the caller says. Where a function answers 0, the JVM
-    // has set the count, and the pointer to an array of that length or to a C string; nobody
-    // deallocates these. The slot of GetBytecodes has a function of that type (JVMTI specification,
-    // "Function Table").
+    // SAFETY: `env` and `class` are valid, as the caller ensures. If a function returns 0, the JVM
+    // has set the count, and the pointer to an array of that length or to a C string; nothing
+    // deallocates these. The slot of GetBytecodes holds a function of this type (JVMTI
+    // specification, "Function Table").
     unsafe {
         if jvmti::get_class_signature(env, class, &mut signature, ptr::null_mut()).0 != 0 {
             return;
@@ -76,17 +78,17 @@ unsafe fn class_lines(env: RawEnv, class: jclass, out: &mut Vec<String>) {
     }
 }
 
-/// The JVM calls this when the agent is loaded into it while it runs.
+/// Entry point: the JVM calls it when the agent is loaded into a running JVM.
 ///
 /// # Safety
-/// Only the JVM calls it: `vm` is its own interface, and `options` a C string.
+/// Only the JVM may call this: `vm` is its own interface, and `options` a C string.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn Agent_OnAttach(
     vm: *mut JavaVM,
     options: *const c_char,
     _reserved: *mut c_void,
 ) -> jint {
-    // SAFETY: the JVM passes a C string, which it keeps during the call.
+    // SAFETY: the JVM passes a C string, which is valid during this call.
     let options = unsafe { text(options) };
     let Some(file) = options
         .split(',')
@@ -96,17 +98,17 @@ pub unsafe extern "system" fn Agent_OnAttach(
     };
     let mut env: *mut c_void = ptr::null_mut();
     const VERSION: jint = 0x3001_0200;
-    // SAFETY: `vm` is the interface that the JVM passed to this call; `env` takes the answer.
+    // SAFETY: `vm` is the interface that the JVM passed to this call; `env` receives the result.
     if unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, VERSION) } != 0 {
         return -1;
     }
     let env: RawEnv = env.cast();
     let mut lines = Vec::new();
-    // SAFETY: GetEnv has just made the environment, which only this function uses, and which it
-    // disposes of last. The capabilities are a table of 16 bytes. Where GetLoadedClasses answers 0,
-    // `classes` has `count` local references of this thread.
+    // SAFETY: GetEnv has just created the environment. Only this function uses it, and disposes of
+    // it last. The capabilities are a table of 16 bytes. If GetLoadedClasses returns 0, `classes`
+    // has `count` local references of this thread.
     unsafe {
-        // The crate's table of capabilities has only those that the agent itself asks for.
+        // `Capability`, the crate's enum, only has the capabilities that jtrail requests.
         let capabilities: Capabilities = std::mem::transmute([1_u32 << GET_BYTECODES, 0, 0, 0]);
         if jvmti::add_capabilities(env, &capabilities).0 != 0 {
             return -1;
