@@ -1,14 +1,15 @@
-//! Makes the seeds of the fuzz targets: small traces in every format.
+//! Creates the seeds of the fuzz targets: small traces in every format.
 //!
 //! ```text
 //! cargo run -p jtrail-fuzz --example seeds -- fuzz/seeds [TRACE…]
 //! ```
 //!
-//! One has every kind of event, and one, as a trail, calls that this has codes for. The others are
-//! excerpts of the traces that are given, with a few events of each kind, their definitions, and
-//! the ends of what they begin. Each is written in every spelling that its format has. Those in
-//! `fuzz/real`, of a trace with all kinds of events (`harness.Everything`), are for fuzzing only:
-//! the tests read each file of `fuzz/seeds` cut at every byte.
+//! One seed has every kind of event. Another one, only as a trail, has calls at irregular
+//! intervals, which make this format use Huffman's code. The others are excerpts of the given
+//! traces: a few events of each kind, with their definitions and the ends of what they begin. Each
+//! seed is written in every spelling of its format.
+//! Seeds in `fuzz/real`, made from a trace with all kinds of events (`harness.Everything`), are
+//! only for fuzzing: the tests read each file of `fuzz/seeds` truncated at every byte.
 
 #![forbid(unsafe_code)]
 
@@ -33,9 +34,9 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Events of each kind in an excerpt.
+/// The number of events of each kind in an excerpt.
 const OF_EACH_KIND: u32 = 2;
-/// Events of a trace that an excerpt is made of.
+/// The number of events of a trace from which an excerpt is selected.
 const READ: usize = 1_000_000;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -69,7 +70,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// A spelling of a format.
+/// A format in one of its spellings.
 struct Seed {
     format: Format,
     spelling: &'static str,
@@ -117,7 +118,7 @@ impl Seed {
         all
     }
 
-    /// Writes the events that `tell` hands over.
+    /// Writes the events that `tell` passes to its callback.
     fn write(
         mut self,
         folder: &Path,
@@ -165,7 +166,7 @@ fn read(path: &Path, mut visit: impl FnMut(usize, &Event<'_>)) -> Outcome<()> {
     Ok(())
 }
 
-/// The event without names of the machine and its files.
+/// Returns the event without names of the machine and its files.
 fn anonymous<'a>(event: &Event<'a>) -> Event<'a> {
     let mut event = event.clone();
     match &mut event {
@@ -178,11 +179,12 @@ fn anonymous<'a>(event: &Event<'a>) -> Event<'a> {
     event
 }
 
-/// The numbers of the events that an excerpt has.
+/// Returns the indices of the events that belong to the excerpt of a trace.
 fn excerpt(path: &Path) -> Outcome<HashSet<usize>> {
     let mut kinds = HashMap::new();
     let mut open = HashSet::new();
-    // Of each event, what it defines and what it names; and whether it is chosen for its own sake.
+    // For each event: the definition it makes, the ids that it names, and true if it is selected by
+    // itself.
     let mut events = Vec::new();
     read(path, |_, event| {
         let kind = format!("{:?}", std::mem::discriminant(event));
@@ -213,7 +215,7 @@ fn excerpt(path: &Path) -> Outcome<HashSet<usize>> {
     Ok(excerpt)
 }
 
-/// What `Debug` shows of the ids in an event: `ThreadId(1)`.
+/// Returns the ids in the `Debug` form of an event, such as `ThreadId(1)`.
 fn ids(shown: &str) -> Vec<String> {
     let words = shown.split([' ', ',', '{', '}']);
     words

@@ -1,13 +1,15 @@
-//! What the fuzz targets demand of the readers, and of the command channel. `scripts/fuzz` runs
+//! The checks of the fuzz targets, for the readers and the command channel. `scripts/fuzz` runs
 //! them.
 //!
-//! Whatever the bytes, a reader neither panics nor hangs, and keeps its promises:
+//! Whatever the bytes are, a reader neither panics nor hangs, and keeps its promises:
 //!
-//! - It decodes the same from one piece as from many ([`decoder`]).
-//! - Its memory, with that of the checker, is in proportion to the bytes ([`decoder`], [`reader`]).
-//! - What it handed out can be written in every format, and is then read without a fault. A trace
-//!   that makes sense no longer changes then ([`recode`]).
-//! - What is recovered of a damaged trail is sound, and is recovered to itself ([`trail`]).
+//! - It decodes one piece and many pieces to the same events ([`decoder`]).
+//! - Its memory, including the checker's, is proportional to the number of bytes ([`decoder`],
+//!   [`reader`]).
+//! - Its events can be written in every format, and the result is read without a fault. A
+//!   consistent trace no longer changes then ([`recode`]).
+//! - The result of recovering a damaged trail is a sound trail, and recovering it again does not
+//!   change it ([`trail`]).
 
 #[path = "../../crates/formats/tests/common/decoding.rs"]
 #[allow(
@@ -41,7 +43,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Cursor;
 use std::ops::ControlFlow;
 
-/// A number that bytes choose.
+/// Returns a number below `below` that depends on the bytes.
 fn chosen(data: &[u8], below: usize) -> usize {
     let mut hasher = DefaultHasher::new();
     data.hash(&mut hasher);
@@ -68,8 +70,8 @@ pub fn decoder(format: Format, data: &[u8]) {
     same_in_pieces(format, data, piece, &whole);
 }
 
-/// Decodes the bytes as a trail, as they are and with checksums that are right: nobody guesses
-/// these.
+/// Decodes the bytes as a trail, first unchanged, then with correct checksums, which a fuzzer can't
+/// guess.
 pub fn trail(data: &[u8]) {
     const HEADER: usize = 56;
     decoder(Format::Trail, data);
@@ -90,8 +92,8 @@ pub fn trail(data: &[u8]) {
     recovered(&mended);
 }
 
-/// Recovers what is sound in the bytes: that is a trail without a fault, and stays as it is when
-/// that is done again.
+/// Recovers a trail from the bytes. The result must have no fault, and must not change when it is
+/// recovered again.
 fn recovered(data: &[u8]) {
     let mut once = Vec::new();
     if recover(Cursor::new(data), &mut once).is_err() {
@@ -106,7 +108,7 @@ fn recovered(data: &[u8]) {
     assert!(twice == once, "{decoding:?}");
 }
 
-/// Reads the bytes as the command line does.
+/// Reads the bytes like the command line does.
 pub fn reader(data: &[u8]) {
     let unpacked = Format::detect(data).map_or(0, unpacked);
     bounded(data.len() + unpacked, || {
@@ -114,7 +116,7 @@ pub fn reader(data: &[u8]) {
             return;
         };
         let mut checker = Checker::of(reader.format());
-        // What is wrong with the bytes was told by now.
+        // The reader has reported errors in the bytes already.
         let _ = reader.for_each(|item| {
             if let Item::Event { offset, event } = item {
                 checker.event(offset, &event);
@@ -125,7 +127,7 @@ pub fn reader(data: &[u8]) {
     });
 }
 
-/// Reads a trace, and writes it in its own format, in every spelling of that, and in another one.
+/// Reads a trace, and writes it in all spellings of its own format and of another one.
 pub fn recode(data: &[u8]) {
     let Some(from) = Format::detect(data) else {
         return;
@@ -137,9 +139,9 @@ pub fn recode(data: &[u8]) {
     }
 }
 
-/// Written as `to` and read back, the events are sound for the decoder. What makes sense, too,
-/// stays as it is when that is done again; it may take two rounds to get there, as sums that end up
-/// side by side become one.
+/// Writes a trace as `to` and reads it back: the decoder must find no fault. If the events are also
+/// consistent, writing them again must not change the trace. This may take two rounds, because sums
+/// that become adjacent are merged.
 fn settles(from: Format, data: &[u8], to: Spelling) {
     let once = written(from, data, to);
     let decoding = decode(to.format, &once);
@@ -166,7 +168,7 @@ fn makes_sense(format: Format, data: &[u8]) -> bool {
     checker.finish().faults() == 0
 }
 
-/// The events of a trace, in another format.
+/// Returns the events of a trace, written in another format.
 fn written(from: Format, data: &[u8], to: Spelling) -> Vec<u8> {
     to.written(|tell| drain(from, data, |_, event| tell(event)))
 }

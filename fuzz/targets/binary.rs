@@ -1,4 +1,4 @@
-//! The decoder of TPTP's binary streams.
+//! Target: the decoder of TPTP's binary streams.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| jtrail_fuzz::decoder(

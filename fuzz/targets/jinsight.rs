@@ -1,4 +1,4 @@
-//! The decoder of JinsightLive.
+//! Target: the decoder of JinsightLive.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| jtrail_fuzz::decoder(

@@ -1,4 +1,4 @@
-//! The decoder of ProfilerJ's snapshots.
+//! Target: the decoder of ProfilerJ's snapshots.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| jtrail_fuzz::decoder(

@@ -1,4 +1,4 @@
-//! The decoder of TraceLog.
+//! Target: the decoder of TraceLog.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| jtrail_fuzz::decoder(

@@ -1,4 +1,4 @@
-//! The decoder of jtrail's own format.
+//! Target: the decoder of jtrail's own format.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| jtrail_fuzz::trail(data));

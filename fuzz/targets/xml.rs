@@ -1,4 +1,4 @@
-//! The decoder of TPTP's XML documents.
+//! Target: the decoder of TPTP's XML documents.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| jtrail_fuzz::decoder(
