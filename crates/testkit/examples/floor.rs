@@ -1,18 +1,19 @@
-//! The physical floor of an exact hook on this machine: two readings of the clock, and two stores
-//! of a record. Prints nanoseconds for such a pair, the least of several rounds.
+//! Measures the physical lower bound of an exact hook's cost on this machine: two readings of the
+//! clock and two stores of a record. Prints the nanoseconds of such a pair, the minimum of several
+//! rounds.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-const PAIRS: usize = 7_049_155; // as many as fib(32) has calls
+const PAIRS: usize = 7_049_155; // the number of calls in fib(32)
 const ROUNDS: usize = 15;
-/// Words of a chunk; the stores go round in it, as the hook's do.
+/// The size of a chunk in words. The stores wrap around in it, like the hook's.
 const WORDS: usize = 32 << 10;
 
 #[inline(always)]
 fn now() -> u64 {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 processor has the instruction.
+    // SAFETY: every x86-64 processor has this instruction.
     return unsafe { core::arch::x86_64::_rdtsc() };
     #[cfg(not(target_arch = "x86_64"))]
     {

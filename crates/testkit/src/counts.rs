@@ -1,17 +1,18 @@
-//! What a harness program says about its own calls.
+//! The call counts that a harness program reports about itself.
 //!
 //! A program prints, among other output, lines of these forms (`java-harness/README.md`):
 //!
 //! ```text
-//! COUNT harness.Fib.fib(I)I 2692537          entered exactly so often
-//! PREFIX harness.Lambdas.lambda$ 12          so often all methods together whose key begins so
-//! RANGE harness.Overflow.down(I)I 100 90000  at least and at most so often
-//! LIMIT harness.gen.Huge.full()V 1           exactly so often, or reported as not covered
-//! FACT threads 7                             anything else, by name
-//! SKIP virtual threads need Java 21          the program could not do its work here
+//! COUNT harness.Fib.fib(I)I 2692537          exact number of calls
+//! PREFIX harness.Lambdas.lambda$ 12          total of the methods whose keys begin with this
+//! RANGE harness.Overflow.down(I)I 100 90000  minimum and maximum number of calls
+//! LIMIT harness.gen.Huge.full()V 1           exact number of calls, or not instrumented
+//! FACT threads 7                             any other figure, by name
+//! SKIP virtual threads need Java 21          the program can't do its work here
 //! ```
 //!
-//! A key is class, dot, method name, descriptor; the class as `Class.getName` prints it.
+//! A key is the class, a dot, the method's name and its descriptor. The class is written like
+//! `Class.getName`.
 
 use crate::Output;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,19 +23,19 @@ use std::fmt;
 pub struct Counts {
     /// Exact counts (`COUNT`).
     pub exact: BTreeMap<String, u64>,
-    /// Sums over the methods whose keys begin with the key (`PREFIX`).
+    /// Sums over all methods whose keys begin with the given one (`PREFIX`).
     pub prefixes: BTreeMap<String, u64>,
-    /// Lowest and highest possible counts (`RANGE`).
+    /// Minimum and maximum of the counts (`RANGE`).
     pub ranges: BTreeMap<String, (u64, u64)>,
-    /// Exact counts of methods which no rewriter can be expected to cover (`LIMIT`).
+    /// Exact counts of methods that may be impossible to instrument (`LIMIT`).
     pub limits: BTreeMap<String, u64>,
     /// Other figures (`FACT`).
     pub facts: BTreeMap<String, String>,
-    /// Why the program did nothing (`SKIP`).
+    /// The reason why the program did nothing (`SKIP`).
     pub skipped: Option<String>,
 }
 
-/// A line that begins like one of ours and is none.
+/// A line that begins with one of the keywords but is malformed or repeated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
     /// The line.
@@ -50,11 +51,11 @@ impl fmt::Display for ParseError {
 impl std::error::Error for ParseError {}
 
 impl Counts {
-    /// Reads the lines out of a program's output. Other lines are passed over. A key told twice is
-    /// an error: a program adds up before it prints.
+    /// Parses the counts in a program's output, and ignores other lines. A repeated key is an
+    /// error: a program adds up before it prints.
     ///
     /// # Errors
-    /// On the first malformed or repeated line.
+    /// The first malformed or repeated line.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let mut counts = Self::default();
         for line in text.lines() {
@@ -68,7 +69,7 @@ impl Counts {
 
     fn take(&mut self, line: &str) -> Option<()> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-        // The key of a class may have blanks in it, so the numbers are taken from the end.
+        // A key may contain blanks, so the numbers are split off from the end.
         let last = || rest.rsplit_once(' ').filter(|(key, _)| !key.is_empty());
         let fresh = match word {
             "COUNT" | "PREFIX" | "LIMIT" => {
@@ -98,10 +99,10 @@ impl Counts {
         fresh.then_some(())
     }
 
-    /// The figure of `FACT name`.
+    /// Returns the number in `FACT name`.
     ///
     /// # Panics
-    /// When the program did not tell it, or not as a number.
+    /// If the program did not print this fact, or its value is not a number.
     pub fn fact(&self, name: &str) -> u64 {
         let text = self.facts.get(name);
         let text = text.unwrap_or_else(|| panic!("no FACT {name} in {:?}", self.facts));
@@ -109,12 +110,12 @@ impl Counts {
             .unwrap_or_else(|_| panic!("FACT {name} is {text:?}, not a number"))
     }
 
-    /// Compares with what a trace holds. Each difference is a line of the result.
+    /// Compares the counts with those of a trace. Returns one line for each difference.
     ///
-    /// `actual` are the counts of the trace by the same keys. Only keys that begin with one of
-    /// `packages` are looked at, and none that begin with one of `ignore`; every one of them must
-    /// have been told by the program. `uninstrumented` are the methods that the trace reports as not
-    /// covered: they may be missing where the program says `LIMIT`, and nowhere else.
+    /// `actual` holds the trace's counts by the same keys. Only keys that begin with one of
+    /// `packages`, and with none of `ignore`, are compared; the program must have reported all of
+    /// them. `uninstrumented` are the methods that the trace reports as not instrumented: they may
+    /// be missing where the program reports a `LIMIT`, and nowhere else.
     pub fn differences(
         &self,
         actual: &BTreeMap<String, u64>,
@@ -134,7 +135,8 @@ impl Counts {
                 || self.ranges.contains_key(key)
                 || self.limits.contains_key(key)
             {
-                // Compared below, from the program's side, so that what is missing shows too.
+                // Compared below, starting from the program's counts, so that missing ones show
+                // too.
             } else if let Some((_, sum)) = prefix {
                 *sum += n;
             } else {
@@ -169,10 +171,10 @@ impl Counts {
         wrong
     }
 
-    /// Fails with every difference, as [`Counts::differences`] finds them.
+    /// Fails with all differences that [`Counts::differences`] finds.
     ///
     /// # Panics
-    /// When there is any, or when the program told no counts at all.
+    /// If there is a difference, or the program reported no counts at all.
     pub fn assert_matches(
         &self,
         actual: &BTreeMap<String, u64>,
@@ -192,10 +194,10 @@ impl Counts {
 }
 
 impl Output {
-    /// The counts that the program printed.
+    /// Returns the counts that the program printed.
     ///
     /// # Panics
-    /// When a line of them is malformed, or the program says that it did nothing.
+    /// If one of its lines is malformed, or the program reports that it did nothing.
     pub fn counts(&self) -> Counts {
         let counts = Counts::parse(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{self}"));
         assert_eq!(counts.skipped, None, "the program did nothing\n{self}");

@@ -1,28 +1,28 @@
-//! Where the compiled programs of `java-harness/` are.
+//! The compiled programs of `java-harness/`.
 
 use crate::Jdk;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The folder that holds the compiled harness: one folder per release, named `11`, `17`, `21`.
+/// The folder of the compiled harness. It has one folder per release: `11`, `17`, `21`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Harness {
     root: PathBuf,
 }
 
 impl Harness {
-    /// The harness in `root`. The build script of the root package names it.
+    /// Uses the harness in `root`, which the build script of the root package names.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// Its folder.
+    /// Returns the folder of the compiled harness.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The releases that were compiled and that a JVM of version `feature` can run, in order.
+    /// Returns the compiled releases that a JVM of version `feature` can run, ascending.
     pub fn releases(&self, feature: u32) -> Vec<u32> {
         let mut releases: Vec<u32> = std::fs::read_dir(&self.root)
             .into_iter()
@@ -36,10 +36,10 @@ impl Harness {
         releases
     }
 
-    /// The class path for `jdk`: every compiled set that it can load.
+    /// Returns the class path for `jdk`: the folders of all releases that it can run.
     ///
     /// # Panics
-    /// When there is none: then the harness was not compiled, or its folder is wrong.
+    /// If there is none: the harness was not compiled, or the folder is wrong.
     pub fn class_path(&self, jdk: &Jdk) -> OsString {
         let releases = self.releases(jdk.feature);
         assert!(
@@ -52,13 +52,14 @@ impl Harness {
         env::join_paths(folders).expect("no path separator in the name of the harness folder")
     }
 
-    /// Whether `jdk` can load class `name` (dots between packages).
+    /// Returns true if `jdk` can load the class `name` (with dots between packages).
     ///
-    /// No set has a class that is misspelled, or newer than the `javac` that compiled the harness.
-    /// That fails the test under CI (`CI=true`), and is told on stderr elsewhere.
+    /// No release has a class whose name is misspelled, or that is newer than the `javac` which
+    /// compiled the harness. This fails the test under CI (`CI=true`), and prints a message to
+    /// stderr elsewhere.
     ///
     /// # Panics
-    /// As told.
+    /// If no release has the class, under CI.
     pub fn has(&self, jdk: &Jdk, name: &str) -> bool {
         let file = format!("{}.class", name.replace('.', "/"));
         let has = |release: &u32| self.root.join(release.to_string()).join(&file).is_file();

@@ -1,8 +1,8 @@
-//! Which JVMs are on this machine.
+//! The JVMs on this machine.
 //!
-//! They are looked for in `JAVA_HOME`, in every `JAVA_HOME_…`, in the folders named by
-//! `JTRAIL_TEST_JDKS` (each a JVM, or a folder of JVMs), and in the system's folder of JVMs. What
-//! is found twice counts once.
+//! They are searched in `JAVA_HOME`, in each `JAVA_HOME_…`, in the folders listed in
+//! `JTRAIL_TEST_JDKS` (each a JVM, or a folder of JVMs), and in the system's folder of JVMs. A JVM
+//! found twice counts once.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -12,31 +12,31 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::{env, fs};
 
-/// The oldest feature version that the agent supports; older JVMs are passed over.
+/// The oldest feature version that the agent supports; older JVMs are ignored.
 pub const OLDEST: u32 = 11;
 
-/// Folders that hold JVMs by the habits of the systems.
+/// The usual folders of JVMs on Linux and macOS.
 const SYSTEM_FOLDERS: [&str; 2] = ["/usr/lib/jvm", "/Library/Java/JavaVirtualMachines"];
 
 /// A Java runtime or development kit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Jdk {
-    /// Its folder, without links.
+    /// The JDK's folder, with symbolic links resolved.
     pub home: PathBuf,
-    /// Feature version: 11, 17, 21 …
+    /// The feature version: 11, 17, 21 …
     pub feature: u32,
     /// The program `java`.
     pub java: PathBuf,
-    /// The compiler, if it has one.
+    /// The compiler `javac`, if there is one.
     pub javac: Option<PathBuf>,
 }
 
-/// Why a folder is no usable JVM.
+/// The reason why a folder is not a usable JVM.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum JdkError {
-    /// It has no `bin/java`.
+    /// The folder has no `bin/java`.
     NoJava(PathBuf),
-    /// Its version can be read neither from its `release` file nor from what it prints.
+    /// Neither the `release` file nor the output of `java` tells the version.
     NoVersion(PathBuf),
 }
 
@@ -54,10 +54,10 @@ impl std::error::Error for JdkError {}
 static ALL: LazyLock<Vec<Jdk>> = LazyLock::new(|| find(env::vars_os(), &SYSTEM_FOLDERS));
 
 impl Jdk {
-    /// Every JVM on this machine from version [`OLDEST`] on, by version.
+    /// Returns every JVM on this machine from version [`OLDEST`] on, ordered by version.
     ///
     /// # Panics
-    /// When there is none, or when an environment variable names something that is no JVM.
+    /// If there is none, or an environment variable names something that is not a JVM.
     pub fn all() -> Vec<Self> {
         assert!(
             !ALL.is_empty(),
@@ -67,29 +67,29 @@ impl Jdk {
         ALL.clone()
     }
 
-    /// The first JVM of each of these versions.
+    /// Returns the first JVM of each of these versions.
     ///
-    /// A version that is missing fails the test under CI (`CI=true`). Elsewhere it is told on
-    /// stderr, and the test goes on with the others.
+    /// A missing version fails the test under CI (`CI=true`). Elsewhere, a message is printed to
+    /// stderr, and the test continues with the others.
     ///
     /// # Panics
-    /// As told, and when none of the versions is there.
+    /// If a version is missing under CI, or all are missing.
     pub fn require(features: &[u32]) -> Vec<Self> {
         choose(&Self::all(), features, crate::is_ci()).unwrap_or_else(|why| panic!("{why}"))
     }
 
-    /// The newest JVM.
+    /// Returns the newest JVM.
     ///
     /// # Panics
-    /// As [`Jdk::all`].
+    /// If there is no JVM, like [`Jdk::all`].
     pub fn newest() -> Self {
         Self::all().pop().expect("all() is never empty")
     }
 
-    /// The JVM in folder `home`.
+    /// Returns the JVM in the folder `home`.
     ///
     /// # Errors
-    /// When it is none, or does not tell its version.
+    /// If the folder is not a JVM, or its version can't be determined.
     pub fn at(home: impl AsRef<Path>) -> Result<Self, JdkError> {
         let home = home.as_ref();
         let java = program(home, "java").ok_or_else(|| JdkError::NoJava(home.to_owned()))?;
@@ -106,10 +106,10 @@ impl Jdk {
         })
     }
 
-    /// Where the library source is, if it was installed.
+    /// Returns the path of the library's source, if it is installed.
     pub fn src_zip(&self) -> Option<PathBuf> {
         let path = self.home.join("lib/src.zip");
-        // On some systems this is a link to a package that is not there.
+        // On some systems this is a dangling link to a package that is not installed.
         path.is_file().then_some(path)
     }
 }
@@ -127,7 +127,7 @@ fn program(home: &Path, name: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// The JVMs that `variables` and `folders` name.
+/// Finds the JVMs that `variables` and `folders` name.
 fn find(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     folders: &[impl AsRef<Path>],
@@ -182,7 +182,7 @@ fn find(
     found
 }
 
-/// The JVMs that lie in `folder`, in the layout of any system.
+/// Returns the JVMs in `folder`, in the layout of any system.
 fn homes_in(folder: &Path) -> Vec<PathBuf> {
     let mut homes: Vec<PathBuf> = fs::read_dir(folder)
         .into_iter()
@@ -195,7 +195,7 @@ fn homes_in(folder: &Path) -> Vec<PathBuf> {
     homes
 }
 
-/// The first of each version in `features`; an error says what `all` lacks.
+/// Returns the first JVM of each version in `features`. An error tells which ones `all` lacks.
 fn choose(all: &[Jdk], features: &[u32], strict: bool) -> Result<Vec<Jdk>, String> {
     let mut chosen = Vec::new();
     let mut missing = Vec::new();
@@ -219,13 +219,13 @@ fn choose(all: &[Jdk], features: &[u32], strict: bool) -> Result<Vec<Jdk>, Strin
     Ok(chosen)
 }
 
-/// Reads the version out of a `release` file.
+/// Parses the version in a `release` file.
 fn feature_of_release(text: &str) -> Option<u32> {
     let line = text.lines().find_map(|l| l.strip_prefix("JAVA_VERSION="))?;
     feature_of_version(line.trim().trim_matches('"'))
 }
 
-/// `17.0.15` is 17, `1.8.0_412` is 8, `26-ea` is 26.
+/// Parses a feature version: `17.0.15` is 17, `1.8.0_412` is 8, `26-ea` is 26.
 fn feature_of_version(version: &str) -> Option<u32> {
     let version = version.strip_prefix("1.").unwrap_or(version);
     let end = version
@@ -234,7 +234,7 @@ fn feature_of_version(version: &str) -> Option<u32> {
     version[..end].parse().ok()
 }
 
-/// Runs `java` to learn its version.
+/// Runs `java` to determine its version.
 fn ask_feature(java: &Path) -> Option<u32> {
     let output = Command::new(java)
         .args(["-XshowSettings:properties", "-version"])
@@ -251,7 +251,7 @@ fn ask_feature(java: &Path) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// A folder that looks like a JVM.
+    /// Creates a folder that looks like a JVM.
     fn fake(home: &Path, version: &str) -> PathBuf {
         fs::create_dir_all(home.join("bin")).unwrap();
         let java = format!("bin/java{}", env::consts::EXE_SUFFIX);

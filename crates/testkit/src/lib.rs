@@ -1,13 +1,14 @@
 //! Finds JVMs and runs programs in them, for the tests.
 //!
-//! - [`Jdk`]: which JVMs there are. None at all is a failure, never a silent skip.
-//! - [`Harness`]: the compiled programs of `java-harness/`, and which class path a JVM can take.
+//! - [`Jdk`]: the JVMs on this machine. Finding none is a failure, never a silent skip.
+//! - [`Harness`]: the compiled programs of `java-harness/`, and the class path for a JVM.
 //! - [`Run`]: one program in one JVM, with or without the agent, always with a time limit.
-//! - [`Counts`]: what a harness program says it called, and the comparison with a trace.
-//! - [`MprofReport`]: another reader of log profiles; [`mprof`] reads what it prints.
-//! - [`ask_as_stranger`]: what a process of another user gets from an agent's socket.
+//! - [`Counts`]: the calls that a harness program reports, and their comparison with a trace.
+//! - [`MprofReport`]: an independent reader of log profiles; [`mprof`] parses its output.
+//! - [`ask_as_stranger`]: the answer that another user's process gets from an agent's socket.
 //! - [`python`]: programs in Python; [`Dialogue`]: a program that answers line by line.
-//! - [`Truth`]: what it says of all other events: objects, monitors, exceptions, lines and so on.
+//! - [`Truth`]: the other events that a harness program reports: objects, monitors, exceptions,
+//!   lines and so on.
 //!
 //! ```no_run
 //! use jtrail_testkit::{Harness, Jdk, Run};
@@ -26,8 +27,8 @@
 //! }
 //! ```
 //!
-//! Helpers for tests fail as tests do: they panic, and the message says what happened. The
-//! `try_` forms return the error instead.
+//! Helpers fail like tests: they panic with a message that says what happened. The `try_` variants
+//! return the error instead.
 
 #![forbid(unsafe_code)]
 
@@ -51,15 +52,15 @@ pub use run::{DEFAULT_TIMEOUT, Output, Run, RunError, Running};
 pub use stranger::{STRANGER, ask_as, ask_as_stranger, give_to_stranger};
 pub use truth::{CpuMillis, Group, Site, Stack, Truth, Waits, differences, differences_in_range};
 
-/// Whether everything that tests ask for must be there (`CI=true`).
+/// Returns true under CI (`CI=true`), where everything that a test requests must exist.
 pub fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|v| v == "true" || v == "1")
 }
 
-/// A fresh folder that is removed with the value.
+/// Creates a folder that is removed when the value is dropped.
 ///
 /// # Panics
-/// When the system's temporary folder cannot be written.
+/// If the system's temporary folder is not writable.
 pub fn temp_dir() -> tempfile::TempDir {
     tempfile::Builder::new()
         .prefix("jtrail-test-")

@@ -1,4 +1,4 @@
-//! Another reader of log profiles, and what it prints.
+//! `mprof-report`, an independent reader of log profiles, and a parser for its output.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -6,11 +6,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// `mprof-report`, which comes with Mono.
+/// `mprof-report`, a program that comes with Mono.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MprofReport(PathBuf);
 
-/// What it says where it does not understand a file.
+/// Texts that the program prints if it does not understand a file.
 const COMPLAINTS: [&str; 10] = [
     "unmatched",
     "unknown method",
@@ -24,16 +24,16 @@ const COMPLAINTS: [&str; 10] = [
     "invalid",
 ];
 
-/// All reports of what log profiles of ours hold.
+/// All reports about the content of jtrail's log profiles.
 const REPORTS: &str = "--reports=header,jit,gc,sample,alloc,call,metadata,exception,monitor,thread,domain,context,heapshot,counters";
 
 impl MprofReport {
-    /// The program that `JTRAIL_MPROF_REPORT` names, or else the one of the search path.
+    /// Finds the program that `JTRAIL_MPROF_REPORT` names, or else the one in the search path.
     ///
-    /// Under CI (`CI=true`) it must be there. Elsewhere it is told on stderr that it is not.
+    /// If there is none, this fails under CI (`CI=true`), and prints a message to stderr elsewhere.
     ///
     /// # Panics
-    /// As told.
+    /// If the program is missing under CI.
     pub fn find() -> Option<Self> {
         let add_fact = env::var_os("JTRAIL_MPROF_REPORT").map(PathBuf::from);
         let path = env::var_os("PATH").unwrap_or_default();
@@ -48,10 +48,10 @@ impl MprofReport {
         found.map(Self)
     }
 
-    /// Runs it over a file, with times in UTC; answers what it printed.
+    /// Runs the program on a file, with times in UTC. Returns its output.
     ///
     /// # Panics
-    /// When it fails, takes longer than a minute, or complains.
+    /// If the program fails, takes longer than a minute, or prints a complaint.
     pub fn run(&self, file: &Path, options: &[&str]) -> String {
         let output = Command::new("timeout")
             .arg("60")
@@ -69,28 +69,28 @@ impl MprofReport {
         text
     }
 
-    /// Runs all reports but `stats` over a file, with the innermost frame of each stack: what
-    /// [`figures`] reads.
+    /// Runs all reports except `stats` on a file, with the innermost frame of each stack.
+    /// [`figures`] parses the result.
     ///
     /// # Panics
-    /// As [`Self::run`].
+    /// If [`Self::run`] does.
     pub fn report(&self, file: &Path) -> String {
         self.run(file, &[REPORTS, "--verbose", "--traces", "--maxframes=1"])
     }
 
-    /// Runs the report `stats` over a file.
+    /// Runs the report `stats` on a file.
     ///
     /// # Panics
-    /// As [`Self::run`], and when it does not read as known.
+    /// If [`Self::run`] does, or the output has an unknown form.
     pub fn stats(&self, file: &Path) -> Stats {
         Stats::read(&self.run(file, &["--reports=stats"]))
     }
 }
 
-/// What the report `stats` says of a file.
+/// The content of the report `stats` about a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
-    /// Buffers, and the bytes of their headers.
+    /// The number of buffers, and the bytes of their headers.
     pub buffers: (u64, u64),
     /// The records of each kind, such as `METHOD ENTER`.
     pub records: BTreeMap<String, Records>,
@@ -99,13 +99,13 @@ pub struct Stats {
 /// Records of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Records {
-    /// How many there are.
+    /// The number of records.
     pub count: u64,
-    /// Bytes of the shortest one.
+    /// The size of the shortest one in bytes.
     pub shortest: u64,
-    /// Bytes of the longest one.
+    /// The size of the longest one in bytes.
     pub longest: u64,
-    /// Bytes of all.
+    /// The bytes of all records.
     pub bytes: u64,
 }
 
@@ -135,7 +135,7 @@ impl Stats {
         stats
     }
 
-    /// Takes out how many records of a kind there are.
+    /// Removes the records of a kind, and returns their number.
     pub fn take(&mut self, kind: &str) -> u64 {
         self.records.remove(kind).map_or(0, |records| records.count)
     }
@@ -144,17 +144,18 @@ impl Stats {
 /// Figures by name.
 pub type Figures = BTreeMap<String, u64>;
 
-/// Adds to a figure.
+/// Adds `count` to a figure.
 pub fn add(figures: &mut Figures, what: impl Into<String>, count: u64) {
     *figures.entry(what.into()).or_default() += count;
 }
 
-/// Adds a name that is told once.
+/// Adds a fact without a number of its own, as the figure 1.
 pub fn add_fact(figures: &mut Figures, what: String) {
     figures.insert(what, 1);
 }
 
-/// The summaries of what log profiles of ours hold. `Context` is a heading with nothing below it.
+/// The summaries about the content of jtrail's log profiles. `Context` is a heading without
+/// content.
 const SECTIONS: [&str; 11] = [
     "JIT",
     "GC",
@@ -169,7 +170,7 @@ const SECTIONS: [&str; 11] = [
     "Heap shot",
 ];
 
-/// Whether a line tells no figure, or none that is compared.
+/// Returns true if a line has no figure, or none that is compared.
 fn is_heading(section: &str, words: &[&str]) -> bool {
     matches!(
         (section, words),
@@ -189,14 +190,14 @@ fn is_heading(section: &str, words: &[&str]) -> bool {
     )
 }
 
-/// Times of methods: of each name how many methods there are, and their times in ms, with what they
-/// call and without.
+/// Times of methods, by name: the number of methods with this name, and their inclusive and
+/// exclusive times in ms.
 pub type Times = BTreeMap<String, (u64, [u64; 2])>;
 
-/// What [`MprofReport::report`] answers, as figures, and the times of methods.
+/// Parses the output of [`MprofReport::report`] into figures and the times of methods.
 ///
 /// # Panics
-/// When it does not read as known.
+/// If the output has an unknown form.
 pub fn figures(text: &str) -> (Figures, Times) {
     let (mut f, mut times) = (Figures::new(), Times::new());
     let (mut section, mut head, mut shot) = ("", String::new(), 0);
@@ -261,7 +262,7 @@ pub fn figures(text: &str) -> (Figures, Times) {
             ("Exception", ["Executed", "finally", "clauses:", n]) => {
                 add(&mut f, "finally", n.parse().unwrap());
             }
-            // `123 bytes from:`, and behind it the one frame that is asked for.
+            // `123 bytes from:`, followed by the single requested frame.
             (_, [count, "bytes" | "calls" | "throws" | "contentions", "from:"]) => {
                 waiting = count.parse().ok();
             }
@@ -360,7 +361,7 @@ pub fn figures(text: &str) -> (Figures, Times) {
             }
             // Contentions by stack are not compared.
             ("Monitor lock", _) if line.starts_with("\t\t") && waiting.take().is_some() => {}
-            // A head without a summary, which stands there also when nothing follows.
+            // A heading without a summary, printed even if nothing follows.
             (_, ["Counters:"]) => section = "Counters",
             (section, words) => assert!(is_heading(section, words), "unexpected: {line}"),
         }

@@ -1,4 +1,4 @@
-//! Programs in Python, and conversations with them.
+//! Programs in Python, and dialogues with programs.
 
 use crate::{Output, Run, Running};
 use std::ffi::OsString;
@@ -6,12 +6,12 @@ use std::io::Write;
 use std::process::{ChildStdin, Command};
 use std::sync::LazyLock;
 
-/// A run of this script by `python3`.
+/// Returns a run of this script with `python3`.
 ///
-/// Under CI (`CI=true`) there must be a Python. Elsewhere it is told on stderr that there is none.
+/// Without a Python, this fails under CI (`CI=true`), and prints a message to stderr elsewhere.
 ///
 /// # Panics
-/// As told.
+/// If there is no Python under CI.
 pub fn python(script: impl Into<OsString>) -> Option<Run> {
     static IS_THERE: LazyLock<bool> =
         LazyLock::new(|| Command::new("python3").arg("--version").output().is_ok());
@@ -23,8 +23,8 @@ pub fn python(script: impl Into<OsString>) -> Option<Run> {
     Some(Run::native("python3", script))
 }
 
-/// A program that answers each line of its input by a line, which begins with the number of that:
-/// `[1] …`. Dropping it kills it.
+/// A program that answers each line of its input with a line that begins with the input line's
+/// number: `[1] …`. Dropping the value kills the program.
 #[derive(Debug)]
 pub struct Dialogue {
     running: Running,
@@ -33,10 +33,10 @@ pub struct Dialogue {
 }
 
 impl Dialogue {
-    /// Starts it.
+    /// Starts the program.
     ///
     /// # Panics
-    /// When it can't be started.
+    /// If the program can't be started.
     pub fn with(run: Run) -> Self {
         let mut running = run.spawn().unwrap_or_else(|e| panic!("{e}"));
         let input = running.stdin();
@@ -47,32 +47,33 @@ impl Dialogue {
         }
     }
 
-    /// Its answer to a line.
+    /// Sends a line, and returns the program's answer.
     ///
     /// # Panics
-    /// When it ends instead, or the run's time limit passes.
+    /// If the program ends instead, or the run's time limit expires.
     pub fn ask(&mut self, line: &str) -> String {
         self.asked += 1;
-        // One that has ended does not read; the wait for its answer says so, and what it said.
+        // A program that has ended does not read. Waiting for its answer then fails, with its
+        // output.
         let _ = writeln!(self.input, "{line}");
         let begin = format!("[{}] ", self.asked);
         let answer = self.running.wait_for_line(&begin);
         answer[begin.len()..].to_owned()
     }
 
-    /// Ends it at once, as `kill -9` does.
+    /// Kills the program immediately, like `kill -9`.
     ///
     /// # Panics
-    /// When it can't be waited for.
+    /// If the program can't be waited for.
     pub fn kill(self) -> Output {
         self.running.kill().unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// Closes its input, and waits for its end, which must be a good one without a word on standard
-    /// error.
+    /// Closes the program's input and waits for its end. It must succeed, without output on
+    /// standard error.
     ///
     /// # Panics
-    /// When it is not.
+    /// If the program fails or has written to standard error.
     pub fn end(self) {
         drop(self.input);
         let output = self.running.wait().unwrap_or_else(|e| panic!("{e}"));

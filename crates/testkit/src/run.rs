@@ -1,4 +1,4 @@
-//! One program in one JVM.
+//! Runs of one program in one JVM.
 
 use crate::{Jdk, temp_dir};
 use std::ffi::{OsStr, OsString};
@@ -11,13 +11,13 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time limit of a run that sets none: generous, for machines under load.
+/// The default time limit of a run: generous, for machines under load.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long a JVM that hangs may take to print its stacks before it is killed.
+/// The time that a hanging JVM gets to print its stacks before it is killed.
 const STACKS: Duration = Duration::from_secs(2);
 
-/// A program to run: a builder.
+/// A builder for the run of a program.
 #[derive(Clone, Debug)]
 pub struct Run {
     java: PathBuf,
@@ -32,13 +32,13 @@ pub struct Run {
     timeout: Duration,
 }
 
-/// Why there is no [`Output`].
+/// The reason why there is no [`Output`].
 #[derive(Debug)]
 pub enum RunError {
-    /// The JVM could not be started, or not be talked to.
+    /// The JVM could not be started, or communication with it failed.
     Io(io::Error),
-    /// It ran longer than the limit and was killed. The output is what came until then, with the
-    /// stacks of its threads.
+    /// The JVM ran longer than the limit and was killed. The output so far includes its threads'
+    /// stacks.
     Timeout(Duration, Box<Output>),
 }
 
@@ -59,24 +59,24 @@ impl From<io::Error> for RunError {
     }
 }
 
-/// What a program left behind.
+/// The results of a program that has ended.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
-    /// Its standard output; bytes that are no UTF-8 are replaced.
+    /// The program's standard output. Invalid UTF-8 is replaced.
     pub stdout: String,
-    /// Its standard error, likewise.
+    /// The program's standard error. Invalid UTF-8 is replaced.
     pub stderr: String,
-    /// From start to end.
+    /// The time from start to end.
     pub elapsed: Duration,
 }
 
 impl Output {
-    /// Fails unless the program ended with this exit code; the message has all output.
+    /// Fails unless the program ended with this exit code. The message has all output.
     ///
     /// # Panics
-    /// When it ended otherwise.
+    /// If the program ended with another code, or by a signal.
     pub fn assert_exit(&self, code: i32) {
         assert_eq!(self.status.code(), Some(code), "exit code\n{self}");
     }
@@ -91,13 +91,13 @@ impl fmt::Display for Output {
 }
 
 impl Run {
-    /// Class `main` in the JVM `jdk`.
+    /// Runs the class `main` in the JVM `jdk`.
     pub fn new(jdk: &Jdk, main: impl Into<OsString>) -> Self {
         Self::native(&jdk.java, main)
     }
 
-    /// A program that makes a JVM of its own, with its first argument. What is for the JVM comes in
-    /// front of that.
+    /// Runs a program that creates its own JVM, with `main` as its first argument. Arguments for
+    /// the JVM precede it.
     pub fn native(program: impl Into<PathBuf>, main: impl Into<OsString>) -> Self {
         Self {
             java: program.into(),
@@ -127,7 +127,7 @@ impl Run {
         self
     }
 
-    /// Runs as the user and group of that number, which only root can ask for.
+    /// Runs the program as the user and group with this id, which requires root.
     #[must_use]
     pub fn user(mut self, user: u32) -> Self {
         self.user = Some(user);
@@ -160,57 +160,58 @@ impl Run {
         self
     }
 
-    /// Runs in this folder; a fresh temporary one otherwise.
+    /// Sets the working folder. The default is a new temporary one.
     #[must_use]
     pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.dir = Some(dir.into());
         self
     }
 
-    /// Feeds these bytes to the program, then ends its input.
+    /// Passes these bytes to the program as its input, then closes the input.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
     }
 
-    /// Sets the time limit, [`DEFAULT_TIMEOUT`] otherwise.
+    /// Sets the time limit. The default is [`DEFAULT_TIMEOUT`].
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = limit;
         self
     }
 
-    /// Runs to the end.
+    /// Runs the program to its end.
     ///
     /// # Panics
-    /// When it cannot be started, or exceeds the time limit.
+    /// If the program can't be started, or exceeds the time limit.
     pub fn output(self) -> Output {
         self.try_output().unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// Runs to the end.
+    /// Like [`Run::output`], but returns an error instead of a panic.
     ///
     /// # Errors
-    /// When it cannot be started, or exceeds the time limit.
+    /// If the program can't be started, or exceeds the time limit.
     pub fn try_output(mut self) -> Result<Output, RunError> {
         let input = std::mem::take(&mut self.stdin);
         let mut running = self.spawn()?;
         let mut pipe = running.child.stdin.take();
-        // A thread of its own: a program that does not read must not hold us up.
+        // Written by a separate thread, so that a program that does not read can't block the test.
         thread::spawn(move || {
             if let Some(pipe) = pipe.as_mut() {
-                // A program that ends without reading it all closes the pipe.
+                // This fails if the program ends without reading all of it.
                 let _ = pipe.write_all(&input);
             }
         });
         running.wait()
     }
 
-    /// Starts it, for tests that talk to it. Its input stays open until it is waited for.
+    /// Starts the program, for tests that communicate with it. Its input stays open until the test
+    /// waits for its end.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// If the program can't be started.
     pub fn spawn(self) -> Result<Running, RunError> {
         let own_dir = match self.dir {
             Some(_) => None,
@@ -219,7 +220,7 @@ impl Run {
         let dir = self.dir.as_deref();
         let dir = dir.unwrap_or_else(|| own_dir.as_ref().expect("set above").path());
         let mut command = Command::new(&self.java);
-        // These would change what every JVM does and prints.
+        // These variables would change what every JVM does and prints.
         for name in [
             "JAVA_TOOL_OPTIONS",
             "_JAVA_OPTIONS",
@@ -259,7 +260,7 @@ impl Run {
     }
 }
 
-/// A program that runs. Dropping it kills it.
+/// A running program. Dropping it kills the program.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -272,23 +273,23 @@ pub struct Running {
 }
 
 impl Running {
-    /// The process's id.
+    /// Returns the process's id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Its input.
+    /// Returns the program's input.
     ///
     /// # Panics
-    /// When it was taken before.
+    /// If the input was taken before.
     pub fn stdin(&mut self) -> ChildStdin {
         self.child.stdin.take().expect("input taken twice")
     }
 
-    /// Waits until `text` stands in its standard output.
+    /// Waits until `text` occurs in the program's standard output.
     ///
     /// # Panics
-    /// When the program ends before, or the time limit passes; it is killed then.
+    /// If the program ends before, or the time limit expires. The program is killed then.
     pub fn wait_for(&mut self, text: &str) {
         if !self.stdout.wait_for(text, self.deadline) {
             let output = self.kill_with_stacks();
@@ -296,10 +297,10 @@ impl Running {
         }
     }
 
-    /// Waits for a line of its standard output that begins so, and answers it.
+    /// Waits for a line of standard output that begins with `begin`, and returns it.
     ///
     /// # Panics
-    /// As [`Running::wait_for`].
+    /// Like [`Running::wait_for`].
     pub fn wait_for_line(&mut self, begin: &str) -> String {
         let mut found = None;
         self.stdout.wait(self.deadline, |state| {
@@ -318,15 +319,15 @@ impl Running {
     /// Waits until the program prints `[ready]`.
     ///
     /// # Panics
-    /// As [`Running::wait_for`].
+    /// Like [`Running::wait_for`].
     pub fn wait_ready(&mut self) {
         self.wait_for("[ready]");
     }
 
-    /// Sends a signal by its name without `SIG`: `TERM`, `INT`, `QUIT`.
+    /// Sends a signal, by its name without `SIG`: `TERM`, `INT`, `QUIT`.
     ///
     /// # Errors
-    /// When the system's `kill` cannot be run or refuses.
+    /// If the system's `kill` can't be run, or refuses.
     #[cfg(unix)]
     pub fn signal(&self, name: &str) -> io::Result<()> {
         let pid = self.pid().to_string();
@@ -338,20 +339,20 @@ impl Running {
         }
     }
 
-    /// Ends it at once, as `kill -9` does, and returns what it had printed.
+    /// Kills the program immediately, like `kill -9`, and returns its output so far.
     ///
     /// # Errors
-    /// When it cannot be waited for.
+    /// If the program can't be waited for.
     pub fn kill(mut self) -> Result<Output, RunError> {
         self.child.kill()?;
         let status = self.child.wait()?;
         Ok(self.collect(status))
     }
 
-    /// Closes its input and waits for its end.
+    /// Closes the program's input and waits for its end.
     ///
     /// # Errors
-    /// When the time limit passes; it is killed then.
+    /// If the time limit expires. The program is killed then.
     pub fn wait(mut self) -> Result<Output, RunError> {
         drop(self.child.stdin.take());
         match self.wait_until(self.deadline)? {
@@ -377,7 +378,7 @@ impl Running {
         }
     }
 
-    /// Ends a JVM that hangs, after asking it where.
+    /// Kills a hanging JVM, after it was asked to print its stacks.
     fn kill_with_stacks(&mut self) -> Output {
         #[cfg(unix)]
         if self.signal("QUIT").is_ok() {
@@ -390,7 +391,7 @@ impl Running {
 
     fn collect(&self, status: ExitStatus) -> Output {
         let elapsed = self.started.elapsed();
-        // Grandchildren may hold the pipes open: no waiting for ever.
+        // Limited, because grandchildren may keep the pipes open.
         let limit = Instant::now() + STACKS;
         Output {
             status,
@@ -403,13 +404,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail where the program has ended already.
+        // Both fail if the program has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Text that a thread reads from a pipe.
+/// Data that a thread reads from a pipe.
 #[derive(Debug, Default)]
 struct Pipe {
     state: Mutex<PipeState>,
@@ -442,7 +443,8 @@ impl Pipe {
         pipe
     }
 
-    /// Waits until `done`, the end or the deadline; returns what `done` says of the last state.
+    /// Waits until `done` returns true, the pipe ends, or the deadline expires. Returns the last
+    /// result of `done`.
     fn wait(&self, deadline: Instant, mut done: impl FnMut(&PipeState) -> bool) -> bool {
         let mut state = self.state.lock().expect("no panic under this lock");
         loop {

@@ -1,4 +1,4 @@
-//! A process of another user.
+//! Processes of another user.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, lchown};
@@ -6,10 +6,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// The user and group that [`ask_as_stranger`] is, whom no test runs as.
+/// The user and group of [`ask_as_stranger`]; no test runs as this user.
 pub const STRANGER: u32 = 12_345;
 
-/// Asks for the status, and prints what comes until the connection ends.
+/// Requests the status, and prints the answer until the connection ends.
 const SCRIPT: &str = "\
 import socket, sys
 s = socket.socket(socket.AF_UNIX)
@@ -21,11 +21,11 @@ except ConnectionError:
     print(b'')
 ";
 
-/// Whether processes can be of another user. That they can't fails the test under CI (`CI=true`),
-/// and is told on stderr elsewhere.
+/// Returns true if the test may start processes of another user, which requires root. Otherwise,
+/// this fails under CI (`CI=true`), and prints a message to stderr elsewhere.
 ///
 /// # Panics
-/// As told.
+/// If the process is not root's, under CI.
 fn can_be_strangers() -> bool {
     let is_root = fs::metadata("/proc/self").expect("there").uid() == 0;
     if !is_root {
@@ -35,22 +35,22 @@ fn can_be_strangers() -> bool {
     is_root
 }
 
-/// Has a process of another user connect to an agent's socket and ask for the status, with Python.
-/// Answers what it gets as Python prints it: `b''` if it was sent away.
+/// Makes a process of another user connect to an agent's socket and request the status, with
+/// Python. Returns the answer as Python prints it: `b''` if it was rejected.
 ///
-/// None where that can't be tried: only root can be another user. That fails the test under CI
-/// (`CI=true`), and is told on stderr elsewhere.
+/// Returns `None` if this is impossible, because only root can start such a process. That fails
+/// under CI (`CI=true`), and prints a message to stderr elsewhere.
 ///
 /// # Panics
-/// As told, and when it can't connect or there is no Python.
+/// If the process is not root's under CI, it can't connect, or there is no Python.
 pub fn ask_as_stranger(socket: &Path) -> Option<String> {
     can_be_strangers().then(|| ask_as(STRANGER, socket))
 }
 
-/// As [`ask_as_stranger`], with a process of the user of that number.
+/// Like [`ask_as_stranger`], but with the user of this id.
 ///
 /// # Panics
-/// As that, and when the process is not root's.
+/// If the process is not root's, the other process can't connect, or there is no Python.
 pub fn ask_as(user: u32, socket: &Path) -> String {
     let output = Command::new("python3")
         .args(["-c", SCRIPT])
@@ -65,11 +65,11 @@ pub fn ask_as(user: u32, socket: &Path) -> String {
     said.trim_end().to_owned()
 }
 
-/// Gives a folder and all that is in it to [`STRANGER`]. None where that can't be tried, as for
+/// Gives a folder and its content to [`STRANGER`]. Returns `None` where that is impossible, like
 /// [`ask_as_stranger`].
 ///
 /// # Panics
-/// As that, and when the system refuses.
+/// If the process is not root's under CI, or the system refuses.
 pub fn give_to_stranger(folder: &Path) -> Option<()> {
     can_be_strangers().then(|| give(folder))
 }

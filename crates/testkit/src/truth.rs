@@ -1,18 +1,18 @@
-//! What a harness program says of events other than calls.
+//! The events other than calls that a harness program reports about itself.
 //!
-//! The lines are those of `java-harness/README.md`; `harness.ExpectEvents` prints them:
+//! The lines are described in `java-harness/README.md`; `harness.ExpectEvents` prints them:
 //!
 //! ```text
 //! OBJECTS harness.Frees$Brief 2800            objects of a class
-//! OBJECTS-AT harness.A.make()V 17 [I 100      the same, at a source line
-//! OBJECTS-MIN java.lang.Integer 400           at least
+//! OBJECTS-AT harness.A.make()V 17 [I 100      objects of a class, allocated at a source line
+//! OBJECTS-MIN java.lang.Integer 400           minimum number of objects of a class
 //! BYTES harness.A$Node 9600                   bytes of all objects of a class
-//! LIVE harness.Frees$Kept 40                  alive at the end
-//! LIVE-THREAD harness.Frees$Kept main 40      the same, by the thread that allocated them
+//! LIVE harness.Frees$Kept 40                  objects of a class that are alive at the end
+//! LIVE-THREAD harness.Frees$Kept main 40      live objects, by the thread that allocated them
 //! CONTENDED harness.Monitors$Lock 12          contended enters, by class of the monitor's object
-//! OWNER harness.Monitors$Lock owner 12        the same, by the thread that held it
-//! OWNER-OR-NONE harness.A$Lock virtual 20     the same, where the JVM names no virtual thread as owner
-//! WAITS harness.Waits$All 9 0                 waits, and how many of them timed out
+//! OWNER harness.Monitors$Lock owner 12        contended enters, by the owner of the monitor
+//! OWNER-OR-NONE harness.A$Lock virtual 20     like OWNER, or the JVM names no owner
+//! WAITS harness.Waits$All 9 0                 waits, and the number of those that timed out
 //! WAIT-LIMIT harness.Waits$All 0 9            waits with this limit in milliseconds
 //! STACK wait harness.A.f(I)V 12|harness.A.g()V 30 3
 //!                                             waits (or others) on this stack
@@ -24,19 +24,19 @@
 //! LEFT-BY-EXCEPTION harness.A.f(I)I main 50   calls of a thread that an exception leaves
 //! LEFT-BY-EXCEPTION-RANGE harness.A.g()V main 900 901
 //! STATE sleeper sleeping java.lang.Thread.sleep
-//!                                             a thread's state all the while, and its innermost method
+//!                                             a thread's constant state, and its innermost method
 //! LINES harness.Lines.loops(I)I 15 6          hits of a source line
-//! CPU harness.Burn.inner(J)V 400 378 422      milliseconds, and their bounds
-//! CPU-THREAD burner-0 201 188 214             the same for a thread's life
+//! CPU harness.Burn.inner(J)V 400 378 422      milliseconds, with lower and upper bounds
+//! CPU-THREAD burner-0 201 188 214             like CPU, for a thread's whole life
 //! PARKS harness.Parks.nanos(I)V 100           parks
 //! PARKS-RANGE harness.Parks.latch()V 3 3000
-//! RENAMED before|after                        first and last name of a thread
-//! GROUP child|inner|outer                     thread, its group, that group's parent
-//! LOADED harness.Unloading$Guest 12           class loaders that define a class of the name
-//! UNLOADED harness.Unloading$Guest 8          and how many of these classes were unloaded
-//! MOUNTS sleeps-7 8                           a virtual thread takes a carrier, at least
+//! RENAMED before|after                        first and last names of a thread
+//! GROUP child|inner|outer                     a thread, its group, the group's parent
+//! LOADED harness.Unloading$Guest 12           class loaders that define a class of this name
+//! UNLOADED harness.Unloading$Guest 8          these classes that were unloaded
+//! MOUNTS sleeps-7 8                           minimum number of mounts of a virtual thread
 //! COMPILED harness.Hot.leaf(I)I               a method that the JVM compiles
-//! REFS harness.HeapGraph$Node 999             references out of all objects of a class
+//! REFS harness.HeapGraph$Node 999             references from all objects of a class
 //! ROOT THREAD harness.HeapGraph$Sleeper 1     objects of a class that are roots of a kind
 //! FACT heap.harness.HeapGraph$Node 1000       objects of a class in the heap at the end
 //! ```
@@ -50,164 +50,165 @@ use std::str::FromStr;
 /// A method and a source line.
 pub type Site = (String, u32);
 
-/// Methods and source lines of a stack's frames, innermost first; a line is -1 if it is unknown, -2
-/// in a native method.
+/// The methods and source lines of a stack's frames, innermost first. A line is -1 if unknown, and
+/// -2 in a native method.
 pub type Stack = Vec<(String, i64)>;
 
 /// Waits on monitors of one class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Waits {
-    /// All of them.
+    /// All waits.
     pub waits: u64,
-    /// Those that ended by their time limit.
+    /// The waits that timed out.
     pub timed_out: u64,
 }
 
 /// CPU time in milliseconds, as the program measured it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CpuMillis {
-    /// The figure.
+    /// The measured time.
     pub measured: u64,
-    /// The least that another measurement may say.
+    /// The lower bound for other measurements.
     pub low: u64,
-    /// The most.
+    /// The upper bound for other measurements.
     pub high: u64,
 }
 
-/// A thread's place among the thread groups.
+/// A thread's position among the thread groups.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Group {
-    /// Name of its group.
+    /// The name of the thread's group.
     pub group: String,
-    /// Name of the group above.
+    /// The name of the group's parent.
     pub parent: String,
 }
 
-/// Events by kind. Classes are named as `Class.getName` prints them, methods by the keys of
-/// [`crate::Counts`]. What a program does not name in a map, it says nothing of.
+/// The reported events, by kind. Classes are named like `Class.getName`, methods by the keys of
+/// [`crate::Counts`]. A map makes no statement about keys that it does not contain.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Truth {
-    /// Objects allocated, by class (`OBJECTS`). Of a class of the program, or an array of one: all
-    /// that there are. Of any other: those that a method of the program allocates.
+    /// Objects allocated, by class (`OBJECTS`). For a class of the program, or an array of it: all
+    /// objects. For any other class: only those allocated by methods of the program.
     pub objects: BTreeMap<String, u64>,
-    /// Objects allocated at one place, by place and class (`OBJECTS-AT`); [`Truth::objects`] holds
-    /// them too.
+    /// Objects allocated at one site, by site and class (`OBJECTS-AT`). [`Truth::objects`] includes
+    /// them.
     pub objects_at: BTreeMap<(Site, String), u64>,
-    /// At least so many objects in all, by class (`OBJECTS-MIN`).
+    /// Lower bounds of the number of objects, by class (`OBJECTS-MIN`).
     pub objects_min: BTreeMap<String, u64>,
     /// Bytes of all objects that [`Truth::objects`] counts, by class (`BYTES`).
     pub bytes: BTreeMap<String, u64>,
     /// Objects alive at the end, by class (`LIVE`).
     pub live: BTreeMap<String, u64>,
-    /// The same, by class and name of the thread that allocated them (`LIVE-THREAD`). A class that
-    /// is named here is with all of its live objects.
+    /// Live objects, by class and name of the allocating thread (`LIVE-THREAD`). For a class in
+    /// this map, all live objects are included.
     pub live_threads: BTreeMap<(String, String), u64>,
     /// Contended enters, by class of the monitor's object (`CONTENDED`).
     pub contended: BTreeMap<String, u64>,
     /// Contended enters, by class and name of the thread that held the monitor (`OWNER`).
     pub owners: BTreeMap<(String, String), u64>,
-    /// The same for owners that the JVM does not name, or does: no other thread is right
-    /// (`OWNER-OR-NONE`).
+    /// Contended enters whose owner the JVM may or may not name, by class and name of the owner
+    /// (`OWNER-OR-NONE`). No other owner is correct.
     pub owners_or_none: BTreeMap<(String, String), u64>,
     /// Waits, by class of the monitor's object (`WAITS`).
     pub waits: BTreeMap<String, Waits>,
-    /// Waits, by class of the monitor's object and limit in milliseconds, 0 for none
-    /// (`WAIT-LIMIT`). A class that is named here is with all of its limits.
+    /// Waits, by class of the monitor's object and time limit in milliseconds, 0 for none
+    /// (`WAIT-LIMIT`). For a class in this map, all limits are included.
     pub wait_limits: BTreeMap<(String, u64), u64>,
-    /// Events by kind (`monitor`, `wait`, `park`, `throw`) and stack, from the innermost method of
-    /// the program to the thread's first (`STACK`).
+    /// Events by kind (`monitor`, `wait`, `park`, `throw`) and stack. The stack reaches from the
+    /// innermost method of the program to the thread's first one (`STACK`).
     pub stacks: BTreeMap<(String, Stack), u64>,
     /// Throws in methods of the program, by class of the exception (`THROWN`).
     pub thrown: BTreeMap<String, u64>,
-    /// Bounds of such (`THROWN-RANGE`).
+    /// Minimum and maximum numbers of throws in methods of the program, by class of the exception
+    /// (`THROWN-RANGE`).
     pub thrown_ranges: BTreeMap<String, (u64, u64)>,
-    /// Throws by place (`THROWN-AT`); [`Truth::thrown`] holds them too.
+    /// Throws by site (`THROWN-AT`). [`Truth::thrown`] includes them.
     pub thrown_at: BTreeMap<Site, u64>,
     /// Catches in methods of the program, by class of the exception (`CAUGHT`).
     pub caught: BTreeMap<String, u64>,
-    /// Catches by place, the line of the handler's first instruction (`CAUGHT-AT`);
-    /// [`Truth::caught`] holds them too. A program that tells some tells all.
+    /// Catches by site, with the line of the handler's first instruction (`CAUGHT-AT`).
+    /// [`Truth::caught`] includes them. The map is empty or complete.
     pub caught_at: BTreeMap<Site, u64>,
-    /// Calls that an exception leaves, by method and name of the thread (`LEFT-BY-EXCEPTION`). A
-    /// program that tells some tells all, here or in [`Truth::left_ranges`].
+    /// Calls that an exception leaves, by method and name of the thread (`LEFT-BY-EXCEPTION`). This
+    /// map and [`Truth::left_ranges`] together are empty or complete.
     pub left: BTreeMap<(String, String), u64>,
-    /// Bounds of such (`LEFT-BY-EXCEPTION-RANGE`).
+    /// Minimum and maximum numbers of calls that an exception leaves (`LEFT-BY-EXCEPTION-RANGE`).
     pub left_ranges: BTreeMap<(String, String), (u64, u64)>,
-    /// State and innermost method, without a descriptor, of threads that stay there, by their names
-    /// (`STATE`).
+    /// The state and innermost method (without descriptor) of threads that stay there, by thread
+    /// name (`STATE`).
     pub states: BTreeMap<String, (String, String)>,
-    /// Hits of source lines (`LINES`), also 0 of them. Of a method that is named here, every line
-    /// of its line table is.
+    /// Hits of source lines, including 0 (`LINES`). For a method in this map, all lines of its line
+    /// table are included.
     pub lines: BTreeMap<Site, u64>,
-    /// CPU time of all calls of a method, with what they call (`CPU`).
+    /// CPU time of all calls of a method, including its callees (`CPU`).
     pub cpu: BTreeMap<String, CpuMillis>,
-    /// CPU time of a thread's life, by its name (`CPU-THREAD`).
+    /// CPU time of a thread's whole life, by thread name (`CPU-THREAD`).
     pub cpu_threads: BTreeMap<String, CpuMillis>,
     /// Parks, by the innermost method of the program (`PARKS`).
     pub parks: BTreeMap<String, u64>,
-    /// Bounds of such (`PARKS-RANGE`).
+    /// Minimum and maximum numbers of parks, by the innermost method of the program
+    /// (`PARKS-RANGE`).
     pub parks_ranges: BTreeMap<String, (u64, u64)>,
-    /// Last names of threads, by their first ones (`RENAMED`).
+    /// The last names of threads, by their first names (`RENAMED`).
     pub renamed: BTreeMap<String, String>,
-    /// Groups, by the name that the thread began with (`GROUP`).
+    /// Groups, by the first name of the thread (`GROUP`).
     pub groups: BTreeMap<String, Group>,
-    /// How many class loaders define a class of this name (`LOADED`).
+    /// The number of class loaders that define a class of this name (`LOADED`).
     pub loaded: BTreeMap<String, u64>,
-    /// How many of these classes were unloaded (`UNLOADED`).
+    /// The number of these classes that were unloaded (`UNLOADED`).
     pub unloaded: BTreeMap<String, u64>,
-    /// Least number of mounts, by name of the virtual thread (`MOUNTS`).
+    /// The minimum number of mounts, by name of the virtual thread (`MOUNTS`).
     pub mounts: BTreeMap<String, u64>,
     /// Methods that the JVM compiles (`COMPILED`).
     pub compiled: BTreeSet<String>,
     /// Objects in the heap at the end, by class (`FACT heap.…`).
     pub heap: BTreeMap<String, u64>,
-    /// References out of all of them: fields and elements that are not null (`REFS`).
+    /// References from all of these objects: fields and elements that are not null (`REFS`).
     pub references: BTreeMap<String, u64>,
     /// Objects that are roots at the end, by kind of root and class (`ROOT`).
     pub roots: BTreeMap<(String, String), u64>,
-    /// Why the program did nothing (`SKIP`).
+    /// The reason why the program did nothing (`SKIP`).
     pub skipped: Option<String>,
 }
 
-/// The numbers stand at the end of a line, and what is before them may have blanks: cuts from the
-/// right.
+/// Splits a number off the end of a line. The rest may contain blanks.
 fn cut<T: FromStr>(rest: &str) -> Option<(&str, T)> {
     let (key, number) = rest.rsplit_once(' ')?;
     Some((key, number.parse().ok()?))
 }
 
-/// `key n`; the key is new.
+/// Parses `key n`. The key must be new.
 fn number(map: &mut BTreeMap<String, u64>, rest: &str) -> Option<()> {
     let (key, n) = cut(rest)?;
     put(map, named(key)?, n)
 }
 
-/// `… low high`
+/// Parses `… low high`.
 fn bounds(rest: &str) -> Option<(&str, (u64, u64))> {
     let (rest, high) = cut(rest)?;
     let (rest, low) = cut(rest)?;
     (low <= high).then_some((rest, (low, high)))
 }
 
-/// `key low high`
+/// Parses `key low high`.
 fn range(map: &mut BTreeMap<String, (u64, u64)>, rest: &str) -> Option<()> {
     let (key, range) = bounds(rest)?;
     put(map, named(key)?, range)
 }
 
-/// `first second`; the second may have blanks.
+/// Parses `first second`. The second part may contain blanks.
 fn two(rest: &str) -> Option<(String, String)> {
     let (first, second) = rest.split_once(' ')?;
     Some((named(first)?, named(second)?))
 }
 
-/// `first second n`
+/// Parses `first second n`.
 fn pair(map: &mut BTreeMap<(String, String), u64>, rest: &str) -> Option<()> {
     let (rest, n) = cut(rest)?;
     put(map, two(rest)?, n)
 }
 
-/// `method line|method line|…`
+/// Parses `method line|method line|…`.
 fn stack(rest: &str) -> Option<Stack> {
     let frame = |text| {
         let (method, line) = cut(text)?;
@@ -216,13 +217,13 @@ fn stack(rest: &str) -> Option<Stack> {
     rest.split('|').map(frame).collect()
 }
 
-/// `key line`
+/// Parses `key line`.
 fn site(rest: &str) -> Option<Site> {
     let (key, line) = cut(rest)?;
     Some((named(key)?, line))
 }
 
-/// `key line n`
+/// Parses `key line n`.
 fn places(map: &mut BTreeMap<Site, u64>, rest: &str) -> Option<()> {
     let (place, n) = cut(rest)?;
     put(map, site(place)?, n)
@@ -237,11 +238,11 @@ fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: V) -> Option<()> {
 }
 
 impl Truth {
-    /// Reads the lines out of a program's output. Other lines are passed over, also those of
+    /// Parses the events in a program's output. Ignores other lines, including those of
     /// [`crate::Counts`].
     ///
     /// # Errors
-    /// On the first malformed or repeated line.
+    /// The first malformed or repeated line.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let mut truth = Self::default();
         for line in text.lines() {
@@ -335,7 +336,8 @@ impl Truth {
         }
     }
 
-    /// The lines of one method with their hits, in order; none for a method that is not told.
+    /// Returns the lines of one method with their hits, ascending; nothing if the program did not
+    /// report the method.
     pub fn lines_of<'a>(&'a self, method: &str) -> impl Iterator<Item = (u32, u64)> + 'a {
         let method = method.to_owned();
         let begin = (method.clone(), 0);
@@ -345,7 +347,7 @@ impl Truth {
     }
 }
 
-/// `key ms low high`
+/// Parses `key ms low high`.
 fn cpu(map: &mut BTreeMap<String, CpuMillis>, rest: &str) -> Option<()> {
     let (rest, high) = cut(rest)?;
     let (rest, low) = cut(rest)?;
@@ -359,8 +361,8 @@ fn cpu(map: &mut BTreeMap<String, CpuMillis>, rest: &str) -> Option<()> {
     put(map, named(key)?, time)
 }
 
-/// Compares what a program told with what a trace holds: each difference is a line of the
-/// result. Only what was told is compared; what the trace lacks counts as 0.
+/// Compares a program's report with a trace. Returns one line for each difference. Only reported
+/// keys are compared; those that the trace lacks count as 0.
 pub fn differences<K: Ord + Debug>(
     what: &str,
     program: &BTreeMap<K, u64>,
@@ -376,7 +378,7 @@ pub fn differences<K: Ord + Debug>(
         .collect()
 }
 
-/// As [`differences`], with lower and upper bounds.
+/// Like [`differences`], but with lower and upper bounds.
 pub fn differences_in_range<K: Ord + Debug>(
     what: &str,
     program: &BTreeMap<K, (u64, u64)>,
@@ -393,10 +395,10 @@ pub fn differences_in_range<K: Ord + Debug>(
 }
 
 impl Output {
-    /// What the program printed of its events.
+    /// Returns the events that the program printed.
     ///
     /// # Panics
-    /// When a line of it is malformed, or there is none, or the program says that it did nothing.
+    /// If a line is malformed, no event was printed, or the program reports that it did nothing.
     pub fn truth(&self) -> Truth {
         let truth = Truth::parse(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{self}"));
         assert_eq!(truth.skipped, None, "the program did nothing\n{self}");

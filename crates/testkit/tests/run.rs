@@ -1,4 +1,4 @@
-//! Runs real JVMs.
+//! Tests of [`Run`] with real JVMs.
 
 use jtrail_testkit::{Jdk, Output, Run, RunError};
 use std::fs;
@@ -38,7 +38,7 @@ public class Talk {
 "#;
 
 static CLASSES: LazyLock<TempDir> = LazyLock::new(|| {
-    // A static is never dropped, so the folder stays: better with the build than elsewhere.
+    // A static is never dropped, so the folder remains; hence it is created in the build's folder.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let source = dir.path().join("Talk.java");
     fs::write(&source, SOURCE).unwrap();
@@ -108,7 +108,7 @@ fn signals_and_kill() {
     let mut running = talk(&Jdk::newest(), "sleep").spawn().unwrap();
     running.wait_ready();
     running.signal("TERM").unwrap();
-    // The JVM catches it, runs its hooks, and exits with 128 + 15.
+    // The JVM handles it, runs its shutdown hooks, and exits with 128 + 15.
     running.wait().unwrap().assert_exit(143);
 
     let mut running = talk(&Jdk::newest(), "sleep").spawn().unwrap();
