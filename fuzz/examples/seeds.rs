@@ -8,6 +8,7 @@
 //! intervals, which make this format use Huffman's code. The others are excerpts of the given
 //! traces: a few events of each kind, with their definitions and the ends of what they begin. Each
 //! seed is written in every spelling of its format.
+//!
 //! Seeds in `fuzz/real`, made from a trace with all kinds of events (`harness.Everything`), are
 //! only for fuzzing: the tests read each file of `fuzz/seeds` truncated at every byte.
 
