@@ -1,4 +1,4 @@
-//! Reads a trace on a thread of its own, so that what is made of it needs no core that decodes.
+//! Reads a trace on a thread of its own, so that decoding and summing up run on different cores.
 
 use jtrail_formats::{Bulk, Item, ReadError, Reader};
 use jtrail_model::{CallStep, Calls, Duration, Event, MethodEnter, MethodLeave, ThreadId};
@@ -8,24 +8,25 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
-/// Items that go from thread to thread at once.
+/// The number of items in a full batch.
 pub const BATCH: usize = 1024;
-/// Bytes of texts and stacks, with which a batch is full as well.
+/// The bytes of texts and stacks with which a batch counts as full.
 pub const HELD: usize = 256 << 10;
-/// Batches that may wait.
+/// The number of batches that may wait for the consumer.
 pub const WAITING: usize = 4;
-/// Where a batch holds more, which one large event brings about, nothing is read behind it until it
-/// is done with.
+/// A batch with more bytes of texts and stacks, caused by one large event, is large: the reader
+/// waits until it was consumed.
 const LARGE: usize = 16 << 20;
 
-/// Nearly all items are calls, and an item takes as much room as the largest event: so calls are
-/// apart, and those in a row take least.
+/// A batch of items, which one thread sends to the other. Nearly all items are calls, and a general
+/// item takes as much memory as the largest event. So calls are stored separately; those in a row
+/// are most compact.
 #[derive(Default)]
 struct Batch {
     calls: Vec<Call>,
-    /// With how many calls come before them.
+    /// Items other than single calls, each with the number of single calls before it.
     others: Vec<(usize, Other)>,
-    /// Of all calls in a row.
+    /// The steps of all rows of calls.
     steps: Vec<CallStep>,
     held: usize,
 }
@@ -35,14 +36,14 @@ enum Other {
     Row(Row),
 }
 
-/// Calls in a row, without their steps.
+/// A row of calls without its steps.
 struct Row {
     offset: u64,
     thread: ThreadId,
     cpu_time: Duration,
     ticket: u32,
     depth: u32,
-    /// How many steps.
+    /// The number of steps.
     count: usize,
 }
 
@@ -107,7 +108,7 @@ impl Batch {
         self.calls.len() + self.others.len() + self.steps.len() >= BATCH || self.held >= HELD
     }
 
-    /// Hands out all items in their order, unless `visit` breaks off.
+    /// Passes all items to `visit` in order, until `visit` breaks.
     fn drain<B>(&mut self, mut visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
         let (mut done, mut rest) = (0, &self.steps[..]);
         for (before, other) in self.others.drain(..) {
@@ -153,25 +154,24 @@ fn hand_out<B>(
     ControlFlow::Continue(())
 }
 
-/// As [`Reader::for_each_in_bulk`], for a source that does not wait for anybody: items are handed
-/// out some time after they were read, and where `visit` breaks off, the source may have been read
-/// further.
-///
+/// Like [`Reader::for_each_in_bulk`], but reads ahead on another thread. It suits files, but not
+/// pipes: items are visited some time after they were read. When `visit` breaks, the source may
+/// have been read further.
 /// # Errors
-/// As [`Reader::for_each`].
+/// Those of [`Reader::for_each`].
 pub fn for_each<B>(
     reader: &mut Reader<impl Read + Send>,
     mut visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>,
 ) -> Result<Option<B>, ReadError> {
     let (full, batches) = sync_channel::<Batch>(WAITING);
     let (done, empty) = channel();
-    // What `visit` leaves behind where it breaks off or panics must not wait for it: so all of this
-    // belongs to the scope.
+    // If `visit` breaks or panics, the reader must not wait for the batches left over. So both
+    // channels are moved into the scope's closure, and dropped with it.
     thread::scope(move |scope| {
         let reading = thread::Builder::new().name("reader".to_owned());
         let reading = reading.spawn_scoped(scope, move || {
             let mut batch = Batch::default();
-            // Batches that are out, and have not come back.
+            // The number of batches that were sent and have not come back.
             let mut out = 0_usize;
             let read = reader.for_each_in_bulk(|bulk| {
                 batch.push(bulk);
@@ -196,7 +196,7 @@ pub fn for_each<B>(
                 }
                 ControlFlow::Continue(())
             });
-            // Nobody wants it where `visit` broke off.
+            // This fails if `visit` broke.
             let _ = full.send(batch);
             read
         })?;
@@ -206,7 +206,7 @@ pub fn for_each<B>(
                 broken = Some(value);
                 break;
             }
-            // The reader may be at its end.
+            // This fails if the reader has ended.
             let _ = done.send(batch);
         }
         drop(done);
@@ -228,7 +228,8 @@ mod tests {
     use std::io::{self, Cursor};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    /// A trace with more events than wait, and among them some of which a few fill a batch.
+    /// Returns a trace with more events than fit into the waiting batches. A few of the events are
+    /// so large that they fill a batch.
     fn trace(format: Format) -> Vec<u8> {
         let mut encoder = format.encoder();
         let mut out = Vec::new();
@@ -257,7 +258,7 @@ mod tests {
         out
     }
 
-    /// What is read until a number of items is there, and the error at the end.
+    /// Reads items up to the number `most`. Returns them, and the error at the end.
     fn read(
         source: impl Read + Send,
         most: usize,
@@ -299,8 +300,8 @@ mod tests {
         }
     }
 
-    /// Large events only: with what a frame takes beside its text, each has more than [`LARGE`], of
-    /// which texts have less than a record may.
+    /// Returns a trace of large events only. With the memory of its frames, each event exceeds
+    /// [`LARGE`], but its texts fit into a record.
     fn large() -> Vec<u8> {
         let mut encoder = Format::Trail.encoder();
         let mut out = Vec::new();

@@ -1,35 +1,35 @@
-//! Allocations by class, by place in the code, and by thread.
+//! Allocations by class, by site, and by thread.
 
 use super::objects::Amount;
 use jtrail_model::{ClassId, Event, MethodId, ObjectAlloc, ThreadId};
 use rustc_hash::FxHashMap;
 
-/// Where objects of one class are allocated.
+/// A site at which objects of one class are allocated.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AllocationSite {
-    /// Class of the objects.
+    /// The class of the objects.
     pub class: ClassId,
-    /// Allocating method, none if unknown.
+    /// The allocating method; none if unknown.
     pub method: MethodId,
-    /// Source line, 0 if unknown.
+    /// The source line; 0 if unknown.
     pub line: i64,
 }
 
 /// Sums over allocations.
 #[derive(Debug, Default)]
 pub struct Allocations {
-    /// All of them.
+    /// All allocations.
     pub all: Amount,
-    /// By class.
+    /// Allocations by class.
     pub classes: FxHashMap<ClassId, Amount>,
-    /// By class, method and line. Empty when the trace never says where.
+    /// Allocations by class, method and line. Empty if the trace has no methods of allocations.
     pub sites: FxHashMap<AllocationSite, Amount>,
-    /// By allocating thread; none where the trace does not tell.
+    /// Allocations by thread, under `ThreadId::NONE` if the trace does not have it.
     pub threads: FxHashMap<ThreadId, Amount>,
 }
 
 impl Allocations {
-    /// Takes allocations and sums of them; other events are passed over.
+    /// Processes single allocations and sums of allocations. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::ObjectAlloc(e) => self.alloc(e),

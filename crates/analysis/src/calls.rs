@@ -1,20 +1,19 @@
-//! Calls by method and by path.
+//! Calls by method and by call path.
 //!
-//! Each thread has a stack of open calls. A leave gives its call's duration to the method and to
-//! the node of the call tree, and to the caller as time that is not its own. **Self time** is a
-//! call's duration without its recorded callees. **Total time** of a method counts only calls that
-//! no other call of the same method on the stack encloses, so recursion is not counted twice. In
-//! the tree, each depth of a recursion is a node of its own and needs no such care. The tree has as
-//! many levels as are asked for, because that is what takes memory; methods are summed beside it,
-//! at any depth.
+//! Each thread has a stack of open calls. A leave adds the call's duration to its method, to its
+//! node in the call tree, and to the callee time of its caller. **Self time** is a call's duration
+//! without its recorded callees. **Total time** of a method counts only outermost calls, those
+//! without another call of the method on the stack; so recursion is not counted twice. In the tree,
+//! each level of a recursion is a node of its own, so this rule is not needed. The tree has only
+//! the requested number of levels, because it takes memory. Methods are summed up separately, at
+//! any depth.
 //!
-//! **CPU time** is summed the same way, from the thread's CPU time at enter and at leave. A call
-//! that lacks one of them, which then is 0, counts none. Aggregated calls tell their own CPU time,
-//! and the shortest and longest own time of one call.
+//! **CPU time** is summed up in the same way, from the thread's CPU time at enter and at leave. A
+//! call without one of them (0) adds no CPU time. Aggregated calls have their own CPU time, and the
+//! minimum and maximum self time of a single call.
 //!
-//! Damaged traces and traces with losses: a leave whose enter is open further down ends the calls
-//! above it too; one without any open enter is counted and passed over. Time that falls counts
-//! as 0.
+//! Traces may be damaged or have gaps. A leave of an outer call also ends the open calls that it
+//! encloses. A leave without any open enter is counted and ignored. Negative durations count as 0.
 
 mod methods;
 mod parts;
@@ -37,29 +36,29 @@ use rustc_hash::FxHashMap;
 #[derive(Debug)]
 pub struct Calls {
     tables: Tables,
-    /// Of the segment that is read: by the place of a method there its number, from 1, or 0 if it
-    /// was not called so far.
+    /// For the current segment of a parallel analysis: maps a method's position in the segment to
+    /// its number plus 1; 0 if the method was not called so far.
     places: Vec<u32>,
     threads: Vec<ThreadCalls>,
     thread_index: FxHashMap<ThreadId, u32>,
-    /// The thread of the last event, because the next one is usually of the same.
+    /// The thread of the last event. The next event usually has the same.
     last_thread: Option<(ThreadId, u32)>,
-    /// Calls that were told as sums.
+    /// The number of calls that were reported as sums.
     summed: u64,
-    /// Leaves without an open enter.
+    /// The number of leaves without an open enter.
     pub unmatched: u64,
-    /// Calls that ended because one below them did.
+    /// The number of calls that were ended by the leave of an enclosing call.
     pub cut: u64,
-    /// Calls still open when the trace ended.
+    /// The number of calls still open at the end of the trace.
     pub open: u64,
 }
 
-/// What all threads add to.
+/// The tables shared by all threads.
 #[derive(Debug)]
 struct Tables {
     methods: Methods,
     open_counts: OpenCounts,
-    /// Sums by path.
+    /// The call tree, with sums by path.
     tree: Tree,
 }
 
@@ -69,21 +68,21 @@ struct Tables {
 pub struct MethodStat {
     /// The method.
     pub method: MethodId,
-    /// How many calls.
+    /// The number of calls.
     pub calls: u64,
-    /// Time within, callees included, in ns.
+    /// Total time, including callees, in ns.
     pub total: i64,
-    /// Time within, callees not included, in ns.
+    /// Self time, without callees, in ns.
     pub own: i64,
-    /// Calls that an exception ended, where the trace tells them apart.
+    /// The number of calls that an exception ended, if the trace has it.
     pub exceptions: u64,
-    /// CPU time that the profiler itself took for them, in ns; 0 if not measured.
+    /// The profiler's own CPU time for these calls, in ns; 0 if not measured.
     pub overhead: i64,
-    /// CPU time within, callees included, in ns; 0 if not measured.
+    /// CPU time including callees, in ns; 0 if not measured.
     pub cpu_total: i64,
-    /// CPU time within, callees not included, in ns; 0 if not measured.
+    /// CPU time without callees, in ns; 0 if not measured.
     pub cpu_own: i64,
-    /// Shortest and longest own time of one call, in ns, where aggregated calls told them.
+    /// Minimum and maximum self time of a single call, in ns, if aggregated calls reported them.
     pub bounds: Option<(i64, i64)>,
 }
 
@@ -92,39 +91,40 @@ pub struct MethodStat {
 pub struct ThreadCalls {
     /// The thread.
     pub thread: ThreadId,
-    /// How many calls.
+    /// The number of calls.
     pub calls: u64,
-    /// Time within outermost calls, in ns.
+    /// Time in outermost calls, in ns.
     pub busy: i64,
-    /// Outermost calls that have ended.
+    /// The number of outermost calls that have ended.
     outermost: u64,
-    /// The thread's CPU time as the last call event told it, in ns.
+    /// The thread's CPU time at its latest call event, in ns.
     cpu: i64,
     stack: Vec<Open>,
     aggregated: Vec<OpenAggregate>,
-    /// Aggregated calls are so many calls further out than the innermost one that is open.
+    /// The level of the next aggregated calls: their caller is this many calls further out than the
+    /// innermost open call.
     sums_above: usize,
 }
 
 impl ThreadCalls {
-    /// How many of the open calls aggregated ones are in.
+    /// Returns the number of open calls that enclose the next aggregated calls.
     fn sums_in(&self) -> usize {
         self.stack.len().saturating_sub(self.sums_above)
     }
 }
 
-/// Which calls an open one belongs to.
+/// The sums to which an open call belongs.
 #[derive(Clone, Copy, Debug)]
 struct CallOwner {
-    /// Of the tree, or [`Tree::BELOW`].
+    /// The call's path in the tree, or [`Tree::BELOW`].
     path: u32,
-    /// Number of the method.
+    /// The number of the call's method.
     method: u32,
-    /// Whether no other call of the method encloses it.
+    /// True if no other call of the same method encloses this one.
     is_outermost: bool,
 }
 
-/// How many calls are below an open one: directly, and in all.
+/// The number of callees of an open call: direct ones, and all of them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Below {
     callees: u64,
@@ -132,13 +132,14 @@ struct Below {
 }
 
 impl Below {
-    /// Takes calls below which there are others.
+    /// Adds callees that have callees themselves.
     fn add(&mut self, calls: u64, below: Self) {
         self.callees = self.callees.saturating_add(calls);
         self.all = self.all.saturating_add(calls).saturating_add(below.all);
     }
 
-    /// The records within the total time of so many calls, and within their own.
+    /// Returns the number of call records written within the total time of `calls` calls, and
+    /// within their self time.
     fn records(self, calls: u64) -> (u64, u64) {
         let total = calls.saturating_add(self.all.saturating_mul(2));
         (total, calls.saturating_add(self.callees))
@@ -151,7 +152,7 @@ struct Open {
     ticket: u32,
     enter: Timestamp,
     callees: i64,
-    /// CPU time of the thread at the enter, 0 if not measured.
+    /// The thread's CPU time at the enter; 0 if not measured.
     cpu_enter: i64,
     cpu_callees: i64,
     below: Below,
@@ -165,16 +166,16 @@ struct OpenAggregate {
     total: i64,
     cpu_own: i64,
     cpu_total: i64,
-    /// By how much `total` and `cpu_total` are too short for the tree, where a caller's part is
-    /// what its sums have together.
+    /// The time that `total` and `cpu_total` lack for the tree: there, a caller's time is the sum
+    /// of its aggregates.
     taken_off: (i64, i64),
     below: Below,
 }
 
-/// Stands for a thread whose calls do not count.
+/// The index of a thread whose calls are not selected.
 const NOT_SELECTED: u32 = u32::MAX;
 
-/// Place of the open call that a leave with this ticket closes, if it is there.
+/// Returns the position of the open call that a leave with this ticket ends, if there is one.
 pub(super) fn closed_by<T>(
     stack: &[T],
     ticket: u32,
@@ -184,7 +185,7 @@ pub(super) fn closed_by<T>(
     if stack.last().is_some_and(&fits) {
         return Some(stack.len() - 1);
     }
-    // Tickets rise along the stack, so a search by halves finds the one if it is there.
+    // Tickets ascend along the stack, so a binary search finds the call.
     let at = stack.partition_point(|open| ticket_of(open) < ticket);
     stack.get(at).is_some_and(fits).then_some(at)
 }
@@ -196,7 +197,7 @@ impl Default for Calls {
 }
 
 impl Calls {
-    /// No calls so far; the tree will have this many levels.
+    /// Creates empty sums, with a call tree of this many levels.
     pub fn new(levels: usize) -> Self {
         Self {
             tables: Tables {
@@ -215,8 +216,8 @@ impl Calls {
         }
     }
 
-    /// Takes off what recording took. A call's time has that of one record, its enter's or its
-    /// leave's, and of both of each call below it.
+    /// Subtracts the cost of recording. A call's time includes one record of its own (enter or
+    /// leave), and two for each call below it.
     pub fn without(&mut self, cost: Cost) {
         self.tables.tree.sums.without(cost);
         self.tables.methods.sums.without(cost);
@@ -229,7 +230,7 @@ impl Calls {
         }
     }
 
-    /// Takes enters, leaves and ends of threads; other events are passed over. `is_selected` is asked
+    /// Processes enters, leaves and ends of threads. Ignores other events. `is_selected` is called
     /// once for each thread.
     pub fn event(&mut self, event: &Event<'_>, is_selected: impl FnOnce(ThreadId) -> bool) {
         match event {
@@ -270,7 +271,7 @@ impl Calls {
         }
     }
 
-    /// As [`Self::event`], of each of these calls.
+    /// Like [`Self::event`], for each of these calls.
     pub fn calls(
         &mut self,
         calls: &jtrail_model::Calls<'_>,
@@ -294,14 +295,16 @@ impl Calls {
         }
     }
 
-    /// The calls of another segment come next: methods have other places.
+    /// Begins another segment, in which methods have other positions.
     pub fn begin_segment(&mut self) {
         self.places.clear();
     }
 
-    /// As [`Self::event`], of each of these calls of the segment. Each ends the innermost call of
-    /// its thread, whichever that is: so all that were open as the segment began have to be known.
-    /// Where the thread is in more or fewer calls than the row says, none of them is taken.
+    /// Like [`Self::event`], for each of these calls of the current segment.
+    ///
+    /// A leave in a row ends the innermost call of its thread, whatever its method. So all calls
+    /// that were open at the start of the segment must be known. If the thread's depth differs from
+    /// the row's, the whole row is ignored.
     pub fn row(&mut self, row: &Row<'_>) {
         let Some(thread) = self.thread(row.thread, |_| true) else {
             return;
@@ -335,8 +338,8 @@ impl Calls {
         }
     }
 
-    /// Aggregated calls of a thread that come next are so many calls further out than its innermost
-    /// one.
+    /// Sets the level of the thread's next aggregated calls: their caller is `calls` calls further
+    /// out than the innermost open call.
     pub fn sums_above(
         &mut self,
         id: ThreadId,
@@ -348,7 +351,8 @@ impl Calls {
         }
     }
 
-    /// Calls that aggregated ones are not in do not enclose these.
+    /// Open calls below this level do not enclose aggregated calls, so they are not counted as
+    /// open.
     #[cold]
     fn set_sums_above(&mut self, thread: usize, calls: usize) {
         let (number, thread) = (thread as u32, &mut self.threads[thread]);
@@ -361,7 +365,7 @@ impl Calls {
         }
     }
 
-    /// What comes for a thread is no aggregated call.
+    /// Ends a sequence of aggregated calls: the thread's next event is not one.
     #[inline]
     fn is_no_sum(&mut self, thread: usize) {
         if self.threads[thread].sums_above != 0 {
@@ -369,49 +373,49 @@ impl Calls {
         }
     }
 
-    /// Ends the open calls of all threads.
+    /// Ends the open calls of all threads at the end of the trace.
     pub fn finish(&mut self, time: Timestamp) {
         for thread in 0..self.threads.len() {
             self.open += self.end_calls(thread, time);
         }
     }
 
-    /// How many methods were called.
+    /// Returns the number of methods that were called.
     pub fn method_count(&self) -> usize {
         self.tables.methods.len()
     }
 
-    /// Sums by method, in the order of first call.
+    /// Returns the sums by method, in the order of their first calls.
     pub fn methods(&self) -> Vec<MethodStat> {
         self.tables.methods.stats()
     }
 
-    /// The paths of calls.
+    /// Returns the call tree.
     pub fn tree(&self) -> &Tree {
         &self.tables.tree
     }
 
-    /// The sums of a path's calls.
+    /// Returns the sums of a path's calls.
     pub fn path(&self, path: u32) -> MethodStat {
         self.tables.tree.stat(path, &self.tables.methods)
     }
 
-    /// Sums by thread, in the order of first call.
+    /// Returns the sums by thread, in the order of their first calls.
     pub fn threads(&self) -> &[ThreadCalls] {
         &self.threads
     }
 
-    /// How many of the calls are sums.
+    /// Returns the number of calls that were reported as sums.
     pub fn summed(&self) -> u64 {
         self.summed
     }
 
-    /// How many calls there are.
+    /// Returns the number of calls.
     pub fn count(&self) -> u64 {
         self.threads.iter().map(|t| t.calls).sum()
     }
 
-    /// Index of the thread; none for one that is not wanted.
+    /// Returns the index of the thread; `None` if it is not selected.
     fn thread(
         &mut self,
         id: ThreadId,
@@ -515,7 +519,7 @@ impl Calls {
         let method = self.tables.methods.number(e.method);
         let place = self.tables.place(thread as u32, caller, method, level);
         let calls = u64::try_from(e.calls).unwrap_or(0);
-        // What stands for no call takes off what is below it.
+        // An aggregate of no calls may have a negative time, which compensates for its callees.
         let least = if calls == 0 { i64::MIN } else { 0 };
         let own = e.base_time.0.max(least);
         let cpu_own = e.base_cpu_time.0.max(least);
@@ -611,8 +615,8 @@ impl Calls {
 }
 
 impl Tables {
-    /// Where the calls of a method belong that so many others enclose, the innermost of them at
-    /// `caller`.
+    /// Returns the sums for calls of a method at this level, whose innermost enclosing call has the
+    /// path `caller`.
     #[inline(always)]
     fn place(&mut self, thread: u32, caller: Option<u32>, method: u32, level: usize) -> CallOwner {
         let caller = caller.unwrap_or(Tree::ROOT);
@@ -623,7 +627,7 @@ impl Tables {
         }
     }
 
-    /// A call of that method begins, on the thread of that number.
+    /// Begins a call of the method, on the thread with this number.
     #[inline(always)]
     fn enter(
         &mut self,
@@ -648,7 +652,7 @@ impl Tables {
         });
     }
 
-    /// The thread's innermost call ends.
+    /// Ends the thread's innermost call.
     #[inline(always)]
     fn end_call(&mut self, number: u32, thread: &mut ThreadCalls, time: Timestamp) {
         let Some(call) = thread.stack.pop() else {
@@ -699,7 +703,7 @@ impl Tables {
         self.methods.sums.add_cpu(place.method, cpu, cpu_own);
     }
 
-    /// The sums of both a place's path and its method, for what is told of few calls.
+    /// Returns the sums of both the path and the method. It is meant for rare details.
     fn sums(&mut self, place: CallOwner) -> impl Iterator<Item = (&mut Sums, u32)> {
         let path = (place.path != Tree::BELOW).then_some((&mut self.tree.sums, place.path));
         let method = (&mut self.methods.sums, place.method);

@@ -1,64 +1,64 @@
-//! What becomes of classes, and what their class files say.
+//! Loading details, unloading and redefinition of classes.
 
 use jtrail_model::{ClassDetail, ClassId, Event, Timestamp};
 use rustc_hash::FxHashMap;
 
-/// A field or method, as the class file names it.
+/// A field or method, as the class file declares it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Member {
-    /// Raw name.
+    /// The name, as in the class file.
     pub name: Box<str>,
-    /// VM descriptor.
+    /// The descriptor.
     pub signature: Box<str>,
-    /// Access flags.
+    /// The access flags.
     pub access: u16,
 }
 
-/// What a class file says; see [`ClassDetail`] for the fields.
+/// The content of a class file; see [`ClassDetail`] for the fields.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Detail {
-    /// Access flags.
+    /// The access flags.
     pub access: u16,
-    /// The superclass, empty where there is none.
+    /// The superclass; empty if there is none.
     pub super_name: String,
-    /// Direct interfaces.
+    /// The direct interfaces.
     pub interfaces: Vec<String>,
-    /// The loader.
+    /// The class loader.
     pub loader: String,
-    /// Bytes of the class file, 0 if unknown.
+    /// The size of the class file in bytes; 0 if unknown.
     pub size: i64,
-    /// Declared fields.
+    /// The declared fields.
     pub fields: Vec<Member>,
-    /// Declared methods.
+    /// The declared methods.
     pub methods: Vec<Member>,
 }
 
-/// What a trace says of a class besides its name.
+/// The information that a trace has about a class, besides its name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClassStat {
-    /// What its class file says.
+    /// The content of the class file.
     pub detail: Option<Box<Detail>>,
-    /// When it was unloaded.
+    /// The time at which the class was unloaded.
     pub unloaded: Option<Timestamp>,
-    /// How often it got new code.
+    /// The number of redefinitions.
     pub redefined: u64,
 }
 
-/// All classes that the trace says more of than a name.
+/// All classes about which the trace has more than the name.
 #[derive(Debug, Default)]
 pub struct Classes {
-    /// Details are kept.
+    /// True if details are kept.
     details: bool,
-    /// The classes.
+    /// The classes by id.
     pub all: FxHashMap<ClassId, ClassStat>,
-    /// Classes unloaded.
+    /// The number of unloaded classes.
     pub unloaded: u64,
-    /// Redefinitions of all classes.
+    /// The number of redefinitions of all classes.
     pub redefined: u64,
 }
 
 impl Classes {
-    /// None so far. `details`: keep what class files say.
+    /// Creates an empty collection. `details` is true to keep the contents of class files.
     pub fn new(details: bool) -> Self {
         Self {
             details,
@@ -66,7 +66,7 @@ impl Classes {
         }
     }
 
-    /// Takes what events say of classes; other events are passed over.
+    /// Processes events about classes. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::ClassDetail(e) if self.details => {
@@ -108,7 +108,7 @@ fn detail(e: &ClassDetail<'_>) -> Detail {
     }
 }
 
-/// Words for the access flags of a class, for instance `public final interface`.
+/// Returns the access flags of a class as words, for instance `public final interface`.
 pub fn class_flags(access: u16) -> String {
     words(
         access,
@@ -125,7 +125,7 @@ pub fn class_flags(access: u16) -> String {
     )
 }
 
-/// Words for the access flags of a field.
+/// Returns the access flags of a field as words.
 pub fn field_flags(access: u16) -> String {
     words(
         access,
@@ -143,7 +143,7 @@ pub fn field_flags(access: u16) -> String {
     )
 }
 
-/// Words for the access flags of a method.
+/// Returns the access flags of a method as words.
 pub fn method_flags(access: u16) -> String {
     words(
         access,

@@ -1,50 +1,50 @@
-//! Compiled code.
+//! Compiled code (of the JIT compilers) by method.
 
 use jtrail_model::{Event, MethodId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Compilations of one method.
+/// The compilations of one method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CodeStat {
-    /// How often it was compiled.
+    /// The number of compilations.
     pub compiled: u64,
-    /// How often such code was thrown away.
+    /// The number of times that compiled code was discarded.
     pub uncompiled: u64,
-    /// Bytes of the latest code.
+    /// The size of the latest code in bytes.
     pub size: i64,
-    /// Bytes of all its code, also of what was thrown away.
+    /// The size of all code in bytes, including discarded code.
     pub bytes: i64,
-    /// Other methods whose code is in the latest.
+    /// The number of methods inlined in the latest code.
     pub inlined: u64,
-    /// Bytes of its bytecode.
+    /// The size of the bytecode in bytes.
     pub bytecode: i64,
 }
 
-/// All compilations.
+/// All compilations of a trace.
 #[derive(Debug, Default)]
 pub struct Code {
-    /// By method, those that were compiled.
+    /// The compiled methods.
     pub methods: FxHashMap<MethodId, CodeStat>,
-    /// Compilations.
+    /// The number of compilations.
     pub compiled: u64,
-    /// Times that code was thrown away.
+    /// The number of times that code was discarded.
     pub uncompiled: u64,
-    /// Bytes of all code.
+    /// The size of all code in bytes.
     pub bytes: i64,
-    /// Bytes of bytecode of all methods of which it is told.
+    /// The size of the bytecode of all methods for which the trace has it, in bytes.
     pub bytecode: i64,
-    /// By method.
+    /// The size of bytecode by method.
     bytecodes: FxHashMap<MethodId, i64>,
-    /// Code that was not thrown away, by address.
+    /// The size of code that was not discarded, by address.
     live: FxHashMap<u64, i64>,
-    /// Bytes of it.
+    /// The sum of `live`, in bytes.
     live_bytes: i64,
-    /// The most bytes that there were at once.
+    /// The maximum of `live_bytes`.
     pub most_live: i64,
 }
 
 impl Code {
-    /// Takes compilations and their ends; other events are passed over.
+    /// Processes compilations and their ends. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::MethodDetail(e) => {
@@ -58,7 +58,7 @@ impl Code {
                 stat.compiled += 1;
                 stat.size = size;
                 stat.bytes = stat.bytes.saturating_add(size);
-                // All frames but the last of a range are inlined there.
+                // All frames of a range except the last one are inlined methods.
                 let inlined: FxHashSet<&str> = e
                     .ranges
                     .iter()
@@ -68,7 +68,7 @@ impl Code {
                 stat.inlined = inlined.len() as u64;
                 self.compiled += 1;
                 self.bytes = self.bytes.saturating_add(size);
-                // New code at an address means that the old one is gone, told or not.
+                // New code at an address implies that the old code was discarded, reported or not.
                 let old = self.live.insert(e.address, size).unwrap_or_default();
                 self.live_bytes = self.live_bytes.saturating_sub(old).saturating_add(size);
                 self.most_live = self.most_live.max(self.live_bytes);
@@ -83,7 +83,7 @@ impl Code {
         }
     }
 
-    /// Bytes of code that was not thrown away.
+    /// Returns the size of all code that was not discarded, in bytes.
     pub fn live_bytes(&self) -> i64 {
         self.live_bytes
     }

@@ -1,4 +1,4 @@
-//! Pauses by garbage collection.
+//! Garbage-collection pauses.
 
 use super::spans::{Longest, Spans, Timed};
 use jtrail_model::{Duration, Event, Generation, Timestamp};
@@ -7,15 +7,15 @@ use rustc_hash::FxHashMap;
 /// One pause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pause {
-    /// When it began.
+    /// The start of the pause.
     pub start: Timestamp,
-    /// How long it was.
+    /// The length of the pause.
     pub length: Duration,
-    /// Bytes in use behind it, 0 if the trace does not say.
+    /// The bytes in use after the pause; 0 if the trace does not have it.
     pub used: i64,
-    /// Which part of the heap it was for.
+    /// The part of the heap that was collected.
     pub generation: Generation,
-    /// Its collector and cause; see [`Collections::kind`].
+    /// The number of its collector and cause; see [`Collections::kind`].
     kind: u32,
 }
 
@@ -29,53 +29,53 @@ impl Timed for Pause {
     }
 }
 
-/// Pauses of one kind.
+/// Sums over pauses of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PauseStat {
-    /// Their lengths.
+    /// The lengths of the pauses.
     pub spans: Spans,
-    /// The most bytes in use behind one, 0 if the trace does not say.
+    /// The maximum of bytes in use after a pause; 0 if the trace does not have it.
     pub most_used: i64,
 }
 
-/// All pauses.
+/// All pauses of a trace.
 #[derive(Debug, Default)]
 pub struct Collections {
-    /// How many.
+    /// The number of pauses.
     pub count: u64,
-    /// All together.
+    /// The total length of all pauses.
     pub total: Duration,
-    /// How often the heap had another size than before, as far as the trace says.
+    /// The number of changes of the heap size that the trace shows.
     pub resizes: u64,
-    /// The largest size of the heap, in bytes; 0 if the trace does not say.
+    /// The maximum heap size in bytes; 0 if the trace does not have it.
     pub largest_heap: i64,
-    /// The size that the trace told last.
+    /// The latest heap size in the trace.
     heap: i64,
-    /// Sums by generation and by the number of collector and cause.
+    /// Sums by generation, and by the number of collector and cause.
     stats: FxHashMap<(Generation, u32), PauseStat>,
-    /// Numbers of collector and cause; 0 is that of none.
+    /// The numbers of pairs of collector and cause. Number 0 is the first pair seen.
     kinds: FxHashMap<(Box<str>, Box<str>), u32>,
     kind_names: Vec<(Box<str>, Box<str>)>,
-    /// How many pauses, and their time, by [`bucket`].
+    /// The number and total length of pauses, by [`bucket`].
     lengths: FxHashMap<u32, Spans>,
     pauses: Longest<Pause>,
     open: Option<Timestamp>,
     detail: Option<(Generation, u32)>,
 }
 
-/// A range of lengths, and the pauses in it.
+/// A range of lengths, and the pauses within it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bucket {
-    /// The shortest length that belongs to it, in ns.
+    /// The inclusive lower bound, in ns.
     pub from: i64,
-    /// The shortest length that is too long for it, in ns.
+    /// The exclusive upper bound, in ns.
     pub to: i64,
-    /// The pauses.
+    /// The pauses in this range.
     pub spans: Spans,
 }
 
-/// Bounds of the buckets: 1, 2 and 5 times a power of ten. Bucket n is from bound n up to bound n +
-/// 1; everything under 1 µs is bucket 0.
+/// Returns the lower bound of a bucket: 1, 2 or 5 times a power of ten. Bucket `n` reaches from
+/// bound `n` to bound `n + 1`; everything below 1 µs is in bucket 0.
 fn bound(n: u32) -> i64 {
     if n == 0 {
         return 0;
@@ -87,7 +87,7 @@ fn bound(n: u32) -> i64 {
         .unwrap_or(i64::MAX)
 }
 
-/// The bucket of a length.
+/// Returns the bucket of a length.
 fn bucket(ns: i64) -> u32 {
     (0..)
         .find(|n| ns < bound(n + 1) || bound(n + 1) == i64::MAX)
@@ -95,7 +95,7 @@ fn bucket(ns: i64) -> u32 {
 }
 
 impl Collections {
-    /// Takes starts, details and ends of collections; other events are passed over.
+    /// Processes starts, details and ends of collections. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::GcStart(e) => (self.open, self.detail) = (Some(e.time), None),
@@ -113,7 +113,8 @@ impl Collections {
                     Some(detail) => detail,
                     None => (Generation::Unknown, self.kind_number("", "")),
                 };
-                // An end without a start is one that was under way when the trace began.
+                // An end without a start belongs to a collection that was running when the trace
+                // began.
                 let Some(start) = self.open.take() else {
                     return;
                 };
@@ -149,7 +150,7 @@ impl Collections {
         number
     }
 
-    /// Collector and cause of a pause, empty where the trace does not tell.
+    /// Returns the collector and cause of a pause; empty if the trace does not have them.
     pub fn kind(&self, pause: &Pause) -> (&str, &str) {
         self.kind_name(pause.kind)
     }
@@ -160,12 +161,12 @@ impl Collections {
             .map_or(("", ""), |(collector, cause)| (collector, cause))
     }
 
-    /// The longest pauses, longest first: 10 000 at least, or all that there were.
+    /// Returns the longest pauses, longest first: at least 10,000, or all if there are fewer.
     pub fn longest(&mut self) -> &[Pause] {
         self.pauses.sorted()
     }
 
-    /// Sums by generation, collector and cause, in no particular order.
+    /// Returns the sums by generation, collector and cause, in no particular order.
     pub fn stats(&self) -> impl Iterator<Item = (Generation, &str, &str, PauseStat)> {
         self.stats.iter().map(|((generation, kind), stat)| {
             let (collector, cause) = self.kind_name(*kind);
@@ -173,7 +174,8 @@ impl Collections {
         })
     }
 
-    /// Pauses by length, from the shortest to the longest, with the empty ranges between.
+    /// Returns the pauses by length, from the shortest to the longest, including empty ranges in
+    /// between.
     pub fn lengths(&self) -> Vec<Bucket> {
         let numbers = || self.lengths.keys().copied();
         let (Some(first), Some(last)) = (numbers().min(), numbers().max()) else {
@@ -250,7 +252,7 @@ mod tests {
             start(300),
             detail("G1", "Pause", Generation::Young),
             finish(330, 30),
-            // Its detail is lost; that of the one before is not its own.
+            // Its detail is missing, and the previous collection's detail must not be used for it.
             start(400),
             finish(401, 0),
         ] {

@@ -1,40 +1,40 @@
-//! Which lines were reached.
+//! Line coverage: the lines that were reached.
 //!
-//! A class's line may belong to several methods: constructors share the lines of field
-//! initializers, a lambda's body is a method that stands within another. It counts once for the
-//! class, and is covered when any of them reached it.
+//! Several methods may have the same line of a class: constructors share the lines of field
+//! initialisers, and the body of a lambda is a method within another one. Such a line counts once
+//! for the class, and is covered if any of the methods reached it.
 
 use super::Names;
 use jtrail_model::{ClassId, Event, LineCount, MethodId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// What is known of a method's lines.
+/// The line counts of one method.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MethodLines {
-    /// How often the method was called.
+    /// The number of calls of the method.
     pub calls: u64,
-    /// All its lines, ascending.
+    /// All lines of the method, ascending.
     pub lines: Vec<LineCount>,
 }
 
-/// Lines of a method or class.
+/// Sums over the lines of a method or class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Covered {
-    /// Lines reached.
+    /// The number of reached lines.
     pub covered: u64,
-    /// All lines.
+    /// The number of all lines.
     pub lines: u64,
-    /// Calls.
+    /// The number of calls.
     pub calls: u64,
-    /// Methods called.
+    /// The number of called methods.
     pub methods_called: u64,
-    /// All methods.
+    /// The number of all methods.
     pub methods: u64,
 }
 
 impl MethodLines {
-    /// The sums.
+    /// Returns the sums over the method's lines.
     pub fn covered(&self) -> Covered {
         Covered {
             covered: self.lines.iter().filter(|l| l.count > 0).count() as u64,
@@ -45,7 +45,8 @@ impl MethodLines {
         }
     }
 
-    /// The lines not reached, neighbours in this method's table joined: `12-14, 20`.
+    /// Returns the lines that were not reached. Neighbours in this method's table are joined:
+    /// `12-14, 20`.
     pub fn uninstrumented(&self) -> String {
         let mut parts: Vec<(u32, u32)> = Vec::new();
         let mut joined = false;
@@ -67,15 +68,15 @@ impl MethodLines {
     }
 }
 
-/// Lines of all methods that the trace has counts of.
+/// The lines of all methods for which the trace has counts.
 #[derive(Debug, Default)]
 pub struct Coverage {
-    /// By method.
+    /// Lines by method.
     pub methods: FxHashMap<MethodId, MethodLines>,
 }
 
 impl Coverage {
-    /// Takes line counts; other events are passed over. Later ones of a method replace earlier
+    /// Processes line counts. Ignores other events. A method's later counts replace its earlier
     /// ones.
     pub fn event(&mut self, event: &Event<'_>) {
         if let Event::LineCounts(e) = event {
@@ -87,7 +88,8 @@ impl Coverage {
         }
     }
 
-    /// Sums by class, in no particular order; methods that were never announced are under none.
+    /// Returns the sums by class, in no particular order. Methods without a definition are under
+    /// `ClassId::NONE`.
     pub fn classes(&self, names: &Names) -> Vec<(ClassId, Covered)> {
         let mut classes: FxHashMap<ClassId, (Covered, BTreeMap<u32, bool>)> = FxHashMap::default();
         for (method, lines) in &self.methods {
@@ -139,13 +141,13 @@ mod tests {
         }
         for event in [
             counts(1, 1, &[(10, 1), (11, 0)]),
-            // Replaces it.
+            // Replaces the counts above.
             counts(
                 1,
                 5,
                 &[(10, 5), (11, 2), (12, 0), (14, 0), (15, 1), (20, 0)],
             ),
-            // Shares line 20 with the one before, and reaches it.
+            // Shares line 20 with the method above, and reaches it.
             counts(2, 1, &[(20, 1), (21, 0)]),
             counts(3, 0, &[(5, 0)]),
             counts(4, 9, &[]),

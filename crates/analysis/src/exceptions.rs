@@ -1,10 +1,12 @@
-//! Exceptions by class and place, and those that nothing caught.
+//! Exceptions by class and site, and exceptions that nothing caught.
 //!
-//! A catch belongs to the latest exception on its thread that is under way: the one of its object,
-//! or of its class where objects have no ids. One that is thrown again while it is under way is
-//! still the same. What is under way when its thread or the trace ends was **never caught** by Java
-//! code: native code or the JVM took it, it ended its thread, or another one took its place in a
-//! `finally`.
+//! A catch belongs to the latest exception in flight on its thread: the one with its object, or
+//! with its class if objects have no ids. An exception that is thrown again while in flight is
+//! still the same.
+//!
+//! An exception still in flight at the end of its thread or of the trace was **never caught** by
+//! Java code: native code or the JVM handled it, it ended its thread, or another exception replaced
+//! it in a `finally`.
 
 use super::KEPT;
 use super::frames::{Frames, Site};
@@ -16,53 +18,52 @@ use rustc_hash::FxHashMap;
 pub struct Throw {
     /// The throwing thread.
     pub thread: ThreadId,
-    /// When.
+    /// The time of the throw.
     pub time: Timestamp,
-    /// The exception, none if it has no id.
+    /// The exception object; none if it has no id.
     pub object: ObjectId,
-    /// Its class.
+    /// The class of the exception.
     pub class: ClassId,
-    /// Where.
+    /// The site of the throw.
     pub site: Site,
 }
 
-/// Sums over throws at one place.
+/// Sums over throws at one site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThrowStat {
-    /// How often.
+    /// The number of throws.
     pub thrown: u64,
-    /// How often nothing caught it.
+    /// The number of throws that nothing caught.
     pub uncaught: u64,
 }
 
-/// All exceptions.
+/// All exceptions of a trace.
 #[derive(Debug, Default)]
 pub struct Exceptions {
-    /// Throws.
+    /// The number of throws.
     pub thrown: u64,
-    /// Catches.
+    /// The number of catches.
     pub caught: u64,
-    /// Handlers that take all, among those that are told.
+    /// The number of catches by catch-all handlers, if the trace has this detail.
     pub taken_by_all: u64,
-    /// Throws by class and place.
+    /// Throws by class and site.
     pub throws: FxHashMap<(ClassId, Site), ThrowStat>,
-    /// Catches by class and place.
+    /// Catches by class and site.
     pub catches: FxHashMap<(ClassId, Site), u64>,
-    /// Exceptions never caught, the first [`KEPT`] that came to be known.
+    /// The first [`KEPT`] exceptions found to be never caught.
     pub uncaught: Vec<Throw>,
-    /// Exceptions of that kind that are not kept.
+    /// The number of further exceptions that were never caught.
     pub more_uncaught: u64,
-    /// Exceptions under way, by thread, in the order of their throws.
+    /// Exceptions in flight, by thread, in the order of their throws.
     flying: FxHashMap<ThreadId, Vec<Throw>>,
 }
 
-/// Exceptions under way that are kept for a thread. Each but the last one is within a `finally` of
-/// the one before, or was taken by native code.
+/// The maximum number of exceptions in flight on a thread. All but the last one are suspended by a
+/// `finally`, or were handled by native code.
 const MOST_FLYING: usize = 64;
 
 impl Exceptions {
-    /// Takes throws, catches with their handlers, and ends of threads; other events are passed
-    /// over.
+    /// Processes throws, catches with their handlers, and ends of threads. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>, frames: &mut Frames) {
         match event {
             Event::ExceptionThrow(e) => self.throw(e, frames),
@@ -77,7 +78,7 @@ impl Exceptions {
         }
     }
 
-    /// What is under way now was never caught.
+    /// Ends the trace: exceptions still in flight were never caught.
     pub fn finish(&mut self) {
         let mut flying: Vec<Throw> = self.flying.drain().flat_map(|(_, f)| f).collect();
         flying.sort_by_key(|t| (t.time, t.thread));
@@ -183,7 +184,7 @@ mod tests {
         (exceptions, frames)
     }
 
-    /// `class, line: thrown uncaught`
+    /// Returns rows of class, site, number of throws, and number of uncaught throws.
     fn throws(exceptions: &Exceptions, frames: &Frames) -> Vec<(u64, String, u64, u64)> {
         let mut rows: Vec<_> = exceptions
             .throws
@@ -200,7 +201,7 @@ mod tests {
             throw(1, 10, 5, 100),
             catch(1, 10, 5, 200),
             throw(1, 11, 5, 100),
-            // A finally catches, throws on, and nothing catches.
+            // A finally block catches and rethrows, and nothing catches.
             catch(1, 11, 5, 201),
             throw(1, 11, 5, 101),
             throw(2, 12, 6, 102),
@@ -236,7 +237,7 @@ mod tests {
         assert_eq!(uncaught, [6]);
     }
 
-    /// Native code throws the same object on, without a catch between.
+    /// Native code rethrows the same object, without a catch in between.
     #[test]
     fn thrown_again_is_the_same_exception() {
         let (e, _) = exceptions(&[throw(1, 10, 5, 1), throw(1, 10, 5, 2), catch(1, 10, 5, 9)]);

@@ -1,14 +1,14 @@
-//! Frames of stacks, by number.
+//! Stack frames by number.
 //!
-//! A trace names the method of a frame by text, the same few thousand texts again and again. They
-//! are kept once, and everything that counts by place counts by [`Site`].
+//! A trace names the method of a frame by text, and repeats the same few thousand texts. Each is
+//! stored once here, and sums by site use [`Site`].
 
 use super::readable_signature;
 use jtrail_model::Frame;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// A place in the code: a method's text by its number, and a line.
+/// A site in the code: the number of a method's text, and a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Site {
     method: u32,
@@ -18,14 +18,14 @@ pub struct Site {
 const NO_METHOD: u32 = u32::MAX;
 
 impl Site {
-    /// The trace says no place.
+    /// The trace has no site.
     pub const NONE: Self = Self {
         method: NO_METHOD,
         line: -1,
     };
 }
 
-/// The texts of frames.
+/// The texts of frames, with their numbers.
 #[derive(Debug, Default)]
 pub struct Frames {
     numbers: FxHashMap<Rc<str>, u32>,
@@ -33,7 +33,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// The number of a frame's method.
+    /// Returns the number of a frame's method.
     pub(super) fn method(&mut self, text: &str) -> u32 {
         if let Some(number) = self.numbers.get(text) {
             return *number;
@@ -52,17 +52,17 @@ impl Frames {
         }
     }
 
-    /// The innermost frame of a stack, [`Site::NONE`] for an empty one.
+    /// Returns the innermost frame of a stack; [`Site::NONE`] for an empty one.
     pub(super) fn top(&mut self, stack: &[Frame<'_>]) -> Site {
         stack.first().map_or(Site::NONE, |frame| self.site(frame))
     }
 
-    /// `class.method(descriptor)result` of a method's number.
+    /// Returns `class.method(descriptor)result` for a method's number.
     pub fn raw_method(&self, number: u32) -> &str {
         self.texts.get(number as usize).map_or("", |text| text)
     }
 
-    /// The same for people: `class.method(int, String)`.
+    /// Returns a readable form of a method: `class.method(int, String)`.
     pub fn readable_method(&self, number: u32) -> String {
         let text = self.raw_method(number);
         match text.find('(') {
@@ -71,21 +71,21 @@ impl Frames {
         }
     }
 
-    /// The place with its raw method: `a.B.m(I)V:12`; empty for [`Site::NONE`].
+    /// Returns the site with its raw method: `a.B.m(I)V:12`; empty for [`Site::NONE`].
     pub fn raw_site(&self, site: Site) -> String {
         with_line(self.raw_method(site.method), site.line)
     }
 
-    /// The place for people: `a.B.m(int):12`; empty for [`Site::NONE`].
+    /// Returns a readable form of the site: `a.B.m(int):12`; empty for [`Site::NONE`].
     pub fn readable_site(&self, site: Site) -> String {
         with_line(&self.readable_method(site.method), site.line)
     }
 }
 
-/// Line of a frame in a native method.
+/// The line of a frame in a native method.
 const NATIVE: i64 = -2;
 
-/// The method and the line behind a colon, where it is known.
+/// Returns the method, followed by a colon and the line if that is known.
 pub fn with_line(method: &str, line: i64) -> String {
     match line {
         _ if method.is_empty() => String::new(),

@@ -1,4 +1,4 @@
-//! Class initialisations: which took how long, and in whose they ran.
+//! Class initialisations: their times, and their nesting.
 
 use crate::spans::{Longest, Timed};
 use jtrail_model::{ClassId, ClassInitEnd, ClassInitStart, Event, ThreadId, Timestamp};
@@ -7,21 +7,21 @@ use rustc_hash::FxHashMap;
 /// One run of a class's static initialiser.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Initialisation {
-    /// The class.
+    /// The initialised class.
     pub class: ClassId,
-    /// The thread that ran it.
+    /// The thread that ran the initialiser.
     pub thread: ThreadId,
-    /// When it began.
+    /// The start of the initialisation.
     pub start: Timestamp,
-    /// How long it took, in ns.
+    /// The total time in ns.
     pub total: i64,
-    /// The same without the initialisers that ran in it, in ns.
+    /// The time without nested initialisations, in ns.
     pub own: i64,
-    /// The class whose initialiser it ran in, none if in no other's.
+    /// The class whose initialiser enclosed this one; none if it was outermost.
     pub within: ClassId,
-    /// An exception ended it.
+    /// True if an exception ended the initialiser.
     pub failed: bool,
-    /// It had not ended when the trace did.
+    /// True if the initialiser had not ended when the trace did.
     pub open: bool,
 }
 
@@ -35,35 +35,35 @@ impl Timed for Initialisation {
     }
 }
 
-/// Open ones that are looked through for the one that ends.
+/// The maximum number of open initialisations that are searched for the one that ends.
 const FARTHEST: usize = 1000;
 
-/// One that has begun.
+/// An open initialisation.
 #[derive(Clone, Copy, Debug)]
 struct OpenInitialisation {
     class: ClassId,
     start: Timestamp,
-    /// What those that ran in it took, in ns.
+    /// The time of nested initialisations, in ns.
     inner: i64,
-    /// Events are missing behind its begin: it may have ended.
+    /// True if events are missing since its start: the initialisation may have ended.
     is_unsure: bool,
 }
 
 /// All class initialisations of a trace.
 #[derive(Debug, Default)]
 pub struct Initialisations {
-    /// How many.
+    /// The number of initialisations.
     pub count: u64,
-    /// Of these, how many failed.
+    /// The number of failed ones.
     pub failed: u64,
-    /// The slowest of them.
+    /// The slowest initialisations.
     pub slowest: Longest<Initialisation>,
-    /// Those that threads are in, the innermost last.
+    /// The open initialisations of each thread, the innermost last.
     open: FxHashMap<ThreadId, Vec<OpenInitialisation>>,
 }
 
 impl Initialisations {
-    /// Takes begins and ends of initialisations, and ends of threads; other events are passed over.
+    /// Processes starts and ends of initialisations, and ends of threads. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::ClassInitStart(e) => self.begin(e),
@@ -76,7 +76,7 @@ impl Initialisations {
         }
     }
 
-    /// Counts what is still open up to the end of the trace.
+    /// Ends the open initialisations at the end of the trace.
     pub fn finish(&mut self, time: Timestamp) {
         let mut open: Vec<_> = self.open.drain().collect();
         open.sort_by_key(|(thread, _)| *thread);
@@ -97,7 +97,7 @@ impl Initialisations {
             });
     }
 
-    /// Events of a thread are missing here, or of all.
+    /// Handles a gap in the trace, for one thread or (`ThreadId::NONE`) for all.
     pub(super) fn lost(&mut self, thread: ThreadId) {
         for (id, open) in &mut self.open {
             if thread.is_none() || *id == thread {
@@ -106,7 +106,7 @@ impl Initialisations {
         }
     }
 
-    /// Where the end of one within it is missing in the trace, that one is not counted.
+    /// Ends an initialisation. Nested ones whose ends are missing in the trace are not counted.
     fn end(&mut self, e: &ClassInitEnd) {
         let Some(open) = self.open.get_mut(&e.thread) else {
             return;
@@ -143,7 +143,7 @@ impl Initialisations {
     }
 }
 
-/// Ends the innermost one.
+/// Ends the innermost initialisation.
 fn end_last(
     open: &mut Vec<OpenInitialisation>,
     thread: ThreadId,
@@ -193,7 +193,7 @@ mod tests {
         })
     }
 
-    /// Class, total, own, the class around it, whether it failed, whether it is open.
+    /// Class, total time, own time, enclosing class, failed, open.
     type Row = (u64, i64, i64, u64, bool, bool);
 
     fn rows(events: &[Event<'_>], last: i64) -> Vec<Row> {
@@ -246,8 +246,8 @@ mod tests {
         assert_eq!(rows(&events, 1000), expected);
     }
 
-    /// What is open where events are missing may have ended: nothing is said to run in it, and it
-    /// is not open to the end.
+    /// After a gap, open initialisations may have ended. They count neither as enclosing others nor
+    /// as open at the end.
     #[test]
     fn what_may_have_ended_unseen_is_around_nothing() {
         let mut all = Initialisations::default();

@@ -1,31 +1,31 @@
-//! What a trace says, summed up. No input or output here: events in, figures out.
+//! Analysis of traces: sums over events. No input or output here: events in, figures out.
 //!
-//! | Module | Sums up |
+//! | Module | Content |
 //! |---|---|
-//! | `names` | names of threads, classes and methods, as the trace announces them |
-//! | `calls` | calls by method and by path, with total and self time |
+//! | `names` | names of threads, classes and methods |
+//! | `calls` | calls by method and by call path, with total and self time |
 //! | `threads` | CPU time and carriers of threads |
-//! | `collections` | pauses by garbage collection |
+//! | `collections` | garbage-collection pauses |
 //! | `objects` | class and life of each object |
-//! | `allocations` | allocations by class, place and thread |
-//! | `live` | live objects that the trace counts itself |
+//! | `allocations` | allocations by class, site and thread |
+//! | `live` | live objects counted in the trace itself |
 //! | `monitors` | contended monitors, `Object.wait`, parks |
-//! | `exceptions` | throws and catches by class and place |
+//! | `exceptions` | throws and catches by class and site |
 //! | `classes` | details of classes, unloading, redefinition |
 //! | `initialisations` | class initialisations |
 //! | `code` | compiled code |
-//! | `samples` | hits of the sampler by method and thread |
-//! | `coverage` | lines reached |
-//! | `compare` | traces held against each other |
+//! | `samples` | samples by method and thread |
+//! | `coverage` | line coverage |
+//! | `compare` | comparison of traces |
 //! | `heap` | heap dumps: sums by class, dominators, retained sizes |
 //! | `origin` | machine, process, agent, options |
 //! | `frames` | the texts of stack frames, each kept once |
-//! | [`ahead`], [`parallel`] | readers on several threads |
-//! | `spans`, `table` | the longest of many; tables by id |
+//! | [`ahead`], [`parallel`] | reading on several threads |
+//! | `spans`, `table` | the longest time spans; tables by id |
 //!
-//! Memory grows with threads, open calls, definitions, distinct places, and the call paths of the
-//! levels that are asked for, never with the number of calls. What grows with more is made only
-//! when it is asked for ([`Subjects`]).
+//! Memory grows with the number of threads, open calls, definitions, distinct sites, and call paths
+//! of the requested levels, but never with the number of calls. Anything that would take more is
+//! computed only on request ([`Subjects`]).
 
 #![forbid(unsafe_code)]
 
@@ -78,7 +78,7 @@ use jtrail_model::{
 };
 use rustc_hash::FxHashMap;
 
-/// Notes and other things of one kind that are kept: a report shows fewer.
+/// The maximum number of notes and similar things of one kind that are kept. A report shows fewer.
 pub const KEPT: usize = 10_000;
 
 fn keep<T>(kept: &mut Vec<T>, more: &mut u64, note: T) {
@@ -89,98 +89,98 @@ fn keep<T>(kept: &mut Vec<T>, more: &mut u64, note: T) {
     }
 }
 
-/// What takes memory or time of its own, and is made when asked for.
+/// Optional parts of an analysis, which take memory or time of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Subjects {
-    /// Levels of the call tree: a hundred bytes for each path that is not further down.
+    /// The number of levels of the call tree. Each path within them takes a hundred bytes.
     pub levels: usize,
-    /// Class and life of each object, twelve bytes for each.
+    /// True for the class and life of each object, which take twelve bytes for each.
     pub objects: bool,
-    /// What class files say.
+    /// True for the contents of class files.
     pub classes: bool,
-    /// Graphs of heap dumps.
+    /// True for the graphs of heap dumps.
     pub heap: bool,
 }
 
-/// Everything that a report tells.
+/// The results of an analysis: everything that a report shows.
 #[derive(Debug, Default)]
 pub struct Analysis {
-    /// Names.
+    /// The names.
     pub names: Names,
-    /// Calls.
+    /// The calls.
     pub calls: Calls,
-    /// Threads.
+    /// The threads.
     pub threads: Threads,
-    /// Collections.
+    /// The garbage collections.
     pub collections: Collections,
-    /// Objects; empty unless they were asked for.
+    /// The objects; empty unless requested.
     pub objects: Objects,
-    /// Allocations.
+    /// The allocations.
     pub allocations: Allocations,
-    /// Live objects that the trace counts itself.
+    /// The live objects counted in the trace itself.
     pub live: LiveCounts,
-    /// Waits.
+    /// Contended monitors, waits and parks.
     pub monitors: Monitors,
-    /// Exceptions.
+    /// The exceptions.
     pub exceptions: Exceptions,
-    /// Classes.
+    /// The classes.
     pub classes: Classes,
-    /// Class initialisations.
+    /// The class initialisations.
     pub initialisations: Initialisations,
-    /// Compiled code.
+    /// The compiled code.
     pub code: Code,
-    /// Samples.
+    /// The samples.
     pub samples: Samples,
-    /// Lines.
+    /// The line coverage.
     pub coverage: Coverage,
-    /// Heap dumps.
+    /// The heap dumps.
     pub heap: Heap,
-    /// Machine, process, agent, options.
+    /// The machine, process, agent and options.
     pub origin: Origin,
-    /// Frames of stacks.
+    /// The stack frames.
     pub frames: Frames,
     subjects: Subjects,
-    /// Whether what a thread did counts.
+    /// For each thread, true if its events are selected.
     selected: FxHashMap<ThreadId, bool>,
-    /// Gaps in the trace, the first [`KEPT`] of them.
+    /// The first [`KEPT`] gaps in the trace.
     pub lost: Vec<Lost<'static>>,
-    /// Gaps that are not kept.
+    /// The number of further gaps.
     pub more_lost: u64,
-    /// Methods that should be in the trace and are not, the first [`KEPT`] of them.
+    /// The first [`KEPT`] methods that should have been instrumented and were not.
     pub uninstrumented: Vec<Uninstrumented<'static>>,
-    /// Methods of that kind that are not kept.
+    /// The number of further such methods.
     pub more_uninstrumented: u64,
-    /// What began bursts, the first [`KEPT`] of them.
+    /// The first [`KEPT`] bursts, with what triggered them.
     pub bursts: Vec<BurstNote<'static>>,
-    /// Bursts that are not kept.
+    /// The number of further bursts.
     pub more_bursts: u64,
-    /// Which calls are sums within the others, if some are.
+    /// The rules by which short calls became sums, if some did.
     pub short_calls: Option<ShortCallsNote>,
-    /// Methods whose calls became sums because there were so many, the first [`KEPT`] of them.
+    /// The first [`KEPT`] methods whose calls became sums because there were too many.
     pub demoted: Vec<Demoted>,
-    /// Methods of that kind that are not kept.
+    /// The number of further such methods.
     pub more_demoted: u64,
     lost_events: u64,
-    /// What the agent counted itself, in a trace that ended well.
+    /// The agent's own counts, if the trace has a proper end.
     pub totals: Option<Totals>,
-    /// What recording took; zeros if the trace does not say.
+    /// The cost of recording; zeros if the trace does not have it.
     pub cost: Cost,
-    /// By how much times of calls may be early.
+    /// By how much the times of calls may be early.
     pub clock: Option<ClockNote>,
-    /// The first time that the trace names, and the latest. Definitions may be older than the
-    /// first, and a time of 0 is none.
+    /// The first and the latest time in the trace. Definitions may be older than the first, and a
+    /// time of 0 means none.
     pub span: Option<(Timestamp, Timestamp)>,
-    /// The trace says itself that collection ended.
+    /// True if the trace has an end event.
     pub ended: bool,
-    /// Times in which the trace paused.
+    /// The pauses of the trace.
     pub pauses: Spans,
     paused: Option<Timestamp>,
-    /// CPU time of the process, as the trace told it last.
+    /// The latest CPU time of the process in the trace.
     pub process_cpu: Option<Duration>,
 }
 
 impl Analysis {
-    /// Nothing so far; `subjects` says what to make.
+    /// Creates an empty analysis with these optional parts.
     pub fn new(subjects: Subjects) -> Self {
         Self {
             subjects,
@@ -191,8 +191,8 @@ impl Analysis {
         }
     }
 
-    /// Takes the next event. `selected` says whether what a thread does counts; it is asked once for
-    /// each, when the thread first does something.
+    /// Processes an event. `selected` decides whether events of a thread are selected; it is called
+    /// once for each thread, at its first event.
     pub fn event(&mut self, event: &Event<'_>, selected: impl Fn(&Names, ThreadId) -> bool) {
         if let Some(time) = event.time() {
             self.see(time);
@@ -272,7 +272,7 @@ impl Analysis {
         }
     }
 
-    /// Takes an event of the kinds `alloc` and `free`.
+    /// Processes an event of the kinds `alloc` and `free`.
     fn of_objects(&mut self, event: &Event<'_>, selected: impl Fn(&Names, ThreadId) -> bool) {
         match event {
             Event::ObjectAlloc(e) => {
@@ -304,13 +304,13 @@ impl Analysis {
         }
     }
 
-    /// As [`Self::event`], of each of these calls.
+    /// Like [`Self::event`], for each of these calls.
     pub fn calls(
         &mut self,
         calls: &jtrail_model::Calls<'_>,
         selected: impl Fn(&Names, ThreadId) -> bool,
     ) {
-        // Their time never falls.
+        // The times of the steps never decrease.
         let first = calls.steps.iter().find(|step| step.time.0 != 0);
         for step in first.into_iter().chain(calls.steps.last()) {
             self.see(step.time);
@@ -319,9 +319,9 @@ impl Analysis {
         self.calls.calls(calls, |thread| selected(names, thread));
     }
 
-    /// Adds the calls of all parts of the trace, which were taken beside the other events, and what
-    /// is open at its end. `first` is the first time that the trace names, and `last` the latest of
-    /// a call.
+    /// Adds the calls of all parts of the trace, which were processed separately from the other
+    /// events, and the calls open at its end. `first` is the first time in the trace, and `last`
+    /// the latest time of a call.
     pub fn add_parts(
         &mut self,
         parts: Vec<Calls>,
@@ -341,7 +341,7 @@ impl Analysis {
         }
     }
 
-    /// A time that the trace names.
+    /// Extends the span of the trace by a time.
     #[inline]
     fn see(&mut self, time: Timestamp) {
         if time != Timestamp::default() {
@@ -366,7 +366,7 @@ impl Analysis {
         *known.or_insert_with(|| selected(names, thread))
     }
 
-    /// Sums that threads add to, and that their ends end.
+    /// Processes an event that belongs to a thread, or ends one.
     fn by_thread(&mut self, event: &Event<'_>) {
         self.monitors.event(event, &self.objects, &mut self.frames);
         self.exceptions.event(event, &mut self.frames);
@@ -404,7 +404,7 @@ impl Analysis {
         }
     }
 
-    /// Ends the calls and waits that are still open, at the last moment of the trace.
+    /// Ends the calls and waits that are still open, at the last time of the trace.
     pub fn finish(&mut self) {
         let (_, last) = self.span.unwrap_or_default();
         self.resume(last);
@@ -416,22 +416,22 @@ impl Analysis {
         self.heap.finish(&self.objects);
     }
 
-    /// Takes off what recording took, of times of calls.
+    /// Subtracts the cost of recording from the times of calls.
     pub fn without_cost(&mut self) {
         self.calls.without(self.cost);
     }
 
-    /// What recording the calls took of their threads, in ns.
+    /// Returns the time that recording calls took on their threads, in ns.
     pub fn cost_of_calls(&self) -> i64 {
         self.cost.of(self.calls.count().saturating_mul(2))
     }
 
-    /// Enters and leaves that the trace says it lost.
+    /// Returns the number of enters and leaves that the trace reports as lost.
     pub fn lost_events(&self) -> u64 {
         self.lost_events.max(self.totals.map_or(0, |t| t.lost))
     }
 
-    /// Methods that should be in the trace and are not.
+    /// Returns the number of methods that should have been instrumented and were not.
     pub fn uninstrumented_methods(&self) -> u64 {
         let noted = self.uninstrumented.len() as u64 + self.more_uninstrumented;
         noted.max(self.totals.map_or(0, |t| t.uninstrumented))

@@ -1,5 +1,5 @@
-//! Live objects that a trace counts itself, instead of telling of each ([`super::Objects`] counts
-//! those): by class and allocating thread, or all of them by class.
+//! Live objects that the trace counts itself, by class and allocating thread or by class only.
+//! ([`super::Objects`] counts objects that are reported singly.)
 
 use super::objects::Amount;
 use jtrail_model::{ClassId, Event, ThreadId, Timestamp};
@@ -8,27 +8,27 @@ use rustc_hash::FxHashMap;
 /// Objects of one class that one thread allocated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LiveCount {
-    /// Alive when they were counted last.
+    /// The number of live objects at the last count.
     pub live: u64,
-    /// The most that were alive at once.
+    /// The maximum number of objects alive at the same time.
     pub peak: u64,
 }
 
-/// What the trace counts.
+/// All counts of live objects in the trace.
 #[derive(Debug, Default)]
 pub struct LiveCounts {
-    /// By class and allocating thread.
+    /// Counts by class and allocating thread.
     pub counts: FxHashMap<(ClassId, ThreadId), LiveCount>,
-    /// How often all live objects were counted.
+    /// The number of counts of all live objects.
     pub tables: u64,
-    /// When they were counted last.
+    /// The time of the last count of all live objects.
     pub last: Timestamp,
-    /// What was found then, by class.
+    /// The result of the last count of all live objects, by class.
     pub table: Vec<(ClassId, Amount)>,
 }
 
 impl LiveCounts {
-    /// Takes counts of live objects; other events are passed over.
+    /// Processes counts of live objects. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::ObjectCounts(e) => {

@@ -1,9 +1,9 @@
-//! Waiting for others: contended monitors, `Object.wait`, parks.
+//! Contended monitors, `Object.wait` and parks.
 //!
-//! A thread waits for one thing at a time, so each thread has at most one open wait of each kind.
-//! One that is open when its thread or the trace ends counts up to there: in a deadlock these are
-//! what one looks for. An end without its begin, and a begin that another one follows, are passed
-//! over.
+//! A thread waits for one thing at a time, so it has at most one open wait of each kind. A wait
+//! that is open at the end of its thread or of the trace counts up to there: in a deadlock, these
+//! are the interesting ones. An end without a begin is ignored, and so is a begin that is followed
+//! by another one.
 
 use super::frames::{Frames, Site};
 use super::objects::Objects;
@@ -11,24 +11,24 @@ use super::spans::{Longest, Spans, Timed};
 use jtrail_model::{ClassId, Event, Frame, ObjectId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 
-/// One time that a thread blocked on a monitor.
+/// One blocking of a thread on a monitor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Block {
     /// The blocked thread.
     pub thread: ThreadId,
-    /// Since when.
+    /// The start of the blocking.
     pub start: Timestamp,
-    /// How long, in ns.
+    /// The length in ns.
     pub length: i64,
-    /// The monitor's object, none if it has no id.
+    /// The monitor's object; none if it has no id.
     pub object: ObjectId,
-    /// Its class, none if unknown.
+    /// The class of the monitor's object; none if unknown.
     pub class: ClassId,
-    /// The thread that held the monitor when the wait began, none if unknown.
+    /// The thread that owned the monitor when the blocking began; none if unknown.
     pub owner: ThreadId,
-    /// Where the thread blocked.
+    /// The site at which the thread blocked.
     pub site: Site,
-    /// It never got the monitor.
+    /// True if the thread never got the monitor.
     pub open: bool,
 }
 
@@ -42,33 +42,33 @@ impl Timed for Block {
     }
 }
 
-/// Sums over waits at one place.
+/// Sums over waits at one site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WaitStat {
-    /// Their lengths.
+    /// The lengths of the waits.
     pub spans: Spans,
-    /// Ended by the limit, not by notify or interrupt.
+    /// The number of waits that timed out.
     pub timed_out: u64,
-    /// Did not end.
+    /// The number of waits that did not end.
     pub open: u64,
 }
 
-/// All waiting for others.
+/// All waits of a trace.
 #[derive(Debug, Default)]
 pub struct Monitors {
     /// Contended enters.
     pub blocked: Spans,
-    /// The longest of them.
+    /// The longest contended enters.
     pub blocks: Longest<Block>,
-    /// By object, none for those without ids.
+    /// Contended enters by object; under none for objects without ids.
     pub by_object: FxHashMap<ObjectId, (ClassId, Spans)>,
-    /// By class of the monitor's object.
+    /// Contended enters by class of the monitor's object.
     pub by_class: FxHashMap<ClassId, Spans>,
-    /// By place.
+    /// Contended enters by site.
     pub by_site: FxHashMap<Site, Spans>,
-    /// Calls of `Object.wait` by place and class of the object.
+    /// Calls of `Object.wait` by site and class of the object.
     pub waits: FxHashMap<(Site, ClassId), WaitStat>,
-    /// Parks by place and class of the blocker.
+    /// Parks by site and class of the blocker.
     pub parks: FxHashMap<(Site, ClassId), WaitStat>,
     open: FxHashMap<(ThreadId, Kind), Block>,
 }
@@ -81,7 +81,7 @@ enum Kind {
 }
 
 impl Monitors {
-    /// Takes begins and ends of waiting, and ends of threads; other events are passed over.
+    /// Processes begins and ends of waits, and ends of threads. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>, objects: &Objects, frames: &mut Frames) {
         match event {
             Event::MonitorContendedEnter(e) => {
@@ -116,7 +116,7 @@ impl Monitors {
         }
     }
 
-    /// Counts what is still open up to the end of the trace.
+    /// Ends the open waits at the end of the trace.
     pub fn finish(&mut self, time: Timestamp, objects: &Objects) {
         let mut open: Vec<_> = self.open.drain().collect();
         open.sort_by_key(|((thread, kind), _)| (*thread, *kind));
@@ -184,7 +184,7 @@ impl Monitors {
     }
 }
 
-/// Methods that wait and park for their callers: the place that counts is the caller's.
+/// Methods that wait and park for their callers. The site of a wait is that of the caller.
 const WAIT_FRAMES: &[&str] = &["java.lang.Object.wait"];
 const PARK_FRAMES: &[&str] = &[
     "java.util.concurrent.locks.LockSupport.",
@@ -192,7 +192,8 @@ const PARK_FRAMES: &[&str] = &[
     "sun.misc.Unsafe.park(",
 ];
 
-/// The stack from the first frame on that is none of these, or all of it where there is no such.
+/// Returns the stack from the first frame that is not of these methods; the whole stack if there is
+/// no such frame.
 fn after<'a, 'e>(stack: &'a [Frame<'e>], methods: &[&str]) -> &'a [Frame<'e>] {
     let own = |frame: &Frame<'_>| methods.iter().any(|m| frame.method.starts_with(m));
     let first = stack.iter().position(|frame| !own(frame));
@@ -339,7 +340,7 @@ mod tests {
         });
         let (monitors, mut frames) = monitors(&[
             wait(10),
-            // After notify the thread blocks until it has the monitor, within the wait.
+            // After notify, the thread blocks until it gets the monitor. This is within the wait.
             enter(1, 12, 2),
             entered(1, 14),
             waited(20, 1),

@@ -4,45 +4,45 @@ use jtrail_model::{ClassId, Event, MethodId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
-/// All names that a trace announced so far.
+/// All names defined in a trace so far.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// Threads in the order of their ids.
+    /// The threads in the order of their ids.
     pub threads: std::collections::BTreeMap<ThreadId, ThreadName>,
     classes: FxHashMap<ClassId, String>,
     methods: FxHashMap<MethodId, MethodName>,
 }
 
-/// A thread.
+/// The names and times of a thread.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ThreadName {
-    /// Its name, the latest one.
+    /// The latest name.
     pub name: String,
-    /// Its first name, if it got another.
+    /// The first name, if the thread was renamed.
     pub first_name: Option<String>,
-    /// How often it got another name.
+    /// The number of renames.
     pub renames: u64,
-    /// Its group.
+    /// The thread group.
     pub group: String,
-    /// When it started.
+    /// The start of the thread.
     pub start: Timestamp,
-    /// When it ended, if it did.
+    /// The end of the thread, if it has ended.
     pub end: Option<Timestamp>,
 }
 
-/// A method.
+/// The name of a method.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MethodName {
-    /// Id of its class.
+    /// The class that declares the method.
     pub class: ClassId,
-    /// Its name.
+    /// The method's name.
     pub name: String,
-    /// Its VM descriptor.
+    /// The method's descriptor.
     pub signature: String,
 }
 
 impl Names {
-    /// Takes what a definition announces; other events are passed over.
+    /// Processes definitions. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::ThreadStart(e) => {
@@ -83,7 +83,7 @@ impl Names {
         }
     }
 
-    /// The thread's name, or `thread-7` where the trace never announced it; empty for none.
+    /// Returns the thread's name; `thread-7` if it has no definition; empty for none.
     pub fn thread(&self, id: ThreadId) -> String {
         match self.threads.get(&id) {
             Some(thread) => thread.name.clone(),
@@ -92,17 +92,17 @@ impl Names {
         }
     }
 
-    /// How many classes were announced.
+    /// Returns the number of defined classes.
     pub fn class_count(&self) -> usize {
         self.classes.len()
     }
 
-    /// How many methods were announced.
+    /// Returns the number of defined methods.
     pub fn method_count(&self) -> usize {
         self.methods.len()
     }
 
-    /// The class's name, or `class-7` where the trace never announced it.
+    /// Returns the class's name; `class-7` if it has no definition.
     pub fn class(&self, id: ClassId) -> String {
         self.classes
             .get(&id)
@@ -110,7 +110,7 @@ impl Names {
             .unwrap_or_else(|| format!("class-{id}"))
     }
 
-    /// The same for people: `int[][]` for `[[I`.
+    /// Returns a readable form of the class's name: `int[][]` for `[[I`.
     pub fn readable_class(&self, id: ClassId) -> String {
         let raw = self.class(id);
         if raw.starts_with('[') {
@@ -120,17 +120,17 @@ impl Names {
         }
     }
 
-    /// The class's name, if the trace announced it.
+    /// Returns the class's name, if the trace defines it.
     pub fn known_class(&self, id: ClassId) -> Option<&str> {
         self.classes.get(&id).map(String::as_str)
     }
 
-    /// The method, if the trace announced it.
+    /// Returns the method, if the trace defines it.
     pub fn method(&self, id: MethodId) -> Option<&MethodName> {
         self.methods.get(&id)
     }
 
-    /// `class.method(descriptor)result`, or `method-7` where the trace never announced it.
+    /// Returns `class.method(descriptor)result`; `method-7` if the method has no definition.
     pub fn raw_method(&self, id: MethodId) -> String {
         match self.methods.get(&id) {
             Some(m) => format!("{}.{}{}", self.class(m.class), m.name, m.signature),
@@ -138,7 +138,7 @@ impl Names {
         }
     }
 
-    /// The same for people: `class.method(int, String)`.
+    /// Returns a readable form of the method: `class.method(int, String)`.
     pub fn readable_method(&self, id: MethodId) -> String {
         match self.methods.get(&id) {
             Some(m) => {
@@ -154,14 +154,14 @@ impl Names {
     }
 }
 
-/// The parameters of a VM descriptor with simple names: `(int, String[])`. A text that is no
-/// descriptor stays as it is.
+/// Returns the parameters of a descriptor with simple names: `(int, String[])`. A text that is not
+/// a descriptor is returned unchanged.
 pub fn readable_signature(signature: &str) -> String {
     parameters(signature).unwrap_or_else(|| signature.to_owned())
 }
 
-/// The type of a descriptor: `int[][]` for `[[I`, `a.B` for `La/B;`. A text that is no descriptor
-/// stays as it is.
+/// Returns the type of a descriptor: `int[][]` for `[[I`, `a.B` for `La/B;`. A text that is not a
+/// descriptor is returned unchanged.
 pub fn readable_type(descriptor: &str) -> String {
     let element = descriptor.trim_start_matches('[');
     let dimensions = descriptor.len() - element.len();
@@ -179,7 +179,7 @@ pub fn readable_type(descriptor: &str) -> String {
     }
 }
 
-/// The primitive type of a descriptor.
+/// Returns the primitive type of a descriptor.
 fn primitive(descriptor: &str) -> Option<&'static str> {
     Some(match descriptor {
         "B" => "byte",
@@ -212,7 +212,7 @@ fn parameters(signature: &str) -> Option<String> {
             rest = after;
             primitive(first)?
         };
-        let _ = write!(out, "{name}{}", "[]".repeat(dimensions)); // a String takes everything
+        let _ = write!(out, "{name}{}", "[]".repeat(dimensions)); // writing to a String can't fail
     }
     out.push(')');
     Some(out)

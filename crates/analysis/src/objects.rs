@@ -1,19 +1,19 @@
-//! Objects: the class of each, and which are alive.
+//! Objects: the class of each, and whether it is alive.
 //!
-//! An object takes twelve bytes of a [`Table`]: number of its class, number of its allocating
-//! thread with its state, size. A hundred million objects are 1.2 GB.
+//! An object takes twelve bytes in a [`Table`]: its class's number, its allocating thread's number
+//! with its state, and its size. A hundred million objects take 1.2 GB.
 
 use super::live::LiveCount;
 use super::table::{Index, Table};
 use jtrail_model::{ClassId, Event, ObjectId, ThreadId};
 use rustc_hash::FxHashMap;
 
-/// Objects and bytes.
+/// A number of objects and their bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Amount {
-    /// How many objects.
+    /// The number of objects.
     pub objects: u64,
-    /// Their bytes.
+    /// The bytes of the objects.
     pub bytes: i64,
 }
 
@@ -45,33 +45,33 @@ pub struct Objects {
     threads: Index<ThreadId>,
     live_by_class: Vec<Amount>,
     live_by_thread: Vec<Amount>,
-    /// By numbers of class and thread.
+    /// Live objects by the numbers of class and thread.
     counts: FxHashMap<(u32, u32), LiveCount>,
-    /// Objects found dead.
+    /// The freed objects.
     pub freed: Amount,
-    /// Frees of objects that the trace never named, or that were freed before.
+    /// The number of frees of objects that are unknown or were already freed.
     pub unknown_frees: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Object {
-    /// Number of its class and 1; 0 for an object that was never named.
+    /// The number of the object's class plus 1; 0 for an unknown object.
     class: u32,
-    /// Number of its thread, and the state in the two lowest bits.
+    /// The number of the object's thread; its state is in the two lowest bits.
     thread: u32,
-    /// Bytes, or [`LARGE`].
+    /// The size in bytes, or [`LARGE`].
     size: u32,
 }
 
 const LARGE: u32 = u32::MAX;
 const STATE: u32 = 3;
-/// Alive, and of the threads that the report is about.
+/// The object is alive, and its thread is selected.
 const LIVE: u32 = 1;
 const DEAD: u32 = 2;
 
 impl Objects {
-    /// Takes definitions and frees; other events are passed over. `is_selected`: the object's thread is
-    /// one of those that live objects are counted for.
+    /// Processes definitions and frees. Ignores other events. `is_selected` is true if the object's
+    /// thread is selected.
     pub fn event(&mut self, event: &Event<'_>, is_selected: bool) {
         match event {
             Event::ObjectAlloc(e) => self.define(e.object, e.class, e.thread, e.size, is_selected),
@@ -92,7 +92,7 @@ impl Objects {
         is_selected: bool,
     ) {
         let old = self.table.get(id.0);
-        // A trace that names an object again names the same one, unless that is dead.
+        // A repeated definition refers to the same object, unless that one was freed.
         if id.is_none() || (old.class != 0 && old.thread & STATE != DEAD) {
             return;
         }
@@ -139,7 +139,7 @@ impl Objects {
         self.table.set(id.0, object);
     }
 
-    /// The object's class, none if the trace does not tell.
+    /// Returns the object's class; none if the trace does not have it.
     pub fn class(&self, id: ObjectId) -> ClassId {
         match self.table.get(id.0).class {
             0 => ClassId::NONE,
@@ -147,7 +147,7 @@ impl Objects {
         }
     }
 
-    /// The object's bytes, 0 if the trace does not tell.
+    /// Returns the object's size in bytes; 0 if the trace does not have it.
     pub fn size(&self, id: ObjectId) -> i64 {
         match self.table.get(id.0).size {
             LARGE => self.large.get(&id).copied().unwrap_or_default(),
@@ -155,18 +155,19 @@ impl Objects {
         }
     }
 
-    /// Live objects of each class that has any, in no particular order.
+    /// Returns the live objects of each class that has any, in no particular order.
     pub fn live_by_class(&self) -> impl Iterator<Item = (ClassId, Amount)> {
         amounts(self.classes.keys(), &self.live_by_class)
     }
 
-    /// Live objects of each allocating thread that has any; those older than the trace have none.
+    /// Returns the live objects of each allocating thread that has any. Objects that existed before
+    /// the trace have no thread.
     pub fn live_by_thread(&self) -> impl Iterator<Item = (ThreadId, Amount)> {
         amounts(self.threads.keys(), &self.live_by_thread)
     }
 
-    /// Live objects of each class and allocating thread that has had any, in no particular order;
-    /// those older than the trace have no thread.
+    /// Returns the live objects of each class and allocating thread that ever had any, in no
+    /// particular order. Objects that existed before the trace have no thread.
     pub fn live_counts(&self) -> impl Iterator<Item = ((ClassId, ThreadId), LiveCount)> {
         self.counts.iter().map(|((class, thread), count)| {
             (
@@ -285,7 +286,7 @@ mod tests {
         assert_eq!(objects.class(ObjectId(42)), ClassId::NONE);
     }
 
-    /// Files of others may use an id again when its object is dead.
+    /// Other writers may reuse an id after its object was freed.
     #[test]
     fn ids_may_come_back() {
         let mut objects = Objects::default();

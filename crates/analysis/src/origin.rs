@@ -1,18 +1,18 @@
-//! Where a trace comes from: machine, process, agent, options and filters.
+//! The origin of a trace: machine, process, agent, options and filters.
 
 use jtrail_model::{Event, Text};
 
-/// What the trace says of them, as keys and values in its own order.
+/// The facts about the origin, as keys and values in the order of the trace.
 #[derive(Debug, Default)]
 pub struct Origin {
-    /// The first [`KEPT`](super::KEPT) of them.
+    /// The first [`KEPT`](super::KEPT) facts.
     pub facts: Vec<(&'static str, String)>,
-    /// Those that are not kept.
+    /// The number of further facts.
     pub more: u64,
 }
 
 impl Origin {
-    /// Takes the events that open a trace; other events are passed over.
+    /// Processes the events at the start of a trace. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Node(e) => {
@@ -52,7 +52,7 @@ impl Origin {
     }
 }
 
-/// A pattern with its star where it stood.
+/// Returns a pattern with its star where it was.
 fn starred(pattern: &str, generic: &str) -> String {
     match generic {
         "SUFFIX" => format!("{pattern}*"),

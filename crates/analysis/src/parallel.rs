@@ -1,14 +1,16 @@
-//! Sums a whole trail up on all processors.
+//! Analyses a whole trail on all processors.
 //!
-//! Nearly all of a trace are calls, whose sums can be added, and each segment can be read by
-//! itself: it tells which calls are open at its begin. So workers take the segments in turn, and
-//! sum calls up as they read them. What is no call goes to the thread that asked for all this, in
-//! the order of the trace, and a little at a time; and with it where each thread of the trace is as
-//! the segment begins and ends, for there it has to be in the next one.
+//! Nearly all events of a trace are calls. Their sums can be added, and each segment can be read
+//! separately, because it tells which calls are open at its start. So workers take the segments in
+//! turn, and sum up calls while reading them.
 //!
-//! That is for traces in which all is as it should be. Where it is not, where calls come as sums or
-//! with CPU times, or where a trail is of a version that does not tell of open calls, nothing is
-//! answered, and the trace is to be read from the front, by one that tells what is wrong.
+//! All other events are sent to the calling thread, in the order of the trace and in small batches.
+//! The state of each thread at the start and end of a segment is sent as well: the end of one must
+//! match the start of the next.
+//!
+//! This works only for sound traces. It returns nothing if anything is inconsistent, if calls are
+//! aggregated or have CPU times, or if the trail's version does not tell the open calls. Then the
+//! trace must be read from the front, with a reader that reports what is wrong.
 
 use crate::ahead::{BATCH, HELD, WAITING};
 use crate::{Analysis, Calls, OpenCall, Subjects};
@@ -24,15 +26,16 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// With more of them, the thread that takes what is no call may be what all wait for.
+/// The maximum number of workers. With more, they would all wait for the thread that processes the
+/// other events.
 const MOST_WORKERS: usize = 16;
 
-/// All that a trail says, summed up, but for the calls that are open at its end, and how many
-/// events it has. `None` where it is to be read from the front. `progress` is told every now and
-/// then how many bytes are done, and of how many.
+/// Analyses a whole trail, except the calls that are open at its end. Returns the analysis and the
+/// number of events; `None` if the trail must be read from the front. `progress` is called now and
+/// then with the number of bytes done and of all bytes.
 ///
 /// # Errors
-/// When the file can't be read.
+/// If the file can't be read.
 pub fn analysis(
     path: &Path,
     subjects: Subjects,
@@ -42,7 +45,7 @@ pub fn analysis(
     analysis_by(processors.min(MOST_WORKERS), path, subjects, progress)
 }
 
-/// As [`analysis`], by so many workers.
+/// Like [`analysis`], but with this number of workers.
 fn analysis_by(
     workers: usize,
     path: &Path,
@@ -86,7 +89,7 @@ fn summed(
             worker.map(|worker| (others, worker))
         };
         let started: io::Result<Vec<_>> = (0..).zip(readers).map(start).collect();
-        // Those that are there end, since nobody takes what they tell.
+        // The workers that were started end, because their channels are closed.
         let Ok(started) = started else {
             return (None, Vec::new());
         };
@@ -123,8 +126,8 @@ fn summed(
     Some(analysis)
 }
 
-/// Takes what is no call, in the order of the trace. Answers which calls are open at its end, by
-/// thread; `None` where segments do not fit together, or one of them could not be read.
+/// Processes the other events, in the order of the trace. Returns the calls that are open at its
+/// end, by thread; `None` if segments do not match or one could not be read.
 fn take_others(
     segments: &Segments,
     others: &[Receiver<Reported>],
@@ -172,34 +175,34 @@ fn take_others(
     Some(open)
 }
 
-/// What a worker tells of a segment.
+/// A message of a worker about a segment.
 enum Reported {
     Events(Vec<Event<'static>>),
     End(Vec<Ends>),
 }
 
-/// Where a thread is at the begin and the end of a segment.
+/// The states of a thread at the start and end of a segment.
 struct Ends {
     thread: ThreadId,
     begin: At,
-    /// None if it has ended.
+    /// `None` if the thread has ended.
     end: Option<At>,
-    /// The first and the last time of a call there.
+    /// The first and the last time of a call in the segment.
     times: Option<[Timestamp; 2]>,
-    /// Which calls are open at the end, where that is the thread's last segment and there are some.
+    /// The calls open at the end, if this is the thread's last segment and there are any.
     open: Option<Vec<OpenCall>>,
 }
 
-/// Where a thread is between two segments.
+/// The state of a thread between two segments.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct At {
     state: ThreadState,
-    /// Hash of the open calls.
+    /// A hash of the open calls.
     open: u64,
 }
 
 impl At {
-    /// `None` where it is in other calls than these.
+    /// Returns `None` if the open calls do not match the state.
     fn new(state: ThreadState, open: &[OpenCall]) -> Option<Self> {
         let hash = |before, call: &OpenCall| {
             let mut hasher = FxHasher::default();
@@ -214,11 +217,11 @@ impl At {
     }
 }
 
-/// What a worker has, when all its segments are read.
+/// The results of a worker that has read all its segments.
 struct Done {
     calls: Calls,
     counts: Counts,
-    /// The first time in its segments, and of which that was.
+    /// The first time in its segments, with the number of that segment.
     first_time: Option<(usize, Timestamp)>,
     last_time: Timestamp,
 }
@@ -231,8 +234,8 @@ struct Worker<'s> {
 }
 
 impl Worker<'_> {
-    /// Reads one segment in `all`. `None` if something is not as it should be, or nobody takes what
-    /// is told.
+    /// Reads every `all`th segment, beginning with `first`. Returns `None` if something is
+    /// inconsistent, or nothing receives the messages.
     fn run(mut self, first: usize, all: usize) -> Option<Done> {
         let mut first_time = None;
         for number in (first..self.segments.count()).step_by(all) {
@@ -290,16 +293,16 @@ impl Worker<'_> {
     }
 }
 
-/// What a worker sums up.
+/// The sums of a worker.
 struct Sums {
     calls: Calls,
-    /// What is no call.
+    /// Events other than calls.
     others: Vec<Event<'static>>,
     held: usize,
     reported: SyncSender<Reported>,
     /// Threads that have ended in the segment.
     ended: FxHashSet<ThreadId>,
-    /// The first and the last time of a thread's calls in it.
+    /// The first and the last time of each thread's calls in the segment.
     times: FxHashMap<ThreadId, [Timestamp; 2]>,
     /// The first time in the segment.
     first_time: Option<Timestamp>,
@@ -323,7 +326,7 @@ impl Sums {
         }
     }
 
-    /// A segment begins, in which a thread is in these calls.
+    /// Begins a segment in which a thread starts with these open calls.
     fn begin(
         &mut self,
         thread: ThreadId,
@@ -345,7 +348,7 @@ impl Sums {
         }
     }
 
-    /// Calls of a thread begin and end at these times, which do not fall.
+    /// Records the times at which calls of a thread begin and end, which must not decrease.
     fn see_calls(&mut self, thread: ThreadId, cpu_time: Duration, times: &[Timestamp]) {
         let [first, last] = match times {
             [only] => [*only, *only],
@@ -399,7 +402,7 @@ impl Sums {
         }
     }
 
-    /// Sends what is no call; whether somebody takes it.
+    /// Sends the other events. Returns false if nothing receives them.
     fn report(&mut self) -> bool {
         self.held = 0;
         self.others.is_empty()
@@ -410,7 +413,7 @@ impl Sums {
     }
 }
 
-/// Whether calls that come as sums are said to be elsewhere than they stand.
+/// Returns true for a note about the level of aggregated calls.
 fn is_of_sums(event: &Event<'_>) -> bool {
     match event {
         Event::Custom(custom) => matches!(Note::parse(&custom.body), Some(Note::SumsAbove(_))),

@@ -1,32 +1,32 @@
-//! Stacks that the sampler took.
+//! Samples of stacks.
 
 use super::frames::Frames;
 use super::table::Index;
 use jtrail_model::{Event, Sample, SampleSum, ThreadId, ThreadState};
 use rustc_hash::FxHashMap;
 
-/// Samples of one method.
+/// The samples of one method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SampleStat {
-    /// The method was innermost, and the thread could run.
+    /// Samples in which the method was innermost and the thread was runnable.
     pub own_runnable: u64,
-    /// The method was innermost.
+    /// Samples in which the method was innermost.
     pub own: u64,
-    /// The method was on the stack, and the thread could run. Recursion does not count twice.
+    /// Samples in which the method was on the stack and the thread was runnable. Recursion does not
+    /// count twice.
     pub total_runnable: u64,
-    /// The method was on the stack. Recursion does not count twice.
+    /// Samples in which the method was on the stack. Recursion does not count twice.
     pub total: u64,
-    /// Number of the last event that counted.
+    /// The number of the last event that counted.
     last: u64,
 }
 
-/// Samples of one thread.
+/// The samples of one thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadSamples {
-    /// All of them.
+    /// All samples.
     pub all: u64,
-    /// By state, in the order of [`STATES`]. Sums of samples tell only those of a thread that could
-    /// run.
+    /// Samples by state, in the order of [`STATES`]. Sums of samples only tell the runnable ones.
     pub states: [u64; STATES.len()],
 }
 
@@ -39,25 +39,25 @@ pub const STATES: [ThreadState; 5] = [
     ThreadState::Sleeping,
 ];
 
-/// All samples.
+/// All samples of a trace.
 #[derive(Debug, Default)]
 pub struct Samples {
-    /// How many.
+    /// The number of samples.
     pub count: u64,
-    /// How many of threads that could run.
+    /// The number of samples of runnable threads.
     pub runnable: u64,
-    /// By thread.
+    /// Samples by thread.
     pub threads: FxHashMap<ThreadId, ThreadSamples>,
-    /// The frames that the next one of a thread's tree may be called by.
+    /// For each thread, the frames that may call the next frame of its tree.
     paths: FxHashMap<ThreadId, Vec<u32>>,
-    /// Number of events.
+    /// The number of events.
     events: u64,
     methods: Index<u32>,
     stats: Vec<SampleStat>,
 }
 
 impl Samples {
-    /// Takes samples; other events are passed over.
+    /// Processes samples. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>, frames: &mut Frames) {
         match event {
             Event::Sample(e) => self.sample(e, frames),
@@ -88,7 +88,7 @@ impl Samples {
             thread.states[at] = thread.states[at].saturating_add(e.runnable);
         }
         let method = self.method(frames.method(&e.frame.method));
-        // The outermost frame stands first.
+        // The outermost frame is first.
         let mut path = self.paths.remove(&e.thread).unwrap_or_default();
         let callers = usize::try_from(e.depth).unwrap_or(usize::MAX);
         path.truncate(callers.saturating_sub(1));
@@ -99,7 +99,7 @@ impl Samples {
         self.paths.insert(e.thread, path);
     }
 
-    /// Number of a method here, by its number in [`Frames`].
+    /// Returns the number of a method in `stats`, by its number in [`Frames`].
     fn method(&mut self, method: u32) -> u32 {
         let method = self.methods.number(method);
         if method as usize == self.stats.len() {
@@ -129,7 +129,7 @@ impl Samples {
         }
     }
 
-    /// Samples by the method's number in [`Frames`], in the order of first sight.
+    /// Returns the samples by the method's number in [`Frames`], in the order of first occurrence.
     pub fn methods(&self) -> impl Iterator<Item = (u32, &SampleStat)> {
         self.methods.keys().iter().copied().zip(&self.stats)
     }
@@ -140,7 +140,8 @@ mod tests {
     use super::*;
     use jtrail_model::{Frame, Ticks};
 
-    /// A method with its own samples and all: the runnable ones of them, and those of any state.
+    /// A method, its own samples, and all its samples: each as runnable ones and as those of any
+    /// state.
     type Row<'f> = (&'f str, (u64, u64), (u64, u64));
 
     fn rows<'f>(samples: &Samples, frames: &'f Frames) -> Vec<Row<'f>> {

@@ -1,22 +1,22 @@
-//! Lengths of time: their sums, and the longest ones.
+//! Sums over time spans, and the longest ones.
 
 use super::KEPT;
 use jtrail_model::Timestamp;
 use std::cmp::Reverse;
 
-/// Sums over lengths of time.
+/// Sums over time spans.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Spans {
-    /// How many.
+    /// The number of spans.
     pub count: u64,
-    /// All together, in ns.
+    /// The total length in ns.
     pub total: i64,
-    /// The longest, in ns.
+    /// The longest length in ns.
     pub longest: i64,
 }
 
 impl Spans {
-    /// Adds a length in ns.
+    /// Adds a span by its length in ns.
     pub(super) fn add(&mut self, ns: i64) {
         self.count += 1;
         self.total = self.total.saturating_add(ns);
@@ -24,15 +24,15 @@ impl Spans {
     }
 }
 
-/// Something with a begin and a length.
+/// Something with a start and a length.
 pub trait Timed {
-    /// When it began.
+    /// Returns the start.
     fn start(&self) -> Timestamp;
-    /// How long it was, in ns.
+    /// Returns the length in ns.
     fn length(&self) -> i64;
 }
 
-/// The longest ones of many.
+/// The longest spans of many.
 #[derive(Clone, Debug)]
 pub struct Longest<T>(Vec<T>);
 
@@ -51,7 +51,7 @@ impl<T: Timed> Longest<T> {
         }
     }
 
-    /// The longest ones, longest first: [`KEPT`] at least, or all that there were.
+    /// Returns the longest spans, longest first: at least [`KEPT`], or all if there are fewer.
     pub fn sorted(&mut self) -> &[T] {
         self.sort();
         &self.0

@@ -1,24 +1,24 @@
-//! What is known by id, and numbers for keys.
+//! Tables by id, and numbers for keys.
 
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
-/// A table from ids to small values. What was never set is the default value.
+/// A table from ids to small values. An id that was never set has the default value.
 ///
-/// Ids of a sound trace are given in order and nearly without gaps, so they find their place in a
-/// page of an array: nothing is stored but the value, and no page is ever moved to let the table
-/// grow. Ids of a hostile one may be anything: one far above the number of entries goes to a hash
-/// map, so that memory stays in proportion to the entries.
+/// Ids of a sound trace ascend nearly without gaps, so values are stored in pages of an array:
+/// nothing but the value is stored, and no page is moved when the table grows. Ids of a hostile
+/// trace may be anything. An id far above the number of entries goes into a hash map, so that
+/// memory is proportional to the number of entries.
 #[derive(Debug, Default)]
 pub(super) struct Table<T> {
-    /// Empty where no id of the page was set.
+    /// A page is empty if none of its ids was set.
     pages: Vec<Box<[T]>>,
     sparse: FxHashMap<u64, T>,
     entries: usize,
 }
 
 const PAGE: usize = 4_096;
-/// Places of the array for each entry, and for none.
+/// The size of the array: a multiple of the number of entries, plus a constant.
 const PLACES_BY_ENTRY: usize = 4;
 const FIRST_PLACES: usize = 16 * PAGE;
 
@@ -65,12 +65,12 @@ impl<T: Copy + Default + PartialEq> Table<T> {
     }
 }
 
-/// Gives keys the numbers 0, 1, 2 … in the order in which they come.
+/// Assigns the numbers 0, 1, 2 … to keys, in the order of their first use.
 #[derive(Debug)]
 pub(super) struct Index<K> {
     numbers: FxHashMap<K, u32>,
     keys: Vec<K>,
-    /// The next key is often the same.
+    /// The last key and its number: the next key is often the same.
     last: Option<(K, u32)>,
 }
 
@@ -100,7 +100,7 @@ impl<K: Copy + Eq + Hash> Index<K> {
         number
     }
 
-    /// The key of a number that was given.
+    /// Returns the key of a number.
     pub(super) fn key(&self, number: u32) -> K {
         self.keys[number as usize]
     }
@@ -136,7 +136,8 @@ mod tests {
         );
     }
 
-    /// An id that was set while it was far away stays where it is when the array reaches it.
+    /// An id that was set when it was beyond the array stays in the hash map when the array reaches
+    /// it.
     #[test]
     fn the_array_grows_over_ids_that_came_early() {
         let mut table = Table::default();

@@ -1,32 +1,31 @@
-//! What threads are told of besides their calls: CPU time, carriers.
+//! Figures of threads besides their calls: CPU time, ids, and mounts on carriers.
 
 use jtrail_model::{Duration, Event, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 
-/// Figures of one thread.
+/// The figures of one thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadStat {
-    /// CPU time that it used, as it was told last.
+    /// The CPU time of the thread, as last reported.
     pub cpu: Option<Duration>,
-    /// The operating system's number of it; of the last one, where several ran it.
+    /// The operating system's id of the thread; the last one, if it had several.
     pub os_id: Option<u64>,
-    /// How often it took a carrier, of a virtual thread.
+    /// The number of mounts, for a virtual thread.
     pub mounts: u64,
-    /// Time on carriers, in ns.
+    /// The time on carriers in ns.
     pub mounted: i64,
     on_carrier_since: Option<Timestamp>,
 }
 
-/// Figures of all threads that the trace tells such of.
+/// The figures of all threads that have any.
 #[derive(Debug, Default)]
 pub struct Threads {
-    /// By thread.
+    /// Figures by thread.
     pub all: FxHashMap<ThreadId, ThreadStat>,
 }
 
 impl Threads {
-    /// Takes CPU times, numbers, mounts, unmounts, and ends of threads; other events are passed
-    /// over.
+    /// Processes CPU times, ids, mounts, unmounts, and ends of threads. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::ThreadCpu(e) => {
@@ -46,7 +45,7 @@ impl Threads {
         }
     }
 
-    /// Counts what is on a carrier up to the end of the trace.
+    /// Ends the mounts that are open at the end of the trace.
     pub fn finish(&mut self, time: Timestamp) {
         self.all.values_mut().for_each(|t| t.unmount(time));
     }

@@ -1,4 +1,4 @@
-//! The methods that were called, and which of them a thread is in.
+//! The methods that were called, and the number of open calls of each.
 
 use super::MethodStat;
 use super::sums::Sums;
@@ -7,11 +7,12 @@ use jtrail_model::MethodId;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 
-/// The methods of a trace, numbered in the order of first call, with the sums of their calls.
+/// The called methods of a trace, numbered in the order of their first calls, with the sums of
+/// their calls.
 #[derive(Debug, Default)]
 pub(super) struct Methods {
     ids: Vec<MethodId>,
-    /// From 1.
+    /// The numbers plus 1; 0 for a method that was not called.
     numbers: Table<u32>,
     pub(super) sums: Sums,
 }
@@ -21,7 +22,7 @@ impl Methods {
         self.ids.len()
     }
 
-    /// In the order of their numbers.
+    /// Returns the ids, in the order of their numbers.
     pub(super) fn ids(&self) -> impl Iterator<Item = MethodId> {
         self.ids.iter().copied()
     }
@@ -42,7 +43,7 @@ impl Methods {
         number - 1
     }
 
-    /// The number of a method that was called.
+    /// Returns the number of a method if it was called.
     #[inline(always)]
     pub(super) fn known(&self, id: MethodId) -> Option<u32> {
         self.numbers.get(id.0).checked_sub(1)
@@ -55,14 +56,14 @@ impl Methods {
     }
 }
 
-/// How many calls of each method are open in each thread: the time of one that another encloses
-/// must not be counted twice.
+/// The number of open calls by thread and method. It tells whether another call of the method
+/// encloses one, whose time must not be counted twice then.
 #[derive(Debug, Default)]
 pub(super) struct OpenCounts {
-    /// By method, of one thread in which some are open. In most programs there is no other at that
-    /// moment.
+    /// By method, the open calls of one thread. In most programs, no other thread is in the method
+    /// at the same time.
     first: Vec<FirstOpen>,
-    /// By thread and method, of all others. Has no zeros, and nothing that `first` has.
+    /// The other open calls, by thread and method. Has no zeros, and nothing that is in `first`.
     others: FxHashMap<(u32, u32), u32>,
 }
 
@@ -73,7 +74,7 @@ struct FirstOpen {
 }
 
 impl OpenCounts {
-    /// One more call of the method; whether there is none around it.
+    /// Counts a call of the method. Returns true if it is the outermost one (not recursive).
     #[inline(always)]
     pub(super) fn enter(&mut self, thread: u32, method: u32) -> bool {
         let place = method as usize;

@@ -1,26 +1,26 @@
-//! Calls of a part of a trace, summed up by itself, and put together with those of the other parts.
+//! Sums over the calls of a part of a trace, and their combination with those of other parts.
 //!
-//! All sums are sums of what parts have, but for what a part does not see: the calls that were open
-//! when it began. So whoever sums up a part is told of these, with the time at which they began,
-//! and leaves them at its end as they are then. Of such a call, each part takes off what its
-//! callees took there, and the part in which it ends adds how long it was. That comes to what one
-//! reader of the whole trace finds, in whatever order the parts are put together.
+//! All sums are sums over the parts, except what a part does not see: the calls that were open at
+//! its start. So these calls are passed in, with the times at which they began, and the calls open
+//! at the end of a part are passed out. For an open call, each part subtracts the time of the
+//! callees within this part, and the part in which the call ends adds its duration. So the parts
+//! add up to the sums over the whole trace, in whatever order they are combined.
 
 use super::sums::Sum;
 use super::{Calls, ThreadCalls, Tree};
 use jtrail_model::{Duration, MethodId, ThreadId, Timestamp};
 
-/// Room for so many open calls is not kept for a thread's next part.
+/// A stack that grew beyond this many calls is freed at the end of a part.
 const LARGE: usize = 1 << 10;
 
-/// A call that is open where a part begins or ends.
+/// A call that is open at the start or end of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenCall {
     /// The method.
     pub method: MethodId,
-    /// What the leave says, too.
+    /// The ticket that the call's leave will have.
     pub ticket: u32,
-    /// When it began.
+    /// The time at which the call began.
     pub enter: Timestamp,
 }
 
@@ -35,8 +35,8 @@ impl From<jtrail_formats::trail::OpenCall> for OpenCall {
 }
 
 impl Calls {
-    /// A part begins in which a thread is in these calls, outermost first. CPU times are not for
-    /// parts.
+    /// Begins a part, in which a thread starts with these open calls, outermost first. Parts must
+    /// have no CPU times.
     pub fn begin_part(&mut self, id: ThreadId, open: &[OpenCall]) {
         let Some(thread) = self.thread(id, |_| true) else {
             return;
@@ -45,12 +45,12 @@ impl Calls {
             let times = (call.enter, Duration(0));
             self.enter(thread, call.method, call.ticket, times);
         }
-        // They count where they began.
+        // These calls are counted in the parts in which they began.
         self.threads[thread].calls -= open.len() as u64;
     }
 
-    /// The part ends. The thread's calls that are open go on in another one: these, outermost
-    /// first.
+    /// Ends the part for a thread. Returns its open calls, outermost first, which continue in
+    /// another part.
     pub fn end_part(&mut self, id: ThreadId) -> Vec<OpenCall> {
         let Some(thread) = self.thread(id, |_| true) else {
             return Vec::new();
@@ -67,7 +67,7 @@ impl Calls {
             self.tables
                 .open_counts
                 .leave(thread as u32, call.place.method);
-            // What is below one of them is below all around it.
+            // Calls below an open call are also below all calls that enclose it.
             below = below.saturating_add(call.below.all);
             let sum = Sum {
                 own: call.callees.saturating_neg(),
@@ -79,12 +79,12 @@ impl Calls {
         }
         let stack = &mut self.threads[thread].stack;
         if stack.capacity() > LARGE {
-            *stack = Vec::new(); // the thread may never come again
+            *stack = Vec::new(); // the thread may never occur again
         }
         open
     }
 
-    /// Adds the sums of another part. No call of it is open.
+    /// Adds the sums of another part, which must have no open calls.
     pub fn add_part(&mut self, part: Self) {
         let ids = part.tables.methods.ids();
         let numbers: Vec<u32> = ids.map(|id| self.tables.methods.number(id)).collect();
@@ -94,12 +94,12 @@ impl Calls {
                 .sums
                 .add_from(*number, &part.tables.methods.sums, from);
         }
-        // Callers stand before callees.
+        // Callers precede callees.
         let mut paths = vec![Tree::ROOT];
         for path in part.tables.tree.paths() {
             let caller = paths[part.tables.tree.caller(path) as usize];
             let method = numbers[part.tables.tree.method(path) as usize];
-            // It has a level that is asked for there, so it has here.
+            // The path is within the requested levels in `part`, and so here.
             let own = self.tables.tree.callee(caller, method, 0);
             self.tables
                 .tree
@@ -107,7 +107,7 @@ impl Calls {
                 .add_from(own, &part.tables.tree.sums, path);
             paths.push(own);
         }
-        // One without calls there has them in another part, or has none.
+        // A thread without calls in `part` has them in other parts, or has none at all.
         let has_calls = |thread: &ThreadCalls| thread.calls > 0 || thread.outermost > 0;
         for of_part in part.threads.into_iter().filter(has_calls) {
             let ThreadCalls {

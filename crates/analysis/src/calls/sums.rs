@@ -1,25 +1,25 @@
-//! Sums of calls, by number: those of methods and those of paths are made alike.
+//! Sums of calls by number, used for both methods and paths.
 
 use super::MethodStat;
 use jtrail_model::{Cost, MethodId};
 
-/// Sums of calls, numbered without gaps. What few traces tell stands apart, so that the rest is
-/// small.
+/// Sums of calls, numbered without gaps. Figures that few traces have are stored separately, to
+/// keep the others compact.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     sums: Vec<Sum>,
-    /// Up to the last number that has any.
+    /// Details, up to the last number that has any.
     details: Vec<Detail>,
 }
 
-/// What every trace tells of calls.
+/// The figures that every trace has.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sum {
     pub(super) calls: u64,
     pub(super) total: i64,
     pub(super) own: i64,
-    /// Records that were made within `total`, and within `own`: one of each call itself, its
-    /// enter's or its leave's, and of each call below it both.
+    /// The number of call records written within `total`, and within `own`. A call accounts for one
+    /// record of its own (enter or leave), and two for each call below it.
     pub(super) total_records: u64,
     pub(super) own_records: u64,
 }
@@ -34,7 +34,7 @@ struct Detail {
 }
 
 impl Sums {
-    /// Sums of no calls, under the next number.
+    /// Appends sums of no calls, under the next number.
     pub(super) fn push(&mut self) {
         self.sums.push(Sum::default());
     }
@@ -48,7 +48,7 @@ impl Sums {
         all.own_records = all.own_records.saturating_add(sum.own_records);
     }
 
-    /// Adds to a number what others have under theirs.
+    /// Adds the sums of the number `from` in `others`.
     pub(super) fn add_from(&mut self, number: u32, others: &Self, from: u32) {
         self.add(number, &others.sums[from as usize]);
         let Some(detail) = others.details.get(from as usize) else {
@@ -84,7 +84,7 @@ impl Sums {
         }
     }
 
-    /// Takes bounds of aggregated calls; two zeros say that they were not measured.
+    /// Widens the bounds by those of aggregated calls. Two zeros mean that they were not measured.
     pub(super) fn widen(&mut self, number: u32, (min, max): (i64, i64)) {
         if (min, max) != (0, 0) {
             let bounds = &mut self.detail(number).bounds;
@@ -101,7 +101,7 @@ impl Sums {
         &mut self.details[number]
     }
 
-    /// The sums under a number, as those of a method.
+    /// Returns the sums of a number as those of a method.
     pub(super) fn stat(&self, number: u32, method: MethodId) -> MethodStat {
         let sum = self.sums[number as usize];
         let detail = self.details.get(number as usize);
@@ -119,7 +119,7 @@ impl Sums {
         }
     }
 
-    /// Takes off what recording took.
+    /// Subtracts the cost of recording.
     pub(super) fn without(&mut self, cost: Cost) {
         for sum in &mut self.sums {
             sum.own = sum.own.saturating_sub(cost.of(sum.own_records)).max(0);

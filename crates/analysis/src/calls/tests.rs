@@ -4,13 +4,13 @@ use jtrail_model::{
     AggregatedLeave, CallStep, ClassId, Cost, MethodEnter, MethodLeave, Note, ThreadEnd,
 };
 
-/// Feeds events written as `t1>m2@5` (thread 1 enters method 2 at 5) and `t1<m2@9`. Tickets are
-/// counted as the agent counts them.
+/// Processes events written as `t1>m2@5` (thread 1 enters method 2 at time 5) and `t1<m2@9`.
+/// Tickets are assigned as by the agent.
 fn calls(script: &str) -> Calls {
     calls_in(usize::MAX, script)
 }
 
-/// The same, with a tree of so many levels.
+/// Like [`calls`], but with a tree of this many levels.
 fn calls_in(levels: usize, script: &str) -> Calls {
     let mut calls = Calls::new(levels);
     let mut tickets: FxHashMap<u64, u32> = FxHashMap::default();
@@ -54,7 +54,7 @@ fn calls_in(levels: usize, script: &str) -> Calls {
     calls
 }
 
-/// `method: calls total self`
+/// Returns rows of method, number of calls, total time, and self time.
 fn methods(calls: &Calls) -> Vec<(u64, u64, i64, i64)> {
     calls
         .methods()
@@ -63,7 +63,7 @@ fn methods(calls: &Calls) -> Vec<(u64, u64, i64, i64)> {
         .collect()
 }
 
-/// `caller's index, method: calls total self`
+/// Returns rows of the caller's index, method, number of calls, total time, and self time.
 fn paths(calls: &Calls) -> Vec<(i64, u64, u64, i64, i64)> {
     let row = calls.tree().paths().map(|path| {
         let stat = calls.path(path);
@@ -85,7 +85,7 @@ fn self_time_is_without_callees() {
 
 #[test]
 fn what_recording_took_is_taken_off() {
-    // Between two times that follow each other lies one record.
+    // There is one record between two successive times.
     let mut calls = calls("t1>m1@0 t1>m2@10 t1>m3@20 t1<m3@30 t1<m2@40 t1<m1@50 t1>m2@60 t1<m2@63");
     calls.without(Cost {
         clock: 0,
@@ -105,7 +105,7 @@ fn what_recording_took_is_taken_off() {
 
 #[test]
 fn recursion_is_not_counted_twice() {
-    // m1 calls itself directly, and once more by m2.
+    // m1 calls itself directly, and once more by way of m2.
     let calls = calls("t1>m1@0 t1>m1@10 t1>m2@20 t1>m1@30 t1<m1@40 t1<m2@50 t1<m1@60 t1<m1@100");
     assert_eq!(methods(&calls), [(1, 3, 100, 50 + 20 + 10), (2, 1, 30, 20)]);
     assert_eq!(
@@ -268,7 +268,7 @@ fn with_cpu(calls: &mut Calls, enter: bool, method: u64, ticket: u32, time: i64,
     calls.event(&event, |_| true);
 }
 
-/// `method: CPU total and self`
+/// Returns rows of method, CPU time including callees, and CPU time without callees.
 fn cpu(calls: &Calls) -> Vec<(u64, i64, i64)> {
     let row = calls.methods().into_iter();
     row.map(|m| (m.method.0, m.cpu_total, m.cpu_own)).collect()
@@ -287,7 +287,7 @@ fn cpu_time_is_summed_like_time() {
         // Not measured.
         (true, 3, 4, 0),
         (false, 3, 4, 0),
-        // Ended with its caller.
+        // Ended together with its caller.
         (true, 4, 5, 2_000),
         (true, 5, 6, 2_010),
         (false, 4, 5, 2_050),
@@ -335,8 +335,8 @@ fn aggregated_calls_have_bounds_and_cpu_time() {
     assert_eq!(calls.path(3).bounds, Some((2, 9)));
 }
 
-/// Calls of five methods by three threads, nested at random, with leaves that end several calls at
-/// once.
+/// Returns calls of five methods by three threads, nested at random, with leaves that end several
+/// calls at once.
 fn random_script(mut seed: u64) -> String {
     let mut next = |below: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -353,7 +353,7 @@ fn random_script(mut seed: u64) -> String {
         }
         let word = match (enters, next(10)) {
             (true, _) => format!("t{thread}>m{}@{time} ", stack[stack.len() - 1]),
-            // Of the innermost call, or of one further out.
+            // A leave of the innermost call, or of one further out.
             (false, depth) => {
                 let method = stack[stack.len().saturating_sub(depth.max(7) as usize - 6)];
                 let at = stack.iter().rposition(|open| *open == method);
@@ -375,7 +375,7 @@ fn sums_are_the_same_however_deep_the_tree_is() {
             calls.finish(Timestamp(1_000));
             calls
         });
-        // The sums of methods, made of those of all paths.
+        // The sums of methods, computed from those of all paths.
         let mut of_paths: FxHashMap<u64, (u64, i64, i64)> = FxHashMap::default();
         let tree = whole.tree();
         for path in tree.paths() {
@@ -412,7 +412,7 @@ fn sums_are_the_same_however_deep_the_tree_is() {
     }
 }
 
-/// Each path by its methods, outermost first, with its sums.
+/// Returns each path as its methods, outermost first, with its sums.
 fn named_paths(calls: &Calls) -> Vec<(Vec<u64>, MethodStat)> {
     let tree = calls.tree();
     let path = |path| {
@@ -425,7 +425,7 @@ fn named_paths(calls: &Calls) -> Vec<(Vec<u64>, MethodStat)> {
     tree.paths().map(path).collect()
 }
 
-/// Calls of five methods by one thread: each leave is that of the innermost call.
+/// Returns calls of five methods by one thread, in which each leave ends the innermost call.
 fn nested(mut seed: u64, thread: u64) -> Vec<CallStep> {
     let mut next = |below: u64| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -487,7 +487,7 @@ fn calls_in_a_row_are_as_each_by_itself() {
     }
 }
 
-/// What an encoder is told is analysed.
+/// An encoder that analyses its events.
 struct Analysed(std::sync::Arc<std::sync::Mutex<Calls>>);
 
 impl Encode for Analysed {
@@ -540,13 +540,13 @@ fn short_calls_that_are_sums_count_as_the_calls_they_stand_for() {
                 let mut all = methods(calls);
                 all.sort_unstable();
                 if is_net {
-                    // What recording took below callees of sums is not known.
+                    // The cost of recording below callees of sums is unknown.
                     all.iter_mut().for_each(|(_, _, total, _)| *total = 0);
                 }
                 all
             };
             assert_eq!(by_method(&each), by_method(&few));
-            // Nothing in the tree takes less than no time.
+            // No path in the tree has a negative time.
             let stats = few.tree().paths().map(|path| few.path(path));
             let is_no_time = |stat: &MethodStat| stat.own < 0 || stat.total < stat.own;
             assert_eq!(stats.filter(is_no_time).count(), 0);

@@ -1,52 +1,53 @@
-//! The call tree: a path for each row of callers, with the sums of its calls.
+//! The call tree: a path for each distinct chain of callers, with the sums of its calls.
 //!
-//! Real programs have paths by the million, and most of them far down, where nobody looks at them:
-//! so there are only as many levels as are asked for. Most paths are found from their caller
-//! without a table.
+//! Real programs have millions of paths, most of them so deep that they are of no interest. So the
+//! tree has only the requested number of levels. Most paths are found from their caller without a
+//! hash table.
 
 use super::MethodStat;
 use super::methods::Methods;
 use super::sums::Sums;
 use rustc_hash::FxHashMap;
 
-/// Callees of one path that are looked for one by one. Where there are more, a table has them.
+/// Up to this many callees of a path are searched linearly. If there are more, a hash table has
+/// them.
 const FEW: u32 = 8;
-/// Follows the last callee.
+/// The end of a list of callees.
 const NONE: u32 = 0;
 
-/// The call tree of a trace, down to a number of levels.
+/// The call tree of a trace, down to a given number of levels.
 #[derive(Debug)]
 pub struct Tree {
-    /// The first one is the root. Callers stand before callees.
+    /// The paths; the first one is the root. Callers precede callees.
     paths: Vec<Path>,
-    /// Of paths with many callees, these by method.
+    /// For paths with many callees: the callees by caller and method.
     callees: FxHashMap<(u32, u32), u32>,
-    /// By path.
+    /// Sums by path.
     pub(super) sums: Sums,
     levels: usize,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Path {
-    /// Number of its method.
+    /// The number of the path's method.
     method: u32,
     parent: u32,
-    /// The callee that was looked for last: often the next one is the same.
+    /// The callee that was found last. It is often the next one as well.
     recent: u32,
-    /// The callee that came last, and of the same caller the one that came before.
+    /// The newest callee, and the next older callee of the same caller.
     newest: u32,
     older: u32,
     callees: u32,
 }
 
 impl Tree {
-    /// Stands for the caller of outermost calls.
+    /// The caller of outermost calls.
     pub const ROOT: u32 = 0;
 
-    /// Stands for every path below the last level.
+    /// The pseudo-path of all calls below the last level.
     pub(super) const BELOW: u32 = u32::MAX;
 
-    /// Calls that `levels` or more others enclose have no path.
+    /// Creates a tree with this many levels. Deeper calls have no path.
     pub(super) fn new(levels: usize) -> Self {
         let mut sums = Sums::default();
         sums.push();
@@ -58,22 +59,22 @@ impl Tree {
         }
     }
 
-    /// All paths; callers stand before callees.
+    /// Returns all paths. Callers precede callees.
     pub fn paths(&self) -> impl Iterator<Item = u32> {
         Self::ROOT + 1..self.paths.len() as u32
     }
 
-    /// The caller's path, or the root.
+    /// Returns the caller's path, or the root.
     pub fn caller(&self, path: u32) -> u32 {
         self.paths[path as usize].parent
     }
 
-    /// Number of a path's method.
+    /// Returns the number of a path's method.
     pub(super) fn method(&self, path: u32) -> u32 {
         self.paths[path as usize].method
     }
 
-    /// The paths that go on from one, or from the root.
+    /// Returns the callees of a path, or of the root.
     pub fn callees(&self, path: u32) -> impl Iterator<Item = u32> {
         let mut next = self.paths[path as usize].newest;
         std::iter::from_fn(move || {
@@ -83,14 +84,14 @@ impl Tree {
         })
     }
 
-    /// The sums of a path's calls.
+    /// Returns the sums of a path's calls.
     pub(super) fn stat(&self, path: u32, methods: &Methods) -> MethodStat {
         let method = methods.id(self.paths[path as usize].method);
         self.sums.stat(path, method)
     }
 
-    /// The path of a method's calls by that of their caller, which is made if need be; `level` is
-    /// how many calls enclose them.
+    /// Returns the path for calls of a method by the path of their caller, and creates it if
+    /// necessary. `level` is the number of enclosing calls.
     pub(super) fn callee(&mut self, caller: u32, method: u32, level: usize) -> u32 {
         if level >= self.levels {
             return Self::BELOW;

@@ -1,4 +1,4 @@
-//! The figures of one quantity by key, as two traces can both tell them.
+//! The figures of one quantity by key, reduced to what two traces can both report.
 
 use super::keys;
 use super::sums::{Calls, Sums, Thread};
@@ -6,43 +6,43 @@ use jtrail_formats::{Quantity, Says};
 use jtrail_model::ClassId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A figure, and by how much it may be off.
+/// A figure and its tolerance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Figure {
     pub(super) value: u64,
     pub(super) slack: u64,
 }
 
-/// What two traces can both tell.
+/// The information that both of two traces have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct View {
     result_types: bool,
     threads: ThreadsBy,
-    /// Sizes of arrays only.
+    /// True if only sizes of arrays are compared.
     arrays: bool,
     live: Live,
 }
 
-/// How threads find each other.
+/// The way in which threads of two traces are matched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ThreadsBy {
-    /// Their names; those of the same name by the order in which they began.
+    /// By name; threads of the same name by the order of their starts.
     Name { last: bool, order: bool },
-    /// The order in which they began.
+    /// By the order of their starts.
     Order,
 }
 
-/// Which live objects are counted.
+/// The live objects that are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Live {
-    /// Those that were allocated, at the end.
+    /// Objects that were allocated in the trace, at its end.
     AtEnd,
-    /// Those of tables behind collections.
+    /// Objects in the tables written after collections.
     AfterCollections,
 }
 
 impl View {
-    /// What the two can both tell of a quantity.
+    /// Returns the information about a quantity that both traces have.
     pub(super) fn between(quantity: Quantity, a: &Sums, b: &Sums) -> Result<Self, String> {
         let says = [a, b].map(|t| t.format.says(quantity));
         let any = |what: fn(&Says) -> bool| says.iter().any(what);
@@ -86,22 +86,22 @@ fn threads_by(a: &Sums, b: &Sums) -> Result<ThreadsBy, String> {
     }
 }
 
-/// The figures of a trace.
+/// The figures of a trace for one quantity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figures {
     pub(super) by_key: BTreeMap<String, Figure>,
-    /// Keys whose figures depend on where the trace ends.
+    /// Keys that are not compared, because their figures depend on where the trace ends.
     pub(super) left_out: BTreeSet<String>,
 }
 
 impl Figures {
-    /// The figures of a quantity, in the terms of the view.
+    /// Returns the figures of a quantity, within the view.
     pub(super) fn of(trace: &Sums, quantity: Quantity, view: &View) -> Self {
         let mut all = Self::candidates(trace, quantity, view);
         all.swap_remove(0)
     }
 
-    /// The same; where several figures are as good as each other, all of them.
+    /// Like [`Self::of`], but returns all alternatives if several figures are equally valid.
     pub(super) fn candidates(trace: &Sums, quantity: Quantity, view: &View) -> Vec<Self> {
         let mut figures = Self::default();
         match quantity {
@@ -164,8 +164,8 @@ impl Figures {
         }
     }
 
-    /// Where calls without an end stop counting is not the same in all formats, so methods that
-    /// have some are left out.
+    /// Sums up elapsed times. Formats differ in where calls without an end stop counting, so
+    /// methods with such calls are not compared.
     fn elapsed(&mut self, trace: &Sums, view: &View) {
         let methods = method_keys(trace, view);
         let says = trace.format.says(Quantity::Elapsed);
@@ -198,7 +198,8 @@ impl Figures {
     }
 }
 
-/// A table behind a collection may be written once more at the end, when some frees came late.
+/// Returns the alternatives for live objects. If some frees arrived late, a format may write the
+/// table of the last collection once more at the end.
 fn live(trace: &Sums, view: &View) -> Vec<Figures> {
     let objects = &trace.objects;
     let tables = match view.live {
@@ -226,7 +227,7 @@ fn method_keys(trace: &Sums, view: &View) -> HashMap<jtrail_model::MethodId, Str
     methods.map(|method| (method, key(method))).collect()
 }
 
-/// The keys of the threads that count, by their place in [`Sums::threads`].
+/// Returns the keys of the threads that `counts` selects, by their index in [`Sums::threads`].
 fn thread_keys(
     trace: &Sums,
     view: &View,

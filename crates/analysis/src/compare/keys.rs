@@ -1,17 +1,17 @@
-//! Canonical keys: how a method, class or thread is called whatever the format.
+//! Canonical keys: names of methods, classes and threads that don't depend on the format.
 //!
-//! A method is its class in source form, `.method` (nothing for a constructor), and the JVM
+//! A method's key is its class in source form, `.method` (nothing for a constructor), and the
 //! descriptor: `app.Main.work(IJ[[D)I`, `app.Main(I)V`.
 
 use crate::Names;
 use jtrail_model::{ClassId, MethodId};
 
-/// The class in source form: `int[][]`, `a.B$C`.
+/// Returns the class in source form: `int[][]`, `a.B$C`.
 pub(super) fn class(names: &Names, id: ClassId) -> String {
     names.readable_class(id)
 }
 
-/// The method's key, with its result type or without.
+/// Returns the method's key, with or without its result type.
 pub(super) fn method(names: &Names, id: MethodId, with_result: bool) -> String {
     let Some(method) = names.method(id) else {
         return format!("method-{id}");
@@ -29,7 +29,7 @@ pub(super) fn method(names: &Names, id: MethodId, with_result: bool) -> String {
     key
 }
 
-/// Whether a class in source form is one of arrays.
+/// Returns true if a class in source form is an array class.
 pub(super) fn is_array(class: &str) -> bool {
     class.ends_with("[]")
 }

@@ -1,16 +1,16 @@
-//! Traces of one run, in whatever formats, held against each other by canonical keys.
+//! Compares traces of one run, in any formats, by canonical keys.
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | `sums` | the sums over one trace, by its own ids |
-//! | `objects` | of these, the ones over objects |
-//! | `keys` | what things are called whatever the format |
-//! | `figures` | the sums of one quantity, by key |
+//! | `sums` | the sums over one trace, by the trace's own ids |
+//! | `objects` | the part of these sums about objects |
+//! | `keys` | canonical names, independent of the format |
+//! | `figures` | the sums of one quantity, by canonical key |
 //!
-//! What a format can say of a quantity is known in `jtrail-formats` ([`Format::says`]). Of the
-//! traces that can say something, the one that says most is the **reference** of the quantity, and
-//! the first one of several; all others are held against it. What only one of the two can tell
-//! (result types, names of threads, sizes of plain objects) is left out on both sides.
+//! `jtrail-formats` knows what a format can record about a quantity ([`Format::says`]). The trace
+//! with the most information is the **reference** for the quantity (the first one, if several are
+//! equal), and all others are compared with it. Information that only one of the two has (result
+//! types, names of threads, sizes of plain objects) is excluded on both sides.
 
 mod figures;
 mod keys;
@@ -23,45 +23,45 @@ use figures::{Figure, Figures, View};
 use jtrail_formats::{Format, Quantity, Says, profilerj};
 use std::cmp::Reverse;
 
-/// One quantity of all traces.
+/// The comparison of one quantity in all traces.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compared {
     /// The quantity.
     pub quantity: Quantity,
-    /// What came out for each trace, in their order.
+    /// The outcome for each trace, in their order.
     pub traces: Vec<Outcome>,
 }
 
-/// A quantity of one trace, held against the reference.
+/// The outcome of comparing one trace's quantity with the reference.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// The others are held against this one.
+    /// This trace is the reference.
     Reference(Amount),
-    /// It is the same.
+    /// The trace agrees with the reference.
     Equal(Amount),
-    /// It is not the same.
+    /// The trace differs from the reference.
     Differs(Amount, Vec<Difference>),
-    /// Why it can't be compared.
+    /// The trace can't be compared, for this reason.
     NotComparable(String),
 }
 
-/// All keys of a quantity together.
+/// The total over all keys of a quantity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Amount {
-    /// Keys whose figure is not 0.
+    /// The number of keys whose figure is not 0.
     pub keys: u64,
-    /// The sum of their figures.
+    /// The sum of all figures.
     pub sum: u64,
 }
 
-/// A key with two figures.
+/// A key with different figures.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// The key.
     pub key: String,
-    /// The reference's figure.
+    /// The figure of the reference.
     pub expected: u64,
-    /// This trace's figure.
+    /// The figure of this trace.
     pub found: u64,
 }
 
@@ -102,7 +102,7 @@ pub fn compare(quantity: Quantity, traces: &[Sums]) -> Compared {
     }
 }
 
-/// Why a trace says nothing of a quantity, if it doesn't.
+/// Returns the reason why a trace has no information about a quantity; `None` if it has.
 fn why_not(quantity: Quantity, trace: &Sums) -> Option<String> {
     match trace.format.says(quantity) {
         Says::Nothing(why) => Some(why.to_owned()),
@@ -117,7 +117,7 @@ fn why_not(quantity: Quantity, trace: &Sums) -> Option<String> {
     }
 }
 
-/// The more a format says, the better it serves as a reference.
+/// Ranks a format by the amount of its information: the highest one serves as the reference.
 fn richness(quantity: Quantity, format: Format) -> (u8, bool, u8) {
     let says = match format.says(quantity) {
         Says::Exactly => 5,
@@ -147,7 +147,7 @@ fn against(quantity: Quantity, reference: &Sums, trace: &Sums) -> Outcome {
     let results = expected
         .iter()
         .map(|expected| differences(expected, &found));
-    // Where there are several candidates, the first is the one that is told of.
+    // If there are several alternatives, the differences from the first one are reported.
     match results.clone().find(Vec::is_empty) {
         Some(_) => Outcome::Equal(amount),
         None => Outcome::Differs(amount, results.into_iter().next().unwrap_or_default()),
@@ -162,7 +162,7 @@ fn amount(figures: &Figures) -> Amount {
     })
 }
 
-/// Where the figures are not the same, the biggest differences first.
+/// Returns the differing figures, the biggest differences first.
 fn differences(expected: &Figures, found: &Figures) -> Vec<Difference> {
     let mut all = Vec::new();
     let mut look = |key: &String, expected: Figure, found: Figure| {

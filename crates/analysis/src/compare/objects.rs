@@ -1,7 +1,8 @@
-//! Objects by class: allocated, freed, and alive at the end or behind the last collection.
+//! Objects by class: allocated, freed, and alive at the end or after the last collection.
 //!
-//! A table behind a collection is what a trace log has: one when the first frees of a collection
-//! were told, and one more before the next collection or at the end when others came later.
+//! Tables after collections are those of trace logs. They have one table for a collection, written
+//! after its first frees. If more frees arrive later, they have another one, written before the
+//! next collection or at the end.
 
 use crate::table::{Index, Table};
 use jtrail_model::{ClassId, Event, LiveObjects, ObjectId, ThreadId};
@@ -13,50 +14,51 @@ pub(super) struct OfClass {
     pub(super) objects: u64,
     pub(super) bytes: u64,
     pub(super) frees: u64,
-    /// Allocated and not freed.
+    /// Objects that were allocated and not freed.
     pub(super) live: u64,
-    /// Older than the trace and not freed.
+    /// Objects that existed before the trace and were not freed.
     older: u64,
-    /// Of both, those that came less those that went since they were counted behind a collection.
+    /// The change of `live` and `older` together since the last count after a collection.
     since: i64,
-    /// It is in the list of those that changed.
+    /// True if the class is in the list of changed ones.
     changed: bool,
 }
 
-/// Where a trace is between two collections.
+/// The state of a trace between two collections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Phase {
-    /// All that was found dead is told, as far as is known.
+    /// All frees have arrived, as far as is known.
     #[default]
     Reported,
-    /// A collection ended, and its frees are to come.
+    /// A collection has ended, and its frees are still to come.
     Due,
-    /// They come.
+    /// Frees of the collection are arriving.
     Frees,
-    /// They came, and some more behind them.
+    /// More frees have arrived after the count.
     Late,
 }
 
-/// The sums by class.
+/// The sums over objects, by class.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     classes: Index<ClassId>,
     sums: Vec<OfClass>,
-    /// Number of an object's class and 1, twice, and 1 more for one that is older than the trace.
+    /// For each object: twice its class's number plus 1, plus 1 more if it existed before the
+    /// trace.
     table: Option<Table<u32>>,
     /// Classes whose `since` may not be 0.
     changed: Vec<u32>,
     phase: Phase,
-    /// Whether they were counted behind a collection.
+    /// True if objects were counted after a collection.
     collected: bool,
-    /// The last table of live objects that the trace has.
+    /// The last table of live objects in the trace.
     reported: Option<FxHashMap<ClassId, u64>>,
-    /// Live objects as the trace counts them itself.
+    /// Live objects as counted in the trace itself.
     counted: FxHashMap<(ThreadId, ClassId), u64>,
 }
 
 impl Objects {
-    /// `single`: what becomes of each object counts.
+    /// Creates empty sums. `single` is true if the lives of single objects are needed.
     pub(super) fn new(single: bool) -> Self {
         Self {
             table: single.then(Table::default),
@@ -64,7 +66,7 @@ impl Objects {
         }
     }
 
-    /// Takes the life of objects, sums and collections; other events are passed over.
+    /// Processes the lives of objects, sums of allocations, and collections. Ignores other events.
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::ObjectAlloc(e) => {
@@ -95,7 +97,7 @@ impl Objects {
         }
     }
 
-    /// Nothing more comes of the last collection: objects are counted, unless they were.
+    /// Ends the frees of the last collection: counts the objects, unless that was done.
     pub(super) fn finish(&mut self) {
         if self.phase != Phase::Reported {
             self.count();
@@ -114,8 +116,8 @@ impl Objects {
         let Some(table) = &mut self.table else { return };
         if !id.is_none() {
             let known = table.get(id.0);
-            // The object of a thread or class may be defined before its allocation is told, or
-            // again.
+            // A thread or class object may be defined before its allocation is reported, or be
+            // defined again.
             if known != 0 {
                 return;
             }
@@ -166,7 +168,7 @@ impl Objects {
         }
     }
 
-    /// Objects are counted behind a collection: what changes from now on comes later.
+    /// Counts the objects after a collection: later changes are recorded in `since`.
     fn count(&mut self) {
         self.phase = Phase::Reported;
         self.collected = true;
@@ -176,12 +178,12 @@ impl Objects {
         }
     }
 
-    /// The sums of each class.
+    /// Returns the sums of each class.
     pub(super) fn classes(&self) -> impl Iterator<Item = (ClassId, &OfClass)> {
         self.classes.keys().iter().copied().zip(&self.sums)
     }
 
-    /// Allocated objects that are alive at the end; none where the trace does not tell.
+    /// Returns the number of objects allocated in the trace that are alive at its end, by class.
     pub(super) fn live(&self) -> Vec<(ClassId, u64)> {
         let counted = self
             .counted
@@ -193,15 +195,16 @@ impl Objects {
             .collect()
     }
 
-    /// All objects that are alive at the end, those older than the trace included.
+    /// Returns the number of all objects alive at the end of the trace, by class, including those
+    /// that existed before it.
     pub(super) fn all_live(&self) -> Vec<(ClassId, u64)> {
         self.classes()
             .map(|(class, sums)| (class, sums.live + sums.older))
             .collect()
     }
 
-    /// All objects that were alive when the frees of the last collection were over; none without
-    /// one.
+    /// Returns the number of all objects that were alive after the frees of the last collection, by
+    /// class; `None` without a collection.
     pub(super) fn after_collection(&self) -> Option<Vec<(ClassId, u64)>> {
         let live = |sums: &OfClass| (sums.live + sums.older).saturating_add_signed(-sums.since);
         self.collected.then(|| {
@@ -211,7 +214,7 @@ impl Objects {
         })
     }
 
-    /// The last table of live objects that the trace has.
+    /// Returns the last table of live objects in the trace.
     pub(super) fn reported(&self) -> Option<Vec<(ClassId, u64)>> {
         let reported = self.reported.as_ref()?;
         Some(

@@ -1,4 +1,4 @@
-//! The sums over one trace, by its own ids.
+//! The sums over one trace, by the trace's own ids.
 
 use super::objects::Objects;
 use crate::Names;
@@ -9,33 +9,33 @@ use jtrail_model::{
 };
 use rustc_hash::FxHashMap;
 
-/// The sums over a trace that can be compared with those of others.
+/// The sums over a trace that can be compared with those of other traces.
 ///
-/// Memory grows with names, with pairs of a thread and a method, and with open calls. Where frees
-/// or live objects are asked for, each object takes four bytes more.
+/// Memory grows with the number of names, of pairs of a thread and a method, and of open calls. If
+/// frees or live objects are requested, each object takes another four bytes.
 #[derive(Debug)]
 pub struct Sums {
     pub(super) format: Format,
     pub(super) names: Names,
-    /// Threads in the order in which they were announced.
+    /// Threads in the order of their first mention.
     pub(super) threads: Vec<Thread>,
     thread_index: FxHashMap<ThreadId, u32>,
     /// Sums over calls, by thread and method.
     pub(super) calls: Vec<Calls>,
     call_index: FxHashMap<(u32, MethodId), u32>,
-    /// What was looked up there lately: one entry for all methods whose numbers have the same low
-    /// bits.
+    /// The latest lookups in `call_index`: one entry for all methods whose numbers have the same
+    /// low bits.
     recent: Vec<Option<(u32, MethodId, u32)>>,
-    /// Nodes of call trees that the trace tells.
+    /// The number of call-tree nodes in the trace.
     pub(super) nodes: u64,
     pub(super) objects: Objects,
     pub(super) collections: u64,
-    /// Options of the trace that say what it holds.
+    /// The options of the trace that tell what was recorded.
     options: FxHashMap<String, String>,
     last: Timestamp,
 }
 
-/// How many lookups are kept.
+/// The number of recent lookups that are kept.
 const RECENT: usize = 1 << 12;
 
 /// Sums over the calls of one method on one thread.
@@ -44,21 +44,21 @@ pub(super) struct Calls {
     pub(super) thread: u32,
     pub(super) method: MethodId,
     pub(super) calls: u64,
-    /// Time in them, less that of recursive calls, in ns.
+    /// Time in these calls, without recursive ones, in ns.
     pub(super) elapsed: u64,
-    /// Calls that no other of the same method encloses.
+    /// The number of calls that no other call of the method encloses.
     pub(super) outermost: u64,
-    /// Nodes of the call tree.
+    /// The number of call-tree nodes.
     pub(super) nodes: u64,
-    /// Those that an exception ended.
+    /// The number of calls that an exception ended.
     pub(super) by_exception: u64,
-    /// Those without an end.
+    /// The number of calls without an end.
     pub(super) unended: u64,
-    /// Calls and nodes that are open.
+    /// The number of open calls and nodes.
     open: u32,
 }
 
-/// What a thread did, and its open calls.
+/// The figures of one thread, and its open calls.
 #[derive(Debug, Default)]
 pub(super) struct Thread {
     pub(super) id: ThreadId,
@@ -69,7 +69,8 @@ pub(super) struct Thread {
     pub(super) catches: u64,
     stack: Vec<Open>,
     nodes: Vec<Node>,
-    /// Nodes that come next are so many calls further out than the innermost one that is open.
+    /// The level of the next nodes: their caller is this many calls further out than the innermost
+    /// open call.
     sums_above: usize,
 }
 
@@ -89,7 +90,7 @@ struct Node {
 }
 
 impl Sums {
-    /// No events so far. `quantities` says which quantities will be asked for.
+    /// Creates empty sums. `quantities` lists the quantities that will be compared.
     pub fn new(format: Format, quantities: &[Quantity]) -> Self {
         let single = [Quantity::Frees, Quantity::Live];
         Self {
@@ -108,12 +109,12 @@ impl Sums {
         }
     }
 
-    /// The trace's format.
+    /// Returns the trace's format.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Takes the next event.
+    /// Processes an event.
     pub fn event(&mut self, event: &Event<'_>) {
         if let Some(time) = event.time() {
             self.last = self.last.max(time);
@@ -165,7 +166,7 @@ impl Sums {
         }
     }
 
-    /// Takes the next calls of a thread, as [`Self::event`] takes each of them.
+    /// Like [`Self::event`], for each of these calls.
     pub fn calls(&mut self, calls: &jtrail_model::Calls<'_>) {
         let mut rest = *calls;
         loop {
@@ -179,7 +180,8 @@ impl Sums {
         }
     }
 
-    /// Takes the first of these calls, as far as each that ends is the innermost one; how many.
+    /// Processes the first of these calls, as long as each leave ends the innermost call. Returns
+    /// the number of processed steps.
     fn usual_calls(&mut self, calls: &jtrail_model::Calls<'_>) -> usize {
         if calls.steps.is_empty() {
             return 0;
@@ -205,7 +207,7 @@ impl Sums {
         calls.steps.len()
     }
 
-    /// Ends what is still open, at the last moment of the trace.
+    /// Ends all open calls at the last time of the trace.
     pub fn finish(&mut self) {
         for thread in 0..self.threads.len() {
             self.end_calls(thread, self.last);
@@ -213,13 +215,13 @@ impl Sums {
         self.objects.finish();
     }
 
-    /// Whether an option of that name says that something was not recorded.
+    /// Returns true if an option of this name may say that a quantity was not recorded.
     fn is_switch(&self, key: &str) -> bool {
         let switches = Quantity::ALL.iter().filter_map(|q| self.format.switch(*q));
         switches.into_iter().any(|(name, _)| name == key)
     }
 
-    /// The option by which the trace says that a quantity was not recorded.
+    /// Returns the option which says that a quantity was not recorded in this trace.
     pub(super) fn switched_off(&self, quantity: Quantity) -> Option<String> {
         let (name, on) = self.format.switch(quantity)?;
         let value = self.options.get(name)?;
@@ -243,7 +245,8 @@ impl Sums {
         &mut self.threads[at]
     }
 
-    /// Place of the sums over a method's calls on a thread, and whether none of them is open.
+    /// Opens a call. Returns the index of the sums for the method's calls on the thread, and true
+    /// if this is the only open one.
     fn open(&mut self, thread: usize, method: MethodId) -> (u32, bool) {
         let recent = method.0 as usize % RECENT;
         let at = match self.recent[recent] {
@@ -256,7 +259,8 @@ impl Sums {
         (at, sums.open == 1)
     }
 
-    /// As [`Self::open`], without opening anything.
+    /// Returns the index of the sums for a method's calls on a thread, and creates them if
+    /// necessary.
     fn looked_up(&mut self, thread: u32, method: MethodId) -> u32 {
         let next = self.calls.len() as u32;
         let at = *self.call_index.entry((thread, method)).or_insert(next);
@@ -276,7 +280,8 @@ impl Sums {
         at
     }
 
-    /// Open calls that nodes are not in do not enclose these.
+    /// Sets the level of the next nodes. Open calls below this level do not enclose them, so they
+    /// are not counted as open.
     fn set_sums_above(&mut self, thread: usize, calls: usize) {
         let thread = &mut self.threads[thread];
         let inner = |above: usize| thread.stack.len().saturating_sub(above);
@@ -289,7 +294,7 @@ impl Sums {
         thread.sums_above = calls;
     }
 
-    /// What comes for a thread is no node.
+    /// Ends a sequence of nodes: the thread's next event is not one.
     fn is_no_node(&mut self, thread: usize) {
         if self.threads[thread].sums_above != 0 {
             self.set_sums_above(thread, 0);
@@ -365,12 +370,12 @@ impl Sums {
         thread.nodes.push(Node {
             sums: at,
             outermost,
-            // What stands for no call takes off what is below it.
+            // A node of no calls may have a negative time, which compensates for its callees.
             total: e.base_time.0.max(if calls == 0 { i64::MIN } else { 0 }),
         });
     }
 
-    /// `false` when none is open.
+    /// Ends the innermost node. Returns false if none is open.
     fn end_node(&mut self, thread: usize) -> bool {
         let thread = &mut self.threads[thread];
         let Some(node) = thread.nodes.pop() else {
@@ -387,7 +392,7 @@ impl Sums {
         true
     }
 
-    /// The name of a thread: the last one, or the one that it began with.
+    /// Returns the name of a thread: its last or its first one.
     pub(super) fn thread_name(&self, thread: &Thread, last: bool) -> String {
         let known = self.names.threads.get(&thread.id);
         match known.and_then(|t| t.first_name.clone()) {
@@ -415,13 +420,13 @@ mod tests {
         fn end(&mut self, _: &mut Vec<u8>) {}
     }
 
-    /// Calls and elapsed time by method.
+    /// Returns calls and elapsed time by method.
     fn found(sums: &Sums) -> BTreeMap<u64, (u64, u64)> {
         let row = |calls: &Calls| (calls.method.0, (calls.calls, calls.elapsed));
         sums.calls.iter().map(row).collect()
     }
 
-    /// Calls of two threads, in pieces: some ends are of calls further out, some of none; methods
+    /// Calls of two threads, in pieces. Some leaves end calls further out, some end none. Methods
     /// share entries of [`Sums::recent`].
     #[test]
     fn calls_in_bulk_are_summed_up_as_one_by_one() {
@@ -496,8 +501,8 @@ mod tests {
         let mut encoder = ShortCalls::new(Box::new(Summed(few.clone())), bounds);
         let mut open = Vec::new();
         let mut newest = 0;
-        // A method, or 0 for an end, and when. Method 2 is called by itself, by way of method 3,
-        // and by method 1 when all is told.
+        // Pairs of a method (0 for a leave) and a time. Method 2 is called by itself, by way of
+        // method 3, and, at the end, by method 1 after a flush.
         let steps = [
             (1, 0),
             (2, 10),

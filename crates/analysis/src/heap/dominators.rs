@@ -1,29 +1,27 @@
-//! The dominator tree of a graph, after Lengauer and Tarjan.
+//! The dominator tree of a graph, by the algorithm of Lengauer and Tarjan.
 //!
-//! Node d **dominates** node n when every way from the start to n passes through d; the nearest
-//! such d is the parent of n in the tree. What an object dominates is what would be free without
-//! it.
+//! Node d **dominates** node n if every path from the start to n passes through d. The nearest such
+//! d is the parent of n in the tree. Without an object, everything that it dominates would be free.
 //!
 //! "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979), the version with path
 //! compression only: O(m log n) in the worst case, which matters because graphs come from files.
-//! Nodes are numbered in depth-first order while it runs, all arrays are of `u32`, and nothing
-//! recurses.
+//! Nodes are numbered in depth-first order, all arrays are of `u32`, and nothing is recursive.
 
 use super::graph::Rows;
 
-/// A tree of dominators over the nodes that can be reached.
+/// The dominator tree of all reachable nodes.
 #[derive(Debug)]
 pub(super) struct Dominators {
-    /// The nodes in depth-first order, the start first: a dominator stands before what it
+    /// The nodes in depth-first order, the start first. A dominator precedes the nodes that it
     /// dominates.
     pub(super) order: Vec<u32>,
-    /// For each place of `order` the place of the parent; that of the start is its own.
+    /// For each index of `order`, the index of the parent; the start is its own parent.
     pub(super) parents: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// The dominators of all nodes that can be reached from `start`.
+/// Computes the dominators of all nodes that are reachable from `start`.
 pub(super) fn dominators(graph: &Rows, start: u32) -> Dominators {
     let (order, numbers, parents) = depth_first(graph, start);
     let n = order.len();
@@ -68,13 +66,13 @@ pub(super) fn dominators(graph: &Rows, start: u32) -> Dominators {
     }
 }
 
-/// The reached nodes in order, the place of each node in it ([`NONE`] for one not reached), and the
-/// place of each one's parent in the depth-first tree.
+/// Returns the reachable nodes in depth-first order, the index of each node in it ([`NONE`] if
+/// unreachable), and the index of each one's parent in the depth-first tree.
 fn depth_first(graph: &Rows, start: u32) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let mut numbers = vec![NONE; graph.nodes()];
     let (mut order, mut parents) = (vec![start], vec![0]);
     numbers[start as usize] = 0;
-    // Where each open node goes on: the node's place, and how many of its edges are done.
+    // The open nodes: each one's index, and the number of its edges that were followed.
     let mut open = vec![(0_u32, 0_u32)];
     while let Some((place, done)) = open.last_mut() {
         let Some(&to) = graph.of(order[*place as usize]).get(*done as usize) else {
@@ -96,23 +94,23 @@ fn depth_first(graph: &Rows, start: u32) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
 /// The part of the depth-first tree that is linked so far.
 struct Forest {
     nodes: Vec<Node>,
-    /// Room for [`Self::lowest`].
+    /// A buffer for [`Self::lowest`].
     path: Vec<u32>,
 }
 
-/// What a step of the search needs of a node, in one place: the nodes lie all over the memory.
+/// The data of a node that the search needs, kept together because nodes are visited at random.
 #[derive(Clone, Copy)]
 struct Node {
-    /// A node above in the same tree, [`NONE`] for a root.
+    /// A node above in the same tree; [`NONE`] for a root.
     ancestor: u32,
-    /// The node with the least semidominator between this one and its ancestor.
+    /// The node with the least semidominator between this node and its ancestor.
     label: u32,
-    /// That semidominator.
+    /// The semidominator of `label`.
     semi: u32,
 }
 
 impl Forest {
-    /// All nodes are roots, and each is its own semidominator for now.
+    /// Creates a forest in which all nodes are roots, and each is its own semidominator.
     fn new(nodes: usize) -> Self {
         let node = |n| Node {
             ancestor: NONE,
@@ -125,14 +123,14 @@ impl Forest {
         }
     }
 
-    /// Hangs a root, whose semidominator is known now, on its parent.
+    /// Attaches a root, whose semidominator is now known, to its parent.
     fn link(&mut self, node: u32, parent: u32, semi: u32) {
         let node = &mut self.nodes[node as usize];
         (node.ancestor, node.semi) = (parent, semi);
     }
 
-    /// The node with the least semidominator on the way from the root of `node`'s tree, without it,
-    /// and that semidominator. A root is answered with itself.
+    /// Returns the node with the least semidominator on the path from the root of `node`'s tree
+    /// (exclusive) to `node`, and this semidominator. For a root, returns the root itself.
     fn lowest(&mut self, node: u32) -> (u32, u32) {
         let mut root = node;
         // Up to the child of the root …
@@ -140,8 +138,8 @@ impl Forest {
             self.path.push(root);
             root = self.nodes[root as usize].ancestor;
         }
-        // … whose label is right; the ones below get theirs from the one above, and hang on the
-        // root.
+        // … whose label is right. Each node below takes its label from the one above, and is
+        // attached to the root.
         let Some(child) = self.path.pop() else {
             let Node { label, semi, .. } = self.nodes[node as usize];
             return (label, semi);
@@ -163,7 +161,7 @@ impl Forest {
 mod tests {
     use super::*;
 
-    /// The parent of each node in the tree; none for the start and what can't be reached.
+    /// Returns the parent of each node in the tree; `None` for the start and unreachable nodes.
     fn tree(nodes: usize, edges: &[(u32, u32)]) -> Vec<Option<u32>> {
         let graph = Rows::new(nodes, || edges.iter().copied());
         let found = dominators(&graph, 0);
@@ -186,9 +184,9 @@ mod tests {
         reached
     }
 
-    /// By the definition: d dominates n when n can't be reached without d. Of all dominators of a
-    /// node, the nearest is the one that all others dominate: the one with the most dominators
-    /// itself.
+    /// Computes dominators by their definition: d dominates n if n is not reachable without d. The
+    /// nearest dominator of a node is the one that all its others dominate, so the one with the
+    /// most dominators itself.
     fn naive(nodes: usize, edges: &[(u32, u32)]) -> Vec<Option<u32>> {
         let all = reached(nodes, edges, None);
         let without: Vec<_> = (0..nodes as u32)
@@ -206,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_example_of_the_paper() {
-        // R A B C D E F G H I J K L
+        // The nodes of the paper: R A B C D E F G H I J K L.
         let edges = [
             (0, 1),
             (0, 2),
@@ -260,7 +258,7 @@ mod tests {
         };
         for round in 0..600 {
             let nodes = 1 + random(30);
-            // From sparse, with much that can't be reached, to dense.
+            // From sparse, with many unreachable nodes, to dense.
             let edges: Vec<_> = (0..nodes * (1 + round % 4) / 2 + 2)
                 .map(|_| (random(nodes) as u32, random(nodes) as u32))
                 .collect();
@@ -272,7 +270,7 @@ mod tests {
         }
     }
 
-    /// Long chains, with edges back and ahead, neither overflow a stack nor take forever.
+    /// Long chains, with edges backward and forward, neither overflow the stack nor take long.
     #[test]
     fn long_chains() {
         let n = 300_000_u32;

@@ -1,18 +1,18 @@
 //! A directed graph in compressed sparse rows: the edges of a node are a slice of one array.
 
-/// Edges by the node that they leave, or by the node that they reach.
+/// Edges by the node that they leave, or by the node that they enter.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    /// Where each node's edges begin; one more than there are nodes.
+    /// The index of each node's first edge, followed by the number of edges.
     starts: Vec<u32>,
     ends: Vec<u32>,
 }
 
 impl Rows {
-    /// The graph of `edges`, from the first of each pair to the second, over `nodes` nodes. `edges`
-    /// is walked through twice and must give the same both times.
+    /// Creates the graph with `edges` over `nodes` nodes. An edge leads from the first to the
+    /// second node of its pair. `edges` is called twice, and must yield the same edges both times.
     ///
-    /// There may be no more than `u32::MAX` edges.
+    /// There may be at most `u32::MAX` edges.
     pub(super) fn new<I>(nodes: usize, edges: impl Fn() -> I) -> Self
     where
         I: Iterator<Item = (u32, u32)>,
@@ -34,7 +34,7 @@ impl Rows {
         Self { starts, ends }
     }
 
-    /// The other ends of the node's edges.
+    /// Returns the other ends of the node's edges.
     pub(super) fn of(&self, node: u32) -> &[u32] {
         let at = node as usize;
         &self.ends[self.starts[at] as usize..self.starts[at + 1] as usize]

@@ -1,18 +1,18 @@
-//! Heap dumps: what is in them, and what keeps it there.
+//! Heap dumps: their contents, and what keeps objects alive.
 //!
 //! | Module | Holds |
 //! |---|---|
 //! | `graph` | references as compressed sparse rows |
-//! | `dominators` | the tree of dominators |
+//! | `dominators` | the dominator tree |
 //! | `retained` | retained sizes by object and class |
 //!
-//! A dump's objects get numbers in the order in which they are mentioned, from 1; 0 is the start,
-//! which refers to the roots. While a dump is read, an object takes some 25 bytes and a
-//! reference 8. One dump is open at a time: it ends with its end event, where the next one begins,
-//! or with the trace, and then its sums are made and the rest is dropped.
+//! The objects of a dump are numbered in the order of their first mention, from 1. Number 0 is the
+//! start, which refers to the roots. While a dump is read, an object takes some 25 bytes and a
+//! reference 8. Only one dump is open at a time: it ends with its end event, with the begin of the
+//! next one, or with the trace. Then its sums are computed, and the other data is dropped.
 //!
-//! Class and size of an object are those that the dump tells, else those that the trace told
-//! before.
+//! An object's class and size are those in the dump; if the dump lacks them, those that the trace
+//! had before.
 
 mod dominators;
 mod graph;
@@ -29,42 +29,42 @@ use std::cmp::Reverse;
 /// One heap dump.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Dump {
-    /// Its id.
+    /// The id of the dump.
     pub dump: HeapDumpId,
-    /// When it was taken.
+    /// The time at which the dump was taken.
     pub time: Timestamp,
-    /// Its name.
+    /// The name of the dump.
     pub name: String,
-    /// Its objects. Where graphs are not built, only those that the dump lists itself.
+    /// The objects of the dump. Without graphs, only objects that the dump itself lists.
     pub all: Amount,
-    /// References between them.
+    /// The number of references between objects.
     pub references: u64,
-    /// Roots; an object may be one for several reasons.
+    /// The number of roots. An object may be a root for several reasons.
     pub roots: u64,
-    /// Objects that no root leads to. None where graphs are not built.
+    /// Objects that no root leads to. `None` without graphs.
     pub unreachable: Option<Amount>,
-    /// The dump says that it is complete.
+    /// True if the dump has an end event, so is complete.
     pub complete: bool,
-    /// Its classes, the one with the most bytes first. Empty where graphs are not built.
+    /// The classes of the dump, by descending number of bytes. Empty without graphs.
     pub classes: Vec<DumpClass>,
-    /// References by the class of the object that they lead to, and of the one that holds them.
-    /// Empty where graphs are not built.
+    /// The number of references, by the classes of the referenced and of the referring object.
+    /// Empty without graphs.
     pub referrers: Vec<(ClassId, ClassId, u64)>,
-    /// Its [`OBJECTS_KEPT`] objects that retain most, the first one most. Empty where graphs are
-    /// not built.
+    /// The [`OBJECTS_KEPT`] objects with the largest retained sizes, descending. Empty without
+    /// graphs.
     pub objects: Vec<DumpObject>,
 }
 
 /// The objects of one class in a dump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DumpClass {
-    /// The class, none for objects of which the trace does not tell it.
+    /// The class; none for objects whose class the trace does not have.
     pub class: ClassId,
-    /// Its objects, with their own bytes.
+    /// The number of objects, and their own bytes.
     pub shallow: Amount,
-    /// Roots among them; an object may be one for several reasons.
+    /// The number of roots among them. An object may be a root for several reasons.
     pub roots: u64,
-    /// Bytes that would be free without its objects, theirs included.
+    /// The bytes that would be free without these objects, including their own.
     pub retained: i64,
 }
 
@@ -73,35 +73,35 @@ pub struct DumpClass {
 pub struct DumpObject {
     /// The object.
     pub object: ObjectId,
-    /// Its class, none if the trace does not tell it.
+    /// The object's class; none if the trace does not have it.
     pub class: ClassId,
-    /// Its own bytes.
+    /// The object's own bytes.
     pub shallow: i64,
-    /// Bytes that would be free without it, its own included.
+    /// The bytes that would be free without the object, including its own.
     pub retained: i64,
 }
 
-/// Objects of a dump that are kept for [`Dump::objects`].
+/// The number of objects that are kept in [`Dump::objects`].
 pub const OBJECTS_KEPT: usize = 1_000;
 
-/// All heap dumps.
+/// All heap dumps of a trace.
 #[derive(Debug, Default)]
 pub struct Heap {
     graphs: bool,
     /// The dumps.
     pub dumps: Vec<Dump>,
-    /// Roots and references that belong to no dump that is open.
+    /// The number of roots and references that belong to no open dump.
     pub stray: u64,
     open: Option<Open>,
 }
 
-/// The dump that is being read; the counts are in the last of [`Heap::dumps`].
+/// The dump that is being read. Its counts are in the last element of [`Heap::dumps`].
 #[derive(Debug, Default)]
 struct Open {
-    /// Number of each object.
+    /// The number of each object.
     numbers: Table<u32>,
     classes: Index<ClassId>,
-    /// By number: id, class's number, bytes (-1 while unknown).
+    /// By number: the object's id, its class's number, and its bytes (-1 while unknown).
     ids: Vec<ObjectId>,
     class: Vec<u32>,
     sizes: Vec<i64>,
@@ -109,11 +109,12 @@ struct Open {
     roots: Vec<u32>,
 }
 
-/// Edges of a graph must have numbers of 32 bits; roots are edges too.
+/// The maximum number of edges, including roots: their numbers must fit into 32 bits.
 const MOST_EDGES: usize = u32::MAX as usize;
 
 impl Heap {
-    /// No dumps so far. `graphs`: build them, for classes and objects with what they retain.
+    /// Creates an empty collection. `graphs` is true to compute classes, objects, and retained
+    /// sizes.
     pub fn new(graphs: bool) -> Self {
         Self {
             graphs,
@@ -121,7 +122,7 @@ impl Heap {
         }
     }
 
-    /// Takes heap dumps; other events are passed over.
+    /// Processes heap dumps. Ignores other events.
     pub fn event(&mut self, event: &Event<'_>, objects: &Objects) {
         match event {
             Event::HeapDump(e) => {
@@ -147,12 +148,12 @@ impl Heap {
         }
     }
 
-    /// Ends the dump that is open.
+    /// Ends the open dump at the end of the trace.
     pub fn finish(&mut self, objects: &Objects) {
         self.close(objects);
     }
 
-    /// The open dump, if it is the one of that id.
+    /// Returns the open dump, if it has this id.
     fn current(&mut self, id: HeapDumpId) -> Option<(&mut Dump, &mut Open)> {
         let found = self.dumps.last_mut().zip(self.open.as_mut());
         found.filter(|(dump, _)| dump.dump == id)
@@ -239,8 +240,8 @@ impl Open {
         }
     }
 
-    /// References by the classes of both ends: the classes in the order of their ids, the most
-    /// first.
+    /// Counts references by the classes of both ends: referenced classes in the order of their ids,
+    /// and for each the most frequent referring classes first.
     fn referrers(&self) -> Vec<(ClassId, ClassId, u64)> {
         let mut counts: FxHashMap<(u32, u32), u64> = FxHashMap::default();
         for (source, target) in &self.references {

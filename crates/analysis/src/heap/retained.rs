@@ -1,12 +1,12 @@
-//! What objects keep from being freed.
+//! Retained sizes of objects and classes.
 //!
-//! The **retained size** of an object is its own and that of everything it dominates. That of a
-//! class is the sum over its objects without those that another object of the class dominates: what
-//! such a one retains is in the other's sum already.
+//! The **retained size** of an object is its own size plus that of all objects that it dominates.
+//! The retained size of a class is the sum over its objects, except those that another object of
+//! the class dominates: the other one's size already includes theirs.
 
 use super::dominators::Dominators;
 
-/// Retained bytes by place in the tree's order.
+/// Returns the retained bytes by index in the tree's order.
 pub(super) fn by_object(tree: &Dominators, sizes: &[i64]) -> Vec<i64> {
     let mut retained: Vec<i64> = tree.order.iter().map(|n| sizes[*n as usize]).collect();
     for place in (1..retained.len()).rev() {
@@ -18,7 +18,8 @@ pub(super) fn by_object(tree: &Dominators, sizes: &[i64]) -> Vec<i64> {
 
 const NONE: u32 = u32::MAX;
 
-/// Retained bytes by class. `classes`: the class of each node, below `count`; the start has none.
+/// Returns the retained bytes by class. `classes` has the class of each node, below `count`; the
+/// start's is not used.
 pub(super) fn by_class(
     tree: &Dominators,
     retained: &[i64],
@@ -32,7 +33,7 @@ pub(super) fn by_class(
         next[place] = std::mem::replace(&mut first[parent], place as u32);
     }
     let mut sums = vec![0_i64; count];
-    // Objects of each class on the way down to where the walk is.
+    // For each class, the number of its objects on the path from the start to the current node.
     let mut above = vec![0_u32; count];
     let class = |place: u32| classes[tree.order[place as usize] as usize] as usize;
     let mut at = 0;
@@ -70,8 +71,8 @@ mod tests {
 
     #[test]
     fn classes_count_what_they_retain_once() {
-        // A list of three nodes of class 1, each with a value of class 2; one value is shared with
-        // the start.
+        // A list of three nodes of class 1, each with a value of class 2; the start also refers to
+        // one of the values.
         let edges = [(0, 1), (1, 2), (2, 3), (1, 4), (2, 5), (3, 6), (0, 6)];
         let graph = Rows::new(7, || edges.iter().copied());
         let tree = dominators(&graph, 0);

@@ -51,15 +51,15 @@ fn heap(graphs: bool, events: &[Event<'_>]) -> Heap {
     heap
 }
 
-/// `class: objects, bytes, retained`
+/// Returns rows of class, objects, bytes, and retained bytes.
 fn classes(dump: &Dump) -> Vec<(u64, u64, i64, i64)> {
     let row = dump.classes.iter();
     row.map(|c| (c.class.0, c.shallow.objects, c.shallow.bytes, c.retained))
         .collect()
 }
 
-/// A map (class 1) with a table (2) of two entries (3), one of which holds a big array (4) that
-/// another root holds as well, and one object that nothing refers to.
+/// A map (class 1) with a table (2) of two entries (3). One entry refers to a big array (4), to
+/// which another root refers as well. Nothing refers to one more object.
 fn map() -> Vec<Event<'static>> {
     vec![
         dump(9),
@@ -130,7 +130,7 @@ fn without_graphs_only_counts() {
     assert!(dump.classes.is_empty() && dump.objects.is_empty());
 }
 
-/// TPTP's own dumps list no objects: their classes and sizes are known from before.
+/// TPTP's own dumps list no objects: classes and sizes are known from earlier events.
 #[test]
 fn what_the_dump_does_not_have_the_trace_does() {
     let mut events = vec![
@@ -175,7 +175,7 @@ fn empty_dumps_and_any_ids() {
     assert_eq!(heap.dumps[1].objects[0].retained, i64::MAX);
 }
 
-/// Lists of a thousand objects, with references across.
+/// Lists of a thousand objects, with references between them.
 #[test]
 fn many_objects() {
     let objects = Objects::default();

@@ -8,7 +8,7 @@ use jtrail_model::{
 use std::fs;
 use std::ops::ControlFlow;
 
-/// Numbers at random.
+/// A generator of pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -32,8 +32,8 @@ fn start(thread: ThreadId, time: i64) -> Event<'static> {
     })
 }
 
-/// A program of some threads, which come and go, collections, and marks. Calls are well nested, and
-/// some are open at the end.
+/// Returns the events of a program with some threads, which start and end, with collections and
+/// marks. Calls are properly nested, and some are open at the end.
 fn program(seed: u64, length: usize, has_cpu: bool) -> Vec<Event<'static>> {
     let mut random = Random(seed);
     let mut events = Vec::new();
@@ -55,7 +55,7 @@ fn program(seed: u64, length: usize, has_cpu: bool) -> Vec<Event<'static>> {
         time += random.below(50) as i64 * random.below(30) as i64;
         let cpu = if has_cpu { time / 3 } else { 0 };
         let (now, cpu_time) = (Timestamp(time), Duration(cpu));
-        // Some threads run for long.
+        // Some threads run for a long time.
         if stays == 0 {
             at = random.below(THREADS) as usize;
             stays = [0, 0, 0, 700][random.below(4) as usize];
@@ -112,7 +112,7 @@ fn program(seed: u64, length: usize, has_cpu: bool) -> Vec<Event<'static>> {
     events
 }
 
-/// The trail of these, in segments that end anywhere.
+/// Returns the trail of these events, with segments that end anywhere.
 fn trail(events: &[Event<'_>], seed: u64) -> Vec<u8> {
     let mut random = Random(seed + 99);
     let mut encoder = Format::Trail.encoder();
@@ -147,7 +147,7 @@ fn from_front(bytes: &[u8]) -> Analysis {
     sound(bytes).expect("it can be read, without remarks")
 }
 
-/// What is read from the front, or the first remark.
+/// Returns the analysis of a trace read from the front, or the first remark.
 fn sound(bytes: &[u8]) -> Result<Analysis, String> {
     let mut analysis = Analysis::new(SUBJECTS);
     let mut reader = Reader::new(bytes).map_err(|error| error.to_string())?;
@@ -165,7 +165,7 @@ fn sound(bytes: &[u8]) -> Result<Analysis, String> {
     }
 }
 
-/// CRC-32C, bit by bit.
+/// Computes CRC-32C bit by bit.
 fn crc32c(bytes: &[u8]) -> [u8; 4] {
     let crc = bytes.iter().fold(!0_u32, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
@@ -175,7 +175,7 @@ fn crc32c(bytes: &[u8]) -> [u8; 4] {
     (!crc).to_le_bytes()
 }
 
-/// Makes the checksums of segments right.
+/// Corrects the checksums of segments.
 fn mend(bytes: &mut [u8]) {
     const HEADER: usize = 56;
     let mut rest = bytes;
@@ -191,8 +191,8 @@ fn mend(bytes: &mut [u8]) {
     }
 }
 
-/// Checksums do not tell what a writer got wrong: what is answered all the same is what is read
-/// from the front.
+/// Correct checksums do not exclude a writer's errors. If the parallel analysis returns anything,
+/// it must equal that of the trace read from the front.
 #[test]
 fn a_change_under_right_checksums_is_read_from_the_front_or_is_none() {
     let good = trail(&program(3, 600, false), 3);
@@ -266,7 +266,7 @@ fn earlier_versions_are_read_from_the_front() {
     }
 }
 
-/// All that is found of calls, in an order of its own.
+/// All results about calls, in a canonical order.
 #[derive(PartialEq, Debug)]
 struct Found {
     methods: Vec<MethodStat>,
@@ -425,7 +425,7 @@ fn what_is_not_as_it_should_be_is_read_from_the_front() {
     let deeper = |event: Event<'static>| match event {
         Event::MethodEnter(e) => Event::MethodEnter(MethodEnter {
             stack_depth: 2,
-            time: Timestamp(6_000), // no time falls
+            time: Timestamp(6_000), // no time decreases
             ..e
         }),
         other => other,
