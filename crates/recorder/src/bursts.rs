@@ -1,10 +1,9 @@
-//! Bursts that begin by themselves (`burst=`): what begins them, and the gate that is open while
-//! one lasts.
+//! Bursts that triggers begin (`burst=`): the triggers, and the gate that is open during a burst.
 //!
-//! Outside of bursts, the probes of calls stop at the gate, a word of memory that they look at
-//! (`JtrailHook.java`). Methods whose calls may begin a burst have probes of their own, which come
-//! here. What begins a burst opens the gate at once, and leaves a record; the writer resumes where
-//! it meets that, counts, and lets the burst end.
+//! Between bursts, the probes of calls stop at the gate, a word of memory that they read
+//! (`JtrailHook.java`). Methods whose calls may begin a burst have probes of their own, which call
+//! this module. A trigger that fires opens the gate at once and stores a record. The writer resumes
+//! the trace when it reads that record; it also counts events and time, and ends the burst.
 
 use crate::buffer::record::METHOD_LIMIT;
 use crate::clock::{Clock, System};
@@ -18,60 +17,67 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What probes look at: 0 while nothing is recorded.
+/// The gate, which probes read: 0 while nothing is recorded, 1 otherwise.
 static GATE: AtomicU32 = AtomicU32::new(0);
 
-/// The method's calls are recorded too.
+/// Flag beside a method's trigger bits: calls of the method are recorded, too.
 pub const RECORDED: u32 = 1 << 31;
 
-/// Address of the gate.
+/// Returns the address of the gate.
 pub fn gate_address() -> usize {
     GATE.as_ptr() as usize
 }
 
-/// Whether something is recorded now, or may be.
+/// Returns true if the gate is open: something is recorded now, or may be.
 #[inline]
 pub fn is_gate_open() -> bool {
     GATE.load(Ordering::Acquire) != 0
 }
 
-/// All triggers, and what they have seen.
+/// All triggers, with their state.
 pub struct Bursts {
     triggers: Box<[TriggerState]>,
-    /// By number of the method: the triggers that it is for, as bits, and [`RECORDED`].
+    /// By method number: the triggers that watch the method, as bits, and [`RECORDED`].
     methods: Zeros<AtomicU32>,
-    /// There is a trace for them.
+    /// True while there is a trace, so that triggers may fire.
     armed: AtomicBool,
+    /// Reasons for which the gate is open.
     gate: Mutex<Gate>,
+    /// Open calls of methods that may be too slow.
     open_calls: OpenCalls,
+    /// True once [`Self::never_begun`] has returned its list.
     reported: AtomicBool,
-    /// All is recorded, and a trigger has the newest events saved.
+    /// True if everything is recorded, and a trigger makes the flight recorder save its events.
     saves: bool,
-    /// When that was last, in nanoseconds of the system's clock; 0 for never.
+    /// Time of the last save that a trigger started, in nanoseconds of the system's clock; 0 if
+    /// there was none.
     saved: AtomicU64,
 }
 
-/// So long behind a trigger that has the newest events saved, others are passed over.
+/// Minimum time between two saves that triggers start, in nanoseconds. Triggers that fire earlier
+/// are ignored.
 const PAUSE: u64 = 10_000_000_000;
 
-/// A trigger, and what became of it.
+/// A trigger, with its state.
 struct TriggerState {
     burst: Burst,
-    /// Calls of its methods in this trace.
+    /// Number of calls of the trigger's methods in this trace.
     calls: AtomicU64,
-    /// Its burst is under way.
+    /// True during the trigger's burst.
     lasts: AtomicBool,
-    /// How many bursts it began.
+    /// Number of bursts that the trigger began.
     begun: AtomicU64,
 }
 
-/// Who needs the gate to be open.
+/// The reasons for which the gate is open.
 #[derive(Default)]
 struct Gate {
+    /// Number of bursts that are going on.
     bursts: u32,
-    /// Recording was resumed on command.
+    /// True if recording was resumed on command.
     resumed: bool,
-    /// The trace's format wants the calls that are under way when a burst begins.
+    /// True if probes must run between bursts as well: the trace's format keeps the calls that are
+    /// open when a burst begins, or everything is recorded.
     stacks: bool,
 }
 
@@ -83,14 +89,14 @@ impl Gate {
     fn set(&self) {
         let is_open = self.is_recording() || self.stacks;
         if is_open && !is_gate_open() {
-            pending::skip_epoch(); // constructors came by meanwhile that nobody heard of
+            pending::skip_epoch(); // constructors were missed while it was closed
         }
         GATE.store(is_open.into(), Ordering::Release);
     }
 }
 
 impl Bursts {
-    /// Those of the options; none where there are none.
+    /// Returns the triggers of the options, or `None` if the options have none.
     ///
     /// # Errors
     /// When the system has no such range of addresses.
@@ -122,7 +128,7 @@ impl Bursts {
         })))
     }
 
-    /// A trace begins, paused: from now on, triggers count.
+    /// Begins to count for a new trace, which is paused at first: from now on, triggers may fire.
     pub fn arm(&self) {
         self.open_calls.clear();
         for seen in &self.triggers {
@@ -131,7 +137,7 @@ impl Bursts {
         self.armed.store(true, Ordering::Release);
     }
 
-    /// The bursts that begin with the trace begin; those that do.
+    /// Begins the bursts that are due at the trace's begin. Returns the numbers of their triggers.
     pub fn begin_at_once(&self) -> Vec<usize> {
         let is_due =
             |number: &usize| self.triggers[*number].burst.trigger == Trigger::At(Duration::ZERO);
@@ -139,29 +145,30 @@ impl Bursts {
         due.filter(|number| self.begin(*number)).collect()
     }
 
-    /// The trace is about to end.
+    /// Ends counting, before the trace ends.
     pub fn disarm(&self) {
         self.armed.store(false, Ordering::Release);
     }
 
-    /// Which of the triggers these bits stand for.
+    /// Returns the triggers whose bits are set, with their numbers.
     fn of_bits(&self, bits: u32) -> impl Iterator<Item = (usize, &TriggerState)> {
         let all = self.triggers.iter().enumerate();
         all.filter(move |(number, _)| bits & 1 << number != 0)
     }
 
-    /// Whether triggers may be about methods of that class (`com.acme.Foo`).
+    /// Returns true if a trigger may watch methods of the class (`com.acme.Foo`).
     pub fn fits_class(&self, class: &str) -> bool {
         let mut triggers = self.triggers.iter();
         triggers.any(|seen| seen.burst.trigger.fits_class(class))
     }
 
-    /// The triggers that are about a method, as bits.
+    /// Returns the triggers that watch a method, as bits.
     pub fn fits_method(&self, class: &str, method: &str) -> u32 {
         let mut bits = 0;
         for (number, seen) in self.triggers.iter().enumerate() {
             let trigger = &seen.burst.trigger;
-            // A constructor that is left out of `super(...)` has no end.
+            // A constructor that an exception out of `super(...)` leaves has no leave event, so it
+            // can't be timed.
             let has_end = method != "<init>" || !matches!(trigger, Trigger::Slow { .. });
             if has_end && trigger.fits_method(class, method) {
                 bits |= 1 << number;
@@ -170,7 +177,7 @@ impl Bursts {
         bits
     }
 
-    /// Which triggers a method is for from now on, and whether its calls are recorded.
+    /// Sets which triggers watch a method from now on, and whether its calls are recorded.
     pub fn set_method(&self, number: u32, bits: u32, is_recorded: bool) {
         if let Some(method) = self.methods.all().get(number as usize) {
             let recorded = if is_recorded { RECORDED } else { 0 };
@@ -178,14 +185,14 @@ impl Bursts {
         }
     }
 
-    /// Reverses [`Self::set_method`].
+    /// Returns what [`Self::set_method`] set: the trigger bits, and [`RECORDED`].
     pub fn method(&self, number: u32) -> u32 {
         let method = self.methods.all().get(number as usize);
         method.map_or(0, |bits| bits.load(Ordering::Relaxed))
     }
 
-    /// A method with these triggers is called on a thread. `begin` is called for those whose burst
-    /// begins here.
+    /// Counts a call of a method that the triggers `bits` watch, on the thread `thread`. Calls
+    /// `begin` for each trigger that fires.
     pub fn called(&self, bits: u32, thread: u32, method: u32, mut begin: impl FnMut(usize)) {
         let mut is_timed = false;
         for (number, seen) in self.of_bits(bits) {
@@ -205,7 +212,7 @@ impl Bursts {
         }
     }
 
-    /// It ends there.
+    /// Notes the end of such a call. Calls `begin` for each trigger that the call was too slow for.
     pub fn left(&self, bits: u32, thread: u32, method: u32, begin: impl FnMut(usize)) {
         let is_timed = |seen: &TriggerState| matches!(seen.burst.trigger, Trigger::Slow { .. });
         if !self.of_bits(bits).any(|(_, seen)| is_timed(seen)) {
@@ -217,7 +224,8 @@ impl Bursts {
         }
     }
 
-    /// The slow ones of these for which a call is that old, in nanoseconds.
+    /// Calls `found` for each trigger of `bits` whose limit a call of the age `age` exceeds. `age`
+    /// is in nanoseconds.
     fn overdue(&self, bits: u32, age: u64, mut found: impl FnMut(usize)) {
         for (number, seen) in self.of_bits(bits) {
             if let Trigger::Slow { longer_than, .. } = &seen.burst.trigger
@@ -228,13 +236,13 @@ impl Bursts {
         }
     }
 
-    /// A thread has ended.
+    /// Forgets the open calls of a thread that has ended.
     pub fn forget(&self, thread: u32) {
         self.open_calls.forget(thread);
     }
 
-    /// The calls under way that have become too slow by now; and when the next one will be, in
-    /// nanoseconds from now.
+    /// Calls `begin` for each open call that has become too slow. Returns the time until the next
+    /// one will be, in nanoseconds.
     pub fn watch(&self, mut begin: impl FnMut(usize)) -> Option<u64> {
         let now = System::now();
         let mut next: Option<u64> = None;
@@ -256,7 +264,8 @@ impl Bursts {
         next
     }
 
-    /// The trigger for exceptions of which `fits` finds the class's pattern right.
+    /// Calls `begin` for each trigger that an exception fires. `fits` returns true if the
+    /// exception's class matches a pattern.
     pub fn thrown(&self, fits: impl Fn(&Pattern) -> bool, mut begin: impl FnMut(usize)) {
         for (number, seen) in self.triggers.iter().enumerate() {
             if let Trigger::Exception { class } = &seen.burst.trigger
@@ -268,7 +277,7 @@ impl Bursts {
         }
     }
 
-    /// Whether a trigger for exceptions waits for one.
+    /// Returns true if a trigger for exceptions can fire now.
     pub fn awaits_exceptions(&self) -> bool {
         let is_one = |seen: &TriggerState| matches!(seen.burst.trigger, Trigger::Exception { .. });
         let mut triggers = self.triggers.iter();
@@ -279,8 +288,8 @@ impl Bursts {
         self.armed.load(Ordering::Acquire) && !seen.lasts.load(Ordering::Relaxed)
     }
 
-    /// A trigger's burst begins now: the gate is open behind this. `false` if there is no trace for
-    /// it, or it lasts already.
+    /// Begins a trigger's burst and opens the gate. Returns false if there is no trace, or if the
+    /// trigger's burst is already going on.
     #[must_use]
     pub fn begin(&self, number: usize) -> bool {
         let Some(seen) = self.triggers.get(number) else {
@@ -294,12 +303,13 @@ impl Bursts {
         true
     }
 
-    /// Whether triggers have the newest events saved, and begin no bursts.
+    /// Returns true if triggers save the flight recorder's events instead of beginning bursts.
     pub fn saves(&self) -> bool {
         self.saves
     }
 
-    /// A trigger has the newest events saved now. `false` if one did shortly before.
+    /// Returns true if a trigger that fires now shall save the flight recorder's events. Returns
+    /// false if a trigger did so shortly before.
     #[must_use]
     pub fn is_save_due(&self, number: usize) -> bool {
         if number >= self.triggers.len() || !self.armed.load(Ordering::Acquire) {
@@ -316,7 +326,7 @@ impl Bursts {
         swapped.is_ok()
     }
 
-    /// A trigger, as the options have it.
+    /// Returns the text of a trigger, as in the options.
     pub fn trigger(&self, number: usize) -> String {
         let seen = self.triggers.get(number);
         seen.map_or_else(String::new, |seen| match self.saves {
@@ -325,7 +335,7 @@ impl Bursts {
         })
     }
 
-    /// What [`Self::begin`] has begun.
+    /// Returns the burst that [`Self::begin`] has begun, and the guard that ends it.
     pub fn burst(self: &Arc<Self>, number: usize) -> Option<(Burst, BurstGuard)> {
         let burst = self.triggers.get(number)?.burst.clone();
         let begin_on_command = BurstGuard {
@@ -335,7 +345,7 @@ impl Bursts {
         Some((burst, begin_on_command))
     }
 
-    /// As [`Self::begin`], for a burst on command.
+    /// Like [`Self::begin`], for a burst on command.
     pub fn begin_on_command(self: &Arc<Self>) -> BurstGuard {
         self.keep_open();
         BurstGuard {
@@ -350,29 +360,29 @@ impl Bursts {
         gate.set();
     }
 
-    /// Whether something goes into the trace now.
+    /// Returns true if events go into the trace now.
     pub fn is_recording(&self) -> bool {
         self.gate.lock().is_recording()
     }
 
-    /// A trace of that format is about to begin.
+    /// Prepares the gate for a trace with the format `format`.
     pub fn keep_stacks(&self, format: OutputFormat) {
         let mut gate = self.gate.lock();
         gate.stacks = format.keeps_stacks();
         gate.set();
     }
 
-    /// Recording is resumed on command, or paused.
+    /// Notes that recording is resumed (true) or paused (false) on command.
     pub fn resume(&self, resumed: bool) {
         let mut gate = self.gate.lock();
         gate.resumed = resumed;
         gate.set();
     }
 
-    /// The triggers that have begun no burst, the first time that this is asked.
+    /// Returns the triggers that have begun no burst. Returns them once; further calls return none.
     pub fn never_begun(&self) -> Vec<String> {
         let first = !self.reported.swap(true, Ordering::Relaxed);
-        // That there was nothing to save is no news.
+        // With a flight recorder, a trigger that never fired is not worth a message.
         let all = self.triggers.iter().filter(|_| first && !self.saves);
         all.filter(|seen| seen.begun.load(Ordering::Relaxed) == 0)
             .map(|seen| seen.burst.to_string())
@@ -380,10 +390,10 @@ impl Bursts {
     }
 }
 
-/// A burst that lasts: as long as this is there, the gate is open.
+/// A burst that is going on. The gate stays open at least until the guard is dropped.
 pub struct BurstGuard {
     bursts: Arc<Bursts>,
-    /// None for one on command.
+    /// Number of the burst's trigger; `None` for a burst on command.
     trigger: Option<usize>,
 }
 
@@ -399,18 +409,18 @@ impl Drop for BurstGuard {
     }
 }
 
-/// A call under way of a method that may be too slow.
+/// An open call of a method that may be too slow.
 #[derive(Clone, Copy)]
 struct OpenCall {
     method: u32,
-    /// In nanoseconds of the system's clock.
+    /// Start of the call, in nanoseconds of the system's clock.
     since: u64,
-    /// Triggers that it was too slow for already, as bits.
+    /// Triggers that have fired for this call, as bits.
     reported: u32,
 }
 
-/// The calls under way, by thread. Virtual threads change their carriers, so it can't be kept with
-/// these.
+/// The open calls, by thread number. They can't be kept with the carrier, because virtual threads
+/// change carriers.
 #[derive(Default)]
 struct OpenCalls([Mutex<FxHashMap<u32, Vec<OpenCall>>>; 16]);
 
@@ -428,7 +438,8 @@ impl OpenCalls {
         });
     }
 
-    /// The innermost call of that method ends; those above it have ended without a word.
+    /// Removes and returns the innermost call of the method. Calls above it have ended without a
+    /// leave event, and are removed, too.
     fn leave(&self, thread: u32, method: u32) -> Option<OpenCall> {
         let mut calls = self.of(thread).lock();
         let open = calls.get_mut(&thread)?;
@@ -467,14 +478,14 @@ mod tests {
         bursts.expect("some")
     }
 
-    /// Those that begin at a call.
+    /// Returns the triggers that a call fires.
     fn called(bursts: &Bursts, bits: u32) -> Vec<usize> {
         let mut begun = Vec::new();
         bursts.called(bits, 1, 7, |number| begun.push(number));
         begun
     }
 
-    /// One test, for the gate is one.
+    /// One test, because all tests of the process share the gate.
     #[test]
     fn triggers_count_and_hold_the_gate() {
         let all = bursts(
@@ -488,7 +499,7 @@ mod tests {
         assert_eq!(all.method(7), 0b111 | RECORDED);
         assert_eq!(all.method(u32::MAX), 0);
 
-        // Without a trace nothing counts, and nothing begins.
+        // Without a trace, calls are not counted, and no burst begins.
         assert_eq!(called(&all, 0b111), [0; 0]);
         assert!(!all.begin(0) && all.begin_at_once().is_empty() && !all.awaits_exceptions());
         all.arm();
@@ -497,7 +508,7 @@ mod tests {
         assert_eq!(called(&all, 0b111 | RECORDED), [0]);
         assert_eq!(called(&all, 0b111), [0; 0], "once");
 
-        // As long as somebody holds it.
+        // The gate is open until the last guard is dropped.
         assert!(!is_gate_open());
         assert!(all.begin(0) && !all.begin(0) && is_gate_open());
         let (burst, first) = all.burst(0).expect("begun");
@@ -545,7 +556,8 @@ mod tests {
         all.left(0b11, 5, 3, |number| panic!("{number} again"));
         all.left(0b11, 5, 3, |_| panic!("there is none"));
         assert_eq!(all.watch(|_| {}), None);
-        // Nobody has looked in between; an inner call without an end goes with the outer one.
+        // `watch` was not called between enter and leave. An inner call without a leave ends with
+        // the outer one.
         all.called(0b11, 5, 3, |_| {});
         all.called(0b11, 5, 4, |_| {});
         std::thread::sleep(Duration::from_micros(10));

@@ -1,40 +1,42 @@
-//! A buffer's line of the processor's cache: how far it is filled, and what compiled hooks need
-//! (`clock=tick`).
+//! A buffer's cache line: it says how many records are published, and holds the data for compiled
+//! hooks (`clock=tick`).
 //!
-//! Such a hook is Java code that records for the thread that runs it. It reads all of the line and
-//! changes the cursor alone. While the word of the clock is not the one here, it calls the agent.
-//! It finds the line by its thread's id in [`crate::ticks`]; a buffer without a place there has a
-//! line of its own.
+//! Such a hook is Java code that records for the running thread. It reads the whole cache line and
+//! writes the cursor only. If the clock's word differs from the tick in the cache line, the hook
+//! calls the agent. A hook finds the line by its thread's id in [`crate::ticks`]. A buffer whose
+//! line in that table is taken has a line of its own, which hooks do not find.
 
 use crate::published::Published;
 use jtrail_records::record;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// See the module.
+/// A buffer's cache line. Its layout is fixed, for compiled hooks and for readers of a spool.
 #[repr(C, align(64))]
 pub struct CacheLine {
     pub(crate) published: Published,
     pub(crate) for_hooks: ForHooks,
-    /// Whether a buffer has it, where lines are in a table.
+    /// 1 if a buffer has taken the line, otherwise 0. Used for lines in a table only.
     is_taken: AtomicU64,
-    /// For whoever finds it in a spool: the number of the buffer, and its events that are lost and
-    /// that no record tells of yet.
+    /// Number of the buffer that has the line, for readers of a spool; 0 if none has it.
     pub(crate) buffer: AtomicU64,
+    /// Number of the buffer's lost events that no record counts yet, for readers of a spool.
     pub(crate) unwritten: AtomicU64,
 }
 
-/// What compiled hooks need. Only the owning thread changes it, but when the agent leaves.
+/// The data for compiled hooks. Only the owning thread changes it, and the thread on which the
+/// agent leaves.
 #[repr(C)]
 pub(crate) struct ForHooks {
-    /// What Java calls the thread that finds the line; 0 if none does.
+    /// Java id of the thread whose hooks find the line; 0 if no hook finds it.
     thread_id: AtomicU64,
-    /// The clock's word that the stamp is good for. The clock's is never 0.
+    /// Value of the clock's word for which the stamp is valid; 0 if the stamp is not valid. The
+    /// clock's word is never 0.
     tick: AtomicU64,
-    /// The time of the last record, as it stands in a record.
+    /// Time of the last record, in the format of a record's first word.
     stamp: AtomicU64,
 }
 
-// A spool has them at these offsets, and `JtrailHook.java` the cursor.
+// A spool fixes these offsets, and `JtrailHook.java` that of the cursor.
 #[cfg(not(feature = "loom"))]
 const _: () = assert!(
     size_of::<CacheLine>() == 64
@@ -43,19 +45,20 @@ const _: () = assert!(
         && std::mem::offset_of!(CacheLine, unwritten) == 56
 );
 
-// SAFETY: zeros are a line that nobody has, with no chunk in view, and it needs no drop. With the
-// feature `loom`, whose atomics are no plain words, no test makes one.
+// SAFETY: all zeros are a line that no buffer has taken, with no published chunk. The type needs no
+// drop. The atomics of the feature `loom` are not plain words, but no test makes zeroed lines with
+// that feature.
 unsafe impl crate::memory::Zeroed for CacheLine {}
 
 impl CacheLine {
-    /// Offset in bytes of the id of the thread that finds the line, for compiled hooks.
+    /// Offset in bytes of the id of the thread whose hooks find the line, for compiled hooks.
     pub const THREAD_ID_OFFSET: usize = std::mem::offset_of!(Self, for_hooks.thread_id);
-    /// Offset in bytes of the clock's word that the stamp is good for, for compiled hooks.
+    /// Offset in bytes of the tick for which the stamp is valid, for compiled hooks.
     pub const TICK_OFFSET: usize = std::mem::offset_of!(Self, for_hooks.tick);
     /// Offset in bytes of the stamp, for compiled hooks.
     pub const STAMP_OFFSET: usize = std::mem::offset_of!(Self, for_hooks.stamp);
 
-    /// A line that is in no table.
+    /// Returns a line that is in no table.
     pub(crate) fn own() -> Self {
         Self {
             published: Published::new(),
@@ -70,7 +73,7 @@ impl CacheLine {
         }
     }
 
-    /// Takes it for a buffer; `false` if another one has it.
+    /// Takes the line for a buffer. Returns false if another buffer has it.
     pub fn take(&self) -> bool {
         let taken = self
             .is_taken
@@ -78,20 +81,21 @@ impl CacheLine {
         taken.is_ok()
     }
 
-    /// Gives it back. Nobody looks at it for the buffer any more.
+    /// Gives the line back. The writer and the owning thread no longer use it for the buffer.
     pub(crate) fn give_back(&self) {
         self.published.retire();
         self.be_of(0, 0);
         self.is_taken.store(0, Ordering::Release);
     }
 
-    /// It is that buffer's, of which so many events are lost.
+    /// Assigns the line to the buffer with the number `buffer`, which has lost `unwritten` events
+    /// that no record counts yet.
     pub(crate) fn be_of(&self, buffer: u64, unwritten: u64) {
         self.unwritten.store(unwritten, Ordering::Relaxed);
         self.buffer.store(buffer, Ordering::Relaxed);
     }
 
-    /// No hook finds it any more; some may still be in the middle of recording.
+    /// Hides the line from hooks. Some hooks may still be in the middle of recording.
     pub fn hide(&self) {
         if self.is_taken.load(Ordering::Relaxed) != 0 {
             self.for_hooks.disarm();
@@ -109,18 +113,19 @@ impl ForHooks {
         self.thread_id.store(id, Ordering::Relaxed);
     }
 
-    /// A record with that first word is stored: those that follow are not earlier.
+    /// Keeps the time of the record with the first word `word`: later records of the thread are not
+    /// earlier.
     #[inline(always)]
     pub(crate) fn note_time(&self, word: u64) {
         self.stamp.store(record::stamp(word), Ordering::Relaxed);
     }
 
-    /// Hooks may record with the time of the last record while the clock's word is `tick`.
+    /// Lets hooks record with the time of the last record, as long as the clock's word is `tick`.
     pub(crate) fn arm(&self, tick: u64) {
         self.tick.store(tick, Ordering::Relaxed);
     }
 
-    /// Hooks call the agent.
+    /// Makes hooks call the agent.
     pub(crate) fn disarm(&self) {
         self.tick.store(0, Ordering::Relaxed);
     }

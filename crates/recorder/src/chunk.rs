@@ -1,44 +1,45 @@
 //! Chunks: blocks of records, each written by one thread and read by the writer thread.
 //!
-//! A chunk starts with a header of 64 bytes and is otherwise words of [`jtrail_records::record`].
-//! While a thread fills it, the header belongs to that thread; handing it over through a channel
-//! passes it on.
+//! A chunk starts with a header of 64 bytes; the rest is words of [`jtrail_records::record`]. While
+//! a thread fills the chunk, the header belongs to that thread. Sending the chunk through a channel
+//! passes the header on.
 
 use jtrail_records::spool::layout;
 use std::mem::offset_of;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a chunk of the pool, header included.
+/// Size of a chunk of the pool in bytes, header included.
 pub const CHUNK_BYTES: usize = 256 << 10;
-/// Bytes of a thread's own reserve chunk, header included.
+/// Size of a thread's reserve chunk in bytes, header included.
 pub const RESERVE_BYTES: usize = 16 << 10;
 
-/// First bytes of a chunk.
+/// Header of a chunk: its first 64 bytes.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Header {
-    /// Bytes of the whole chunk.
+    /// Size of the whole chunk in bytes.
     pub bytes: u32,
-    /// Words in use, set when the chunk is handed over.
+    /// Number of words in use, set when the chunk is handed over.
     pub used: u32,
-    /// Full time at which the chunk was begun.
+    /// Full time, in ticks, at which the chunk was begun.
     pub start: u64,
-    /// Number of the thread that its first records belong to.
+    /// Number of the thread that the chunk's first records belong to.
     pub running: u32,
-    /// A thread's reserve, not one of the pool.
+    /// True for a thread's reserve chunk, false for a chunk of the pool.
     pub is_reserve: bool,
-    /// Number of the buffer that it was filled for last.
+    /// Number of the buffer that last used the chunk.
     pub buffer: u64,
-    /// Number of its use, over all buffers; 0 while it is empty, and written last. For whoever
-    /// finds it in a spool.
+    /// Sequence number of the chunk's current use, unique over all buffers; 0 while the chunk is
+    /// empty. [`Chunk::begin`] writes it last, so that a reader of the spool sees complete headers
+    /// only.
     pub sequence: AtomicU64,
 }
 
 const HEADER_BYTES: usize = size_of::<Header>();
 const _: () = assert!(HEADER_BYTES == 64 && RESERVE_BYTES > HEADER_BYTES);
 
-// A spool has them in these places, too.
+// The layout of a spool fixes the same sizes and offsets.
 const _: () = assert!(
     HEADER_BYTES as u64 == layout::CHUNK_HEAD_BYTES
         && CHUNK_BYTES as u64 == layout::CHUNK_BYTES
@@ -50,30 +51,30 @@ const _: () = assert!(
         && offset_of!(Header, sequence) == 32
 );
 
-/// The next one; they go up over all buffers.
+/// Sequence number of the next use of a chunk. Sequence numbers grow over all buffers.
 static SEQUENCE: AtomicU64 = AtomicU64::new(1);
 
-/// A chunk's address. Whoever holds it in its hands (thread, channel, writer) owns the chunk.
+/// Address of a chunk. The holder (a thread, the channel or the writer) owns the chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunk(NonNull<Header>);
 
-// SAFETY: an address. Whoever touches the memory behind it has received the chunk, through a
-// channel or from the pool, and says so where it does.
+// SAFETY: a `Chunk` is an address. All methods that dereference it beyond its constant fields are
+// unsafe; their callers have received the chunk through a channel or from the pool, so they own it.
 unsafe impl Send for Chunk {}
-// SAFETY: as above; a reference to an address gives no more than the address.
+// SAFETY: `&Chunk` gives no more access than a copy of the address, which is `Send`.
 unsafe impl Sync for Chunk {}
 
 impl Chunk {
-    /// A chunk on `bytes` bytes of memory at `at`.
+    /// Makes a chunk of `bytes` bytes of memory at `at`, and writes its header.
     ///
     /// # Safety
-    /// The memory is writable, zeroed, aligned to 64, used by nobody else, and stays as long as the
-    /// chunk is used.
+    /// The memory is writable, zeroed and aligned to 64. Nobody else uses it, and it stays mapped
+    /// as long as the chunk is used.
     pub unsafe fn new(at: NonNull<u8>, bytes: usize, is_reserve: bool) -> Self {
         let header = at.cast::<Header>();
         let bytes = u32::try_from(bytes).expect("chunks are small");
-        // SAFETY: the memory is writable, aligned and used by nobody else, as the caller says, and
-        // longer than a header.
+        // SAFETY: the caller of `new` promises writable, aligned memory that nobody else uses.
+        // `bytes` is at least `RESERVE_BYTES`, which is more than a header.
         unsafe {
             header.write(Header {
                 bytes,
@@ -88,38 +89,40 @@ impl Chunk {
         Self(header)
     }
 
-    /// A chunk from its address.
+    /// Returns the chunk at the address `header`, or `None` if `header` is null.
     ///
     /// # Safety
-    /// The address comes from [`Self::as_ptr`].
+    /// A non-null `header` comes from [`Self::as_ptr`].
     pub unsafe fn from_ptr(header: *mut Header) -> Option<Self> {
         NonNull::new(header).map(Self)
     }
 
-    /// Its address, for [`Self::from_ptr`].
+    /// Returns the chunk's address, for [`Self::from_ptr`].
     pub fn as_ptr(self) -> *mut Header {
         self.0.as_ptr()
     }
 
-    /// The header.
+    /// Returns the header.
     ///
     /// # Safety
-    /// The caller owns the chunk, or reads fields that its owner does not change.
+    /// The caller owns the chunk, or reads only fields that the owner does not change.
     pub unsafe fn header<'a>(self) -> &'a Header {
-        // SAFETY: the memory of a chunk stays as long as it is used. The caller owns the chunk, or
-        // reads fields that do not change meanwhile.
+        // SAFETY: by the contract of `new`, the memory stays mapped as long as the chunk is used.
+        // The caller owns the chunk, or reads only fields that nobody changes meanwhile.
         unsafe { self.0.as_ref() }
     }
 
-    /// Begins to use it for a buffer: at that time, with records of that thread.
+    /// Begins a use of the chunk by the buffer with the number `buffer`, at the time `start` (in
+    /// ticks). The first records belong to the thread `running`.
     ///
     /// # Safety
-    /// The caller owns the chunk, and holds no reference to its header.
+    /// The caller owns the chunk and holds no reference to its header.
     pub unsafe fn begin(self, buffer: u64, start: u64, running: u32) {
         let header = self.as_ptr();
         let sequence = SEQUENCE.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the memory of a chunk stays as long as it is used. The caller owns this one;
-        // whoever sees it meanwhile reads `bytes` and `is_reserve` alone, which stay as they are.
+        // SAFETY: by the contract of `new`, the memory stays mapped as long as the chunk is used.
+        // The caller owns the chunk. Others read only `bytes` and `is_reserve` meanwhile, which do
+        // not change.
         unsafe {
             (*header).sequence.store(0, Ordering::Release);
             (*header).used = 0;
@@ -130,50 +133,51 @@ impl Chunk {
         }
     }
 
-    /// What it holds is of no use any more.
+    /// Marks the chunk as empty, so that a reader of the spool ignores its records.
     ///
     /// # Safety
     /// The caller owns the chunk.
     pub unsafe fn empty(self) {
-        // SAFETY: the memory of a chunk stays as long as it is used, and the caller owns this one.
+        // SAFETY: by the contract of `new`, the memory stays mapped as long as the chunk is used,
+        // and the caller owns the chunk.
         unsafe { (*self.as_ptr()).sequence.store(0, Ordering::Release) };
     }
 
-    /// Whether it is a thread's reserve.
+    /// Returns true if the chunk is a thread's reserve.
     pub fn is_reserve(self) -> bool {
-        // SAFETY: the memory of a chunk stays as long as it is used, and the field is written once,
-        // in `new`.
+        // SAFETY: by the contract of `new`, the memory stays mapped as long as the chunk is used.
+        // Only `new` writes the field.
         unsafe { (*self.as_ptr()).is_reserve }
     }
 
-    /// Address of the first word.
+    /// Returns the address of the first word.
     pub fn first(self) -> usize {
         self.0.as_ptr() as usize + HEADER_BYTES
     }
 
-    /// Address behind the last word that fits.
+    /// Returns the address after the last word that fits.
     pub fn end(self) -> usize {
-        // SAFETY: the memory of a chunk stays as long as it is used, and the field is written once,
-        // in `new`.
+        // SAFETY: by the contract of `new`, the memory stays mapped as long as the chunk is used.
+        // Only `new` writes the field.
         let bytes = unsafe { (*self.as_ptr()).bytes };
         self.as_ptr() as usize + bytes as usize
     }
 
-    /// Whether `address` can be a cursor of this chunk.
+    /// Returns true if `address` can be a cursor of this chunk.
     pub fn holds(self, address: usize) -> bool {
         (self.first()..=self.end()).contains(&address)
     }
 
-    /// The first `count` words.
+    /// Returns the first `count` words.
     ///
     /// # Safety
-    /// They were written, and published to this thread (by the cursor, or by handing the chunk
-    /// over), and the chunk is not used anew while the answer lives.
+    /// The words were stored and published to this thread, by the cursor or by handing the chunk
+    /// over. The chunk is not reused while the slice lives.
     pub unsafe fn words<'a>(self, count: usize) -> &'a [u64] {
         debug_assert!(count * 8 <= self.end() - self.first());
-        // SAFETY: the words lie behind the header, inside the chunk, and are aligned to 8. They
-        // were published to this thread, as the caller says, and words before the cursor do not
-        // change until the chunk is used anew.
+        // SAFETY: the words follow the header inside the chunk and are aligned to 8. The caller
+        // promises that they were published to this thread. Words before the cursor do not change
+        // until the chunk is reused.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(1).cast::<u64>(), count) }
     }
 }

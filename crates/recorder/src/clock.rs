@@ -1,18 +1,19 @@
-//! Time stamps: the processor's counter where it can be trusted, the system's clock elsewhere.
+//! Time stamps: from the processor's counter if it is reliable, from the system's clock otherwise.
 //!
-//! Records hold *ticks*. The writer turns them into nanoseconds since 1970 with a [`Timeline`]
-//! through two readings of both clocks.
+//! Records hold *ticks*. The writer converts them to nanoseconds since 1970 with a [`Timeline`],
+//! which is made from two readings of both clocks.
 
 use jtrail_records::Timeline;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Where ticks come from. A type, so that the hot path has no branch for it.
+/// A source of ticks. It is a type parameter, so that the hot path needs no branch to choose the
+/// clock.
 pub trait Clock {
-    /// The present tick. Never falls on one thread, and agrees between cores.
+    /// Returns the current tick. Ticks never decrease on one thread, and the cores agree on them.
     fn now() -> u64;
 }
 
-/// The time-stamp counter.
+/// The processor's time-stamp counter.
 pub struct Counter;
 
 impl Clock for Counter {
@@ -45,18 +46,18 @@ impl Clock for System {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        // SAFETY: the call stores the time in `t`, which lives until it returns.
+        // SAFETY: the call stores the time in `t`, which lives until the call returns.
         unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
         t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
     }
 }
 
-/// CPU time that the process has used, in nanoseconds.
+/// Returns the CPU time that the process has used, in nanoseconds.
 pub fn process_cpu() -> u64 {
     cpu(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// CPU time that the running thread has used, in nanoseconds.
+/// Returns the CPU time that the running thread has used, in nanoseconds.
 #[inline]
 pub fn thread_cpu() -> u64 {
     cpu(libc::CLOCK_THREAD_CPUTIME_ID)
@@ -68,22 +69,22 @@ fn cpu(clock: libc::clockid_t) -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the call stores the time in `used`, which lives until it returns.
+    // SAFETY: the call stores the time in `used`, which lives until the call returns.
     unsafe { libc::clock_gettime(clock, &mut used) };
     used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64
 }
 
-/// From now on, the running thread is woken when its sleeps are over, and not some 50 µs later, as
-/// the system likes to put off what is due at about the same time.
+/// Sets the timer slack of the running thread to 1 ns, so that its sleeps end on time. By default,
+/// Linux ends them some 50 µs late, to handle several timers at once.
 pub fn timer_is_exact() {
     #[cfg(target_os = "linux")]
-    // SAFETY: sets a property of the running thread; it takes no address.
+    // SAFETY: the call sets a property of the running thread and takes no address.
     unsafe {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1)
     };
 }
 
-/// Whether the counter runs at one speed on all cores, whatever the power state.
+/// Returns true if the counter has the same constant rate on all cores, in every power state.
 pub fn counter_is_steady() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -95,7 +96,7 @@ pub fn counter_is_steady() -> bool {
     cfg!(target_arch = "aarch64")
 }
 
-/// A reading of the ticks and of the system's clocks at one moment.
+/// One reading of the ticks and the system's clocks, all at the same moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     ticks: u64,
@@ -104,18 +105,19 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The ticks at that moment.
+    /// Returns the ticks of this reading.
     pub fn ticks(&self) -> u64 {
         self.ticks
     }
 
-    /// Reads the clocks; of several tries the one that was interrupted the least.
+    /// Reads all clocks several times, and returns the reading that was interrupted the least.
     pub fn take(now: fn() -> u64) -> Self {
         Self::least_interrupted(now, System::now, since_1970)
     }
 
-    /// All three clocks are read between two looks at the ticks, so that an interruption at any
-    /// place makes the try a long one.
+    /// Like [`Self::take`], with any clocks. Both system clocks are read between two readings of
+    /// the ticks. So an interruption at any point makes the try longer, and the shortest try is the
+    /// best.
     fn least_interrupted(
         mut now: impl FnMut() -> u64,
         mut monotonic: impl FnMut() -> u64,
@@ -140,16 +142,18 @@ impl Reading {
     }
 }
 
-/// Nanoseconds since 1970-01-01 UTC.
+/// Returns the nanoseconds since 1970-01-01 UTC.
 fn since_1970() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or_default().as_nanos() as u64
 }
 
-/// Shortest span between two readings that gives a speed good to a few parts in a million.
+/// Shortest time between two readings from which the counter's rate follows with an error of a few
+/// parts per million.
 const LEAST_SPAN: Duration = Duration::from_millis(20);
 
-/// The line from `first` to now. Sleeps for the rest of 20 ms when `first` is younger.
+/// Returns the timeline through `first` and a reading taken now. If `first` is younger than 20 ms,
+/// the function sleeps until it is 20 ms old.
 pub fn timeline(first: Reading, now: fn() -> u64) -> Timeline {
     let age = System::now().saturating_sub(first.monotonic);
     if let Some(rest) = LEAST_SPAN.checked_sub(Duration::from_nanos(age)) {
@@ -182,8 +186,8 @@ mod tests {
         assert!((back - 1_000_000_000).abs() < 10, "{back}");
     }
 
-    /// Each clock is one step further at each look, and the thread is interrupted for 1,000 steps
-    /// in all tries but one, each time at another place.
+    /// Each clock advances by one step per reading. In all tries but one, the thread is interrupted
+    /// for 1,000 steps, each time at another point.
     #[test]
     fn a_reading_that_was_interrupted_anywhere_is_passed_over() {
         for good in 0..8 {
@@ -192,7 +196,7 @@ mod tests {
             let look = || {
                 let at = looks.replace(looks.get() + 1);
                 let (attempt, place) = (at / 4, at % 4);
-                // Before the first look of a try, an interruption does no harm.
+                // An interruption before the first reading of a try does no harm.
                 let interrupted = attempt != good && place == 1 + attempt % 3;
                 time.set(time.get() + 1 + if interrupted { 1000 } else { 0 });
                 time.get()

@@ -1,18 +1,20 @@
-//! What recording takes, measured when the agent comes.
+//! The time that recording takes, measured when the agent starts.
 //!
-//! A hook is a look at the clock and a store; what the JVM takes to call it is little beside that
-//! (`scripts/bench --only hook`), and so is what the loop here takes. With `clock=tick` it is the
-//! store alone: compiled code takes some more to find where to.
+//! A hook reads the clock and stores a record. The call of the hook takes little time beside that
+//! (`scripts/bench --only hook`), and so does the loop here. With `clock=tick`, only the store is
+//! measured; compiled code takes slightly longer, to find the address.
 
 use jtrail_model::Cost;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Records stored to find out what one takes, and how often: some 100 µs in all.
+/// Number of records stored to measure the time of one. With [`TRIES`] repetitions, that takes some
+/// 100 µs in all.
 const RECORDS: usize = 2_000;
 const TRIES: usize = 5;
 
-/// Measures it, for records whose time is asked for with `of_records`, or with none.
+/// Measures the time of a clock reading and of a record. `of_records` is the clock that is read for
+/// each record; `None` if no clock is read.
 pub fn measure(now: fn() -> u64, of_records: Option<fn() -> u64>) -> Cost {
     let mut words = vec![0_u64; 1024];
     let clock = shortest(|_| _ = black_box(black_box(now)()));
@@ -24,7 +26,7 @@ pub fn measure(now: fn() -> u64, of_records: Option<fn() -> u64>) -> Cost {
     Cost { clock, record }
 }
 
-/// The time of one step, in picoseconds: of several tries, the one that was interrupted the least.
+/// Returns the time of one step, in picoseconds, from the try that was interrupted the least.
 fn shortest(mut step: impl FnMut(usize)) -> u64 {
     let mut one = || {
         let begun = Instant::now();

@@ -1,22 +1,22 @@
-//! The recorder: where application threads leave what happened, without a lock, for the writer to
-//! read.
+//! The recorder: application threads store events here without a lock, and the writer reads them.
 //!
-//! A thread has a [`buffer::ThreadBuffer`], which it finds without a call ([`buffer::tls`]). It
-//! fills one chunk of the pool after another with records ([`jtrail_records::record`]) and hands
-//! each over when it is full; the writer also reads what is published of the chunk that is being
-//! filled. Nothing here knows the JVM.
+//! Each thread has a [`buffer::ThreadBuffer`], which it finds without a function call
+//! ([`buffer::tls`]). The thread fills chunks of the pool with records
+//! ([`jtrail_records::record`]), one chunk after the other, and hands each full chunk to the
+//! writer. The writer also reads the published part of the chunk that is being filled. Nothing in
+//! this crate depends on the JVM.
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | [`message`] | what the writer gets besides records |
+//! | [`message`] | what the writer receives besides records |
 //! | [`buffer`] | the buffer of a thread, the pool of chunks, and how threads find their buffers |
-//! | `chunk`, `line`, `published` | what a thread and the writer share: records, and how far they go |
+//! | `chunk`, `cache_line`, `published` | memory that a thread shares with the writer: records, and how many are stored |
 //! | [`clock`], [`ticks`] | time stamps: exact ones, and the coarse clock that compiled hooks read |
-//! | [`cost`] | what recording takes |
+//! | [`cost`] | the time that recording takes |
 //! | [`spool`] | buffers that outlive the process |
-//! | [`bursts`] | when recording begins and ends by itself |
-//! | [`pending`] | objects whose constructor has not come to that of `Object` yet |
-//! | [`memory`] | memory from the system |
+//! | [`bursts`] | triggers that begin bursts, and the gate that is open during a burst |
+//! | [`pending`] | objects whose constructor has not called `Object`'s yet |
+//! | [`memory`] | memory from the operating system |
 
 pub mod buffer;
 pub mod bursts;

@@ -1,4 +1,4 @@
-//! Memory from the system.
+//! Memory from the operating system.
 
 use std::fs::File;
 use std::io;
@@ -6,31 +6,31 @@ use std::os::fd::AsRawFd;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// Bytes of the system's own, page-aligned; unmapped when it is dropped.
+/// A page-aligned mapping of the process's memory, unmapped when it is dropped.
 #[derive(Debug)]
 pub struct Mapping {
-    /// All that is mapped.
+    /// Address of all that is mapped.
     start: NonNull<u8>,
     bytes: usize,
-    /// Where what was asked for begins.
+    /// Number of bytes before the first aligned address, which users of the mapping skip.
     skipped: usize,
 }
 
-// SAFETY: a mapping gives out its address alone; whoever dereferences that says which part is its
-// own.
+// SAFETY: a mapping hands out only its address. Whoever dereferences the address proves there which
+// part is theirs.
 unsafe impl Send for Mapping {}
-// SAFETY: no method touches the memory, or changes the mapping, through a shared reference.
+// SAFETY: no method accesses the memory, or changes the mapping, through a shared reference.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps that many bytes of zeros. They are only used up as they are written to.
+    /// Maps `bytes` bytes of zeros. Pages take up memory only once they are written to.
     ///
     /// # Errors
     /// When the system has no such range of addresses.
     pub fn new(bytes: usize) -> io::Result<Self> {
         let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: without `MAP_FIXED`, the system answers with addresses that nobody uses.
+        // SAFETY: without `MAP_FIXED`, the system returns addresses that nobody uses.
         let start = unsafe { map(ptr::null_mut(), bytes, access, private, -1, 0) }?;
         Ok(Self {
             start,
@@ -39,17 +39,17 @@ impl Mapping {
         })
     }
 
-    /// Maps the first bytes of a file, at an address that is a multiple of `alignment`. What is
-    /// written there is in the file, too.
+    /// Maps the first `bytes` bytes of a file, at an address that is a multiple of `alignment`.
+    /// Bytes written to the mapping are in the file, too.
     ///
     /// # Errors
-    /// When the system has no such range of addresses, or can't map such files.
+    /// When the system has no such range of addresses, or can't map files of this kind.
     pub fn of_file(file: &File, bytes: usize, alignment: usize) -> io::Result<Self> {
         let all = bytes
             .checked_add(alignment)
             .ok_or(io::ErrorKind::OutOfMemory)?;
         let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: without `MAP_FIXED`, the system answers with addresses that nobody uses.
+        // SAFETY: without `MAP_FIXED`, the system returns addresses that nobody uses.
         let start = unsafe { map(ptr::null_mut(), all, libc::PROT_NONE, private, -1, 0) }?;
         let mapping = Self {
             start,
@@ -59,27 +59,28 @@ impl Mapping {
         let at = mapping.start().as_ptr().cast();
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let shared = libc::MAP_SHARED | libc::MAP_FIXED;
-        // SAFETY: `at` and the `bytes` behind it are inside of what was just mapped, which nobody
-        // uses yet.
+        // SAFETY: `at` and the `bytes` bytes after it are inside of the range that was just mapped,
+        // which nobody uses yet.
         unsafe { map(at, bytes, access, shared, file.as_raw_fd(), 0) }?;
         Ok(mapping)
     }
 
-    /// Of the first so many bytes, only what is touched is read: of a new file, the system would
-    /// else fill megabytes with zeros at the first touch. It is a matter of speed alone, and memory
-    /// that is written from its begin to its end is faster without.
+    /// Turns read-ahead off for the first `bytes` bytes. Otherwise the first access to a new file
+    /// makes the system fill megabytes with zeros. This is only about speed; memory that is written
+    /// from start to end is faster with read-ahead.
     pub fn read_nothing_ahead(&self, bytes: usize) {
         let bytes = bytes.min(self.bytes - self.skipped);
-        // SAFETY: these addresses are mapped, and the advice leaves alone what they hold.
+        // SAFETY: these addresses are mapped, and `MADV_RANDOM` does not change the memory's
+        // contents.
         unsafe { libc::madvise(self.start().as_ptr().cast(), bytes, libc::MADV_RANDOM) };
     }
 
-    /// Maps so many bytes of a file, from a multiple of a page on.
+    /// Maps `bytes` bytes of a file, from the offset `at`, which is a multiple of the page size.
     fn of_part(file: &File, at: u64, bytes: usize) -> io::Result<Self> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let at = libc::off_t::try_from(at).map_err(|_| io::ErrorKind::FileTooLarge)?;
         let file = file.as_raw_fd();
-        // SAFETY: without `MAP_FIXED`, the system answers with addresses that nobody uses.
+        // SAFETY: without `MAP_FIXED`, the system returns addresses that nobody uses.
         let start = unsafe { map(ptr::null_mut(), bytes, access, libc::MAP_SHARED, file, at) }?;
         Ok(Self {
             start,
@@ -88,17 +89,18 @@ impl Mapping {
         })
     }
 
-    /// Address of the first byte.
+    /// Returns the address of the first byte.
     pub fn start(&self) -> NonNull<u8> {
-        // SAFETY: `skipped` is less than the bytes that are mapped from `start` on.
+        // SAFETY: `skipped` is less than the number of bytes mapped at `start`.
         unsafe { self.start.add(self.skipped) }
     }
 }
 
-/// Maps memory, as `mmap` does.
+/// Maps memory with `mmap`.
 ///
 /// # Safety
-/// With `MAP_FIXED`, the addresses are a mapping of the caller's, in which nobody uses any memory.
+/// With `MAP_FIXED`, the addresses are inside of a mapping of the caller's, whose memory nobody
+/// uses.
 unsafe fn map(
     at: *mut libc::c_void,
     bytes: usize,
@@ -107,8 +109,8 @@ unsafe fn map(
     file: libc::c_int,
     from: libc::off_t,
 ) -> io::Result<NonNull<u8>> {
-    // SAFETY: `mmap` replaces what is mapped with `MAP_FIXED` only, and then nobody uses that, as
-    // the caller says.
+    // SAFETY: `mmap` replaces existing mappings only with `MAP_FIXED`. In that case the caller
+    // promises that nobody uses their memory.
     let start = unsafe { libc::mmap(at, bytes, access, flags, file, from) };
     if start == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
@@ -119,28 +121,29 @@ unsafe fn map(
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: `map` mapped these bytes. Safe users (`Zeros`, `Growing`) keep the mapping as
-        // long as they look into it; who uses the address itself drops the mapping last.
+        // long as they refer to its memory; users of the address itself drop the mapping last.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
 
-/// A file that grows at its end, written to without a call of the system for each piece: what is
-/// written is in the file, whatever becomes of the process. Behind that, the file has zeros.
+/// A file that grows at its end. It is written to through a mapping, without a system call per
+/// write: what is written is in the file, whatever happens to the process. The unused rest of the
+/// file is zeros.
 #[derive(Debug)]
 pub struct Growing {
     file: File,
-    /// The part that is written to, and how far it is.
+    /// The mapped part of the file that is being written to.
     part: Option<Mapping>,
     used: usize,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     bytes: u64,
 }
 
 impl Growing {
-    /// By so much it grows: a multiple of any page.
+    /// Number of bytes by which the file grows, a multiple of every page size.
     const PART: usize = 64 << 10;
 
-    /// An empty file.
+    /// Returns a writer for an empty file.
     pub fn new(file: File) -> Self {
         Self {
             file,
@@ -150,17 +153,17 @@ impl Growing {
         }
     }
 
-    /// Writes behind what is there.
+    /// Appends `bytes`.
     ///
     /// # Errors
-    /// When the file system has no room for it, or the file can't be mapped. A part of the bytes
-    /// may be there.
+    /// When the file system has no room, or the file can't be mapped. A part of the bytes may have
+    /// been written.
     pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let part = match &self.part {
                 Some(part) if self.used < Self::PART => part,
                 _ => {
-                    self.part = None; // there is one at a time
+                    self.part = None; // unmaps the previous part first
                     make_room(&self.file, self.bytes, Self::PART)?;
                     let part = Mapping::of_part(&self.file, self.bytes, Self::PART)?;
                     self.bytes += Self::PART as u64;
@@ -169,8 +172,9 @@ impl Growing {
                 }
             };
             let (now, then) = bytes.split_at(bytes.len().min(Self::PART - self.used));
-            // SAFETY: the part has `PART` bytes, of which `used` are written and `now.len()` more
-            // are left. `make_room` has made the file as long, and nobody else has the mapping.
+            // SAFETY: the part has `PART` bytes, of which `used` are written and at least
+            // `now.len()` are left. `make_room` has made the file as long, and nobody else has the
+            // mapping.
             unsafe {
                 let to = part.start().add(self.used);
                 ptr::copy_nonoverlapping(now.as_ptr(), to.as_ptr(), now.len());
@@ -182,11 +186,11 @@ impl Growing {
     }
 }
 
-/// Has the file system keep room for a part of a file: a mapped place that the disk has no room for
-/// would be the program's end.
+/// Makes the file system reserve space for `bytes` bytes of a file from the offset `at`. Without
+/// it, a write to a mapped page for which the disk has no space would kill the program.
 ///
 /// # Errors
-/// When there is none.
+/// When there is no space.
 pub fn make_room(file: &File, at: u64, bytes: usize) -> io::Result<()> {
     let range = (at as libc::off_t, bytes as libc::off_t);
     // SAFETY: the call takes the descriptor of an open file and two numbers.
@@ -196,33 +200,33 @@ pub fn make_room(file: &File, at: u64, bytes: usize) -> io::Result<()> {
     }
 }
 
-/// What may be all zeros.
+/// A type for which all-zero bytes are a valid value.
 ///
 /// # Safety
-/// It is a value of the type, and the type needs no drop.
+/// All zeros are a value of the type, and the type needs no drop.
 pub unsafe trait Zeroed {}
 
-// SAFETY: zeros are a byte's value 0, and it needs no drop.
+// SAFETY: zeros are the value 0, and the type needs no drop.
 unsafe impl Zeroed for u8 {}
-// SAFETY: zeros are the value 0, and it needs no drop.
+// SAFETY: zeros are the value 0, and the type needs no drop.
 unsafe impl Zeroed for std::sync::atomic::AtomicU32 {}
-// SAFETY: zeros are the value 0, and it needs no drop.
+// SAFETY: zeros are the value 0, and the type needs no drop.
 unsafe impl Zeroed for std::sync::atomic::AtomicU64 {}
-// SAFETY: a zero is `false`, and it needs no drop.
+// SAFETY: a zero is `false`, and the type needs no drop.
 unsafe impl Zeroed for std::sync::atomic::AtomicBool {}
 
-/// Zeros in a row that never move. Memory is used up as they are written to.
+/// A zeroed array that never moves. Its pages take up memory only once they are written to.
 #[derive(Debug)]
 pub struct Zeros<T> {
     mapping: Arc<Mapping>,
-    /// Where they are in it, in bytes.
+    /// Offset of the array in the mapping, in bytes.
     at: usize,
     count: usize,
     of: std::marker::PhantomData<T>,
 }
 
 impl<T: Zeroed> Zeros<T> {
-    /// So many of them.
+    /// Maps an array of `count` values.
     ///
     /// # Errors
     /// When the system has no such range of addresses.
@@ -236,11 +240,11 @@ impl<T: Zeroed> Zeros<T> {
         })
     }
 
-    /// Those at a place of other memory.
+    /// Returns the array of `count` values at the offset `at` of a mapping.
     ///
     /// # Safety
-    /// From byte `at` of the mapping on there are zeros for `count` values, aligned for their type,
-    /// which nobody else uses.
+    /// From byte `at` on, the mapping holds zeros for `count` values, aligned for their type, which
+    /// nobody else uses.
     pub unsafe fn within(mapping: &Arc<Mapping>, at: usize, count: usize) -> Self {
         Self {
             mapping: Arc::clone(mapping),
@@ -250,10 +254,10 @@ impl<T: Zeroed> Zeros<T> {
         }
     }
 
-    /// All of them.
+    /// Returns all values.
     pub fn all(&self) -> &[T] {
-        // SAFETY: `new` or `within` has `count` values of the type there, which are valid since
-        // zeros are, and the mapping stays as long as `self`.
+        // SAFETY: by `new` or the contract of `within`, `count` aligned values of the type are
+        // there. They are valid because zeros are, and `self` keeps the mapping.
         unsafe {
             let first = self.mapping.start().add(self.at);
             NonNull::slice_from_raw_parts(first.cast(), self.count).as_ref()
@@ -262,8 +266,8 @@ impl<T: Zeroed> Zeros<T> {
 }
 
 impl Zeros<u8> {
-    /// The same memory as one value of another type; none if it has another size, or is not aligned
-    /// for it.
+    /// Returns the same memory as one value of another type. Returns `None` if the type has another
+    /// size, or if the memory is not aligned for it.
     pub(crate) fn into_one<T: Zeroed>(self) -> Option<Zeros<T>> {
         let first = self.all().as_ptr();
         let fits = self.count == size_of::<T>() && first.cast::<T>().is_aligned();
@@ -289,7 +293,7 @@ mod tests {
         assert_eq!(word.all()[0].load(Ordering::Relaxed), 1);
         assert!(bytes(9).into_one::<AtomicU64>().is_none());
         let mapping = Arc::new(Mapping::new(16).expect("memory"));
-        // SAFETY: a new mapping of 16 zeros, which nobody else uses.
+        // SAFETY: this is a new mapping of 16 zeros, which nobody else uses.
         let askew = unsafe { Zeros::<u8>::within(&mapping, 4, 8) };
         assert!(askew.into_one::<AtomicU64>().is_none());
     }

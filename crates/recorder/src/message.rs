@@ -1,13 +1,13 @@
-//! What the rest of the agent tells the writer besides records: buffers, and all else that
-//! [`Definition`] has.
+//! Messages that the agent sends to the writer besides records: new buffers and every
+//! [`Definition`].
 
 pub use crate::buffer::BufferHandle;
 use jtrail_records::Definition;
 
-/// A message on the announcements' channel.
+/// A message on the definitions' channel.
 pub enum Message {
     /// A thread began to record.
     Buffer(BufferHandle),
-    /// Something that is to be known before records that use it.
+    /// A definition, which the writer must receive before the records that refer to it.
     Define(Definition),
 }

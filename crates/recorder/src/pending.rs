@@ -1,147 +1,153 @@
-//! Objects that have a number, and whose constructor has not come to that of `Object` yet
-//! (`alloc=sites` with `free`).
+//! Numbered objects whose constructor has not called `Object`'s constructor yet (`alloc=sites` with
+//! `free`).
 //!
-//! The probe behind `new` can't hand the object over, and the one in `Object`'s constructor does
-//! not know where it was made. So the first leaves the object's number here, on a stack of the
-//! running thread, and the second takes it: of the innermost object that waits and has the same
-//! class. Those above it wait in vain: what came between `new` and their constructor has thrown,
-//! and nobody can have them.
+//! The probe after `new` can't pass the object on, because it is not initialised. The probe in
+//! `Object`'s constructor has the object, but does not know its allocation site. So the first probe
+//! pushes the object's number on a stack of the running thread, and the second probe takes a number
+//! from there. It takes that of the innermost pending object of the same class. Objects above that
+//! one on the stack are unreachable: an exception was thrown between `new` and their constructor.
 //!
-//! Such an object may be left here with nothing below it that ever comes to its end. It is found by
-//! where the machine's stack was: a frame of the program that has objects waiting is a caller of
-//! the one that runs, or that itself, so an object from further up than the running frame is one of
-//! a frame that is gone. What a loop leaves in one and the same frame has one place in the code and
-//! one on the stack; of these, the newest are kept.
+//! An unreachable object may stay pending when no object below it on the stack is ever constructed.
+//! Such an object is found by the stack address of its frame. A frame with a pending object is the
+//! running frame or one of its callers. So a pending object from a frame deeper than the running
+//! one belongs to a frame that has returned. A loop may leave many objects in one frame; all of
+//! them have the same site and the same stack address. Of these, only the newest are kept.
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// How far apart the stack may be in two hooks that one frame of the program calls: their own
-/// frames differ, and the JVM's for them.
+/// Maximum distance between the stack addresses of two hooks that are called by one frame of the
+/// program. The addresses differ because the hooks, and the JVM's stubs for them, have frames of
+/// different sizes.
 const SLACK: usize = 2048;
-/// Where the stack was is not known: the frames have moved to another one.
+/// Stack address of objects whose frames were moved to another stack with their virtual thread:
+/// unknown.
 const MOVED: usize = usize::MAX;
-/// Objects that may wait without a look for those that wait in vain.
+/// Minimum number of pending objects at which unreachable ones are searched.
 const FEW: usize = 64;
-/// Objects of one place in the code that may wait in one place of the stack: as often may a method
-/// be compiled into itself.
+/// Maximum number of pending objects with the same site and stack address. More than one is
+/// possible because the JIT compiler may inline a recursive method into itself.
 const MOST_ALIKE: usize = 16;
-/// The same, where the place on the stack is not known.
+/// Maximum number of pending objects with the same site whose stack address is not known.
 const MOST_MOVED: usize = 1024;
 
-/// Which numbers can be taken: those that were left since this changed. 0 while `Object`'s
+/// Current epoch: only objects that became pending in this epoch can be taken. 0 while `Object`'s
 /// constructor has no probe.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 static LAST_EPOCH: AtomicU32 = AtomicU32::new(0);
 
-/// `Object`'s constructor has a probe, and nothing that was left before counts: some constructors
-/// were not seen.
+/// Begins an epoch when `Object`'s constructor has got its probe. Objects that became pending
+/// before are forgotten, because some of their constructors were not seen.
 pub fn begin_epoch() {
     let next = LAST_EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
     EPOCH.store(next.max(1), Ordering::Release);
 }
 
-/// As [`begin_epoch`], where the probe was there, and was not heard for a while.
+/// Begins a new epoch if `Object`'s constructor has a probe. Called when the probe was disabled for
+/// a while.
 pub fn skip_epoch() {
     if EPOCH.load(Ordering::Relaxed) != 0 {
         begin_epoch();
     }
 }
 
-/// From now on, nothing is left for `Object`'s constructor.
+/// Ends the epoch: from now on, no object becomes pending.
 pub fn end_epoch() {
     EPOCH.store(0, Ordering::Release);
 }
 
-/// The class of a new object: its number, and in the uppermost bit whether objects of it are asked
-/// for their numbers, whatever the kinds of events.
+/// The class of a new object: its number, and a flag in the uppermost bit. The flag is set if the
+/// numbers of the class's objects are looked up, whichever kinds of events are enabled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewClass(u32);
 
 impl NewClass {
-    /// No class.
+    /// Stands for no class.
     pub const NONE: Self = Self(u32::MAX);
     const LOOKED_UP: u32 = 1 << 31;
 
-    /// The class with that number, which nobody has to know again.
+    /// Returns the class with the number `number`, whose objects' numbers need not be looked up.
     pub fn unknown(number: u32) -> Self {
         Self(number)
     }
 
-    /// The class with that number, whose objects are asked for their numbers.
+    /// Returns the class with the number `number`, whose objects' numbers are looked up.
     pub fn looked_up(number: u32) -> Self {
         Self(number | Self::LOOKED_UP)
     }
 
-    /// As a word that is not 0.
+    /// Returns the class as a word that is not 0; [`Self::NONE`] becomes 0.
     pub fn to_word(self) -> u32 {
         self.0.wrapping_add(1)
     }
 
-    /// Reverses [`Self::to_word`]; none for 0.
+    /// Reverses [`Self::to_word`]. Returns `None` for 0.
     #[inline(always)]
     pub fn from_word(word: u32) -> Option<Self> {
         Some(Self(word.checked_sub(1)?))
     }
 
-    /// Its number.
+    /// Returns the class's number.
     pub fn number(self) -> u32 {
         self.0 & !Self::LOOKED_UP
     }
 
-    /// Whether objects of it are asked for their numbers, whatever the kinds of events.
+    /// Returns true if the numbers of the class's objects are looked up, whichever kinds of events
+    /// are enabled.
     pub fn is_looked_up(self) -> bool {
         self.0 & Self::LOOKED_UP != 0
     }
 }
 
-/// Where the running thread's stack is.
+/// Returns an address in the running thread's stack, in the frame of the caller.
 #[inline(always)]
 pub fn stack_place() -> usize {
     let here = 0_u8;
     (&raw const here).addr()
 }
 
-/// An object that waits.
+/// A pending object: one whose constructor has not called `Object`'s yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PendingObject {
-    /// Its number.
+    /// Number of the object.
     pub number: u64,
-    /// Its class.
+    /// Class of the object.
     pub class: NewClass,
-    /// Where the code makes it; [`Self::KNOWN`] if the object has its number already, as a tag.
+    /// Allocation site of the object; [`Self::KNOWN`] if the object already has its number as a
+    /// tag.
     pub site: u32,
-    /// [`stack_place`] in the hook behind `new`.
+    /// Result of [`stack_place`] in the hook after `new`.
     pub stack: usize,
 }
 
 impl PendingObject {
-    /// The [`Self::site`] of an object that has its number already.
+    /// The [`Self::site`] of an object that already has its number as a tag.
     pub const KNOWN: u32 = u32::MAX;
 
-    /// Whether the object has its number already, as a tag.
+    /// Returns true if the object already has its number as a tag.
     pub fn is_known(&self) -> bool {
         self.site == Self::KNOWN
     }
 
-    /// The number, unless the object has it, and so an end of its own.
+    /// Returns the object's number if its end must be recorded when it is unreachable. Returns
+    /// `None` if the object has the number as a tag, so that the JVM reports its end.
     pub fn lost(self) -> Option<u64> {
         (!self.is_known()).then_some(self.number)
     }
 }
 
-/// The objects of one thread that wait, innermost last.
+/// The pending objects of one thread, innermost last.
 #[derive(Default)]
 pub struct Pending {
     waiting: Vec<PendingObject>,
     epoch: u32,
-    /// So many may wait until those that wait in vain are looked for.
+    /// Number of pending objects at which unreachable ones are searched.
     room: usize,
 }
 
 impl Pending {
-    /// Whether one more can be added by [`Self::push`] at once, from that place of the stack.
+    /// Returns true if [`Self::push`] can add an object from a hook at the address `stack` at once.
     #[inline(always)]
     pub fn takes_more(&self, stack: usize) -> bool {
         let last = self.waiting.last();
@@ -150,19 +156,19 @@ impl Pending {
             && last.is_none_or(|last| last.stack >= stack.saturating_sub(SLACK))
     }
 
-    /// Adds one, for which there must be room: see [`Self::takes_more`].
+    /// Adds an object. [`Self::takes_more`] must have returned true.
     #[inline(always)]
     pub fn push(&mut self, object: PendingObject) {
         self.waiting.push(object);
     }
 
-    /// Whether none waits.
+    /// Returns true if no object is pending.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Whether anything can wait now. What waited in an earlier epoch is forgotten.
+    /// Returns true if objects can be pending now. Forgets objects of an earlier epoch.
     pub fn is_open(&mut self) -> bool {
         let epoch = EPOCH.load(Ordering::Acquire);
         if self.epoch != epoch {
@@ -173,14 +179,15 @@ impl Pending {
         epoch != 0
     }
 
-    /// Takes an object away whose frame is gone, to judge by where the stack is now.
+    /// Removes and returns the innermost object if its frame has returned. `stack` is the running
+    /// thread's stack address.
     pub fn pop_unreachable(&mut self, stack: usize) -> Option<PendingObject> {
         self.waiting
             .pop_if(|last| last.stack < stack.saturating_sub(SLACK))
     }
 
-    /// Makes room for one more: the numbers of those that must be waiting in vain, if there are
-    /// many.
+    /// Makes room for one more object. If many are pending, removes those that must be unreachable,
+    /// and returns their numbers.
     pub fn make_room(&mut self) -> Vec<u64> {
         let mut unreachable = Vec::new();
         if self.waiting.len() < self.room {
@@ -206,30 +213,30 @@ impl Pending {
         unreachable
     }
 
-    /// The object that waits innermost.
+    /// Returns the innermost object.
     pub fn last(&self) -> Option<PendingObject> {
         self.waiting.last().copied()
     }
 
-    /// Takes the object away that waits innermost.
+    /// Removes and returns the innermost object.
     pub fn pop(&mut self) -> Option<PendingObject> {
         self.waiting.pop()
     }
 
-    /// Whether an object of that class waits.
+    /// Returns true if an object of the class with the number `class` is pending.
     pub fn has(&self, class: u32) -> bool {
         self.waiting.iter().any(|w| w.class.number() == class)
     }
 
-    /// The numbers of all that wait; none does any more.
+    /// Removes all objects and returns their numbers.
     pub fn take_all(&mut self) -> Vec<u64> {
         let all = std::mem::take(&mut self.waiting);
         all.into_iter().filter_map(PendingObject::lost).collect()
     }
 }
 
-/// The objects of virtual threads that wait while their thread is on no carrier, and those of
-/// carriers meanwhile, by thread.
+/// Pending objects of threads that are not running, by thread number: of unmounted virtual threads,
+/// and of carriers that run a virtual thread.
 #[derive(Default)]
 pub struct PendingElsewhere {
     threads: Mutex<FxHashMap<u32, Pending>>,
@@ -237,7 +244,8 @@ pub struct PendingElsewhere {
 }
 
 impl PendingElsewhere {
-    /// What ran `before` on that carrier makes room for `after`, which may be the carrier itself.
+    /// Swaps the lists when the carrier `carrier` changes from the thread `before` to the thread
+    /// `after`. Each of the two may be the carrier itself.
     pub fn exchange(&self, pending: &mut Pending, before: u32, after: u32, carrier: u32) {
         let is_simple = pending.is_empty() && self.count.load(Ordering::Acquire) == 0;
         if before == after || is_simple {
@@ -250,7 +258,7 @@ impl PendingElsewhere {
         }
         *pending = threads.remove(&after).unwrap_or_default();
         self.count.store(threads.len(), Ordering::Release);
-        // The carrier's own frames stay where they are.
+        // Frames of the carrier itself do not move.
         if after != carrier {
             for object in &mut pending.waiting {
                 object.stack = MOVED;

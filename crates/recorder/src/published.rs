@@ -1,9 +1,9 @@
-//! What a thread lets the writer see: its chunk, and how far it is filled.
+//! What a thread publishes to the writer: its chunk, and how far the chunk is filled.
 //!
-//! The owner moves the cursor with release order behind what it stored. Around the sending of a
-//! full chunk it says that the chunk is on its way. So whoever sees no chunk, or a later one, finds
-//! the earlier ones in the channel; and whoever has taken a chunk from the channel never sees it
-//! here again, where it may be in use anew. Built with the feature `loom`, the tests below try the
+//! The owner stores words first, and then moves the cursor with release order. While it sends a
+//! full chunk, it marks the chunk as in transit. So a reader that sees no chunk, or a later one,
+//! finds all earlier chunks in the channel. And a reader that has taken a chunk from the channel
+//! never sees the same use of it here again. With the feature `loom`, the tests below try all
 //! interleavings.
 
 use crate::chunk::Header;
@@ -13,31 +13,32 @@ use loom::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 #[cfg(not(feature = "loom"))]
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// What the writer sees of a thread.
+/// The writer's view of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum View {
-    /// No chunk; all that there were before are in the channel.
+    /// No chunk; all earlier chunks are in the channel.
     Nothing,
-    /// A chunk, and the address behind its last published word.
+    /// A chunk, and the address after its last published word.
     Chunk(*mut Header, usize),
-    /// A chunk is on its way into the channel.
+    /// A chunk that is being sent to the channel.
     InTransit,
 }
 
-/// The cursor while a chunk is on its way.
+/// Value of the cursor while a chunk is in transit.
 const IN_TRANSIT: usize = 1;
 
-/// A chunk's address, and the address behind its last published word.
+/// Address of a thread's chunk, and the address after its last published word.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Published {
-    /// 0 while there is no chunk.
+    /// Address after the last published word; 0 while there is no chunk; [`IN_TRANSIT`] while a
+    /// chunk is being sent.
     cursor: AtomicUsize,
     chunk: AtomicPtr<Header>,
 }
 
 impl Published {
-    /// No chunk.
+    /// Returns a value without a chunk.
     pub(crate) fn new() -> Self {
         Self {
             cursor: AtomicUsize::new(0),
@@ -45,41 +46,42 @@ impl Published {
         }
     }
 
-    /// For the owner: where the next word goes; 0 while there is no chunk.
+    /// For the owner: returns the address of the next word; 0 while there is no chunk.
     #[inline(always)]
     pub(crate) fn cursor(&self) -> usize {
         self.cursor.load(Ordering::Relaxed)
     }
 
-    /// For the owner: its chunk, or null.
+    /// For the owner: returns its chunk, or null.
     pub(crate) fn chunk(&self) -> *mut Header {
         self.chunk.load(Ordering::Relaxed)
     }
 
-    /// For the owner: all words before `cursor` are stored.
+    /// For the owner: publishes all words before `cursor`.
     #[inline(always)]
     pub(crate) fn advance(&self, cursor: usize) {
         self.cursor.store(cursor, Ordering::Release);
     }
 
-    /// For the owner: a new, empty chunk is in view.
+    /// For the owner: publishes a new, empty chunk whose first word is at `first`.
     pub(crate) fn begin(&self, chunk: *mut Header, first: usize) {
         self.chunk.store(chunk, Ordering::Release);
         self.cursor.store(first, Ordering::Release);
     }
 
-    /// For the owner: the chunk is about to be sent.
+    /// For the owner: marks the chunk as about to be sent.
     pub(crate) fn leave(&self) {
         self.cursor.store(IN_TRANSIT, Ordering::Release);
     }
 
-    /// For the owner: the chunk is sent.
+    /// For the owner: marks the chunk as sent.
     pub(crate) fn retire(&self) {
         self.chunk.store(std::ptr::null_mut(), Ordering::Release);
         self.cursor.store(0, Ordering::Release);
     }
 
-    /// For the writer. `holds` says whether a cursor belongs to a chunk.
+    /// For the writer: returns what is published. `holds` returns true if a cursor belongs to a
+    /// chunk.
     pub(crate) fn view(&self, holds: impl Fn(*mut Header, usize) -> bool) -> View {
         loop {
             let chunk = self.chunk.load(Ordering::Acquire);
@@ -90,8 +92,8 @@ impl Published {
             if cursor == IN_TRANSIT {
                 return View::InTransit;
             }
-            // Only the writer gives chunks back, so the same address before and behind is the same
-            // use.
+            // Only the writer gives chunks back. So if the address is the same before and after the
+            // cursor was read, it is the same use of the chunk.
             if self.chunk.load(Ordering::Acquire) == chunk && holds(chunk, cursor) {
                 return View::Chunk(chunk, cursor);
             }
@@ -111,15 +113,14 @@ mod loom_tests {
 
     const WORDS: usize = 2;
 
-    /// Tries all interleavings with up to so many switches that no thread asked for; more take
-    /// hours.
+    /// Tries all interleavings with at most 4 preemptions; more would take hours.
     fn explore(model: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(4);
         builder.check(model);
     }
 
-    /// Chunk `n` stands for the addresses from 1000 n.
+    /// Returns chunk `n`, which stands for the addresses from 1000 n on.
     fn chunk(n: usize) -> *mut Header {
         std::ptr::without_provenance_mut(n * 1000)
     }
@@ -151,8 +152,8 @@ mod loom_tests {
             let view = published.view(holds);
             let full = handed_over.lock().unwrap().clone();
             if let View::Chunk(seen, cursor) = view {
-                // The cursor is one of this very chunk, all chunks before it are in the channel,
-                // and it was not there before.
+                // The cursor belongs to this chunk, all earlier chunks are in the channel, and this
+                // one was not taken from there before.
                 assert!(holds(seen, cursor));
                 let n = seen.addr() / 1000;
                 assert!(
@@ -162,8 +163,8 @@ mod loom_tests {
                 assert!(!taken.contains(&n), "{n} is in use anew");
             }
             if view == View::Nothing {
-                // Nothing is under way that is neither here nor there: what comes later is not
-                // begun yet.
+                // No chunk is lost in between: all chunks that were taken before are still in the
+                // list, and later chunks have not begun.
                 assert!(full.len() >= taken.len());
             }
             owner.join().unwrap();

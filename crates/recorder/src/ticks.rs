@@ -1,14 +1,16 @@
-//! The coarse clock (`clock=tick`): a word of memory that a thread of ours changes every so often;
-//! and the lines of buffers behind it, where compiled hooks find that of their thread.
+//! The coarse clock (`clock=tick`) and the table of cache lines.
 //!
-//! A hook that records a call without a look at the clock is Java code (`JtrailHook.java`): it
-//! takes the time of the last exact stamp that its thread took, as long as the word is the one that
-//! was there then. Else it calls the agent, which looks at the clock. So a stamp is exact wherever
-//! the word has changed since the thread's last event, and elsewhere at most a tick old.
+//! The clock is a word of memory that a thread of the agent updates at every tick. The cache lines
+//! of the buffers follow the word in memory; compiled hooks find the line of their thread there.
 //!
-//! Nobody needs a tick while nothing is recorded: where no stamp was taken for a while, the word
-//! says that the clock is asleep. That is no word which a thread took a stamp with, so the next
-//! hook calls the agent, which wakes the thread.
+//! A hook that records a call without reading the clock is Java code (`JtrailHook.java`). It uses
+//! the last exact stamp of its thread, as long as the word is the same as when that stamp was
+//! taken. If the word has changed, the hook calls the agent, which reads the clock. So the first
+//! stamp of a thread after a tick is exact, and later stamps are at most one tick old.
+//!
+//! No ticks are needed while nothing is recorded. If no stamp was taken for a while, the clock
+//! falls asleep, and its word gets a value that belongs to no stamp. So the next hook calls the
+//! agent, which wakes the clock's thread.
 
 use crate::cache_line::CacheLine;
 use crate::clock::timer_is_exact;
@@ -24,50 +26,53 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The word while nobody takes stamps. No reading of the clock has this value.
+/// Value of the word while the clock is asleep. No reading of the clock has this value.
 const ASLEEP: u64 = 1;
-/// After so many ticks without a stamp, the clock falls asleep.
+/// Number of ticks without a stamp after which the clock falls asleep.
 const IDLE_TICKS: u32 = 20;
 
-/// Lines in [`Shared`]: one for each value of the lowest bits of the id that Java gives a thread.
+/// Number of cache lines in [`Shared`]: one for each value of the lowest 14 bits of a Java thread
+/// id.
 pub const LINES: usize = 1 << 14;
 
-/// What compiled hooks look at.
+/// The memory that compiled hooks read.
 #[repr(C)]
 struct Shared {
-    /// Alone in its cache line.
+    /// Current tick of the coarse clock, or [`ASLEEP`]. Alone in its cache line.
     word: AtomicU64,
     apart: [u64; 7],
     lines: [CacheLine; LINES],
 }
 
-/// Offset in bytes of the first line in [`Shared`].
+/// Offset in bytes of the first cache line in [`Shared`].
 pub const LINES_OFFSET: usize = offset_of!(Shared, lines);
 
-// A spool has room for it.
+// The layout of a spool has exactly this room for the table.
 const _: () = assert!(cfg!(feature = "loom") || size_of::<Shared>() == TABLE_BYTES);
 
-// SAFETY: zeros are a word of 0 and lines that nobody has, and it needs no drop.
+// SAFETY: all zeros are a word of 0 and cache lines that no buffer has taken. The type needs no
+// drop.
 unsafe impl Zeroed for Shared {}
 
-/// What the agent, the writer and compiled hooks share.
+/// The coarse clock, shared by the agent, the writer and compiled hooks.
 pub struct Ticks {
     shared: Zeros<Shared>,
     now: fn() -> u64,
-    /// Somebody took a stamp since the last tick.
+    /// True if a thread took a stamp since the last tick.
     is_used: AtomicBool,
     is_over: AtomicBool,
-    /// In ticks of the processor's clock.
+    /// Longest time between two ticks, in ticks of the processor's clock.
     longest: AtomicU64,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Ticks {
-    /// The clock, which changes every `tick`, on memory of its own or of a spool. Its thread runs
-    /// until [`Self::stop`].
+    /// Starts a clock that ticks once per `tick`, in memory of its own or in that of a spool. The
+    /// clock's thread runs until [`Self::stop`].
     ///
     /// # Errors
-    /// When the system has no memory or no thread for it.
+    /// When the system has no memory or no thread for the clock, or when the spool's table is in
+    /// use.
     pub fn start(
         tick: Duration,
         now: fn() -> u64,
@@ -108,7 +113,7 @@ impl Ticks {
         &self.shared.all()[0]
     }
 
-    /// Address of the word, and of all else behind it.
+    /// Returns the address of [`Shared`], which begins with the clock's word.
     pub fn address(&self) -> usize {
         ptr::from_ref(self.shared()).addr()
     }
@@ -136,13 +141,13 @@ impl Ticks {
             }
             idle = 0;
             self.word().store(ASLEEP, Ordering::SeqCst);
-            std::thread::park(); // whoever changes the word wakes us, or has before
-            last = self.word().load(Ordering::Relaxed); // it is a reading of the clock again
+            std::thread::park(); // whoever changes the word unparks this thread, maybe before it parks
+            last = self.word().load(Ordering::Relaxed); // the word holds a time again
         }
         self.word().store(ASLEEP, Ordering::SeqCst);
     }
 
-    /// The thread ends, and hooks find the clock asleep from now on.
+    /// Ends the clock's thread. From now on, hooks find the clock asleep.
     pub fn stop(&self) {
         self.is_over.store(true, Ordering::Release);
         let thread = self.thread.lock().take();
@@ -152,13 +157,15 @@ impl Ticks {
         }
     }
 
-    /// The longest that it took from one tick to the next while somebody took stamps.
+    /// Returns the longest time between two ticks while stamps were taken, in ticks of the
+    /// processor's clock.
     pub fn longest(&self) -> u64 {
         self.longest.load(Ordering::Relaxed)
     }
 
-    /// For a thread that is about to take a stamp: the word that the stamp is good for. Wakes the
-    /// clock. 0 when it has stopped.
+    /// Returns the clock's word, for a thread that is about to take a stamp. The stamp is valid
+    /// while the word has this value. Wakes the clock if it is asleep. Returns 0 if the clock has
+    /// stopped.
     pub fn word_for_stamp(&self) -> u64 {
         if self.is_over.load(Ordering::Acquire) {
             return 0;
@@ -185,12 +192,11 @@ impl Ticks {
         }
     }
 
-    /// A tick, also where it is not due yet: no stamp from before is good any more. The time now:
-    /// all that is recorded from now on is as late at least, as far as its thread is not in the
-    /// middle of recording.
+    /// Ticks at once, so that all earlier stamps become invalid. Returns the time of the tick: no
+    /// later record is earlier, unless its thread was in the middle of recording.
     pub fn advance(&self) -> u64 {
         let new = (self.now)();
-        // One that is asleep needs no tick: no stamp is good then.
+        // No stamp is valid while the clock is asleep, so it needs no tick.
         let change = |word| (word != ASLEEP).then_some(new);
         let _ = self
             .word()
@@ -198,14 +204,16 @@ impl Ticks {
         new
     }
 
-    /// The line that hooks of a thread look at to which Java gives this id, for a buffer that gives
-    /// it back when it is dropped. None where another buffer has it.
+    /// Takes the cache line for a buffer in which hooks of the thread with the Java id `id` look.
+    /// The buffer gives the line back when it is dropped. Returns `None` if another buffer has the
+    /// line, or if `id` is 0.
     pub fn place(&self, id: u64) -> Option<&CacheLine> {
         let line = &self.shared().lines[id as usize % LINES];
         (id != 0 && line.take()).then_some(line)
     }
 
-    /// From now on, no hook finds a line. Some may be in the middle of recording.
+    /// Hides all cache lines: from now on, no hook finds one. Some hooks may still be in the middle
+    /// of recording.
     pub fn hide_all(&self) {
         self.shared().lines.iter().for_each(CacheLine::hide);
     }

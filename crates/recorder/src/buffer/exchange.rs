@@ -1,4 +1,4 @@
-//! What passes between a thread that fills chunks and the writer.
+//! Types for the exchange of chunks between a thread that fills them and the writer.
 
 use super::pool::Supply;
 use crate::chunk::Chunk;
@@ -10,66 +10,67 @@ use std::sync::Arc;
 /// What a thread does when no chunk is empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WhenFull {
-    /// Waits for the writer. Nothing is lost.
+    /// The thread waits for the writer. Nothing is lost.
     Block,
-    /// Goes on, and counts what it could not record.
+    /// The thread goes on, and counts the events that it could not record.
     Drop,
 }
 
-/// A chunk on its way to the writer.
+/// A chunk that is sent to the writer.
 #[derive(Debug)]
 pub struct Full {
-    /// Number of the buffer that it was filled for.
+    /// Number of the buffer that filled the chunk.
     pub buffer: u64,
-    /// The chunk; none if the buffer ended without one.
+    /// The chunk; `None` if the buffer ended without one.
     pub chunk: Option<Chunk>,
-    /// The buffer's owner is gone; nothing follows.
+    /// True if the buffer's thread has finished, so that nothing follows.
     pub last: bool,
 }
 
-/// What the writer sees of a buffer.
+/// The writer's view of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BufferView {
-    /// No chunk; all that it filled before is in the channel of full ones.
+    /// No chunk; all chunks that the buffer filled before are in the channel.
     Nothing,
-    /// The chunk being filled, and how many of its words may be read.
+    /// The chunk that is being filled, and the number of its words that may be read.
     Chunk(Chunk, usize),
-    /// A chunk is on its way into the channel.
+    /// A chunk that is being sent to the channel.
     InTransit,
 }
 
-/// Where a buffer gets chunks from, and where it hands them to.
+/// Where a buffer gets empty chunks, and where it sends full ones.
 #[derive(Clone)]
 pub struct Exchange {
-    /// Empty chunks.
+    /// Supply of empty chunks.
     pub empty: Supply,
-    /// Takes full chunks to the writer.
+    /// Sends full chunks to the writer.
     pub full: Sender<Full>,
     /// Wakes the writer.
     pub wake: Sender<()>,
     /// What threads do when no chunk is empty.
     pub when_full: WhenFull,
-    /// Where compiled hooks record without a look at the clock.
+    /// The coarse clock with which compiled hooks record; `None` if each record reads the clock.
     pub ticks: Option<Arc<Ticks>>,
-    /// Where what is not written outlives the process.
+    /// Memory of the spool, which outlives the process; `None` without a spool.
     pub spool: Option<Arc<Memory>>,
 }
 
-/// So many chunks wait for the writer before it is woken; to wake it takes as long as to record
-/// some hundred calls. It looks by itself as well, every now and then.
+/// Minimum number of full chunks for which the writer is woken. Waking it takes as long as
+/// recording some hundred calls. The writer also looks for chunks at intervals of its own.
 const WORTH_WAKING: usize = 4;
 
 impl Exchange {
-    /// Hands a chunk over to the writer, and wakes it when it is time.
+    /// Sends a chunk to the writer, and wakes the writer if enough chunks are full or few are
+    /// empty.
     pub(super) fn hand_over(&self, full: Full) {
-        // A writer that is gone needs no chunk.
+        // Sending fails if the writer has ended; it needs no more chunks.
         let is_sent = self.full.send(full).is_ok();
         if is_sent && (self.full.len() >= WORTH_WAKING || self.empty.is_short()) {
             self.wake();
         }
     }
 
-    /// Wakes the writer, unless that is done already.
+    /// Wakes the writer if it is not already awake.
     pub(super) fn wake(&self) {
         let _ = self.wake.try_send(());
     }

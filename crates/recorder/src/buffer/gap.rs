@@ -1,35 +1,36 @@
-//! What is missing where a thread went on without room to record (`overflow=drop`).
+//! Losses of a thread that went on without room to record (`overflow=drop`).
 
 use jtrail_records::record::{self, Code};
 
-/// What happened on a thread while nothing could be recorded.
+/// Events of a thread that were not recorded for lack of room.
 #[derive(Default)]
 pub(super) struct Gap {
-    /// Enters and leaves.
+    /// Number of lost enter and leave events.
     pub(super) events: u64,
-    /// Other records; marks do not count.
+    /// Number of other lost events. Marks are not counted.
     pub(super) others: u64,
-    /// Calls that were open before the gap, and are not any more.
+    /// Number of calls that were open before the gap and ended in it.
     pub(super) closed: u64,
-    /// Calls that began in the gap and are still open, outermost first.
+    /// Methods of the calls that began in the gap and are still open, outermost first.
     pub(super) open: Vec<u32>,
 }
 
-/// Most calls that a gap remembers as open: deeper ones end the chance to go on recording until the
-/// stack is flat enough again, as they must fit into a chunk together.
+/// Maximum number of open calls that a gap can have when recording goes on. With more, the thread
+/// waits until its stack is flatter, because the enters of these calls must fit into one chunk.
 const OPEN_LIMIT: usize = 512;
 
 impl Gap {
-    /// Whether too many calls are open.
+    /// Returns true if too many calls are open.
     pub(super) fn is_deep(&self) -> bool {
         self.open.len() > OPEN_LIMIT
     }
 
-    /// All that was left out.
+    /// Returns the number of all lost events.
     pub(super) fn all(&self) -> u64 {
         self.events + self.others
     }
 
+    /// Counts a lost record with the lower part `low` of its first word, and its payload.
     pub(super) fn count(&mut self, low: u64, payload: &[u64]) {
         match record::kind(low) {
             Some(record::Kind::Enter(method)) => {
@@ -40,7 +41,8 @@ impl Gap {
             Some(record::Kind::Coded(Code::LeaveByException)) => {
                 self.left(payload.first().copied().unwrap_or_default() as u32);
             }
-            // Marks only help to read what is there, and so does the CPU time of an enter or leave.
+            // Marks only help to interpret other records, and so does the CPU time of an enter or
+            // leave.
             Some(record::Kind::Coded(
                 Code::Caught | Code::SuperCall | Code::SuperReturned | Code::Cpu,
             ))

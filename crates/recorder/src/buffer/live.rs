@@ -1,9 +1,9 @@
-//! All buffers that there are, and how their threads find them.
+//! All existing buffers, and the thread-local variables by which their threads find them.
 //!
-//! A thread finds its buffer through a variable of its own ([`super::tls`]), which others may empty
-//! while the thread lives. So the place of that variable is kept here, from the moment when the
-//! thread gets its buffer until it ends, or gives the buffer up. All of that happens under one
-//! lock; it is taken when threads begin and end, and when the agent leaves.
+//! A thread finds its buffer through a variable of its own ([`super::tls`]). Other threads may
+//! clear that variable while the thread lives. So the variable's address is kept here, from the
+//! moment when the thread gets its buffer until the thread ends or finishes the buffer. One lock
+//! guards all of that; it is taken when threads begin and end, and when the agent leaves.
 
 use super::thread::ThreadBuffer;
 use super::tls;
@@ -14,26 +14,26 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 type Live = FxHashMap<Buffer, Finder>;
 
-/// By address of the buffer.
+/// All buffers, by address.
 static LIVE: LazyLock<Mutex<Live>> = LazyLock::new(Mutex::default);
 
-/// A buffer, as an address.
+/// Address of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Buffer(*mut ThreadBuffer);
 
-// SAFETY: an address, which is compared. Who dereferences it says why it may: `give_up` and
-// `Hidden::free`.
+// SAFETY: a `Buffer` is an address that is compared. The two places that dereference it, `give_up`
+// and `Hidden::free`, prove there why they may.
 unsafe impl Send for Buffer {}
 
-/// The variable of the thread that the buffer is for; none when that has given it up.
+/// Address of the variable of the buffer's thread; `None` if the thread has finished the buffer.
 struct Finder(Option<*mut *mut ThreadBuffer>);
 
-// SAFETY: an address, which only `hide_all` dereferences, under the lock: an ending thread removes
-// it before.
+// SAFETY: a `Finder` is an address that only `hide_all` dereferences, under the lock. An ending
+// thread removes the address before, under the same lock.
 unsafe impl Send for Finder {}
 
 thread_local! {
-    /// Gives the thread's buffer up when the thread ends, also where the JVM does not tell.
+    /// Finishes the thread's buffer when the thread ends, even if the JVM does not report the end.
     static AT_END: AtEnd = const { AtEnd };
 }
 
@@ -45,8 +45,8 @@ impl Drop for AtEnd {
     }
 }
 
-/// From now on, the running thread finds this buffer, which [`finish`] or the end of the thread
-/// takes away. One that it has already is finished.
+/// Makes `buffer` the running thread's buffer, until [`finish`] or the end of the thread. A buffer
+/// that the thread had before is finished.
 ///
 /// # Safety
 /// [`super::BufferHandle::share`] has made the address, and it is passed once.
@@ -62,12 +62,13 @@ pub unsafe fn begin(buffer: *mut ThreadBuffer) {
     tls::set(buffer);
 }
 
-/// Hands over what the running thread recorded, and takes its buffer away, if it has one.
+/// Finishes the running thread's buffer, if it has one: hands its records over and clears the
+/// thread's variable.
 pub fn finish() {
     take_away(&mut LIVE.lock());
 }
 
-/// Like [`finish`], under the lock.
+/// Like [`finish`], while the caller holds the lock.
 fn take_away(live: &mut Live) {
     let buffer = tls::get();
     if !buffer.is_null() {
@@ -76,26 +77,26 @@ fn take_away(live: &mut Live) {
     }
 }
 
-/// Hands over what is in a buffer of the running thread that the thread does not find any more.
+/// Finishes a buffer of the running thread that is no longer in the thread's variable.
 fn give_up(live: &mut Live, buffer: *mut ThreadBuffer) {
     if let Some(finder) = live.get_mut(&Buffer(buffer)) {
         finder.0 = None;
     }
-    // SAFETY: the callers have taken the buffer out of the running thread's variable, into which
-    // `begin` put it, so it is this thread's and not found again. `live` is locked, so
-    // `Hidden::free` has not freed it; the writer does so at the earliest when it has the message,
-    // behind which `finish` does not touch the buffer.
+    // SAFETY: `begin` put the buffer into the running thread's variable, and the callers have taken
+    // it out. So the buffer is this thread's, and the thread does not find it again. `live` is
+    // locked, so `Hidden::free` has not freed it. The writer frees the buffer only after it has
+    // received the message, and `finish` does not touch the buffer after sending that.
     unsafe { ThreadBuffer::finish(buffer) };
 }
 
-/// Runs `f` while the running thread has no buffer to be found.
+/// Runs `f` while the running thread does not find its buffer.
 pub fn without_buffer<T>(f: impl FnOnce() -> T) -> T {
     let _hidden = Aside::hide();
     f()
 }
 
-/// The running thread's buffer, or null, while it is not to be found. Dropping it lets the thread
-/// find it again.
+/// The running thread's buffer, or null, while the thread does not find it. Dropping the value puts
+/// the buffer back into the thread's variable.
 struct Aside(*mut ThreadBuffer);
 
 impl Aside {
@@ -103,7 +104,8 @@ impl Aside {
         let _live = LIVE.lock();
         let buffer = tls::get();
         tls::set(std::ptr::null_mut());
-        // SAFETY: null, or the running thread's own, which is freed under the lock only.
+        // SAFETY: the pointer is null, or points to the running thread's own buffer, which is freed
+        // under the lock only.
         if let Some(buffer) = unsafe { buffer.as_ref() } {
             buffer.disarm();
         }
@@ -114,51 +116,51 @@ impl Aside {
 impl Drop for Aside {
     fn drop(&mut self) {
         let mut live = LIVE.lock();
-        // Unless the agent has left meanwhile, with all buffers.
+        // If the agent has left meanwhile, all buffers were freed.
         let is_there = live
             .get(&Buffer(self.0))
             .is_some_and(|finder| finder.0 == Some(tls::place()));
         match is_there {
             true if tls::get().is_null() => tls::set(self.0),
-            true => give_up(&mut live, self.0), // the thread has got another one meanwhile
+            true => give_up(&mut live, self.0), // the thread got another buffer meanwhile
             false => {}
         }
     }
 }
 
-/// The writer frees this buffer.
+/// Removes a buffer from the list, before the writer frees it.
 pub(super) fn forget(buffer: *mut ThreadBuffer) {
     LIVE.lock().remove(&Buffer(buffer));
 }
 
-/// From now on, no thread finds a buffer. What they are; some threads may still be in the middle of
-/// a record.
+/// Clears the variables of all threads, so that no thread finds its buffer any more. Returns the
+/// buffers. Some threads may still be in the middle of a record.
 pub fn hide_all() -> Hidden {
     let mut live = LIVE.lock();
     for finder in live.values() {
         if let Some(place) = finder.0 {
-            // SAFETY: the variable of a thread that has not ended: it would have taken the lock
-            // before, and removed the address in `give_up`.
+            // SAFETY: the address is that of the variable of a thread that has not ended. An ending
+            // thread takes the lock first, and removes the address in `give_up`.
             unsafe { AtomicPtr::from_ptr(place) }.store(std::ptr::null_mut(), Ordering::SeqCst);
         }
     }
     Hidden(live.drain().map(|(buffer, _)| buffer).collect())
 }
 
-/// Buffers that no thread finds any more. They are never freed unless by [`Self::free`].
+/// Buffers that no thread finds any more. They leak unless [`Self::free`] is called.
 pub struct Hidden(Vec<Buffer>);
 
 impl Hidden {
-    /// Frees them.
+    /// Frees the buffers.
     ///
     /// # Safety
-    /// No thread is in the middle of a record, and there is no writer: nobody uses a
-    /// [`BufferHandle`](super::BufferHandle) of them any more.
+    /// No thread is in the middle of a record. There is no writer, so nobody uses a
+    /// [`BufferHandle`](super::BufferHandle) of these buffers any more.
     pub unsafe fn free(self) {
         for Buffer(buffer) in self.0 {
-            // SAFETY: `BufferHandle::share` made it with `Box::into_raw`. `hide_all` took it out of
-            // all threads' variables, and the caller says that nobody is using what it read there
-            // before.
+            // SAFETY: `BufferHandle::share` made the address with `Box::into_raw`. `hide_all`
+            // cleared the variables of all threads, and the caller promises that no thread uses an
+            // address that it read before.
             drop(unsafe { Box::from_raw(buffer) });
         }
     }

@@ -1,5 +1,5 @@
-//! Where application threads record: chunks of memory, one at a time for each thread, handed to the
-//! writer when full.
+//! Buffers of application threads. A thread fills one chunk of memory at a time and hands full
+//! chunks to the writer.
 
 mod exchange;
 mod gap;

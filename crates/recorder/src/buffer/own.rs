@@ -1,12 +1,12 @@
 //! The buffer of the running thread, as a value with which safe code records.
 //!
-//! [`ThreadBuffer`] leaves it to its callers that only the owning thread records into it, and only
-//! while it exists. [`OwnBuffer`] establishes both facts itself. It holds no address: each method
-//! reads the running thread's variable ([`super::tls`]), which is empty as soon as the buffer is
-//! taken away. So a value that was copied before [`live::finish`] is harmless afterwards: its
-//! methods do nothing.
+//! [`ThreadBuffer`] relies on its callers for two facts: only the owning thread records into it,
+//! and only while the buffer exists. [`OwnBuffer`] establishes both facts itself. It holds no
+//! address: each method reads the running thread's variable ([`super::tls`]), which is cleared
+//! before the buffer is freed. So a copy that was made before [`live::finish`] is harmless
+//! afterwards: its methods do nothing.
 //!
-//! The hooks on the hot path do without it: they call [`ThreadBuffer::try_record`] with the address
+//! The hooks on the hot path do not use it. They call [`ThreadBuffer::try_record`] with the address
 //! that they have just read.
 
 use super::handle::BufferHandle;
@@ -18,11 +18,11 @@ use jtrail_records::record::{Code, NO_THREAD};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The buffer of the running thread. It does not leave that thread.
+/// The buffer of the running thread. The value does not leave that thread.
 ///
-/// Once the thread has no buffer any more ([`live::finish`], [`live::hide_all`]), and during
-/// [`live::without_buffer`], nothing is recorded: `record` and its kin return true, as where
-/// recording goes on.
+/// Nothing is recorded once the thread has no buffer any more ([`live::finish`],
+/// [`live::hide_all`]), nor during [`live::without_buffer`]. The methods `record`,
+/// `record_with_cpu` and `record_coded` return true then, because recording has not ended for good.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnBuffer(PhantomData<*mut ()>);
 
@@ -34,7 +34,7 @@ impl OwnBuffer {
     }
 
     /// Makes `buffer` the running thread's buffer, until [`live::finish`] or the end of the thread.
-    /// The handle is for the writer. A buffer that the thread had before is finished.
+    /// The returned handle is for the writer. A buffer that the thread had before is finished.
     ///
     /// # Panics
     /// If the thread's variables are destroyed already.
@@ -45,13 +45,14 @@ impl OwnBuffer {
         (Self(PhantomData), handle)
     }
 
-    /// The buffer, as long as the running thread has it. The methods below call nothing that takes
-    /// it away, so it exists until they return.
+    /// Returns the buffer if the running thread has it. The methods below call nothing that
+    /// finishes the buffer, so it exists until they return.
     #[inline]
     fn get(&self) -> Option<&ThreadBuffer> {
-        // SAFETY: the variable is null, or points to the buffer that `begin` gave this thread. The
-        // buffer is freed after `live::finish`, which only this thread calls and which empties the
-        // variable before, or by `Hidden::free`, whose caller promises that no thread is recording.
+        // SAFETY: the variable is null, or points to the buffer that `begin` gave this thread.
+        // Either `live::finish` ends the buffer's life: only this thread calls it, and it clears
+        // the variable first. Or `Hidden::free` does, whose caller promises that no thread is
+        // recording.
         unsafe { tls::get().as_ref() }
     }
 
@@ -89,8 +90,8 @@ impl OwnBuffer {
             .map_or((NO_THREAD, NO_THREAD), |buffer| unsafe { buffer.owners() })
     }
 
-    /// From now on, records belong to `thread`, or to the operating-system thread itself if there
-    /// is none.
+    /// Makes records belong to `thread` from now on, or to the operating-system thread itself for
+    /// `None`.
     #[inline]
     pub fn switch_to(self, now: u64, thread: Option<u32>) {
         if let Some(buffer) = self.get() {
@@ -99,12 +100,12 @@ impl OwnBuffer {
         }
     }
 
-    /// Lets compiled hooks of the running thread record into the buffer, if there is a line for its
-    /// id.
+    /// Lets compiled hooks of the running thread record into the buffer, if there is a free cache
+    /// line for its id.
     ///
     /// # Safety
-    /// `id` is the id that Java gives the running thread: the hooks of the thread with that id
-    /// store into the buffer's chunk from now on.
+    /// `id` is the Java id of the running thread: from now on, the hooks of the thread with that id
+    /// store into the buffer's chunk.
     #[inline]
     pub unsafe fn show_to_hooks(self, id: u64) {
         if let Some(buffer) = self.get() {
@@ -122,7 +123,7 @@ impl OwnBuffer {
         }
     }
 
-    /// Lets compiled hooks call the agent for their next record.
+    /// Makes compiled hooks call the agent for their next record.
     #[inline]
     pub fn disarm(self) {
         if let Some(buffer) = self.get() {
@@ -130,27 +131,28 @@ impl OwnBuffer {
         }
     }
 
-    /// Returns the buffer's number; 0, which no buffer has, if the thread has none any more.
+    /// Returns the buffer's number; 0, which no buffer has, if the thread has no buffer any more.
     #[inline]
     pub fn number(self) -> u64 {
         self.get().map_or(0, ThreadBuffer::number)
     }
 
-    /// Returns the objects of the running thread whose constructor has not reached `Object`'s yet.
+    /// Returns the list of the running thread's objects whose constructor has not called `Object`'s
+    /// yet.
     #[inline]
     pub fn pending(self) -> OwnPending {
         OwnPending(self)
     }
 }
 
-/// The objects of the running thread whose constructor has not reached `Object`'s yet
-/// ([`Pending`]). Without a buffer there are none, and new ones are dropped.
+/// The running thread's objects whose constructor has not called `Object`'s yet ([`Pending`]).
+/// Without a buffer, the list is empty, and new objects are dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnPending(OwnBuffer);
 
 impl OwnPending {
-    /// Runs `f` on the thread's list. `f` is a method of [`Pending`] or [`PendingElsewhere`], none
-    /// of which comes back here, so there is no second reference.
+    /// Runs `f` on the thread's list. `f` is a method of [`Pending`] or [`PendingElsewhere`]; none
+    /// of these calls this type again, so there is no second reference.
     #[inline]
     fn with<T>(self, f: impl FnOnce(&mut Pending) -> T) -> Option<T> {
         // SAFETY: `get` returns the buffer of the running thread, and this is the only reference to
@@ -223,16 +225,17 @@ impl OwnPending {
     }
 }
 
-/// The buffer of a thread that waits for the running thread, which may record into it meanwhile.
+/// The buffer of a thread that waits for the running thread. The running thread may record into it
+/// meanwhile.
 #[derive(Debug)]
 pub struct LentBuffer(*mut *mut ThreadBuffer);
 
-// SAFETY: the address of a thread's variable, which is read as an atomic. Which thread uses it, and
-// when, is said by whoever calls `Lend::lend`.
+// SAFETY: the value is the address of a thread's variable, which is read as an atomic. The caller
+// of `Lend::lend` promises which thread uses the value, and when.
 unsafe impl Send for LentBuffer {}
 
-// SAFETY: `lend` is called on the thread whose buffer it is. That thread waits while another one
-// uses the result, so it neither ends, which would take its variable away, nor records at the same
+// SAFETY: `lend` runs on the buffer's own thread. That thread waits while another one uses the
+// result. So it does not end, which would destroy its variable, and does not record at the same
 // time.
 unsafe impl Lend for OwnBuffer {
     type Lent = LentBuffer;
@@ -243,20 +246,21 @@ unsafe impl Lend for OwnBuffer {
 }
 
 impl LentBuffer {
-    /// Like [`OwnBuffer::record_coded`], for the thread that waits.
+    /// Like [`OwnBuffer::record_coded`], for the waiting thread.
     pub fn record_coded(&mut self, now: u64, code: Code, payload: &[u64]) -> bool {
-        // SAFETY: the variable of a thread that waits for this one, as the caller of `lend` said,
-        // so it exists. Other threads write it as an atomic (`live::hide_all`).
+        // SAFETY: the caller of `lend` promised that the variable's thread waits for this one, so
+        // the variable exists. Other threads write it only as an atomic (`live::hide_all`).
         let variable = unsafe { AtomicPtr::from_ptr(self.0) };
-        // SAFETY: null, or the waiting thread's buffer, for the reason in `OwnBuffer::get`: that
-        // thread does not call `live::finish` while it waits.
+        // SAFETY: the pointer is null, or points to the waiting thread's buffer. That buffer
+        // exists, because the waiting thread does not call `live::finish`, and `Hidden::free`
+        // requires that no thread is recording.
         let buffer = unsafe { variable.load(Ordering::Relaxed).as_ref() };
         // SAFETY: this thread records in place of the buffer's owner, which waits.
         buffer.is_none_or(|buffer| unsafe { buffer.record_coded(now, code, payload) })
     }
 }
 
-/// Does not compile if the type is `Send` or `Sync`.
+/// Fails to compile if one of the types is `Send` or `Sync`: then `check` is ambiguous.
 const _: fn() = || {
     trait IfSend<A> {
         fn check() {}
@@ -274,7 +278,7 @@ const _: fn() = || {
     <OwnPending as IfSync<_>>::check();
 };
 
-// With the feature `loom`, lines are of its types, which exist only inside of a model.
+// With the feature `loom`, cache lines hold atomics of loom, which exist only inside of a model.
 #[cfg(all(test, not(feature = "loom")))]
 mod tests {
     use super::*;
@@ -290,7 +294,7 @@ mod tests {
 
     const THREAD: u32 = 7;
 
-    /// What buffers record into, and the writer's ends of it.
+    /// A pool for buffers, and the writer's ends of its channels.
     struct Pool {
         exchange: Exchange,
         full: Receiver<Full>,
@@ -322,11 +326,12 @@ mod tests {
             OwnBuffer::begin(ThreadBuffer::new(number, THREAD, self.exchange.clone()))
         }
 
-        /// The next buffer that ended, and how many words its chunk has.
+        /// Receives the last message of the next finished buffer. Returns the buffer's number, and
+        /// the number of words in its chunk.
         fn ended(&self) -> (u64, Option<u32>) {
             let full = self.full.try_recv().expect("handed over");
             assert!(full.last);
-            // SAFETY: the chunk was handed over through the channel, so the test owns it.
+            // SAFETY: the chunk was received from the channel, so the test owns it.
             let words = full.chunk.map(|chunk| unsafe { chunk.header() }.used);
             (full.buffer, words)
         }
@@ -334,12 +339,12 @@ mod tests {
 
     /// Frees a buffer that its thread has finished.
     fn free(handle: BufferHandle) {
-        // SAFETY: the callers have seen the message that the buffer's thread sends when it
+        // SAFETY: the callers have received the message that the buffer's thread sends when it
         // finishes.
         unsafe { handle.free() };
     }
 
-    /// Lets objects wait for their constructor; once, for the tests run at the same time.
+    /// Lets objects be pending. Begins the epoch only once, because the tests run at the same time.
     fn objects_wait() {
         static ONCE: Once = Once::new();
         ONCE.call_once(begin_epoch);
@@ -374,7 +379,8 @@ mod tests {
         let current = OwnBuffer::current().expect("the thread has a buffer");
         assert_eq!(current.number(), 1);
         live::finish();
-        // The enter, CPU time and leave, the switch, the burst, the switch back.
+        // The words of the enter, the CPU time and the leave, the switch, the burst, and the switch
+        // back.
         assert_eq!(pool.ended(), (1, Some(1 + 2 + 1 + 2 + 2 + 2)));
         free(handle);
     }
@@ -403,7 +409,7 @@ mod tests {
         assert_eq!((pending.last(), pending.pop()), (None, None));
         assert!(pending.make_room().is_empty() && pending.take_all().is_empty());
         assert!(pool.full.is_empty());
-        // A new buffer of the same thread is its own as well.
+        // A copy also works with a later buffer of the same thread.
         let (_, handle) = pool.begin(2);
         assert_eq!(own.number(), 2);
         live::finish();
@@ -457,7 +463,7 @@ mod tests {
         let pool = Pool::new();
         let (own, handle) = pool.begin(1);
         for has_buffer in [true, false] {
-            // SAFETY: this thread waits for the scope's, which alone uses the result.
+            // SAFETY: this thread waits for the thread of the scope, which alone uses the result.
             let mut lent = unsafe { own.lend() };
             thread::scope(|scope| {
                 scope.spawn(move || {
@@ -474,8 +480,8 @@ mod tests {
         free(handle);
     }
 
-    /// Variables of a thread are destroyed in no certain order, so some code runs when the buffer
-    /// is gone.
+    /// The variables of a thread are destroyed in an unspecified order, so some destructors run
+    /// after the buffer is finished.
     #[test]
     fn a_copy_in_a_variable_that_outlives_the_buffer_does_nothing() {
         struct RecordsAtEnd(Cell<Option<OwnBuffer>>);
@@ -493,7 +499,7 @@ mod tests {
         let pool = Pool::new();
         let handle = thread::scope(|scope| {
             let thread = scope.spawn(|| {
-                AT_END.with(|_| {}); // registered before the buffer's end
+                AT_END.with(|_| {}); // registered before the buffer's destructor
                 let (own, handle) = pool.begin(1);
                 AT_END.with(|at_end| at_end.0.set(Some(own)));
                 assert!(own.record(10, record::enter(3)));
@@ -523,7 +529,7 @@ mod tests {
         free(handle);
     }
 
-    /// So that no buffer is left which the end of the thread does not find.
+    /// Otherwise the end of the thread would not find the first buffer.
     #[test]
     fn a_second_buffer_takes_the_place_of_the_first() {
         let pool = Pool::new();

@@ -1,13 +1,13 @@
-//! All chunks together: one block of memory of the size that `buffer=` asks for.
+//! The pool of all chunks: one block of memory of the size that `buffer=` sets.
 //!
-//! Threads take empty chunks from a channel and hand full ones to the writer through another. The
-//! writer alone holds the sending end of the first: when it ends, so does the supply, and recording
-//! stops. Chunks that were never used lie in a channel of their own, from which threads take when
-//! no chunk came back: so no more memory is used than is needed, and what is used stays in the
-//! processor's caches where that is little.
+//! Threads receive empty chunks from one channel and send full ones to the writer through another.
+//! Only the writer holds the sending end of the first channel. So when the writer ends, the supply
+//! ends as well, and recording stops. Chunks that were never used are in a channel of their own,
+//! from which threads take a chunk only if none was given back. So no more memory is used than
+//! needed, and a small working set stays in the processor's caches.
 //!
-//! A thread that finds no empty chunk falls back on a small reserve of its own, so that a program
-//! with more threads than chunks can't come to a halt.
+//! A thread that finds no empty chunk uses a small reserve of its own. So a program with more
+//! threads than chunks can't come to a halt.
 
 use crate::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
 use crate::memory::Mapping;
@@ -17,23 +17,23 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
 use std::ptr::NonNull;
 
-/// Memory of a chunk that nobody ever had. It is touched when somebody takes it, not before: where
-/// it is a file's, the first touch of some hundred chunks takes longer than a JVM takes to start.
+/// Memory of a chunk that was never used. It is first written to when a thread takes it: in a
+/// mapped file, the first access to some hundred chunks takes longer than a JVM takes to start.
 #[derive(Debug)]
 struct Fresh(NonNull<u8>);
 
-// SAFETY: an address of memory that nobody uses before whoever receives it from the channel.
+// SAFETY: `Fresh` is an address of memory that nobody uses before it is received from the channel.
 unsafe impl Send for Fresh {}
 
 impl Fresh {
     fn into_chunk(self) -> Chunk {
-        // SAFETY: `of` made it of a whole chunk's memory, aligned and of all zeros, and the channel
-        // gives each out once.
+        // SAFETY: `of` made the address from the memory of a whole chunk, aligned and zeroed. The
+        // channel hands out each address once.
         unsafe { Chunk::new(self.0, CHUNK_BYTES, false) }
     }
 }
 
-/// Where threads get empty chunks.
+/// The threads' end of the pool, which supplies empty chunks.
 #[derive(Clone, Debug)]
 pub struct Supply {
     returned: Receiver<Chunk>,
@@ -41,7 +41,7 @@ pub struct Supply {
 }
 
 impl Supply {
-    /// An empty chunk, if there is one.
+    /// Takes an empty chunk, if there is one.
     pub(super) fn try_take(&self) -> Result<Chunk, TryRecvError> {
         match self.returned.try_recv() {
             Err(TryRecvError::Empty) => match self.fresh.try_recv() {
@@ -52,17 +52,17 @@ impl Supply {
         }
     }
 
-    /// Where the next one comes from when there is none.
+    /// Returns the channel from which the next empty chunk comes when there is none.
     pub(super) fn returned(&self) -> &Receiver<Chunk> {
         &self.returned
     }
 
-    /// Whether few chunks are empty.
+    /// Returns true if few chunks are empty.
     pub(super) fn is_short(&self) -> bool {
         is_short(&self.fresh, self.returned.len(), self.returned.capacity())
     }
 
-    /// Bytes of the chunks that are not empty.
+    /// Returns the size in bytes of all chunks that are not empty.
     pub fn used_bytes(&self) -> u64 {
         let empty = self.returned.len() + self.fresh.len();
         let all = self.returned.capacity().unwrap_or_default();
@@ -70,7 +70,7 @@ impl Supply {
     }
 }
 
-/// Where the writer gives them back.
+/// The writer's end of the pool, which takes empty chunks back.
 #[derive(Clone, Debug)]
 pub struct Returns {
     returned: Sender<Chunk>,
@@ -78,18 +78,19 @@ pub struct Returns {
 }
 
 impl Returns {
-    /// Puts a chunk of the pool back, whose records were read.
+    /// Gives back a chunk of the pool whose records have been read.
     pub fn give_back(&self, chunk: Chunk) {
         let sent = self.returned.try_send(chunk);
         debug_assert!(sent.is_ok(), "there is room for each chunk");
     }
 
-    /// How many chunks there are.
+    /// Returns the number of chunks.
     pub fn all(&self) -> usize {
         self.returned.capacity().unwrap_or_default()
     }
 
-    /// Whether few chunks are empty, so that holding records back would stop the program.
+    /// Returns true if few chunks are empty, so that the program would stop if the writer kept
+    /// more.
     pub fn is_short(&self) -> bool {
         is_short(&self.fresh, self.returned.len(), self.returned.capacity())
     }
@@ -99,49 +100,50 @@ fn is_short(fresh: &Receiver<Fresh>, returned: usize, all: Option<usize>) -> boo
     returned + fresh.len() <= all.unwrap_or(usize::MAX) / 4
 }
 
-/// Maps memory for as many chunks as `bytes` holds, one at least, and returns the two ends of the
-/// supply, and the memory.
+/// Maps memory for as many chunks as fit into `bytes`, at least one. Returns the two ends of the
+/// pool, and the memory.
 ///
-/// The memory is only used up as it is written to. Whoever gives it back sees to it that no thread
-/// has a chunk any more.
+/// Pages take up memory only once they are written to. Whoever drops the mapping must make sure
+/// that no thread has a chunk any more.
 ///
 /// # Errors
 /// When the system has no such range of addresses.
 pub fn create(bytes: u64) -> io::Result<(Returns, Supply, Mapping)> {
     let count = usize::try_from(bytes).unwrap_or(usize::MAX) / CHUNK_BYTES;
     let count = count.max(1);
-    // One more, for chunks begin at multiples of their size: compiled hooks see their end by that.
+    // Room for one chunk more, because chunks begin at multiples of their size: compiled hooks
+    // detect the end of a chunk by its address.
     let length = count
         .checked_add(1)
         .and_then(|chunks| chunks.checked_mul(CHUNK_BYTES))
         .ok_or(io::ErrorKind::OutOfMemory)?;
     let memory = Mapping::new(length)?;
     let unaligned = memory.start();
-    // SAFETY: the next multiple of a chunk's size is less than a chunk away. So there are `count`
-    // chunks behind it in the new mapping, whose memory is all zeros, and which nobody else has.
+    // SAFETY: the next multiple of a chunk's size is less than a chunk away. So `count` chunks fit
+    // into the new mapping from there on. Its memory is zeroed, and nobody else has it.
     let (returns, supply) =
         unsafe { of(unaligned.add(unaligned.align_offset(CHUNK_BYTES)), count) };
     Ok((returns, supply, memory))
 }
 
-/// As [`create`], of the chunks of a spool.
+/// Like [`create`], with the chunks of a spool.
 pub fn create_in(spool: &Memory) -> (Returns, Supply) {
     let (start, count) = spool.chunks();
-    // SAFETY: `Memory::create` mapped so many chunks of a new file, at a multiple of their size;
-    // there is one pool for each spool.
+    // SAFETY: `Memory::create` mapped `count` zeroed chunks of a new file at `start`, a multiple of
+    // their size. One pool is made for each spool.
     unsafe { of(start, count) }
 }
 
-/// A pool of so many chunks.
+/// Returns a pool of `count` chunks.
 ///
 /// # Safety
-/// From `start` on there is memory of `count` chunks, of all zeros, aligned to their size, which
-/// nobody else uses.
+/// At `start`, there is zeroed memory for `count` chunks, aligned to their size, which nobody else
+/// uses.
 unsafe fn of(start: NonNull<u8>, count: usize) -> (Returns, Supply) {
     let (returned, returns) = bounded(count);
     let (unused, fresh) = bounded(count);
     for i in 0..count {
-        // SAFETY: the caller says that there are `count` chunks from `start` on, and `i` is less.
+        // SAFETY: the caller promises `count` chunks at `start`, and `i` is less than `count`.
         let place = unsafe { start.add(i * CHUNK_BYTES) };
         unused.send(Fresh(place)).expect("there is room for each");
     }
@@ -156,7 +158,7 @@ fn reserve_layout() -> Layout {
     Layout::from_size_align(RESERVE_BYTES, 64).expect("a valid layout")
 }
 
-/// A reserve chunk for one thread: of a spool, if it has room for one.
+/// Returns a reserve chunk for one thread, from the spool if it has room for one.
 pub(super) fn allocate_reserve(spool: Option<&Memory>) -> Chunk {
     if let Some(reserve) = spool.and_then(Memory::reserve) {
         return reserve;
@@ -164,19 +166,21 @@ pub(super) fn allocate_reserve(spool: Option<&Memory>) -> Chunk {
     // SAFETY: the layout has `RESERVE_BYTES` bytes, so it is not empty.
     let at = NonNull::new(unsafe { alloc_zeroed(reserve_layout()) })
         .unwrap_or_else(|| std::alloc::handle_alloc_error(reserve_layout()));
-    // SAFETY: fresh memory of that layout, which only `free_reserve` gives back.
+    // SAFETY: the memory was just allocated, zeroed, with that layout, and only `free_reserve`
+    // gives it back.
     unsafe { Chunk::new(at, RESERVE_BYTES, true) }
 }
 
 /// Gives a reserve chunk back.
 ///
 /// # Safety
-/// It comes from [`allocate_reserve`] with the same spool, and nobody else knows of it any more.
+/// The chunk comes from [`allocate_reserve`] with the same spool, and nobody else refers to it any
+/// more.
 pub(super) unsafe fn free_reserve(chunk: Chunk, spool: Option<&Memory>) {
     if spool.is_some_and(|memory| memory.take_back(chunk)) {
         return;
     }
-    // SAFETY: the spool has not given it out, so `allocate_reserve` allocated it with this layout;
-    // the caller says that nobody else knows of it.
+    // SAFETY: the chunk is not one of the spool, so `allocate_reserve` allocated it with this
+    // layout. The caller promises that nobody else refers to it.
     unsafe { dealloc(chunk.as_ptr().cast(), reserve_layout()) };
 }

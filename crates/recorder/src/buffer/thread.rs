@@ -1,8 +1,8 @@
-//! One thread's place to record: its chunk, and the way to the next one.
+//! A thread's buffer: the chunk that the thread fills, and how it gets the next one.
 //!
-//! The owning thread stores a record and then moves the cursor behind it; the writer may read all
-//! words before the cursor (see [`crate::published`]). There is no lock, and nothing else that the
-//! two share while a chunk is being filled.
+//! The owning thread stores a record and then moves the cursor after it. The writer may read all
+//! words before the cursor (see [`crate::published`]). There is no lock, and while a chunk is being
+//! filled, the two threads share nothing else.
 
 mod missing;
 
@@ -22,35 +22,35 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// One operating-system thread's buffer.
+/// Buffer of one operating-system thread.
 pub struct ThreadBuffer {
-    /// Its line: its own, or one of a table. The owning thread may change the one for the other
-    /// while no chunk is in view.
+    /// The buffer's cache line: `own_line`, or a line of the hooks' table. The owning thread may
+    /// replace one by the other while no chunk is published.
     line: AtomicPtr<CacheLine>,
     own_line: OwnLine,
     spool: Option<Arc<Memory>>,
     owner: UnsafeCell<Owner>,
     pending: UnsafeCell<Pending>,
     number: u64,
-    /// Events that are lost and that no record tells of yet.
+    /// Number of lost events that no record counts yet.
     unwritten: AtomicU64,
-    /// The writer gives the reserve back through this.
+    /// Channel through which the writer gives the reserve back.
     reserve_return: Sender<Chunk>,
-    /// The reserve, whoever has it in its hands.
+    /// The thread's reserve chunk, whoever owns it now.
     reserve: Chunk,
 }
 
-// SAFETY: `owner` and `pending` are only touched by the owning thread (see `Self::owner`), all else
-// is atomic or never changes.
+// SAFETY: only the owning thread accesses `owner` and `pending` (see `Self::owner`). All other
+// fields are atomic, are channels or never change.
 unsafe impl Sync for ThreadBuffer {}
-// SAFETY: nothing of it belongs to one thread: the lines that it points to are shared memory, and
-// the owning thread hands over its part when it finishes.
+// SAFETY: no part of the buffer depends on one thread. The cache lines are shared memory, and the
+// owning thread stops using its part when it finishes the buffer.
 unsafe impl Send for ThreadBuffer {}
 
-/// The line of a buffer that is in no table.
+/// The cache line of a buffer that has no line in the hooks' table.
 enum OwnLine {
     Boxed(Box<CacheLine>),
-    /// Of the spool, which the buffer keeps.
+    /// A line in the spool, which the buffer keeps alive.
     Spooled(NonNull<CacheLine>),
 }
 
@@ -70,8 +70,8 @@ impl OwnLine {
     }
 
     fn line(&self) -> &CacheLine {
-        // SAFETY: a box of its own, or a line of the spool, which stays as long as
-        // `ThreadBuffer::spool`.
+        // SAFETY: the address is that of the box, or of a line in the spool, which
+        // `ThreadBuffer::spool` keeps mapped.
         unsafe { &*self.address() }
     }
 
@@ -82,41 +82,42 @@ impl OwnLine {
     }
 }
 
-/// Further reserves that a thread may make for what may not be left out, while the pool is empty: 1
-/// MiB of them.
+/// Maximum number of extra reserves that a thread may use for records that can't be dropped, while
+/// the pool is empty: 1 MiB in total.
 const MOST_EXTRA: u32 = 64;
 
-/// Words of a record that says whose records follow.
+/// Words of a record that says which thread the following records belong to.
 const SWITCH_WORDS: usize = 2;
 
-/// What only the owning thread touches.
+/// The part that only the owning thread accesses.
 struct Owner {
-    /// Address behind the last word of the chunk; 0 while there is no chunk. In a further reserve,
-    /// that of the cursor: there is room for what may not be left out, and for nothing else.
+    /// Address after the last word for records that may be dropped; 0 while there is no chunk. In
+    /// an extra reserve, this is the cursor: only records that can't be dropped go there.
     end: usize,
-    /// Address behind the last word of the chunk, always.
+    /// Address after the chunk's last word; 0 while there is no chunk.
     limit: usize,
     /// Epoch of the last full time in the chunk.
     epoch: u64,
-    /// Thread that records belong to now.
+    /// Number of the thread that records belong to now.
     running: u32,
-    /// The same, as far as the chunk says.
+    /// Number of the thread that the next record in the chunk belongs to, as far as a reader knows.
     running_in_chunk: u32,
-    /// Thread that the operating-system thread itself is.
+    /// Number of the operating-system thread itself.
     base: u32,
+    /// The reserve chunk, if it is empty and here.
     reserve: Option<Chunk>,
-    /// Further reserves that were made since the pool had a chunk.
+    /// Number of extra reserves made since the pool last had a chunk.
     extra: u32,
-    /// The chunk is one of them.
+    /// True if the current chunk is an extra reserve.
     in_extra: bool,
     reserve_back: Receiver<Chunk>,
     exchange: Exchange,
-    /// Losses not yet written down, by thread.
+    /// Losses not yet recorded, by thread number.
     gaps: FxHashMap<u32, Gap>,
 }
 
 impl ThreadBuffer {
-    /// A buffer for the operating-system thread that is `thread`.
+    /// Returns a buffer for an operating-system thread with the number `thread`.
     pub fn new(number: u64, thread: u32, exchange: Exchange) -> Box<Self> {
         let (reserve_return, reserve_back) = bounded(1);
         let spool = exchange.spool.clone();
@@ -149,12 +150,12 @@ impl ThreadBuffer {
         })
     }
 
-    /// Its number, by which the writer tells buffers apart; never 0.
+    /// Returns the buffer's number, by which the writer distinguishes buffers; never 0.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// For the owning thread.
+    /// Returns the cache line. Only the owning thread may call this.
     #[inline(always)]
     fn line(&self) -> &CacheLine {
         self.line_as(Ordering::Relaxed)
@@ -162,7 +163,8 @@ impl ThreadBuffer {
 
     #[inline(always)]
     fn line_as(&self, order: Ordering) -> &CacheLine {
-        // SAFETY: it is `own_line`, or one of the table of `exchange.ticks`; the buffer keeps both.
+        // SAFETY: the address is that of `own_line`, or of a line in the table of `exchange.ticks`.
+        // The buffer keeps both alive.
         unsafe { &*self.line.load(order) }
     }
 
@@ -176,58 +178,59 @@ impl ThreadBuffer {
         &self.line().for_hooks
     }
 
-    /// The part that the owning thread alone touches. Public methods take it once and pass it on.
+    /// Returns the part that only the owning thread accesses. Public methods call this once and
+    /// pass the reference on.
     ///
     /// # Safety
-    /// The owning thread calls it, and has no other reference to the part.
+    /// The owning thread calls this method, and has no other reference to the part.
     #[expect(
         clippy::mut_from_ref,
         reason = "the cell is how the owner alone changes its part"
     )]
     unsafe fn owner(&self) -> &mut Owner {
-        // SAFETY: no other thread touches the part, and the caller, its owner, has no other
-        // reference to it.
+        // SAFETY: the caller promises to be the owning thread and to have no other reference. No
+        // other thread accesses the part.
         unsafe { &mut *self.owner.get() }
     }
 
-    /// The objects of the running thread whose constructor is to come.
+    /// Returns the running thread's objects whose constructor has not called `Object`'s yet.
     ///
     /// # Safety
-    /// The owning thread calls it, and has no other reference to these objects.
+    /// The owning thread calls this method, and has no other reference to the list.
     #[expect(clippy::mut_from_ref, reason = "as for the owner's part")]
     #[inline(always)]
     pub unsafe fn pending(&self) -> &mut Pending {
-        // SAFETY: no other thread touches the objects, and the caller, their owner, has no other
-        // reference to them.
+        // SAFETY: the caller promises to be the owning thread and to have no other reference. No
+        // other thread accesses the list.
         unsafe { &mut *self.pending.get() }
     }
 
-    /// Records an enter or leave, when that needs nothing but a store. Otherwise `false`, and
-    /// [`Self::record`] has to do it.
+    /// Records an enter or leave if a single store is enough. Returns false if [`Self::record`]
+    /// must do it.
     ///
     /// # Safety
-    /// The owning thread calls it.
+    /// The owning thread calls this method.
     #[inline(always)]
     pub unsafe fn try_record(&self, now: u64, low: u64) -> bool {
         let view = self.view();
         let cursor = view.cursor();
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
-        // this part.
+        // SAFETY: the caller promises to be the owning thread. No public method is called while
+        // another one holds this reference.
         let owner = unsafe { self.owner() };
         if cursor == owner.end || epoch(now) != owner.epoch {
             return false;
         }
-        // SAFETY: `cursor` is before the end of the owner's chunk, so it is the address of one of
-        // its words.
+        // SAFETY: `cursor` is the address of a word of the owner's chunk, because it is before the
+        // end.
         unsafe { (cursor as *mut u64).write(word(now, low)) };
         view.advance(cursor + 8);
         true
     }
 
-    /// As [`Self::try_record`], for a record with so many words of payload.
+    /// Like [`Self::try_record`], for a record with `WORDS` payload words.
     ///
     /// # Safety
-    /// The owning thread calls it.
+    /// The owning thread calls this method.
     #[inline(always)]
     pub unsafe fn try_record_with<const WORDS: usize>(
         &self,
@@ -236,14 +239,14 @@ impl ThreadBuffer {
         payload: [u64; WORDS],
     ) -> bool {
         let cursor = self.view().cursor();
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
-        // this part.
+        // SAFETY: the caller promises to be the owning thread. No public method is called while
+        // another one holds this reference.
         let owner = unsafe { self.owner() };
         if owner.end - cursor < 8 * (1 + WORDS) || epoch(now) != owner.epoch {
             return false;
         }
-        // SAFETY: `cursor` is the address of a word of the owner's chunk, and 1 + `WORDS` words are
-        // before its end.
+        // SAFETY: `cursor` is the address of a word of the owner's chunk, and at least 1 + `WORDS`
+        // words are left before the end.
         unsafe {
             (cursor as *mut u64).write(word(now, low));
             (cursor as *mut u64)
@@ -256,15 +259,15 @@ impl ThreadBuffer {
         true
     }
 
-    /// As [`Self::try_record`], with the running thread's CPU time in front.
+    /// Like [`Self::try_record`], with a record of the running thread's CPU time first.
     ///
     /// # Safety
-    /// The owning thread calls it.
+    /// The owning thread calls this method.
     #[inline]
     pub unsafe fn try_record_with_cpu(&self, now: u64, cpu: u64, low: u64) -> bool {
         let cursor = self.view().cursor();
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
-        // this part.
+        // SAFETY: the caller promises to be the owning thread. No public method is called while
+        // another one holds this reference.
         let owner = unsafe { self.owner() };
         if owner.end - cursor < 24 || epoch(now) != owner.epoch {
             return false;
@@ -274,23 +277,23 @@ impl ThreadBuffer {
         true
     }
 
-    /// Lets hooks of the running thread, which Java gives the id `id`, find the buffer, if there is
-    /// a place for it.
+    /// Lets the hooks of the running thread find the buffer, if the table has a free cache line for
+    /// the thread. `id` is the thread's Java id.
     ///
     /// # Safety
-    /// The owning thread calls it, which is the one with that id.
+    /// The owning thread calls this method, and its Java id is `id`.
     pub unsafe fn show_to_hooks(&self, id: u64) {
         if self.for_hooks().thread_id() == id || self.has_place() {
-            return; // or it was another thread's to Java, and cannot be found any more
+            return; // hooks find it already, or it has the line of a Java id that the thread had before
         }
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
-        // this part.
+        // SAFETY: the caller promises to be the owning thread. No public method is called while
+        // another one holds this reference.
         let owner = unsafe { self.owner() };
         let ticks = owner.exchange.ticks.clone();
         let Some(line) = ticks.as_ref().and_then(|ticks| ticks.place(id)) else {
             return;
         };
-        // Whoever looks at the line before sees no chunk from now on, as if it had looked earlier.
+        // A writer that still reads the old line sees no chunk there, as if it had looked earlier.
         self.hand_over(owner);
         line.be_of(self.number, self.unwritten());
         self.line().be_of(0, 0);
@@ -299,21 +302,20 @@ impl ThreadBuffer {
         self.for_hooks().set_thread_id(id);
     }
 
-    /// Whether its line is one of a table.
+    /// Returns true if the buffer's cache line is one of the hooks' table.
     fn has_place(&self) -> bool {
         !ptr::eq(self.line(), self.own_line.address())
     }
 
-    /// The stamp that was taken for the last record is good for hooks, as long as the clock's word
-    /// is `tick`.
+    /// Lets hooks use the time of the last record, as long as the clock's word is `tick`.
     ///
     /// # Safety
-    /// The owning thread calls it.
+    /// The owning thread calls this method.
     pub unsafe fn arm(&self, tick: u64) {
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
-        // this part.
+        // SAFETY: the caller promises to be the owning thread. No public method is called while
+        // another one holds this reference.
         let owner = unsafe { self.owner() };
-        // They see the end of a chunk by its address alone.
+        // Hooks detect the end of a chunk by its address alone.
         if owner.running == owner.running_in_chunk
             && !owner.in_extra
             && owner.end % CHUNK_BYTES == 0
@@ -322,74 +324,76 @@ impl ThreadBuffer {
         }
     }
 
-    /// Compiled hooks of the running thread call the agent, until the next [`Self::arm`].
+    /// Makes compiled hooks of the running thread call the agent, until the next [`Self::arm`].
     pub fn disarm(&self) {
         self.for_hooks().disarm();
     }
 
-    /// Records an enter or leave, in a new chunk if need be.
+    /// Records an enter or leave, in a new chunk if needed.
     ///
-    /// Returns `false` when recording has ended for good.
+    /// Returns false if recording has ended for good.
     ///
     /// # Safety
-    /// The owning thread calls it.
+    /// The owning thread calls this method.
     #[cold]
     pub unsafe fn record(&self, now: u64, low: u64) -> bool {
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
-        // this part.
+        // SAFETY: the caller promises to be the owning thread. No public method is called while
+        // another one holds this reference.
         let owner = unsafe { self.owner() };
         self.write(owner, now, None, low, &[])
     }
 
-    /// Records an enter or leave, of either kind, with the running thread's CPU time in front: both
-    /// or none.
+    /// Records an enter or leave with any payload, and a record of the running thread's CPU time
+    /// before it. Records both or neither.
     ///
-    /// Returns `false` when recording has ended for good.
+    /// Returns false if recording has ended for good.
     ///
     /// # Safety
-    /// The owning thread calls it.
+    /// The owning thread calls this method.
     pub unsafe fn record_with_cpu(&self, now: u64, cpu: u64, low: u64, payload: &[u64]) -> bool {
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
-        // this part.
+        // SAFETY: the caller promises to be the owning thread. No public method is called while
+        // another one holds this reference.
         let owner = unsafe { self.owner() };
         self.write(owner, now, Some(cpu), low, payload)
     }
 
-    /// Records something with a payload, of as many words as its code has. In drop mode, there is
-    /// further memory for records that may not be left out ([`Code::may_drop`]); when that is full
-    /// too, they wait for room.
+    /// Records `code` with its payload, which has the number of words that belong to the code. In
+    /// drop mode, records that can't be dropped ([`Code::may_drop`]) may use extra memory. When
+    /// that is full too, they wait for room.
     ///
-    /// Returns `false` when recording has ended for good.
+    /// Returns false if recording has ended for good.
     ///
     /// # Safety
-    /// The owning thread calls it.
+    /// The owning thread calls this method.
     pub unsafe fn record_coded(&self, now: u64, code: Code, payload: &[u64]) -> bool {
         debug_assert_eq!(code.words(payload[0]), Some(payload.len()));
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
-        // this part.
+        // SAFETY: the caller promises to be the owning thread. No public method is called while
+        // another one holds this reference.
         let owner = unsafe { self.owner() };
         self.write(owner, now, None, record::coded(code), payload)
     }
 
-    /// Numbers of the thread that records belong to now, and of the operating-system thread's own.
+    /// Returns the numbers of the thread that records belong to now, and of the operating-system
+    /// thread itself.
     ///
     /// # Safety
-    /// The owning thread calls it.
+    /// The owning thread calls this method.
     pub unsafe fn owners(&self) -> (u32, u32) {
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
-        // this part.
+        // SAFETY: the caller promises to be the owning thread. No public method is called while
+        // another one holds this reference.
         let owner = unsafe { self.owner() };
         (owner.running, owner.base)
     }
 
-    /// From now on, records belong to `thread`; `None`: to the operating-system thread's own. That
-    /// never waits, and needs no chunk: the next chunk's header says it too.
+    /// Makes records belong to `thread` from now on, or to the operating-system thread itself for
+    /// `None`. Never waits, and needs no chunk, because the header of the next chunk names the
+    /// thread, too.
     ///
     /// # Safety
-    /// The owning thread calls it.
+    /// The owning thread calls this method.
     pub unsafe fn switch_to(&self, now: u64, thread: Option<u32>) {
-        // SAFETY: the owning thread calls this, and none of its methods calls another that takes
-        // this part.
+        // SAFETY: the caller promises to be the owning thread. No public method is called while
+        // another one holds this reference.
         let owner = unsafe { self.owner() };
         owner.running = thread.unwrap_or(owner.base);
         if owner.running == owner.running_in_chunk || owner.in_extra {
@@ -401,18 +405,18 @@ impl ThreadBuffer {
         }
     }
 
-    /// Whether so many words fit in front of `end`, and the full time if that is due.
+    /// Returns true if `words` words fit before `end`, and a full time as well if one is due.
     fn has_room(&self, owner: &Owner, end: usize, now: u64, words: usize) -> bool {
         let room = (end - self.view().cursor()) / 8;
         let time = if epoch(now) == owner.epoch { 0 } else { 2 };
         room >= words + time
     }
 
-    /// Stores the full time, if it is due, and whose records follow, if the chunk says otherwise.
-    /// There is room.
+    /// Stores a full time if one is due, and a record of the running thread if the chunk still
+    /// names another one. The caller has made sure that there is room.
     fn store_header(&self, owner: &mut Owner, now: u64) {
         if epoch(now) != owner.epoch {
-            self.for_hooks().disarm(); // their stamp is of the epoch before
+            self.for_hooks().disarm(); // the hooks' stamp is of the previous epoch
             self.push(word(now, record::coded(Code::Time)), &[now]);
             owner.epoch = epoch(now);
         }
@@ -423,21 +427,23 @@ impl ThreadBuffer {
         }
     }
 
-    /// Hands over what there is, for ever. The writer frees the buffer, maybe before this returns:
-    /// hence the pointer, and nothing of the buffer is touched once the message is out.
+    /// Finishes the buffer: hands over its chunk for the last time. The writer frees the buffer,
+    /// maybe before this function returns. That is why the argument is a pointer, and why the
+    /// function does not touch the buffer after sending the message.
     ///
     /// # Safety
-    /// The owning thread calls it, and forgets the buffer.
+    /// The owning thread calls this function, and does not use the buffer afterwards.
     pub unsafe fn finish(this: *const Self) {
         let (exchange, message) = {
-            // SAFETY: the writer frees the buffer when it has the message, which is sent below.
+            // SAFETY: the writer frees the buffer only after it has received the message, which is
+            // sent below.
             let buffer = unsafe { &*this };
-            // SAFETY: the owning thread calls this, and none of its methods calls another that
-            // takes this part.
+            // SAFETY: the caller promises to be the owning thread. No public method is called while
+            // another one holds this reference.
             let owner = unsafe { buffer.owner() };
             buffer.line().hide();
             let chunk = buffer.close_chunk();
-            buffer.view().leave(); // for ever
+            buffer.view().leave(); // never retired: there is no next chunk
             (
                 owner.exchange.clone(),
                 Full {
@@ -450,7 +456,8 @@ impl ThreadBuffer {
         exchange.hand_over(message);
     }
 
-    /// Records something, in a new chunk if need be; `false` when recording has ended for good.
+    /// Records `low` with its payload, in a new chunk if needed. Returns false if recording has
+    /// ended for good.
     fn write(
         &self,
         owner: &mut Owner,
@@ -465,7 +472,7 @@ impl ThreadBuffer {
             _ => None,
         };
         let may_drop = code.is_none_or(Code::may_drop);
-        // Nothing of a thread comes behind its end, so what is missing is told in front of it.
+        // No record of a thread may follow its end, so its losses are recorded before the end.
         let is_end = code == Some(Code::ThreadEnd);
         loop {
             let is_whole =
@@ -498,25 +505,25 @@ impl ThreadBuffer {
         }
     }
 
-    /// Stores a record that fits, and publishes it as a whole.
+    /// Stores a record for which there is room, and publishes it as a whole.
     fn push(&self, first: u64, payload: &[u64]) {
         let cursor = self.view().cursor();
         for (i, w) in std::iter::once(&first).chain(payload).enumerate() {
-            // SAFETY: the owner has called `has_room`, or compared the cursor with the end: the
-            // words lie in its chunk.
+            // SAFETY: the callers have called `has_room`, or compared the cursor with the end. So
+            // the words are inside of the owner's chunk.
             unsafe { (cursor as *mut u64).add(i).write(*w) };
         }
         self.for_hooks().note_time(first);
         self.view().advance(cursor + 8 * (1 + payload.len()));
     }
 
-    /// Notes in the chunk how much of it is used.
+    /// Sets the number of used words in the chunk, and returns the chunk.
     fn close_chunk(&self) -> Option<Chunk> {
-        // SAFETY: only `refill` brings chunks into view, with the address of one.
+        // SAFETY: only `refill` publishes chunks, with the address of a chunk.
         let chunk = unsafe { Chunk::from_ptr(self.view().chunk()) }?;
         let used = (self.view().cursor() - chunk.first()) / 8;
-        // SAFETY: only the owning thread calls it, which owns the chunk until it is sent; the
-        // writer reads `used` only once it has received the chunk.
+        // SAFETY: only the owning thread calls this method, and it owns the chunk until it sends
+        // the chunk. The writer reads `used` only after it has received the chunk.
         unsafe { (*chunk.as_ptr()).used = used as u32 };
         Some(chunk)
     }
@@ -538,8 +545,8 @@ impl ThreadBuffer {
         self.view().retire();
     }
 
-    /// Hands over the chunk, and gets an empty one. A further reserve, which has room for what may
-    /// not be left out, stays as long as there is no other.
+    /// Hands over the chunk and gets an empty one. Keeps an extra reserve instead if the record may
+    /// be dropped and no other chunk is empty.
     fn refill(&self, owner: &mut Owner, now: u64, may_drop: bool) -> Refill {
         if let Ok(chunk) = owner.reserve_back.try_recv() {
             owner.reserve = Some(chunk);
@@ -585,8 +592,8 @@ impl ThreadBuffer {
             owner.give_back(chunk);
             return Refill::NoRoom;
         }
-        // SAFETY: the chunk comes from the pool, or is a reserve of this buffer, so it is the
-        // owner's until it is handed over.
+        // SAFETY: the chunk comes from the pool or is a reserve of this buffer, so the owner owns
+        // it until it hands it over.
         unsafe { chunk.begin(self.number, now, owner.running) };
         owner.running_in_chunk = owner.running;
         owner.limit = chunk.end();
@@ -600,14 +607,14 @@ impl ThreadBuffer {
         Refill::Done
     }
 
-    /// For the writer: how many events are lost that no record tells of yet.
+    /// For the writer: returns the number of lost events that no record counts yet.
     pub fn unwritten(&self) -> u64 {
         self.unwritten.load(Ordering::Relaxed)
     }
 
-    /// For the writer: what the thread has published.
+    /// For the writer: returns what the thread has published.
     pub fn published(&self) -> BufferView {
-        // SAFETY: only `refill` brings chunks into view, with the address of one.
+        // SAFETY: only `refill` publishes chunks, with the address of a chunk.
         let of = |chunk| unsafe { Chunk::from_ptr(chunk) };
         let holds = |chunk, cursor| of(chunk).is_some_and(|chunk| chunk.holds(cursor));
         match self.line_as(Ordering::Acquire).published.view(holds) {
@@ -620,14 +627,14 @@ impl ThreadBuffer {
         }
     }
 
-    /// For the writer: gives back the reserve chunk that it has read.
+    /// For the writer: gives back a reserve chunk that the writer has read.
     pub fn return_reserve(&self, chunk: Chunk) {
         if chunk.as_ptr() == self.reserve.as_ptr() {
-            // There is room: no other one is given back.
+            // The channel has room for the only reserve that is given back.
             let _ = self.reserve_return.try_send(chunk);
         } else {
-            // SAFETY: `refill` got a further one from `allocate_reserve` with this spool, and
-            // handed it over; the caller, the writer, has read it.
+            // SAFETY: `refill` got this extra reserve from `allocate_reserve` with this spool, and
+            // handed it over. The caller, the writer, has read it and does not use it any more.
             unsafe { pool::free_reserve(chunk, self.spool.as_deref()) };
         }
     }
@@ -638,9 +645,9 @@ impl Drop for ThreadBuffer {
         if self.has_place() {
             self.line().give_back();
         }
-        // SAFETY: `new` got it from `allocate_reserve` with this spool. The buffer is dropped when
-        // its thread has finished and the writer has read what was handed over, or when both are
-        // gone.
+        // SAFETY: `new` got the reserve from `allocate_reserve` with this spool. The buffer is
+        // dropped when its thread has finished and the writer has read all chunks, or when both
+        // have ended. So nobody else uses the reserve.
         unsafe { pool::free_reserve(self.reserve, self.spool.as_deref()) };
         self.own_line.give_back();
     }
@@ -648,19 +655,20 @@ impl Drop for ThreadBuffer {
 
 enum Refill {
     Done,
-    /// Nothing is empty, and the record may be dropped.
+    /// No chunk is empty, and the record may be dropped.
     NoRoom,
-    /// The writer is gone.
+    /// The writer has ended.
     Ended,
 }
 
 impl Owner {
+    /// Gives back an empty chunk that the thread does not use.
     fn give_back(&mut self, chunk: Chunk) {
         if chunk.is_reserve() {
             self.reserve = Some(chunk);
         } else {
-            // The pool's own sender is the writer's; an empty chunk can go to it as a full one
-            // without records.
+            // Only the writer can send to the pool. So an empty chunk goes to the writer, as a full
+            // one without records.
             self.exchange.hand_over(Full {
                 buffer: 0,
                 chunk: Some(chunk),

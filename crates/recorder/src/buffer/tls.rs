@@ -1,22 +1,23 @@
-//! The running thread's buffer, found without a call.
+//! The running thread's buffer, found without a function call.
 //!
-//! Rust gives a `thread_local!` in a shared library the general-dynamic model, which calls
-//! `__tls_get_addr` at each access. The hook is a few instructions long. The initial-exec model
-//! would be two loads, but one variable of it moves all thread-local variables of the library, some
-//! 860 bytes, into the static TLS block, whose reserve for libraries that are opened later holds
-//! one or two such libraries: a second build of the agent could not be attached.
+//! Rust compiles a `thread_local!` in a shared library with the general-dynamic model, which calls
+//! `__tls_get_addr` for each access. That is slow, compared with a hook of a few instructions. The
+//! initial-exec model would need two loads. But a single variable with that model moves all
+//! thread-local variables of the library, some 860 bytes, into the static TLS block. That block's
+//! reserve for libraries that are opened later holds one or two such libraries, so a second build
+//! of the agent could not be attached.
 //!
-//! So on x86-64 with glibc the pointer is kept where `pthread_setspecific` keeps it. glibc stores
-//! the values of the first 32 keys in the thread's own descriptor, at the same distance from the
-//! thread pointer in all threads. That distance is found once, by looking for a value that was
-//! stored (Go does so on Android); then an access is two loads here, too. Where it is not found, a
-//! `thread_local!` does.
+//! So on x86-64 with glibc, the pointer is kept with `pthread_setspecific`. glibc stores the values
+//! of the first 32 keys in the thread's own descriptor, at the same distance from the thread
+//! pointer in all threads. [`prepare`] finds this distance once, by searching the descriptor for a
+//! value that it stored (Go does the same on Android). Then an access is two loads here, too. If
+//! the distance is not found, a `thread_local!` is used.
 
 use super::thread::ThreadBuffer;
 use std::sync::atomic::AtomicPtr;
 
 thread_local! {
-    /// Used where there is no slot.
+    /// Holds the buffer if no slot was found.
     static BUFFER: AtomicPtr<ThreadBuffer> = const { AtomicPtr::new(std::ptr::null_mut()) };
 }
 
@@ -29,26 +30,28 @@ mod imp {
     use std::sync::Once;
     use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-    /// The slot's distance from the thread pointer; 0 where there is none. Never changes once a
+    /// Distance of the slot from the thread pointer; 0 if no slot was found. Never changes once a
     /// thread has a buffer.
     static SLOT: AtomicUsize = AtomicUsize::new(0);
     static KEY: AtomicU32 = AtomicU32::new(0);
 
-    /// Keys whose values are in the descriptor.
+    /// Number of keys whose values are in the descriptor.
     const INLINE_KEYS: usize = 32;
-    /// Bytes of a descriptor (`struct pthread`) that every glibc has.
+    /// Minimum size in bytes of a thread descriptor (`struct pthread`), in all versions of glibc.
     const DESCRIPTOR: usize = 2_048;
 
-    /// Looks for the slot, once: when the agent comes, and otherwise before the first thread gets a
+    /// Searches for the slot, once: when the agent starts, or else before the first thread gets a
     /// buffer.
     pub fn prepare() {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
-            // Keys that are of no use are deleted last, so that none of them comes again.
+            // Unsuitable keys are deleted last, so that `pthread_key_create` does not return them
+            // again.
             let mut unfit = Vec::new();
             while unfit.len() < INLINE_KEYS {
                 let mut key: pthread_key_t = 0;
-                // SAFETY: `key` takes the answer; values have no destructor.
+                // SAFETY: the call stores the new key in `key`; values of the key have no
+                // destructor.
                 if unsafe { pthread_key_create(&mut key, None) } != 0 {
                     break;
                 }
@@ -60,21 +63,22 @@ mod imp {
                 unfit.push(key);
             }
             for key in unfit {
-                // SAFETY: created above, and known to nobody else.
+                // SAFETY: the key was created above, and nobody else knows it.
                 unsafe { pthread_key_delete(key) };
             }
         });
     }
 
-    /// The distance of a new key's value from the thread pointer; none if it is not in the
-    /// descriptor, or if the key was in use before: threads may have old values in such a slot,
-    /// which only a comparison with the sequence number in front of the value tells from new ones.
+    /// Returns the distance of a new key's value from the thread pointer. Returns `None` if the
+    /// value is not in the descriptor, or if the key was in use before. In the second case, threads
+    /// may have old values in the slot, and only the sequence number before the value distinguishes
+    /// them from new ones.
     fn slot_of(key: pthread_key_t) -> Option<usize> {
         const FIRST_USE: usize = 1;
         let marks =
             [1, 2].map(|n| ptr::without_provenance_mut(usize::from_ne_bytes(*b"jtrail\0\0") + n));
         let [first, second] = marks;
-        // SAFETY: `prepare` created the key; its values are compared, and nobody dereferences them.
+        // SAFETY: `prepare` created the key. Its values are compared, and nobody dereferences them.
         let store = |value| unsafe { pthread_setspecific(key, value) } == 0;
         if !store(first) {
             return None;
@@ -88,12 +92,12 @@ mod imp {
         slot.filter(|slot| read(*slot) == 0)
     }
 
-    /// The word at a distance from the running thread's pointer.
+    /// Returns the word at `distance` bytes from the running thread's thread pointer.
     fn read(distance: usize) -> usize {
         debug_assert!(distance < DESCRIPTOR);
         let word;
-        // SAFETY: the thread pointer is the address of the thread's descriptor, and each glibc's is
-        // longer than `DESCRIPTOR`.
+        // SAFETY: the thread pointer is the address of the thread's descriptor, and in all versions
+        // of glibc that is longer than `DESCRIPTOR`.
         unsafe {
             asm!(
                 "mov {0}, qword ptr fs:[{1}]",
@@ -105,15 +109,15 @@ mod imp {
         word
     }
 
-    /// The running thread's buffer; null if it has none.
+    /// Returns the running thread's buffer; null if it has none.
     #[inline(always)]
     pub fn get() -> *mut ThreadBuffer {
         match SLOT.load(Ordering::Relaxed) {
             0 => variable().load(Ordering::Relaxed),
             slot => {
                 let buffer;
-                // SAFETY: `prepare` found this distance inside of the thread descriptor, which each
-                // thread has; the instruction reads this one word.
+                // SAFETY: `prepare` found that this distance is inside of the thread's descriptor,
+                // which every thread has. The instruction reads one word there.
                 unsafe {
                     asm!(
                         "mov {0}, qword ptr fs:[{1}]",
@@ -127,7 +131,7 @@ mod imp {
         }
     }
 
-    /// Where the running thread's variable is.
+    /// Returns the address of the running thread's variable.
     pub fn place() -> *mut *mut ThreadBuffer {
         match SLOT.load(Ordering::Relaxed) {
             0 => variable().as_ptr(),
@@ -136,13 +140,13 @@ mod imp {
         }
     }
 
-    /// From now on, that is the running thread's buffer; none if it is null.
+    /// Makes `buffer` the running thread's buffer; null means none.
     pub(in crate::buffer) fn set(buffer: *mut ThreadBuffer) {
         match SLOT.load(Ordering::Relaxed) {
             0 => variable().store(buffer, Ordering::Relaxed),
             _ => {
-                // SAFETY: `prepare` created the key, and nobody deletes it. It cannot fail where
-                // values are in the descriptor.
+                // SAFETY: `prepare` created the key, and nobody deletes it. The call can't fail for
+                // a key whose values are in the descriptor.
                 unsafe { pthread_setspecific(KEY.load(Ordering::Relaxed), buffer.cast()) };
             }
         }
@@ -154,14 +158,14 @@ mod imp {
     }
 }
 
-/// The running thread's variable.
+/// Returns the running thread's `thread_local!` variable.
 #[cfg_attr(
     all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"),
     cold
 )]
 fn variable() -> &'static AtomicPtr<ThreadBuffer> {
-    // SAFETY: the thread's own variable, which has no destructor: it lives as long as the thread,
-    // and the reference stays on it.
+    // SAFETY: the variable has no destructor, so it lives as long as the thread. The reference does
+    // not leave the thread, because all callers use it at once.
     BUFFER.with(|buffer| unsafe { &*std::ptr::from_ref(buffer) })
 }
 
@@ -172,18 +176,18 @@ mod imp {
 
     pub fn prepare() {}
 
-    /// The running thread's buffer; null if it has none.
+    /// Returns the running thread's buffer; null if it has none.
     #[inline(always)]
     pub fn get() -> *mut ThreadBuffer {
         variable().load(Ordering::Relaxed)
     }
 
-    /// Where the running thread's variable is.
+    /// Returns the address of the running thread's variable.
     pub fn place() -> *mut *mut ThreadBuffer {
         variable().as_ptr()
     }
 
-    /// From now on, that is the running thread's buffer; none if it is null.
+    /// Makes `buffer` the running thread's buffer; null means none.
     pub(in crate::buffer) fn set(buffer: *mut ThreadBuffer) {
         variable().store(buffer, Ordering::Relaxed);
     }
@@ -205,7 +209,7 @@ mod tests {
         let mark = std::ptr::without_provenance_mut(64);
         set(mark);
         assert_eq!(get(), mark);
-        // SAFETY: this thread's own variable.
+        // SAFETY: the address is that of this thread's own variable.
         unsafe {
             assert_eq!(*place(), mark);
             *place() = std::ptr::without_provenance_mut(128);

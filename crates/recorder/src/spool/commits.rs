@@ -1,4 +1,4 @@
-//! How far the trace is written, in two files by turns.
+//! How far the trace is written, in two state files that are used in turn.
 
 use super::folder::Folder;
 use super::memory::Memory;
@@ -16,9 +16,11 @@ pub struct Commits {
     memory: Arc<Memory>,
     states: [File; 2],
     named: File,
-    /// Bytes of `named` where the trace begins, and where it ends.
+    /// Offsets in `named` at which the current trace's names begin and end.
     names: (u64, u64),
+    /// Number of the last committed state.
     number: u64,
+    /// Scratch memory for frames.
     bytes: Vec<u8>,
 }
 
@@ -35,25 +37,26 @@ impl Commits {
         }
     }
 
-    /// From here on, ids are those of another trace.
+    /// Begins a new trace: from now on, ids belong to that trace.
     pub fn begin_trace(&mut self) {
         self.names.0 = self.names.1;
     }
 
-    /// The trace that the last state tells of is, or will be, at that path.
+    /// Gives the spool the name that belongs to the trace at `path`, which the last state
+    /// describes.
     ///
     /// # Errors
-    /// When the folder can't get the trace's name; with [`io::ErrorKind::WouldBlock`], because
-    /// another process records there.
+    /// When the folder can't get that name. The kind is [`io::ErrorKind::WouldBlock`] if another
+    /// process records there.
     pub fn go_to(&mut self, path: &Path) -> io::Result<()> {
         self.folder.go_to(path)
     }
 
-    /// What the state says is true from now on, with these new names; its number and names are
-    /// given here.
+    /// Commits `state`, with the names that were added since the last commit. This function sets
+    /// the state's number and its range of names.
     ///
     /// # Errors
-    /// When the system does not take it. The state before still counts.
+    /// When the system does not take the data. The previous state remains valid.
     pub fn commit(&mut self, mut state: State, named: &[Named]) -> io::Result<()> {
         if !named.is_empty() {
             self.bytes.clear();
@@ -70,13 +73,13 @@ impl Commits {
         Ok(())
     }
 
-    /// Nothing is recorded any more, and the trace is not whole: it may be recovered while the
-    /// process runs on.
+    /// Unlocks the spool, when recording has ended and the trace is incomplete. The trace can then
+    /// be recovered while the process runs on.
     pub fn leave(&self) {
         self.memory.unlock();
     }
 
-    /// Takes the folder away: the trace is whole.
+    /// Removes the spool's folder, when the trace is complete.
     pub fn remove(self) {
         self.memory.set_state(0);
         self.folder.remove();

@@ -1,5 +1,5 @@
-//! The folder of a spool. It gets its name when the JVM runs the program: of a JVM that does not
-//! come up, nothing is left, and what an earlier process left beside the trace is still there.
+//! The folder of a spool. It gets its name when the JVM starts the program. So a JVM that fails to
+//! start leaves nothing, and does not destroy what an earlier process left beside the trace.
 
 use jtrail_records::ownership;
 use jtrail_records::spool::{DEFINITIONS, MEMORY, NAMED, folder_of, state_name};
@@ -13,23 +13,24 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long other processes are waited for that give their spools names.
+/// Maximum time to wait for other processes that name or remove spools in the same folder.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What holds the files of a spool.
+/// The folder with the files of a spool.
 pub(super) struct Folder(State);
 
 enum State {
-    /// The files have no names yet, and go with the process. They are to be in a folder beside each
-    /// other.
+    /// The files have no names yet and vanish with the process. They will get the given names in
+    /// one folder.
     Unnamed(Vec<(&'static str, File)>),
-    /// For file systems that have no such files: a folder that has another name so far. A JVM that
-    /// does not come up leaves it, and the next one that writes the same trace removes it.
+    /// A folder with a temporary name, for file systems without unnamed files. If the JVM fails to
+    /// start, the folder remains; the next JVM that writes the same trace removes it.
     Temporary(PathBuf),
+    /// A folder with the name that belongs to the trace.
     Named(PathBuf),
 }
 
-/// The files of a spool, for reading and writing.
+/// The files of a spool, open for reading and writing.
 pub(super) struct Files {
     pub(super) memory: File,
     pub(super) defined: File,
@@ -38,16 +39,18 @@ pub(super) struct Files {
 }
 
 impl Folder {
-    /// Creates the files, in the file system of the trace at `path`.
+    /// Creates the files in the file system of the trace at `path`.
     ///
     /// # Errors
-    /// When they can't be created there.
+    /// When the files can't be created there.
     pub(super) fn create(path: &Path) -> io::Result<(Self, Files)> {
         Self::unnamed(ownership::parent_folder(path)).or_else(|_| Self::temporary(path))
     }
 
+    /// Creates files without names.
+    ///
     /// # Errors
-    /// When the file system has no files without a name, or they can't get one later.
+    /// When the file system has no unnamed files, or can't name them later.
     fn unnamed(beside: &Path) -> io::Result<(Self, Files)> {
         let mut created = Vec::new();
         let mut create = |name| {
@@ -76,7 +79,7 @@ impl Folder {
         };
         match Files::create(create) {
             Ok(files) => {
-                let _ = files.memory.try_lock(); // whoever comes next sees that it is not abandoned
+                let _ = files.memory.try_lock(); // other processes see by the lock that the folder is in use
                 Ok((Self(State::Temporary(folder)), files))
             }
             Err(error) => {
@@ -86,11 +89,13 @@ impl Folder {
         }
     }
 
-    /// Gives it the name that belongs to the trace at `path`; or another one than it had. What a
-    /// process that is gone left there is gone as well, as its trace is.
+    /// Gives the folder the name that belongs to the trace at `path`; the folder may have another
+    /// name before. Deletes the spool of an ended process that has this name, because the trace is
+    /// overwritten, too.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] if another process records there; or it can't be named so.
+    /// [`io::ErrorKind::WouldBlock`] if another process records there. Other kinds if the folder
+    /// can't get the name.
     pub(super) fn go_to(&mut self, path: &Path) -> io::Result<()> {
         let folder = folder_of(path);
         if matches!(&self.0, State::Named(now) if *now == folder) {
@@ -121,7 +126,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Removes it.
+    /// Removes the folder.
     pub(super) fn remove(&self) {
         if let State::Temporary(folder) | State::Named(folder) = &self.0 {
             clear(folder);
@@ -129,14 +134,14 @@ impl Folder {
     }
 }
 
-/// A lock on the folder that a trace is in. Processes that give spools their names there, or clear
-/// what others have left, do that one after the other.
+/// A lock on the folder that contains the trace. Processes hold it while they name their spools
+/// there or remove abandoned ones.
 struct Turn {
     folder: Option<File>,
 }
 
 impl Turn {
-    /// Waits for it; not for long, since other programs may lock folders as well.
+    /// Waits for the lock, but not for long, because other programs may lock folders as well.
     fn take(path: &Path) -> Self {
         let begin = Instant::now();
         let folder = File::open(ownership::parent_folder(path)).ok();
@@ -167,15 +172,15 @@ impl Files {
     }
 }
 
-/// `.app.trail.spool-4711` for the spool of `app.trail`.
+/// Returns the temporary name of a spool: `.app.trail.spool-4711` for the spool of `app.trail`.
 fn temporary_name(path: &Path, process: &str) -> PathBuf {
     let spool = folder_of(path);
     let name = spool.file_name().unwrap_or_default().to_string_lossy();
     spool.with_file_name(format!(".{name}-{process}"))
 }
 
-/// Removes the temporary folders of processes that are gone: JVMs that did not come up. A JVM then
-/// exits without a word to its agents.
+/// Removes the temporary folders of processes that have ended: of JVMs that failed to start. In
+/// that case, a JVM exits without notifying its agents.
 fn clear_abandoned(path: &Path) {
     let temporary = temporary_name(path, "");
     let Some(prefix) = temporary.file_name() else {
@@ -188,7 +193,8 @@ fn clear_abandoned(path: &Path) {
         let process = process.and_then(|digits| str::from_utf8(digits).ok()?.parse::<u32>().ok());
         if let Some(process) = process {
             let folder = entry.path();
-            // It may be one of another machine, which has locked its files.
+            // The folder may belong to a process on another machine, which holds a lock on the
+            // file.
             let is_there =
                 process != std::process::id() && Path::new(&format!("/proc/{process}")).exists();
             if !is_there && !ownership::is_locked(&folder.join(MEMORY)) {
@@ -198,16 +204,16 @@ fn clear_abandoned(path: &Path) {
     }
 }
 
-/// Takes a spool away, and its folder if nothing else is in it.
+/// Deletes the files of a spool, and the folder if nothing else is in it.
 fn clear(folder: &Path) {
     let states = [0, 1].map(state_name);
     for name in [MEMORY, DEFINITIONS, NAMED].into_iter().chain(states) {
-        let _ = fs::remove_file(folder.join(name)); // it may not be there
+        let _ = fs::remove_file(folder.join(name)); // the file may not exist
     }
     let _ = fs::remove_dir(folder);
 }
 
-/// A name by which the system finds an open file.
+/// Returns a path by which the system finds an open file.
 fn by_number(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
@@ -228,8 +234,8 @@ mod tests {
         names
     }
 
-    /// Files with names and without: what is written before they get theirs is in them, and they
-    /// move with the folder.
+    /// Tests files with and without names. Data that is written before the files get their names is
+    /// kept, and the files move with the folder.
     #[test]
     fn a_folder_gets_its_name_later() {
         type Create = fn(&Path) -> io::Result<(Folder, Files)>;
@@ -275,7 +281,7 @@ mod tests {
         second.go_to(&path).expect("its process is gone");
     }
 
-    /// All of them find what a process has left that is gone.
+    /// All processes find the spool of a process that has ended.
     #[test]
     fn of_many_that_come_at_once_one_gets_the_name() {
         for round in 0..20 {
@@ -314,7 +320,7 @@ mod tests {
 
     #[test]
     fn what_a_start_that_failed_has_left_goes() {
-        /// No process has it.
+        /// A process id that no process has.
         const NO_PROCESS: u32 = i32::MAX as u32;
         let base = tempfile::tempdir().expect("a folder");
         let path = base.path().join("app.trail");
@@ -330,7 +336,7 @@ mod tests {
         drop(created);
         Folder::temporary(&path).expect("created");
         assert!(!left.exists() && ours.exists() && foreign.exists());
-        // One that is locked is of a process elsewhere.
+        // A locked folder belongs to a process on another machine.
         fs::rename(&ours, &left).expect("renamed");
         let memory = File::open(left.join(MEMORY)).expect("there");
         memory.lock().expect("ours");

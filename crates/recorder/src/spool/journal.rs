@@ -1,4 +1,4 @@
-//! What is announced, written down before the writer gets it.
+//! The journal: definitions are written to a file before the writer receives them.
 
 use crate::memory::Growing;
 use crossbeam_channel::Sender;
@@ -7,12 +7,12 @@ use jtrail_records::spool::frame;
 use parking_lot::Mutex;
 use std::fs::File;
 
-/// A file with all announcements, in the order in which they are sent.
+/// A file with all definitions, in the order in which they are sent.
 pub struct Journal(Mutex<Pages>);
 
 struct Pages {
     file: Growing,
-    /// Room for one.
+    /// Scratch memory for one definition.
     bytes: Vec<u8>,
     has_failed: bool,
 }
@@ -26,9 +26,9 @@ impl Journal {
         }))
     }
 
-    /// Writes an announcement down and sends it, in one order with all others. Where it can't be
-    /// written, nothing that comes behind it is of use: whoever reads the file sees that some are
-    /// missing.
+    /// Writes a definition to the journal and sends it, in the same order as all others. After a
+    /// failed write, no further definition is written, because a reader could not use them: it
+    /// notices that some are missing.
     pub fn send<M>(&self, definition: Definition, wrap: fn(Definition) -> M, to: &Sender<M>) {
         let mut pages = self.0.lock();
         let Pages {
@@ -41,6 +41,6 @@ impl Journal {
             frame(&definition, bytes);
             *has_failed = file.write(bytes).is_err();
         }
-        let _ = to.send(wrap(definition)); // fails when the writer is gone
+        let _ = to.send(wrap(definition)); // fails if the writer has ended
     }
 }

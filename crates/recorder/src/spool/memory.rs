@@ -1,4 +1,4 @@
-//! The memory that is a file: where everything is in it, and who has what.
+//! The spool's file `memory`: its layout, and which parts are in use.
 
 use crate::cache_line::CacheLine;
 use crate::chunk::{CHUNK_BYTES, Chunk, RESERVE_BYTES};
@@ -12,48 +12,53 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// Lines that are in no table. Threads beyond that have one that no file keeps.
+/// Number of cache lines outside of the hooks' table. Further threads have a line on the heap,
+/// which no file keeps.
 const LINES: usize = 1 << 14;
-/// Reserves, likewise. The file has room for them when they are needed.
+/// Maximum number of reserves in the file. Further threads have one on the heap. The file gets
+/// space for reserves as they are needed.
 const RESERVES: usize = 1 << 14;
-/// For so many of them at once.
+/// Number of reserves for which the file gets space at a time.
 const RESERVES_AT_ONCE: usize = 64;
 
 const LINES_AT: usize = HEAD_BYTES as usize;
-/// Lines of the table that compiled hooks look into, and of the clock's word in front of it.
+/// Number of cache lines in the table that compiled hooks read, and one for the clock's word before
+/// it.
 const TABLE_LINES: usize = 1 + (1 << 14);
-/// Bytes of that.
+/// Size in bytes of the table and the clock's word.
 pub(crate) const TABLE_BYTES: usize = TABLE_LINES * LINE_BYTES as usize;
 const TABLE_AT: usize = LINES_AT + LINES * LINE_BYTES as usize;
 const RESERVES_AT: usize = (TABLE_AT + TABLE_BYTES).next_multiple_of(RESERVE_BYTES);
 const CHUNKS_AT: usize = (RESERVES_AT + RESERVES * RESERVE_BYTES).next_multiple_of(CHUNK_BYTES);
 
-/// See the module.
+/// The spool's file `memory`, mapped.
 pub struct Memory {
     mapping: Arc<Mapping>,
     head: Zeros<AtomicU64>,
     lines: Zeros<CacheLine>,
-    /// Where the next line that nobody has may be.
+    /// Index at which the search for a free line begins.
     next_line: AtomicUsize,
     reserves: Mutex<Reserves>,
+    /// True if [`Self::table`] has returned the table.
     has_given_table: AtomicBool,
+    /// Number of chunks.
     chunks: usize,
-    /// Locked, as long as the process is there.
+    /// The file, locked as long as the process lives.
     file: File,
 }
 
 #[derive(Default)]
 struct Reserves {
     free: Vec<usize>,
-    /// The file has room for so many.
+    /// Number of reserves for which the file has space.
     made: usize,
 }
 
 impl Memory {
-    /// Memory for chunks of so many bytes, in a new file.
+    /// Creates a memory file with chunks of `bytes` bytes in total, in the empty file `file`.
     ///
     /// # Errors
-    /// When there is no room for it in the file system, or it can't be mapped.
+    /// When the file system has no space for it, or can't map it.
     pub(super) fn create(file: File, bytes: u64) -> io::Result<Self> {
         let chunks = (usize::try_from(bytes).unwrap_or(usize::MAX) / CHUNK_BYTES).max(1);
         let all = chunks
@@ -66,8 +71,9 @@ impl Memory {
         make_room(&file, CHUNKS_AT as u64, all - CHUNKS_AT)?;
         let mapping = Arc::new(Mapping::of_file(&file, all, CHUNK_BYTES)?);
         mapping.read_nothing_ahead(CHUNKS_AT);
-        // SAFETY: a new file is all zeros. The head and the lines are apart in it, and nothing else
-        // of this type touches these bytes; both begin at a multiple of a line's size.
+        // SAFETY: a new file is all zeros. The head and the lines do not overlap, and no other
+        // value in this struct refers to these bytes. Both begin at a multiple of a cache line's
+        // size.
         let (head, lines) = unsafe {
             (
                 Zeros::within(&mapping, 0, HEAD_BYTES as usize / 8),
@@ -102,7 +108,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Identity of the file.
+    /// Returns the identity of the file.
     pub fn file_id(&self) -> Option<FileId> {
         FileId::of(&self.file)
     }
@@ -111,17 +117,18 @@ impl Memory {
         self.head.all()[at].store(word, Ordering::Release);
     }
 
-    /// From now on, that state counts.
+    /// Makes the state with that number the valid one.
     pub(super) fn set_state(&self, number: u64) {
         self.set(head::STATE, number);
     }
 
-    /// From now on, others may read it, though the process is there.
+    /// Unlocks the file: from now on, other processes may recover the trace, although this one
+    /// still runs.
     pub(super) fn unlock(&self) {
-        let _ = self.file.unlock(); // it ends with the process all the same
+        let _ = self.file.unlock(); // the lock ends with the process anyway
     }
 
-    /// A line that nobody has, if there is one.
+    /// Takes a free cache line. Returns `None` if there is none.
     pub fn line(&self) -> Option<&CacheLine> {
         let lines = self.lines.all();
         let first = self.next_line.fetch_add(1, Ordering::Relaxed) % lines.len();
@@ -129,28 +136,28 @@ impl Memory {
         after.iter().chain(before).find(|line| line.take())
     }
 
-    /// The memory of the table that compiled hooks look into: [`TABLE_BYTES`] zeros, for whoever
-    /// asks first.
+    /// Returns the memory of the hooks' table: [`TABLE_BYTES`] zeros. Returns `None` from the
+    /// second call on.
     pub(crate) fn table(&self) -> Option<Zeros<u8>> {
-        // SAFETY: a new file is all zeros, and the bytes from `TABLE_AT` on are the table's alone,
-        // which is given out once.
+        // SAFETY: a new file is all zeros. The bytes from `TABLE_AT` on belong to the table alone,
+        // and `has_given_table` makes sure that they are handed out once.
         let table = || unsafe { Zeros::within(&self.mapping, TABLE_AT, TABLE_BYTES) };
         let is_first = !self.has_given_table.swap(true, Ordering::Relaxed);
         is_first.then(table)
     }
 
-    /// The memory of all chunks, and how many there are.
+    /// Returns the address of the first chunk, and the number of chunks.
     pub fn chunks(&self) -> (NonNull<u8>, usize) {
         (self.at(CHUNKS_AT), self.chunks)
     }
 
     fn at(&self, place: usize) -> NonNull<u8> {
-        // SAFETY: `create` has mapped the file up to the last chunk, and the callers pass the place
-        // of a chunk or reserve.
+        // SAFETY: `create` has mapped the file to the end of the last chunk. The callers pass the
+        // offset of a chunk or reserve.
         unsafe { self.mapping.start().add(place) }
     }
 
-    /// A reserve that nobody has, if the file has room for one.
+    /// Takes a free reserve. Returns `None` if there is none and the file has no space for another.
     pub fn reserve(&self) -> Option<Chunk> {
         let mut reserves = self.reserves.lock();
         if reserves.free.is_empty() {
@@ -165,13 +172,13 @@ impl Memory {
             self.set(head::RESERVES + 1, end as u64);
         }
         let number = reserves.free.pop()?;
-        // SAFETY: the file has room for the reserve, at a multiple of its size; the number was
-        // free, so nobody else has the memory until `take_back`. What it held before is no matter:
-        // the chunk gets a new header.
+        // SAFETY: the file has space for the reserve, at a multiple of its size. The number was
+        // free, so nobody else has the memory until `take_back`. Old contents do no harm: the chunk
+        // gets a new header.
         Some(unsafe { Chunk::new(self.at(place_of(number)), RESERVE_BYTES, true) })
     }
 
-    /// Takes a reserve back; `false` if it is none of these.
+    /// Takes a reserve back. Returns false if the reserve is not one of this file.
     pub fn take_back(&self, reserve: Chunk) -> bool {
         let first = self.at(RESERVES_AT).addr().get();
         let place = reserve.as_ptr().addr().wrapping_sub(first);

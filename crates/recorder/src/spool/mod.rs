@@ -1,10 +1,9 @@
-//! What is recorded and not written yet, kept in files that outlive the process
-//! ([`jtrail_records::spool`]).
+//! The spool: records and definitions that are not written to the trace yet, in files that outlive
+//! the process ([`jtrail_records::spool`]).
 //!
-//! The chunks, and the lines that say how far they are filled, are in [`Memory`], which is a file
-//! as well. What is announced goes through the [`Journal`]. The writer has the rest ([`Commits`]),
-//! gives the folder its name when the JVM runs the program, and takes it away when the trace is
-//! whole.
+//! The chunks and the cache lines, which say how far chunks are filled, are in [`Memory`], a mapped
+//! file. Definitions pass through the [`Journal`]. The writer uses [`Commits`]: it names the folder
+//! when the JVM starts the program, and removes it when the trace is complete.
 
 mod commits;
 mod folder;
@@ -24,20 +23,20 @@ use std::sync::Arc;
 
 /// All parts of a spool.
 pub struct Spool {
-    /// The chunks, and the lines that say how far they are filled.
+    /// The chunks, and the cache lines that say how far chunks are filled.
     pub memory: Arc<Memory>,
-    /// What is announced.
+    /// The definitions.
     pub journal: Journal,
     /// How far the trace is written.
     pub commits: Commits,
 }
 
 impl Spool {
-    /// A spool for the trace at `path`. It is not in the folder of that name before
+    /// Creates a spool for the trace at `path`. Its folder gets its final name with
     /// [`Commits::go_to`].
     ///
     /// # Errors
-    /// When there is no room for all of it.
+    /// When there is no space for all parts.
     pub fn create(path: &Path, options: &Options) -> io::Result<Self> {
         let (folder, files) = Folder::create(path)?;
         let memory = Memory::create(files.memory, options.buffer_bytes);

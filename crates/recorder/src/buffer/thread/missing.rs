@@ -1,11 +1,11 @@
-//! What a thread could not record: counted, and written down with the next chunk.
+//! Records that a thread could not store: counted, and noted in the next chunk.
 
 use super::{Owner, SWITCH_WORDS, ThreadBuffer};
 use jtrail_records::record::{self, Code, word};
 use std::sync::atomic::Ordering;
 
 impl ThreadBuffer {
-    /// Counts a record that is left out.
+    /// Counts a record that is dropped.
     pub(super) fn count_missing(&self, owner: &mut Owner, low: u64, payload: &[u64]) {
         let gap = owner.gaps.entry(owner.running).or_default();
         let before = gap.all();
@@ -13,16 +13,16 @@ impl ThreadBuffer {
         self.add_unwritten(gap.all() - before);
     }
 
-    /// Writes down what is missing at this place, for each thread that it is missing for.
+    /// Records the losses of all threads that have some.
     pub(super) fn write_gaps(&self, owner: &mut Owner, now: u64) {
         for thread in owner.gaps.keys().copied().collect::<Vec<_>>() {
-            self.write_gap_of(owner, now, thread); // or with the next chunk
+            self.write_gap_of(owner, now, thread); // if there is no room, the next chunk gets it
         }
     }
 
-    /// Writes down what is missing for a thread, and enters anew the calls that are still open, so
-    /// that nesting stays exact; `false` if there is no room for that, but would be in another
-    /// chunk.
+    /// Records the losses of a thread, and repeats the enters of its calls that are still open, so
+    /// that the nesting stays exact. Returns false if this chunk has no room for that, but another
+    /// one would have.
     pub(super) fn write_gap_of(&self, owner: &mut Owner, now: u64, thread: u32) -> bool {
         let Some(gap) = owner.gaps.get(&thread) else {
             return true;
@@ -46,13 +46,14 @@ impl ThreadBuffer {
         }
         owner.running = running;
         self.store_header(owner, now);
-        // Behind the record, so that a trace's end finds the loss in one of both places at least.
+        // This follows the record, so that the end of a trace finds the loss in at least one of
+        // both places.
         self.add_unwritten(all.wrapping_neg());
         true
     }
 
-    /// Adds to the number of what is left out and not written down; wraps. Only the owning thread
-    /// writes it.
+    /// Adds `events` to the number of lost events that no record counts yet. The sum wraps, so that
+    /// numbers can be subtracted. Only the owning thread calls this.
     fn add_unwritten(&self, events: u64) {
         let sum = self.unwritten.load(Ordering::Relaxed).wrapping_add(events);
         self.unwritten.store(sum, Ordering::Relaxed);
