@@ -137,7 +137,7 @@ impl Bursts {
         self.armed.store(true, Ordering::Release);
     }
 
-    /// Begins the bursts that are due at the trace's begin. Returns the numbers of their triggers.
+    /// Begins the bursts that are due at the start of the trace. Returns the numbers of their triggers.
     pub fn begin_at_once(&self) -> Vec<usize> {
         let is_due =
             |number: &usize| self.triggers[*number].burst.trigger == Trigger::At(Duration::ZERO);

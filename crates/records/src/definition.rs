@@ -1,113 +1,112 @@
-//! What the rest of the agent tells the writer besides records: threads, classes, methods.
+//! Definitions: data that the agent sends to the writer besides records, about threads, classes and
+//! methods.
 //!
-//! An announcement is sent before any record that uses it can exist; the writer reads them
-//! before it decodes records, so definitions always come first.
+//! A definition is sent before any record that refers to it is written. The writer reads
+//! definitions before it reads records, so a definition always precedes its use.
 
 use jtrail_classfile::SuperMarks;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the agent tells the writer besides records.
+/// Data that the agent sends to the writer besides records.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Definition {
-    /// A Java thread, by its number.
+    /// A Java thread.
     Thread(Box<ThreadInfo>),
-    /// What a thread is called when its next `ThreadName` record is made.
+    /// Name that a thread has from its next `ThreadName` record on.
     ThreadName {
-        /// The thread's.
+        /// Number of the thread.
         number: u32,
-        /// From that record on.
+        /// The name.
         name: Box<str>,
     },
-    /// A class, by its number. Numbers come in any order, and without gaps in the end.
+    /// A class. Class numbers come in any order; in the end, there are no gaps.
     Class(ClassInfo),
     /// Methods of one class.
     Methods {
-        /// Its number.
+        /// Number of the class.
         class: u32,
-        /// Those that are traced, or stand in stacks.
+        /// Methods that are traced or occur in stacks.
         methods: Vec<MethodInfo>,
     },
-    /// A class as it was declared. Its [`ClassInfo`] came before.
+    /// Details of a class's declaration. Its [`ClassInfo`] came before.
     ClassDetail(Box<ClassDetailInfo>),
-    /// A method was compiled, or compiled code is gone.
+    /// A method was compiled, or its compiled code was unloaded.
     Compilation(Compilation),
-    /// Where the lines of a method are counted: line and counter, in the order of the lines. There
-    /// are none without a line table.
+    /// Line counters of a method. A method without a line table has none.
     Lines {
-        /// Its number.
+        /// Number of the method.
         method: u32,
-        /// Line and counter, each.
+        /// Pairs of a line and the number of its counter, in the order of the lines.
         counters: Box<[(u32, u32)]>,
-        /// The counter of the first instruction.
+        /// Number of the counter of the first instruction.
         entry: Option<u32>,
     },
-    /// Lines of allocation sites of a method, whose numbers begin with `first`.
+    /// Allocation sites of a method, numbered consecutively from `first`.
     AllocSites {
-        /// Its number.
+        /// Number of the method.
         method: u32,
         /// Number of the first site.
         first: u32,
-        /// Of each site.
+        /// Source line of each site.
         lines: Box<[u16]>,
     },
-    /// What an allocation site makes. Its class came before.
+    /// Class of the objects that an allocation site creates. The class was defined before.
     AllocClass {
-        /// Its number.
+        /// Number of the site.
         site: u32,
         /// Number of the class.
         class: u32,
-        /// How large its objects are.
+        /// Size of the objects.
         sizing: Sizing,
     },
-    /// A text that records name by its number.
+    /// A text that records refer to by its number.
     Text {
-        /// From 1 on.
+        /// Number of the text, from 1 on.
         number: u32,
-        /// The text itself.
+        /// The text.
         text: Box<str>,
     },
-    /// A text of the program's, for the next `Mark` record of that number.
+    /// A text of the program, for the next `Mark` record with its number.
     Mark(MarkInfo),
-    /// A class of which something is instrumented.
+    /// A class with instrumented methods.
     Instrumented {
-        /// How many of its methods.
+        /// Number of instrumented methods.
         methods: u64,
     },
-    /// Something that the filters include and that is not traced; `method` is empty for a whole
-    /// class.
+    /// A class or method that the filters include and that is not traced.
     Uninstrumented {
-        /// As `Class.getName` prints it.
+        /// Name of the class, as `Class.getName` returns it.
         class: Box<str>,
-        /// Name and descriptor.
+        /// Name and descriptor of the method; empty for a whole class.
         method: Box<str>,
-        /// Why not.
+        /// Reason for which it is not traced.
         reason: Box<str>,
     },
 }
 
-/// A text of the program's, on its way to its record.
+/// A text of the program that the writer has not handled yet.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(from = "(u64, Box<str>)")]
 pub struct MarkInfo {
-    /// That of its record.
+    /// Number of the text, as in its record.
     pub number: u64,
-    /// The text itself.
+    /// The text.
     pub text: Box<str>,
 }
 
-/// Bytes of all that there are.
+/// Size in bytes of all existing [`MarkInfo`] values.
 static MARKS: AtomicU64 = AtomicU64::new(0);
 
 impl MarkInfo {
-    /// One more on its way.
+    /// Returns a mark, and adds its size to that of all marks.
     pub fn new(number: u64, text: Box<str>) -> Self {
         let mark = Self { number, text };
         MARKS.fetch_add(mark.bytes(), Ordering::Relaxed);
         mark
     }
 
-    /// Bytes that those take to which the writer has not come.
+    /// Returns the size in bytes of all marks that the writer has not handled yet.
     pub fn on_their_way() -> u64 {
         MARKS.load(Ordering::Relaxed)
     }
@@ -129,42 +128,42 @@ impl Drop for MarkInfo {
     }
 }
 
-/// A field or a method, as the class file declares it.
+/// A field or method, as declared in the class file.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Member {
-    /// Its name.
+    /// Name of the member.
     pub name: Box<str>,
-    /// Its type.
+    /// Descriptor of its type.
     pub descriptor: Box<str>,
-    /// Its access flags.
+    /// Access flags.
     pub access: u16,
 }
 
-/// An object as a definition has it.
+/// An object in a definition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ObjectInfo {
-    /// Its number.
+    /// Number of the object.
     pub number: u64,
-    /// Number of its class.
+    /// Number of the object's class.
     pub class: u32,
-    /// Bytes.
+    /// Size of the object in bytes.
     pub size: u64,
 }
 
-/// Bytes of what a place makes: `base`, and `element` for each element, rounded up to a multiple of
-/// `alignment`.
+/// Sizes of the objects that a site creates: `base` bytes, and `element` bytes for each element,
+/// rounded up to a multiple of `alignment`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Sizing {
-    /// Bytes of an empty one.
+    /// Bytes of an empty array or of an object.
     pub base: u64,
-    /// Bytes of each element; 0 for what is no array.
+    /// Bytes per element; 0 for objects that are not arrays.
     pub element: u32,
-    /// In bytes.
+    /// Alignment of objects in bytes.
     pub alignment: u32,
 }
 
 impl Sizing {
-    /// All objects of the class have this size.
+    /// Returns the sizing of a class whose objects all have the same size.
     pub const fn fixed(bytes: u64) -> Self {
         Self {
             base: bytes,
@@ -173,36 +172,37 @@ impl Sizing {
         }
     }
 
-    /// Bytes of an array of that length; for an object, any length will do.
+    /// Returns the size in bytes of an array of the given length. For an object that is not an
+    /// array, `length` does not matter.
     pub const fn bytes(self, length: u32) -> u64 {
         let bytes = self.base + self.element as u64 * length as u64;
         bytes.next_multiple_of(self.alignment as u64)
     }
 }
 
-/// A Java thread when it was first seen.
+/// A Java thread, as first seen.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ThreadInfo {
-    /// From 1 on.
+    /// Number of the thread, from 1 on.
     pub number: u32,
-    /// What it is called.
+    /// Name of the thread.
     pub name: Box<str>,
-    /// Name of its group.
+    /// Name of the thread's group.
     pub group: Box<str>,
-    /// Name of the group's group.
+    /// Name of the group's parent group.
     pub parent_group: Box<str>,
-    /// The `java.lang.Thread`, where objects have numbers.
+    /// The `java.lang.Thread` object, if objects have numbers.
     pub object: Option<ObjectInfo>,
 }
 
-/// A class that has traced methods.
+/// A class with traced methods.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClassInfo {
-    /// From 1 on.
+    /// Number of the class, from 1 on.
     pub number: u32,
-    /// As `Class.getName` prints it.
+    /// Name of the class, as `Class.getName` returns it.
     pub name: Box<str>,
-    /// Name of the superclass, likewise; empty where there is none.
+    /// Name of the superclass, as `Class.getName` returns it; empty if there is none.
     pub super_name: Box<str>,
     /// Source file; empty if unknown.
     pub source_file: Box<str>,
@@ -211,62 +211,62 @@ pub struct ClassInfo {
 /// A traced method.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct MethodInfo {
-    /// That of its records.
+    /// Number of the method, as in records.
     pub number: u32,
-    /// Its name.
+    /// Name of the method.
     pub name: Box<str>,
-    /// Its type.
+    /// Descriptor of the method.
     pub descriptor: Box<str>,
     /// Smallest and largest source line; zeros if unknown.
     pub lines: (u32, u32),
-    /// Bytes of its code in the class file; 0 if unknown.
+    /// Bytes of the method's code in the class file; 0 if unknown.
     pub code_length: u32,
-    /// What it records around its call of `this(...)` or `super(...)`.
+    /// Marks that the method records around its call of `this(...)` or `super(...)`.
     #[serde(with = "super_marks")]
     pub marks: SuperMarks,
 }
 
-/// What a class declares.
+/// Details of a class's declaration.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClassDetailInfo {
     /// Number of the class.
     pub class: u32,
-    /// Tick.
+    /// Tick at which the class was prepared.
     pub time: u64,
-    /// Its access flags.
+    /// Access flags of the class.
     pub access: u16,
-    /// As `Class.getName` prints it; empty where there is none.
+    /// Name of the superclass, as `Class.getName` returns it; empty if there is none.
     pub super_name: Box<str>,
-    /// Likewise.
+    /// Names of the direct interfaces, as `Class.getName` returns them.
     pub interfaces: Vec<Box<str>>,
-    /// Its class loader; empty for the boot loader.
+    /// Class loader: `bootstrap`, `platform`, `app`, or the loader's class and number.
     pub loader: Box<str>,
     /// Bytes of the class file; 0 if unknown.
     pub size: u32,
-    /// In the order of the class file.
+    /// Fields, in the order of the class file.
     pub fields: Vec<Member>,
-    /// Likewise.
+    /// Methods, in the order of the class file.
     pub methods: Vec<Member>,
 }
 
-/// What became of compiled code, and when (ticks).
+/// An event of compiled code, with its time in ticks.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Compilation {
-    /// A method was compiled. Its [`MethodInfo`] came before, and those of its frames.
+    /// A method was compiled. Its [`MethodInfo`] came before, and so did those of inlined methods.
     Loaded(Box<CompiledInfo>),
-    /// Its code is gone.
+    /// Compiled code of a method was unloaded.
     Unloaded {
-        /// Its number.
+        /// Number of the method.
         method: u32,
-        /// Tick.
+        /// Tick of the event.
         time: u64,
-        /// Of the code.
+        /// Address of the code.
         address: u64,
     },
 }
 
 impl Compilation {
-    /// Tick.
+    /// Returns the tick of the event.
     pub fn time(&self) -> u64 {
         match self {
             Self::Loaded(info) => info.time,
@@ -278,19 +278,20 @@ impl Compilation {
 /// Compiled code of a method.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CompiledInfo {
-    /// Its number.
+    /// Number of the method.
     pub method: u32,
-    /// Tick.
+    /// Tick at which the code was loaded.
     pub time: u64,
-    /// Of the code.
+    /// Address of the code.
     pub address: u64,
-    /// Bytes.
+    /// Bytes of the code.
     pub size: u32,
-    /// Offset in the code and frame words, innermost first; each holds up to the next one.
+    /// Offset in the code, and frame words with the innermost frame first. Each pair is valid up to
+    /// the offset of the next one.
     pub ranges: Vec<(i64, Box<[u64]>)>,
 }
 
-/// As a number.
+/// Serialises [`SuperMarks`] as a number.
 mod super_marks {
     use jtrail_classfile::SuperMarks;
     use serde::{Deserialize, Deserializer, Serializer};

@@ -1,11 +1,11 @@
-//! What the agent's threads record, and how it becomes events.
+//! Records of the agent's threads, and their translation to events.
 //!
-//! Application threads store *records*, words of 64 bits ([`record`]), in chunks of memory; what is
-//! too long for a record is a *definition* ([`definition`]). The writer reads the words in order
-//! ([`read`]), and a [`Translator`] makes of them the events of [`jtrail_model`], which it hands to
-//! the encoder of a format. There is no input or output here but that of a [`spool`] which a
-//! process left behind and the locks of [`ownership`], and no JVM: the agent, `jtrail recover` and
-//! the tests run the same code.
+//! Application threads store *records*, words of 64 bits ([`record`]), in chunks of memory. Data
+//! that is too long for a record is sent as a *definition* ([`definition`]). The writer reads the
+//! words in order ([`read`]). A [`Translator`] turns them into events of [`jtrail_model`], which it
+//! hands to the encoder of a format. The crate does no input or output, with two exceptions: it
+//! reads a [`spool`] that a process left, and it locks files ([`ownership`]). It does not depend on
+//! the JVM: the agent, `jtrail recover` and the tests run the same code.
 
 #![forbid(unsafe_code)]
 

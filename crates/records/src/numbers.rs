@@ -1,9 +1,9 @@
-//! Sets of numbers that are given in order.
+//! Sets of numbers that are assigned in ascending order.
 
 const PAGE_WORDS: usize = 64;
 
-/// Numbers grow for ever, and a set may hold few of them, or all: pages without any and whole ones
-/// take 16 bytes, others 512 more for 4096 numbers.
+/// A set of numbers that grow for ever, of which it may hold a few or nearly all. A page covers
+/// 4096 numbers. Empty and full pages take 16 bytes, other pages 512 bytes more.
 #[derive(Default)]
 pub struct NumberSet(Vec<Page>);
 
@@ -31,7 +31,7 @@ impl NumberSet {
         (word / PAGE_WORDS, word % PAGE_WORDS, 1 << (number % 64))
     }
 
-    /// Adds a number; `false` if it was there.
+    /// Adds a number. Returns false if the set contained it already.
     pub fn insert(&mut self, number: u64) -> bool {
         let (at, word, bit) = Self::place(number);
         if self.0.len() <= at {
@@ -55,14 +55,14 @@ impl NumberSet {
         true
     }
 
-    /// Whether a number is in it.
+    /// Returns true if the set contains the number.
     pub fn contains(&self, number: u64) -> bool {
         let (page, word, bit) = Self::place(number);
         let page = self.0.get(page);
         page.is_some_and(|page| page.word(word) & bit != 0)
     }
 
-    /// All of them, in order.
+    /// Returns all numbers in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         const NUMBERS: u64 = PAGE_WORDS as u64 * 64;
         let pages = (0..).step_by(NUMBERS as usize).zip(&self.0);
@@ -78,7 +78,7 @@ impl NumberSet {
 mod tests {
     use super::*;
 
-    /// Pages that have memory of their own.
+    /// Returns the number of pages that have memory of their own.
     fn pages(set: &NumberSet) -> usize {
         let some = set.0.iter().filter(|page| matches!(page, Page::Some(_)));
         some.count()

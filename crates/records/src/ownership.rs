@@ -1,10 +1,9 @@
-//! A trace file belongs to the process that writes it: a lock on the file says so, and goes with
-//! the process.
+//! Ownership of a trace file: a file belongs to the process that writes it. The process holds a
+//! lock on the file, which ends with the process.
 //!
-//! The lock is `flock`'s, which the standard library has as [`File::try_lock`]. It belongs to the
-//! open file, so that a program that opens and closes its own trace does not lose it, and file
-//! systems on a network pass it on to other machines. Nothing is changed in a file before the lock
-//! is held.
+//! The lock is that of `flock`, which the standard library offers as [`File::try_lock`]. It belongs
+//! to the open file, so a program that opens and closes its own trace does not release it. Network
+//! file systems pass the lock on to other machines. A file is not changed before it is locked.
 
 use crate::spool::{self, MEMORY};
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -14,10 +13,11 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a lock is tried for: whoever looks for one ([`is_locked`]) holds one for a moment.
+/// Maximum time to try to lock a file. A process that checks for a lock ([`is_locked`]) holds one
+/// for a moment itself.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// Identity of a regular file, whatever its names are.
+/// Identity of a regular file, independent of its names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileId {
     device: u64,
@@ -37,18 +37,18 @@ impl FileId {
         })
     }
 
-    /// Returns the identity of the regular file at `path`, or of the one that links there lead to.
+    /// Returns the identity of the regular file at `path`, following links.
     pub fn at(path: &Path) -> Option<Self> {
         Self::of_metadata(&fs::metadata(path).ok()?)
     }
 
-    /// True if it is what one gets at `path`, or through the links there.
+    /// Returns true if `path` leads to this file, following links.
     pub fn is_at(self, path: &Path) -> bool {
         Self::at(path) == Some(self)
     }
 }
 
-/// Returns the folder that holds what is at a path.
+/// Returns the folder that contains `path`.
 pub fn parent_folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -56,20 +56,20 @@ pub fn parent_folder(path: &Path) -> &Path {
     }
 }
 
-/// Opens `path` for a new trace, and locks it. What an existing file holds is removed only once the
-/// lock is held. What is no regular file, such as a pipe, is opened and not locked.
+/// Opens `path` for a new trace and locks it. The contents of an existing file are removed only
+/// once the lock is held. A file that is not regular, such as a pipe, is opened and not locked.
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] if another process writes there, or if nobody can tell, because
-/// the file system has no locks and the file is there already; otherwise what opening the file
-/// says.
+/// [`io::ErrorKind::WouldBlock`] if another process writes the file. The kind is the same if the
+/// file exists on a file system without locks, because nobody can tell then. Otherwise the error of
+/// opening the file.
 pub fn open(path: &Path) -> io::Result<File> {
     loop {
         match create(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             result => return result,
         }
-        // A link that leads nowhere exists for `create`, and is followed here.
+        // `create` fails for a dangling link, because the link exists; it is followed here.
         let file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -82,28 +82,28 @@ pub fn open(path: &Path) -> io::Result<File> {
         if id.is_at(path) {
             file.set_len(0)?;
             return Ok(file);
-        } // its owner deleted it before it gave up the lock
+        } // its owner deleted the file before it released the lock
     }
 }
 
-/// Creates `path` for a new trace, and locks it.
+/// Creates `path` for a new trace and locks it.
 ///
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`] if there is one; otherwise what creating the file says.
+/// [`io::ErrorKind::AlreadyExists`] if the file exists. Otherwise the error of creating the file.
 pub fn create(path: &Path) -> io::Result<File> {
     let file = File::create_new(path)?;
     match try_lock(&file) {
-        // Another process found it in between, and takes it.
+        // Another process found the new file in between, and takes it.
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::AlreadyExists.into()),
-        // Without locks, it is enough that nobody had created it before.
+        // Without locks, it is enough that the file did not exist before.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }
 }
 
-/// Locks a file that exists.
+/// Locks an existing file.
 ///
 /// # Errors
-/// See [`open`].
+/// Like [`open`].
 pub fn lock(file: &File) -> io::Result<()> {
     try_lock(file).map_err(|error| match error {
         TryLockError::WouldBlock => taken(),
@@ -126,26 +126,27 @@ fn try_lock(file: &File) -> Result<(), TryLockError> {
     }
 }
 
-/// Gives up a file that is locked. To close it is not enough: a child of this process has it open
-/// as well, from the fork until it runs its own program.
+/// Releases the lock on a file. Closing the file is not enough: a child of this process has it open
+/// as well, from the fork until the child runs its own program.
 pub fn release(file: &File) {
-    let _ = file.unlock(); // otherwise the lock ends when nobody has the file open
+    let _ = file.unlock(); // if this fails, the lock ends when no process has the file open
 }
 
-/// Returns the error for a file that is another process's.
+/// Returns the error for a file that another process writes.
 pub fn taken() -> io::Error {
     io::Error::new(io::ErrorKind::WouldBlock, "another process writes it")
 }
 
-/// Returns the error for a file that came to a name that had been free.
+/// Returns the error for a name that was free, and at which another process has created a file
+/// since.
 pub fn came_first() -> io::Error {
     io::Error::new(io::ErrorKind::WouldBlock, "another process has written it")
 }
 
-/// Checks that no process is known to write a trace to what is at `path`. Nothing is changed.
+/// Checks that no other process is known to write a trace to the file at `path`. Changes nothing.
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] if one does.
+/// [`io::ErrorKind::WouldBlock`] if a process does.
 pub fn check(path: &Path) -> io::Result<()> {
     match is_locked(path) {
         true => Err(taken()),
@@ -153,17 +154,17 @@ pub fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// True if a process has locked the regular file at `path`.
+/// Returns true if a process has locked the regular file at `path`.
 pub fn is_locked(path: &Path) -> bool {
     lock_holder(path).is_some()
 }
 
 /// Returns the identity of the regular file at `path` if a process has locked it.
 fn lock_holder(path: &Path) -> Option<FileId> {
-    FileId::at(path)?; // to open a pipe would wait for its other end
+    FileId::at(path)?; // opening a pipe would wait for its other end
     let file = File::open(path).ok()?;
     let id = FileId::of(&file)?;
-    // NFS has no exclusive lock for a file that is open for reading only.
+    // A shared lock, because NFS has no exclusive lock for a file that is open for reading only.
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(id),
         Ok(()) | Err(TryLockError::Error(_)) => {
@@ -173,8 +174,8 @@ fn lock_holder(path: &Path) -> Option<FileId> {
     }
 }
 
-/// Returns the memory file of the spool that belongs to the trace at `path`, if a process records
-/// there: this one or another.
+/// Returns the identity of the memory file of the spool that belongs to the trace at `path`, if a
+/// process records into it, this one or another. Returns `None` otherwise.
 pub fn spool_in_use(path: &Path) -> Option<FileId> {
     lock_holder(&spool::folder_of(path).join(MEMORY))
 }
@@ -188,7 +189,7 @@ mod tests {
         tempfile::tempdir().expect("a folder")
     }
 
-    /// What a child of this process has inherited does not keep a file locked.
+    /// A descriptor that a child process has inherited does not keep the file locked.
     #[test]
     fn a_file_that_is_released_is_free() {
         let folder = folder();
@@ -202,8 +203,8 @@ mod tests {
         drop(inherited);
     }
 
-    /// Clients look for locks all the time. None of them takes a file's name from the process that
-    /// opens it.
+    /// Clients check for locks all the time. Their short locks do not keep a process from opening
+    /// the file.
     #[test]
     fn who_looks_for_a_lock_is_in_nobodys_way() {
         let folder = folder();
@@ -216,7 +217,7 @@ mod tests {
                 scope.spawn(|| {
                     while !done.load(std::sync::atomic::Ordering::Relaxed) {
                         is_locked(&path);
-                        sleep(Duration::from_micros(50)); // else the lock is never free
+                        sleep(Duration::from_micros(50)); // otherwise the lock would never be free
                     }
                 });
             }
@@ -252,7 +253,7 @@ mod tests {
             check(path).expect_err("the first one has it");
         }
         assert_eq!(fs::read_to_string(&path).expect("there"), "the first");
-        // A copy of the handle keeps it.
+        // A second handle keeps the lock.
         let copy = first.try_clone().expect("a copy");
         drop(first);
         open(&path).expect_err("the copy has it");
@@ -294,7 +295,7 @@ mod tests {
         ] {
             assert_eq!(file.is_at(&path(name)), expected, "{name}");
         }
-        // What is at a name may change.
+        // The file at a name may change.
         fs::rename(path("trace"), path("moved")).expect("ours");
         assert!(file.is_at(&path("moved")) && !file.is_at(&path("link")));
     }

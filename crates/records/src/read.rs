@@ -1,47 +1,47 @@
-//! The words of a buffer, read in order.
+//! Reads the words of a buffer in order.
 
 use crate::record::{self, Code, Kind};
 pub use crate::translate::Piece;
 use serde::{Deserialize, Serialize};
 
-/// What records are handed to.
+/// A receiver of records.
 pub trait Sink {
     /// A call of `method` begins at tick `time`.
     fn enter(&mut self, thread: u32, time: u64, method: u32);
     /// A call of `method` returns.
     fn leave(&mut self, thread: u32, time: u64, method: u32);
-    /// A record of another kind, with its payload; that of [`Code::Lost`] has one more word: how
-    /// much of it was told before.
+    /// Takes a record of another kind, with its payload. The payload of [`Code::Lost`] has one more
+    /// word: the number of its events that an earlier trace has reported.
     fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]);
 
-    /// There is a word that no version of jtrail writes.
+    /// Notes a word that no version of jtrail writes.
     fn unreadable(&mut self) {
         debug_assert!(false, "a word that nobody writes");
     }
 
-    /// Whether it takes no more for now. Asked behind each thing that it took.
+    /// Returns true if the sink takes no more records for now. Called after each record or run.
     fn is_full(&self) -> bool {
         false
     }
 
-    /// Takes the first records of a run, as many as go a faster way than one by one.
+    /// Takes the first records of a run, as many as the sink can handle faster than one by one.
     fn run(&mut self, _thread: u32, _run: Run<'_>) -> Taken {
         Taken::default()
     }
 }
 
-/// The first records of a run, which were taken.
+/// The records of a run that a sink has taken: always the first ones.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Taken {
-    /// How many there are.
+    /// Number of records.
     pub records: usize,
-    /// And so many words of them.
+    /// Number of words of these records.
     pub words: usize,
-    /// The first word of the last one.
+    /// First word of the last record.
     pub last: u64,
 }
 
-/// For looking at the next record only: with a limit of 0 nothing is handed out.
+/// A sink for looking at the time of the next record: with a limit of 0, no record is handed out.
 #[derive(Debug)]
 pub struct Nothing;
 
@@ -51,37 +51,40 @@ impl Sink for Nothing {
     fn coded(&mut self, _: u32, _: u64, _: Code, _: &[u64]) {}
 }
 
-/// What was found in the words beforehand, by somebody who followed them.
+/// Source of pieces: results that a [`Follower`](crate::Follower) found in the words beforehand.
 pub trait Ahead {
-    /// The piece that begins at that position, and where the next one begins. Positions never fall.
+    /// Returns the piece that begins at the word `position`, and the position at which the next
+    /// piece begins. Successive positions never decrease.
     fn at(&mut self, position: usize) -> (Option<Piece<'_>>, Option<usize>);
 }
 
-/// Nobody followed them.
+/// Stands for words that nobody has followed beforehand.
 impl Ahead for Nothing {
     fn at(&mut self, _: usize) -> (Option<Piece<'_>>, Option<usize>) {
         (None, None)
     }
 }
 
-/// Words of one thread, the first of which is an enter or a leave by return.
+/// Words of one thread, of which the first is an enter or a leave by return.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'w> {
-    /// The words from the first one on, up to where the next piece begins. Records of other kinds
-    /// may be among them.
+    /// Words from the first one up to the start of the next piece. Records of other kinds may be
+    /// among them.
     pub words: &'w [u64],
-    /// What somebody found in them beforehand.
+    /// The piece that a follower found at the first word, if there is one.
     pub piece: Option<Piece<'w>>,
-    /// The first one's time, as a word. Subtracted from another word, it leaves the ticks between
-    /// the two in place of the time.
+    /// Time of the first word, at its place in a word. Another word minus this one holds the ticks
+    /// between the two in place of the time.
     pub first: u64,
-    /// The most that may then be left of a word that is read.
+    /// Maximum difference between a word that may be read and [`Self::first`].
     pub(crate) most: u64,
+    /// Epoch of the words.
     pub(crate) epoch: u64,
 }
 
 impl<'w> Run<'w> {
-    /// None where the first word is later than is read.
+    /// Returns the run that begins with the first of `words`. Returns `None` if that word is later
+    /// than `limit`.
     pub(crate) fn new(words: &'w [u64], epoch: u64, limit: u64) -> Option<Self> {
         let first = record::stamp(*words.first()?);
         let last = record::word(record::last_tick(limit, epoch)?, record::LOW);
@@ -94,32 +97,32 @@ impl<'w> Run<'w> {
         })
     }
 
-    /// The time of one of the words.
+    /// Returns the full time of one of the words.
     pub fn time(self, word: u64) -> u64 {
         record::time(word, self.epoch)
     }
 
-    /// Whether a word is not before the first one, and not later than is read.
+    /// Returns true if a word is not earlier than the first one, and not later than the limit.
     #[inline(always)]
     pub fn is_in_time(self, word: u64) -> bool {
         word.wrapping_sub(self.first) <= self.most
     }
 }
 
-/// Up to which times records are read.
+/// The times up to which records are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Enters, leaves, and marks of constructors; not earlier than [`Self::others`].
+    /// Limit for enters, leaves and marks of constructors; not earlier than [`Self::others`].
     pub calls: u64,
-    /// All else.
+    /// Limit for all other records.
     pub others: u64,
 }
 
 impl Limits {
-    /// Nothing is that early: for a look at the next record.
+    /// Limits that no record is within: for looking at the next record.
     pub const NOTHING: Self = Self::all(0);
 
-    /// All records up to that time.
+    /// Returns limits that include all records up to the time `limit`.
     pub const fn all(limit: u64) -> Self {
         Self {
             calls: limit,
@@ -128,19 +131,19 @@ impl Limits {
     }
 }
 
-/// How far the chunks of one buffer are read.
+/// Position up to which the chunks of one buffer are read.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct ReadPosition {
-    /// Words read of the present chunk.
+    /// Number of words read of the current chunk.
     pub words: usize,
-    /// The thread that the next record belongs to.
+    /// Number of the thread that the next record belongs to.
     pub running: u32,
-    /// It is another one than of the record before, and no record says so: the chunk's header did.
-    /// A place that was kept does not tell.
+    /// True if the preceding record belongs to another thread, and the chunk's header says so
+    /// instead of a record. A deserialised position does not know; it counts as true.
     #[serde(skip, default = "may_be_switched")]
     is_switched: bool,
     epoch: u64,
-    /// Events that an earlier trace has told as lost, before there is a record of it.
+    /// Number of lost events that an earlier trace has reported before a record counted them.
     pub reported_lost: u64,
 }
 
@@ -149,7 +152,7 @@ fn may_be_switched() -> bool {
 }
 
 impl ReadPosition {
-    /// A chunk is begun, by what its header says: the time, and whose records come first.
+    /// Begins a chunk, with the time and the thread from the chunk's header.
     pub fn begin(&mut self, start: u64, running: u32) {
         self.words = 0;
         self.epoch = record::epoch(start);
@@ -157,14 +160,14 @@ impl ReadPosition {
         self.running = running;
     }
 
-    /// Reads records of the present chunk up to some time, or until the sink is full, and returns
-    /// the time of the next one; `None` where there is none yet.
+    /// Reads records of the current chunk up to the limits, or until the sink is full. Returns the
+    /// time of the next record, or `None` if there is none yet.
     #[inline]
     pub fn read(&mut self, words: &[u64], limits: Limits, sink: &mut impl Sink) -> Option<u64> {
         self.read_with(words, limits, &mut Nothing, sink)
     }
 
-    /// As [`Self::read`], with what somebody found in the words beforehand.
+    /// Like [`Self::read`], with the pieces that a follower found in the words beforehand.
     #[inline]
     pub fn read_with(
         &mut self,
@@ -178,7 +181,7 @@ impl ReadPosition {
             if sink.is_full() {
                 limits = Limits::NOTHING;
             }
-            // What a virtual thread did on another carrier comes first.
+            // Records of the same virtual thread on another carrier come first.
             let calls = match self.is_switched {
                 true => limits.others,
                 false => limits.calls,
@@ -208,8 +211,8 @@ impl ReadPosition {
             let time = record::time(word, self.epoch);
             let kind = record::kind(word);
             let limit = match kind {
-                Some(Kind::Coded(Code::Time)) => u64::MAX, // it tells what the next one's time is
-                // How far a constructor came is of no interest to other threads either.
+                Some(Kind::Coded(Code::Time)) => u64::MAX, // the next record's time depends on it
+                // Marks of constructors concern their own thread only, as calls do.
                 Some(
                     Kind::Enter(_)
                     | Kind::Leave(_)
@@ -227,7 +230,7 @@ impl ReadPosition {
                 Some(Kind::Enter(method)) => sink.enter(self.running, time, method),
                 Some(Kind::Leave(method)) => sink.leave(self.running, time, method),
                 Some(Kind::Coded(code)) => {
-                    // A record is published as a whole, so its payload is there.
+                    // A record is published as a whole, so its payload is complete.
                     let first = words.get(position).copied().unwrap_or_default();
                     let end = code.words(first).map(|count| position + count);
                     let Some(payload) = end.and_then(|end| words.get(position..end)) else {
@@ -252,11 +255,11 @@ impl ReadPosition {
         None
     }
 
-    /// What the sink gets of a [`Code::Lost`] record: its payload, and how much of it an earlier
-    /// trace has told.
+    /// Returns the payload of a [`Code::Lost`] record as a sink gets it: with the number of its
+    /// events that an earlier trace has reported.
     fn lost(&mut self, payload: &[u64]) -> [u64; 4] {
         let &[calls, others, open] = payload else {
-            return [0; 4]; // the code has so many words
+            return [0; 4]; // the code has three words
         };
         let all = record::lost_parts(calls).0;
         let all = all.saturating_add(others).saturating_add(open);
@@ -270,7 +273,7 @@ impl ReadPosition {
 mod tests {
     use super::*;
 
-    /// What was read: calls begin.
+    /// Collects the thread and time of each enter.
     #[derive(Default)]
     struct Begun(Vec<(u32, u64)>);
 
@@ -282,8 +285,8 @@ mod tests {
         fn coded(&mut self, _: u32, _: u64, _: Code, _: &[u64]) {}
     }
 
-    /// A chunk's header may say whose records follow: then the first of them waits for all that is
-    /// earlier.
+    /// A chunk's header may name another thread. Then the first record of that thread waits for all
+    /// earlier records of other threads.
     #[test]
     fn another_threads_records_begin_in_the_order_of_time() {
         let call = |time| record::word(time, record::enter(0));
@@ -293,12 +296,12 @@ mod tests {
         let words = [call(10), call(20)];
         for _ in 0..2 {
             assert_eq!(place.read(&words, ahead(5), &mut begun), Some(10));
-            place.begin(1, 7); // as nothing of it was read
+            place.begin(1, 7); // no record was read
         }
         assert_eq!(begun.0, []);
         assert_eq!(place.read(&words, ahead(10), &mut begun), None);
         assert_eq!(begun.0, [(7, 10), (7, 20)]);
-        // The same thread goes on in the next chunk, and calls of it may be ahead.
+        // The same thread continues in the next chunk, so its calls may be ahead of other threads.
         place.begin(30, 7);
         assert_eq!(place.read(&[call(30)], ahead(25), &mut begun), None);
         place.begin(40, 8);

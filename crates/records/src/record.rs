@@ -1,4 +1,5 @@
-//! What application threads write into their chunks: one 64-bit word for an enter or a leave.
+//! The records that application threads write into their chunks. An enter or a leave is one 64-bit
+//! word.
 //!
 //! ```text
 //! bit 63                    25 24                  1 0
@@ -7,10 +8,11 @@
 //!    +------------------------+---------------------+-+
 //! ```
 //!
-//! Everything else has a code in the place of the method id, and one or more words of payload
-//! behind it ([`Code::payload`]). Bits 39 and up of the time ("the epoch") are those of the chunk's
-//! start, until a [`Code::Time`] record brings the full time: the recording thread writes one
-//! whenever its epoch changed, so a chunk can be read with nothing but itself.
+//! All other records have a code in place of the method id, followed by one or more words of
+//! payload ([`Code::payload`]). Bits 39 and up of the time are called the epoch. At the start of a
+//! chunk, the epoch is that of the chunk's start time. The recording thread writes a [`Code::Time`]
+//! record with the full time whenever the epoch changes. So a chunk can be read without any other
+//! data.
 //!
 //! In payloads, an *object* word is `object number << 24 | low`, where `low` is a class number or a
 //! count, and a *frame* word is `method number << 32 | line`, with the line as in
@@ -22,27 +24,27 @@ use std::cmp::Ordering;
 /// Bits of the time in a record.
 pub const TIME_BITS: u32 = 39;
 const TIME_SHIFT: u32 = 64 - TIME_BITS;
-/// The bits of a word that are not its time.
+/// Mask of the bits of a word that are not its time.
 pub const LOW: u64 = (1 << TIME_SHIFT) - 1;
-/// Method ids are below this; what is above is a [`Code`].
+/// First number that is not a method id. Numbers from here on are codes ([`Code`]).
 pub const METHOD_LIMIT: u32 = 0xff_ff00;
 
-/// Number of records that belong to no Java thread.
+/// Thread number of records that belong to no Java thread.
 pub const NO_THREAD: u32 = 0;
 
-/// When a snapshot of the heap is taken.
+/// When a heap snapshot is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SnapshotMoment {
-    /// Whenever it was asked for: it shows what can be reached.
+    /// On request: the snapshot shows all reachable objects.
     Any,
-    /// Before a collection of ours: it shows all that the heap holds.
+    /// Before a collection that the agent starts: the snapshot shows all objects on the heap.
     BeforeCollection,
-    /// After that collection; likewise.
+    /// After that collection: the snapshot shows all objects on the heap.
     AfterCollection,
 }
 
 impl SnapshotMoment {
-    /// What the name of a snapshot ends with, by its moment as a word of a record.
+    /// Returns the suffix of a snapshot's name. `word` is the moment, as in a record.
     pub fn suffix(word: u64) -> &'static str {
         const BEFORE: u64 = SnapshotMoment::BeforeCollection as u64;
         const AFTER: u64 = SnapshotMoment::AfterCollection as u64;
@@ -54,12 +56,13 @@ impl SnapshotMoment {
     }
 }
 
-/// How many words a record has behind its first one.
+/// Number of words that follow the first word of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Payload {
-    /// So many.
+    /// A fixed number of words.
     Words(usize),
-    /// An object word, whose low part counts frames; one more word; the frames.
+    /// A stack: an object word whose low part is the number of frames, one more word, and the
+    /// frames.
     Stack,
 }
 
@@ -75,7 +78,7 @@ macro_rules! codes {
         impl Code {
             const ALL: &[Self] = &[$(Self::$code),*];
 
-            /// What stands behind the first word.
+            /// Returns the number of words that follow the first word.
             pub const fn payload(self) -> Payload {
                 use Payload::*;
                 match self {
@@ -83,7 +86,7 @@ macro_rules! codes {
                 }
             }
 
-            /// Whether a thread that must not wait may leave such a record out, and count it.
+            /// Returns true if a thread that must not wait may drop such a record, and count it.
             pub const fn may_drop(self) -> bool {
                 match self {
                     $(Self::$code => $drop,)*
@@ -94,111 +97,124 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The full time. The epoch changed.
+    /// The full time, after the epoch has changed. Payload: the time.
     Time Words(1), false;
-    /// Method. A leave by exception.
+    /// An exception left a call. Payload: the method.
     LeaveByException Words(1), true;
-    /// Method, which caught an exception.
+    /// A method caught an exception. Payload: the method.
     Caught Words(1), true;
-    /// Constructor, about to call `this(...)` or `super(...)`.
+    /// A constructor is about to call `this(...)` or `super(...)`. Payload: the method.
     SuperCall Words(1), true;
-    /// Constructor, back from `this(...)` or `super(...)`.
+    /// A constructor is back from `this(...)` or `super(...)`. Payload: the method.
     SuperReturned Words(1), true;
-    /// Thread. What follows belongs to it (virtual threads on their carrier).
+    /// The following records belong to another thread (virtual threads on their carrier). Payload:
+    /// the thread.
     Running Words(1), false;
-    /// Thread. It started.
+    /// A thread started. Payload: the thread.
     ThreadStart Words(1), false;
-    /// Thread. It ended.
+    /// A thread ended. Payload: the thread.
     ThreadEnd Words(1), false;
-    /// See [`lost`]; how many records of other kinds are missing; how many more enters are, which
-    /// follow anew. Events of the running thread are missing here.
+    /// Events of the running thread are missing here. Payload: see [`lost`]; the number of missing
+    /// records of other kinds; the number of further missing enters, which follow this record
+    /// again.
     Lost Words(3), false;
-    /// How many objects had numbers. A collection began.
+    /// A collection began. Payload: the number of objects that had numbers by then.
     GcStart Words(1), false;
-    /// Bytes of the heap, and bytes in use; zeros if unknown. A collection ended.
+    /// A collection ended. Payload: size of the heap in bytes; bytes in use; zeros if unknown.
     GcFinish Words(2), false;
-    /// Text of the collector `<< 32 |` text of the cause; generation. For the [`Self::GcFinish`]
-    /// behind it.
+    /// Details of the collection that the next [`Self::GcFinish`] ends. Payload: text of the
+    /// collector `<< 32 |` text of the cause; generation.
     GcDetail Words(2), false;
-    /// 0. The JVM told the running thread that it is ready.
+    /// The JVM reported to the running thread that it is initialised. Payload: 0.
     InitDone Words(1), false;
-    /// 0. The JVM told the running thread that it stops.
+    /// The JVM reported to the running thread that it shuts down. Payload: 0.
     Shutdown Words(1), false;
-    /// Nanoseconds of CPU time that the running thread has used, for the enter or leave behind it.
+    /// CPU time of the running thread, for the enter or leave that follows. Payload: nanoseconds.
     Cpu Words(1), true;
-    /// Thread, and its CPU time so far in nanoseconds.
+    /// CPU time that a thread has used so far. Payload: the thread; nanoseconds.
     ThreadCpu Words(2), false;
-    /// Virtual thread `<< 32 |` carrier.
+    /// A virtual thread was mounted. Payload: the virtual thread `<< 32 |` its carrier.
     Mount Words(1), false;
-    /// Virtual thread `<< 32 |` carrier.
+    /// A virtual thread was unmounted. Payload: the virtual thread `<< 32 |` its carrier.
     Unmount Words(1), false;
-    /// Object and class; bytes. The running thread made it.
+    /// The running thread allocated an object. Payload: object and class; bytes.
     Alloc Words(2), true;
-    /// Object and class; bytes; frame. The running thread made it there.
+    /// Like [`Self::Alloc`], with the place in the code. Payload: object and class; bytes; frame.
     AllocAt Words(3), true;
-    /// Allocation site `<< 32 |` length of the array. The running thread made it there.
+    /// The running thread allocated an object at a site. Payload: allocation site `<< 32 |` length
+    /// of the array.
     AllocSite Words(1), true;
-    /// Allocation site `<< 32 |` length of the array; object. As [`Self::AllocSite`], where objects
-    /// have identity.
+    /// Like [`Self::AllocSite`], where objects have identity. Payload: allocation site `<< 32 |`
+    /// length of the array; object.
     AllocSiteObject Words(2), true;
-    /// Allocation site `<< 32 |` class; bytes; object. A call made it there, where objects have
-    /// identity.
+    /// A call at a site allocated an object, where objects have identity. Payload: allocation site
+    /// `<< 32 |` class; bytes; object.
     AllocCallObject Words(3), true;
-    /// Allocation site `<< 32 |` class; bytes of each; how many. The running thread made them there
-    /// at once.
+    /// The running thread allocated several objects at once at a site. Payload: allocation site `<<
+    /// 32 |` class; bytes of each object; number of objects.
     AllocMany Words(3), true;
-    /// Object and class; bytes. First mention of an object that was there before.
+    /// First mention of an object whose allocation was not recorded. Payload: object and class;
+    /// bytes.
     ObjectDef Words(2), true;
-    /// Object. It was found dead.
+    /// An object was found dead. Payload: the object.
     ObjectFree Words(1), true;
-    /// Stack of the running thread, with the owner's thread number.
+    /// The running thread blocks on a monitor. Payload: stack, with the number of the thread that
+    /// owns the monitor.
     MonitorContendedEnter Stack, true;
-    /// Stack; 0.
+    /// The running thread got the monitor that it blocked on. Payload: stack, with 0.
     MonitorContendedEntered Stack, true;
-    /// Stack; milliseconds.
+    /// The running thread begins to wait on a monitor. Payload: stack, with the limit in
+    /// milliseconds.
     MonitorWait Stack, true;
-    /// Stack; 1 if the time was over, else 0.
+    /// The running thread stopped waiting. Payload: stack, with 1 if the limit ended the wait,
+    /// otherwise 0.
     MonitorWaited Stack, true;
-    /// Stack; 0. The object is the blocker.
+    /// The running thread parks. Payload: stack, with 0; the object is the blocker.
     Park Stack, true;
-    /// 0.
+    /// The running thread is back from parking. Payload: 0.
     Unpark Words(1), true;
-    /// Stack; class of the exception.
+    /// The running thread threw an exception. Payload: stack, with the exception's class.
     Throw Stack, true;
-    /// Stack of one frame; class of the exception, with its [`handler`].
+    /// The running thread caught an exception. Payload: stack of one frame, with the exception's
+    /// class and its [`handler`].
     Catch Stack, true;
-    /// Stack, with the sampled thread in place of the object; its state, with [`CUT`] if innermost
-    /// frames are left out.
+    /// A sample of a thread. Payload: stack, with the thread in place of the object, and the
+    /// thread's state. [`CUT`] is set if the innermost frames are missing.
     Sample Stack, true;
-    /// Class. It was unloaded.
+    /// A class was unloaded. Payload: the class.
     ClassUnload Words(1), true;
-    /// Class; bytes of its new class file. It is redefined.
+    /// A class is redefined. Payload: the class; bytes of the new class file.
     ClassRedefine Words(2), true;
-    /// Number of the snapshot; its [`SnapshotMoment`]. Its parts follow in this buffer.
+    /// A heap snapshot begins; its parts follow in this buffer. Payload: number of the snapshot;
+    /// its [`SnapshotMoment`].
     HeapDump Words(2), false;
-    /// Object and class; kind of the root.
+    /// A root of a heap snapshot. Payload: object and class; kind of the root.
     HeapRoot Words(2), false;
-    /// Object and class; bytes.
+    /// An object in a heap snapshot. Payload: object and class; bytes.
     HeapObject Words(2), false;
-    /// Object; object referred to.
+    /// A reference in a heap snapshot. Payload: the object that holds the reference; the object
+    /// referred to.
     HeapReference Words(2), false;
-    /// Number of the snapshot, or [`BROKEN_OFF`].
+    /// A heap snapshot ends. Payload: number of the snapshot, or [`BROKEN_OFF`].
     HeapDumpEnd Words(1), false;
-    /// Thread. It has the name that was announced for this record.
+    /// A thread has the name that was defined for this record. Payload: the thread.
     ThreadName Words(1), false;
-    /// Thread; the operating system's number of the thread that runs it.
+    /// Operating-system thread that runs a Java thread. Payload: the thread; the operating system's
+    /// thread id.
     ThreadOs Words(2), false;
-    /// 0. Somebody asks for the document of a format of totals, as it is now.
+    /// A client requests the current document of a format of totals. Payload: 0.
     Snapshot Words(1), false;
-    /// Number of a text that was announced for this record. The program marks this place.
+    /// The program sets a mark. Payload: number of the text that was defined for this record.
     Mark Words(1), false;
-    /// Number of a trigger, which begins a burst here.
+    /// A burst begins. Payload: number of its trigger.
     Burst Words(1), false;
-    /// Class. Its loader was found gone: all that its methods recorded is older.
+    /// The class's loader was collected, so all records of the class's methods are older. Payload:
+    /// the class.
     ClassForgotten Words(1), true;
-    /// Method, a `<clinit>`. The running thread begins to initialise its class.
+    /// The running thread begins to initialise a class. Payload: its method `<clinit>`.
     ClassInit Words(1), true;
-    /// Method, a `<clinit>`; 1 if an exception ended it, else 0. The class is initialised.
+    /// The running thread has initialised a class. Payload: its method `<clinit>`; 1 if an
+    /// exception ended it, otherwise 0.
     ClassInitEnd Words(2), true;
 }
 
@@ -207,7 +223,8 @@ impl Code {
         (METHOD_LIMIT as u64 + self as u64) << 1
     }
 
-    /// Words behind the first one, by the first of them; `None` if no version of jtrail wrote it.
+    /// Returns the number of words that follow the first word of the record. `first` is the first
+    /// of these. Returns `None` if no version of jtrail writes such a record.
     pub fn words(self, first: u64) -> Option<usize> {
         match self.payload() {
             Payload::Words(count) => Some(count),
@@ -219,14 +236,14 @@ impl Code {
     }
 }
 
-/// Most frames of one record: it has to fit into the smallest chunk.
+/// Maximum number of frames of a record, which must fit into the smallest chunk.
 pub const MOST_FRAMES: usize = 1024;
-/// Of a snapshot that is not whole.
+/// Ends a snapshot that is incomplete.
 pub const BROKEN_OFF: u64 = 0;
-/// Beside the state of a sampled thread.
+/// Flag beside the state of a sampled thread: the innermost frames are missing.
 pub const CUT: u64 = 1 << 32;
 
-/// An object word.
+/// Returns an object word.
 pub const fn object(number: u64, low: u32) -> u64 {
     number << 24 | (low as u64 & 0xff_ffff)
 }
@@ -236,7 +253,7 @@ pub const fn object_parts(word: u64) -> (u64, u32) {
     (word >> 24, word as u32 & 0xff_ffff)
 }
 
-/// A frame word.
+/// Returns a frame word.
 pub const fn frame(method: u32, line: i32) -> u64 {
     (method as u64) << 32 | line as u32 as u64
 }
@@ -246,7 +263,8 @@ pub const fn frame_parts(word: u64) -> (u32, i32) {
     ((word >> 32) as u32, word as u32 as i32)
 }
 
-/// Beside the class of an exception: what is known of the handler that caught it.
+/// Returns the bits for the handler that caught an exception, beside the exception's class. `None`
+/// stands for an unknown handler.
 pub fn handler(known: Option<Handler>) -> u64 {
     let bits = known.map_or(0, |handler| {
         1 << 17 | u64::from(handler.takes_all) << 16 | u64::from(handler.entry)
@@ -254,7 +272,8 @@ pub fn handler(known: Option<Handler>) -> u64 {
     bits << 32
 }
 
-/// Reverses [`handler`]: its first entry in the exception table, and whether it takes all.
+/// Reverses [`handler`]. Returns the handler's first entry in the exception table, and true if the
+/// handler takes all exceptions.
 pub const fn handler_parts(word: u64) -> Option<(u16, bool)> {
     let bits = word >> 32;
     if bits & 1 << 17 == 0 {
@@ -263,7 +282,7 @@ pub const fn handler_parts(word: u64) -> Option<(u16, bool)> {
     Some((bits as u16, bits & 1 << 16 != 0))
 }
 
-/// The first word of [`Code::AllocSite`] and the like.
+/// Returns the first word of [`Code::AllocSite`] and of similar records.
 pub const fn site(site: u32, low: u32) -> u64 {
     (site as u64) << 32 | low as u64
 }
@@ -273,63 +292,65 @@ pub const fn site_parts(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
 }
 
-/// A record as its first word tells it.
+/// Kind of a record, according to its first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A call of that method begins.
+    /// A call of the method begins.
     Enter(u32),
-    /// A call of that method returns.
+    /// A call of the method returns.
     Leave(u32),
-    /// A payload follows.
+    /// The record has a code and a payload.
     Coded(Code),
 }
 
-/// The part of a word that does not depend on the time: an enter of `method`.
+/// Returns the lower part of a word for an enter of `method`. The lower part does not depend on the
+/// time.
 pub const fn enter(method: u32) -> u64 {
     (method as u64) << 1
 }
 
-/// As [`enter`], for a leave by return.
+/// Like [`enter`], for a leave by return.
 pub const fn leave(method: u32) -> u64 {
     (method as u64) << 1 | 1
 }
 
-/// As [`enter`], for a record with a payload.
+/// Like [`enter`], for a record with a payload.
 pub const fn coded(code: Code) -> u64 {
     code.low()
 }
 
-/// The word of a record.
+/// Returns the first word of a record, from its time and lower part.
 #[inline(always)]
 pub const fn word(time: u64, low: u64) -> u64 {
     time << TIME_SHIFT | low
 }
 
-/// The part of a word that depends on the time alone.
+/// Returns the part of a word that depends on the time alone.
 #[inline(always)]
 pub const fn stamp(word: u64) -> u64 {
     word >> TIME_SHIFT << TIME_SHIFT
 }
 
-/// What must be the same for two times to share a [`Code::Time`] record.
+/// Returns the epoch of a time: the bits that a word does not hold.
 #[inline(always)]
 pub const fn epoch(time: u64) -> u64 {
     time >> TIME_BITS
 }
 
-/// The full time of a word, in the epoch given.
+/// Returns the full time of a word of the given epoch.
 #[inline(always)]
 pub const fn time(word: u64, epoch: u64) -> u64 {
     epoch << TIME_BITS | tick(word)
 }
 
-/// The part of the time that a word has.
+/// Returns the part of the time that a word holds.
 #[inline(always)]
 pub const fn tick(word: u64) -> u64 {
     word >> TIME_SHIFT
 }
 
-/// The last [`tick`] that is not behind the time `limit`, in the epoch given; `None` if all are.
+/// Returns the last [`tick`] in the given epoch that is not later than the time `limit`. Returns
+/// `None` if all are later.
 pub fn last_tick(limit: u64, in_epoch: u64) -> Option<u64> {
     const LAST: u64 = (1 << TIME_BITS) - 1;
     match epoch(limit).cmp(&in_epoch) {
@@ -339,31 +360,33 @@ pub fn last_tick(limit: u64, in_epoch: u64) -> Option<u64> {
     }
 }
 
-/// Whether a word is an enter or a leave by return, and so a whole record.
+/// Returns true if a word is an enter or a leave by return, which is a whole record.
 #[inline(always)]
 pub const fn is_call(word: u64) -> bool {
     method(word) < METHOD_LIMIT
 }
 
-/// The method of an enter or a leave.
+/// Returns the method of an enter or a leave.
 #[inline(always)]
 pub const fn method(word: u64) -> u32 {
     (word >> 1) as u32 & 0xff_ffff
 }
 
-/// An enter or a leave without its time: from the low end, whether it is a leave, and the method.
+/// Returns an enter or a leave without its time. Bit 0 is set for a leave; the bits above are the
+/// method.
 #[inline(always)]
 pub const fn step(word: u64) -> u32 {
     word as u32 & 0x1ff_ffff
 }
 
-/// Whether an enter or a leave is the latter.
+/// Returns true if a word that is an enter or a leave is a leave.
 #[inline(always)]
 pub const fn is_leave(word: u64) -> bool {
     word & 1 != 0
 }
 
-/// What a word says besides its time; `None` if no version of jtrail wrote it.
+/// Returns the kind of the record that begins with `word`. Returns `None` if no version of jtrail
+/// writes such a word.
 #[inline(always)]
 pub fn kind(word: u64) -> Option<Kind> {
     let id = method(word);
@@ -380,8 +403,8 @@ pub fn kind(word: u64) -> Option<Kind> {
 
 const LOST_POPS_BITS: u32 = 24;
 
-/// First word of [`Code::Lost`]'s payload: how many enters and leaves are missing, and how many of
-/// the calls that were open before the gap ended in it.
+/// Returns the first payload word of [`Code::Lost`]. `events` is the number of missing enters and
+/// leaves; `closed` is the number of calls that were open before the gap and ended in it.
 pub fn lost(events: u64, closed: u64) -> u64 {
     let most = (1 << LOST_POPS_BITS) - 1;
     events.min(u64::MAX >> LOST_POPS_BITS) << LOST_POPS_BITS | closed.min(most)

@@ -1,25 +1,25 @@
-//! Ticks become nanoseconds.
+//! Conversion of ticks to nanoseconds.
 //!
-//! One straight line through two readings of both clocks, so that time never falls and a duration
-//! is as exact as the counter.
+//! One straight line through two readings of both clocks is used for all ticks. So time never
+//! decreases, and a duration is as exact as the counter.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Turns ticks into nanoseconds since 1970.
+/// Converts ticks to nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Timeline {
     ticks: u64,
     since_1970: u64,
-    /// Nanoseconds a tick, times 2^[`FRACTION`].
+    /// Nanoseconds per tick, times 2^[`FRACTION`].
     scale: u64,
 }
 
 const FRACTION: u32 = 40;
 
 impl Timeline {
-    /// The line on which tick `ticks` is `since_1970` ns after 1970-01-01 UTC, and `more` ticks
-    /// later `ns` ns have passed.
+    /// Returns the timeline on which tick `ticks` is `since_1970` ns after 1970-01-01 UTC, and on
+    /// which `more` ticks take `ns` ns.
     pub fn new(ticks: u64, since_1970: u64, (more, ns): (u64, u64)) -> Self {
         let scale = ((u128::from(ns.max(1)) << FRACTION) / u128::from(more.max(1))) as u64;
         Self {
@@ -29,7 +29,8 @@ impl Timeline {
         }
     }
 
-    /// Nanoseconds since 1970 of a tick, before or behind the first reading.
+    /// Returns the nanoseconds since 1970 of a tick, which may be before or after the first
+    /// reading.
     #[inline]
     pub fn at(&self, ticks: u64) -> i64 {
         match self.times_from(ticks) {
@@ -38,8 +39,8 @@ impl Timeline {
         }
     }
 
-    /// As [`Self::at`], for many ticks: they are told as ticks behind `start`, which is not before
-    /// the first reading.
+    /// Like [`Self::at`], for many ticks. The returned function takes the ticks that have passed
+    /// since `start`. Returns `None` if `start` is before the first reading.
     #[inline(always)]
     pub fn times_from(&self, start: u64) -> Option<impl Fn(u64) -> i64 + use<>> {
         let start = start.checked_sub(self.ticks)?;
@@ -47,7 +48,7 @@ impl Timeline {
         let at_start = u128::from(start) * u128::from(scale);
         let first = since_1970.wrapping_add((at_start >> FRACTION) as u64);
         let part = at_start as u64 & ((1 << FRACTION) - 1);
-        // So many more have a product in 64 bits.
+        // Maximum number of ticks whose product with the scale fits into 64 bits.
         let near = (u64::MAX >> 1) / scale.max(1);
         Some(move |more: u64| {
             if more <= near {
@@ -64,13 +65,13 @@ impl Timeline {
         (i128::from(self.since_1970) + ((delta * i128::from(self.scale)) >> FRACTION)) as i64
     }
 
-    /// The length of time of so many ticks.
+    /// Returns the length of time that `ticks` ticks take.
     pub fn time_of(&self, ticks: u64) -> Duration {
         let ns = (u128::from(ticks) * u128::from(self.scale)) >> FRACTION;
         Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
-    /// How many ticks a length of time has.
+    /// Returns the number of ticks in a length of time.
     pub fn ticks_in(&self, length: Duration) -> u64 {
         ((length.as_nanos() << FRACTION) / u128::from(self.scale.max(1))) as u64
     }
@@ -91,7 +92,7 @@ mod tests {
         assert_eq!(line.at(1001), 5002);
     }
 
-    /// Behind the first reading, the line is the same as before it.
+    /// The line has the same slope after the first reading as before it.
     #[test]
     fn the_line_is_straight() {
         let line = Timeline {

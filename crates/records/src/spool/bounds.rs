@@ -1,24 +1,24 @@
-//! What numbers can be true in a spool. It may be damaged, and tables of numbers take memory up to
-//! the largest.
+//! Plausible ranges of the numbers in a spool. A spool may be damaged, and tables indexed by
+//! numbers take memory up to the largest number.
 
 use crate::definition::{Compilation, Definition};
 use crate::record::{self, Code, METHOD_LIMIT, NO_THREAD};
 use crate::translate::Named;
 
-/// For so many numbers that are told, there are as many at most that are not, times [`SHARE`].
+/// For `n` numbers that have a definition, up to [`SHARE`] × `n` + `SOME` numbers may be in use.
 const SOME: u64 = 1 << 12;
 const SHARE: u64 = 4;
-/// No program makes as many objects while it is traced.
+/// More objects than any program creates while it is traced.
 const MOST_OBJECTS: u64 = 1 << 36;
-/// No array is so large, and no object of other kinds, by far.
+/// More bytes than any array or other object has.
 const MOST_BYTES: u64 = 1 << 48;
 const MOST_ALIGNMENT: u32 = 1 << 20;
-/// No gap is so long.
+/// More events than are lost in one gap.
 const MOST_LOST: u64 = 1 << 56;
-/// No record tells of more of them at once.
+/// More objects than one record may count.
 const MOST_AT_ONCE: u64 = 1 << 24;
 
-/// The first numbers of each kind that are too large.
+/// The first implausible number of each kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     threads: u64,
@@ -30,7 +30,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// By how many of each kind are announced.
+    /// Derives the bounds from the number of definitions of each kind.
     pub(super) fn of(defined: &[Definition]) -> Self {
         let [mut methods, mut sites, mut counted] = [0; 3];
         for definition in defined {
@@ -74,12 +74,12 @@ impl Bounds {
         frames.iter().all(method)
     }
 
-    /// Whether there can be an object of that number, class and size.
+    /// Returns true if an object may have this number, class and size.
     pub(super) fn object(&self, number: u64, class: u32, size: u64) -> bool {
         number < MOST_OBJECTS && self.class(class) && size < MOST_BYTES
     }
 
-    /// Whether it can be true.
+    /// Returns true if a definition is plausible.
     pub(super) fn definition(&self, definition: &Definition) -> bool {
         match definition {
             Definition::Thread(info) => {
@@ -130,7 +130,7 @@ impl Bounds {
         }
     }
 
-    /// Likewise.
+    /// Returns true if an assignment of an id is plausible.
     pub(super) fn named(&self, named: &Named) -> bool {
         match named {
             Named::Class(number, _) => self.class(*number),
@@ -138,10 +138,10 @@ impl Bounds {
         }
     }
 
-    /// Likewise, of a record with its payload.
+    /// Returns true if a record with its payload is plausible.
     pub(super) fn record(&self, code: Code, payload: &[u64]) -> bool {
         let Some(&first) = payload.first() else {
-            return false; // all have some
+            return false; // every record has a payload
         };
         let (object, low) = record::object_parts(first);
         let (site, at_site) = record::site_parts(first);

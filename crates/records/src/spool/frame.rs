@@ -1,24 +1,24 @@
-//! Values in a row, each of which is there as a whole or not at all.
+//! Frames: a sequence of values, each of which is readable as a whole or not at all.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 const HEAD: usize = 8;
 
-/// Appends a value.
+/// Appends a frame with a value.
 pub fn frame(value: &impl Serialize, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(&[0; HEAD]);
     let framed = std::mem::take(out);
-    // It fails where memory does, or a value cannot be told, which is none of ours.
+    // Fails only if memory is exhausted or the type can't be serialised, and all types here can.
     *out = postcard::to_extend(value, framed).unwrap_or_default();
     let (head, body) = out[start..].split_at_mut(HEAD);
     head[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
     head[4..].copy_from_slice(&crc32c::crc32c(body).to_le_bytes());
 }
 
-/// The value that `bytes` begins with, and what follows it; `None` if there is none, or not all of
-/// it.
+/// Returns the value of the first frame in `bytes`, and the bytes after it. Returns `None` if there
+/// is no complete frame.
 pub(super) fn unframe<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
     let (head, rest) = bytes.split_first_chunk::<HEAD>()?;
     let [a, b, c, d, e, f, g, h] = *head;
@@ -33,7 +33,7 @@ pub(super) fn unframe<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
     Some((postcard::from_bytes(body).ok()?, rest))
 }
 
-/// All values, as far as they go.
+/// Returns the values of all frames up to the first damaged one.
 pub(super) fn unframe_all<T: DeserializeOwned>(mut bytes: &[u8]) -> Vec<T> {
     let mut all = Vec::new();
     while let Some((value, rest)) = unframe(bytes) {

@@ -1,55 +1,55 @@
-//! What the file `memory` holds, byte for byte.
+//! Layout of the file `memory`, byte for byte.
 //!
-//! Everything is little-endian, and addresses are those of the process that recorded. The first
-//! page is words of 64 bits, at the places that [`head`] names; the first two say what the file is.
-//! Then come, where the head says, *lines*, one for each thread that records, *reserves* and
-//! *chunks*.
+//! Numbers are little-endian, and addresses are those of the process that recorded. The first page
+//! is the head: words of 64 bits, at the indices that [`head`] names. The first two words identify
+//! the file. The head says where the cache lines (*lines*, one for each recording thread), the
+//! *reserves* and the *chunks* follow.
 //!
-//! A line has 64 bytes: at 0 the address behind the last word that its thread has published, and at
-//! 8 the address of the chunk that it is in. Where these do not belong together, there is no such
-//! chunk. At 48 stands the number of the buffer that the line is of, 0 while it is of none, and at
-//! 56 how many of its events are lost and told of by no record.
+//! A line has 64 bytes. At offset 0, it has the address after the last word that its thread has
+//! published. At 8, it has the address of the chunk with that word; if the two addresses do not
+//! match, the thread has no chunk. At 48, it has the number of the buffer that uses the line, or 0.
+//! At 56, it has the number of the buffer's lost events that no record counts.
 //!
-//! A chunk begins with 64 bytes: its size in bytes (4 bytes), the words in use once it is full (4),
-//! the full time at which it was begun (8), the thread that its first records belong to (4), 4
-//! bytes that mean nothing here, the buffer that it was filled for (8), and its sequence number, 0
-//! while it is empty (8). All other bytes are words, as [`crate::record`] has them. A reserve is a
-//! small chunk. Sequence numbers go up, over all buffers.
+//! A chunk begins with a header of 64 bytes: its size in bytes (4 bytes), the number of words in
+//! use once it is full (4), the full time at which it was begun (8), the thread that its first
+//! records belong to (4), 4 unused bytes, the buffer that it was filled for (8), and its sequence
+//! number, which is 0 while the chunk is empty (8). The rest are words as described in
+//! [`crate::record`]. A reserve is a small chunk. Sequence numbers grow over all buffers.
 
-/// Bytes of the first page.
+/// Size of the first page in bytes.
 pub const HEAD_BYTES: u64 = 4096;
-/// `jtrspool`.
+/// The bytes `jtrspool`, with which the file begins.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"jtrspool");
-/// Of the layout, and of the other files.
+/// Version of this layout and of the other files.
 pub const VERSION: u64 = 4;
 
-/// Places in the first page, in words.
+/// Indices of the words in the first page.
 pub mod head {
     /// [`MAGIC`](super::MAGIC).
     pub const MAGIC: usize = 0;
     /// [`VERSION`](super::VERSION).
     pub const VERSION: usize = 1;
-    /// Address of the first byte.
+    /// Address of the mapping's first byte.
     pub const ADDRESS: usize = 2;
-    /// Place of the lines in bytes from the start, and how many.
+    /// Offset of the lines in bytes. The next word is their number.
     pub const LINES: usize = 3;
-    /// Place of the reserves, and how many.
+    /// Offset of the reserves in bytes. The next word is their number.
     pub const RESERVES: usize = 5;
-    /// Place of the chunks, and how many.
+    /// Offset of the chunks in bytes. The next word is their number.
     pub const CHUNKS: usize = 7;
-    /// Number of the state that counts; 0 while there is none.
+    /// Number of the valid state; 0 while there is none.
     pub const STATE: usize = 9;
-    /// The process.
+    /// Id of the process.
     pub const PID: usize = 10;
-    /// How many words there are.
+    /// Number of words.
     pub const WORDS: usize = 11;
 }
 
-/// Bytes of a line.
+/// Size of a line in bytes.
 pub const LINE_BYTES: u64 = 64;
-/// Bytes in front of a chunk's first word.
+/// Size of a chunk's header in bytes.
 pub const CHUNK_HEAD_BYTES: u64 = 64;
-/// Bytes of a chunk.
+/// Size of a chunk in bytes.
 pub const CHUNK_BYTES: u64 = 256 << 10;
-/// Bytes of a reserve.
+/// Size of a reserve in bytes.
 pub const RESERVE_BYTES: u64 = 16 << 10;

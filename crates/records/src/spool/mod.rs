@@ -1,25 +1,27 @@
-//! The spool: what is recorded and not written yet, in files that outlive the process.
+//! The spool: records and definitions that are not written to the trace yet, in files that outlive
+//! the process.
 //!
-//! The agent records into memory that is a file as well, so what is in it is there when the process
-//! is killed. A folder beside the trace, which has its name with `.spool` behind, holds
+//! The agent records into a mapped file, whose contents remain when the process is killed. A folder
+//! beside the trace, named like the trace with `.spool` appended, holds these files:
 //!
-//! | File | What |
+//! | File | Contents |
 //! |---|---|
-//! | `memory` | lines and chunks of all threads, as [`layout`] says. The agent holds a lock on it |
-//! | `defined` | all [announcements](crate::Announcement), in the order in which the writer gets them |
+//! | `memory` | lines and chunks of all threads (see [`layout`]). The agent holds a lock on it |
+//! | `definitions` | all [definitions](crate::Definition), in the order in which the writer receives them |
 //! | `named` | the ids that classes and methods got in the trace |
 //! | `state-0`, `state-1` | in turn, how far the trace is written: [`State`] |
 //!
-//! The writer *commits* every so often: it writes all that it has read to the trace, then a new
-//! state, says in `memory` which one counts, and only then gives the chunks back that it has read.
-//! So the trace up to the length that the state says, and what the chunks hold behind the places
-//! that it says, are all that was recorded, and nothing is there twice. Where the buffers keep the
-//! newest events (`overflow=ring`), no trace is written; the state says what one would begin with,
-//! and the folder has the name of the next one. No data has to reach the disk for that: the system
-//! keeps what a killed process has written.
+//! The writer *commits* at intervals. It writes all records that it has read to the trace, then
+//! writes a new state, and marks that state as valid in `memory`. Only then it gives back the
+//! chunks that it has read. So two parts together hold everything that was recorded, and nothing
+//! twice: the trace up to the length in the state, and the chunks after the positions in the state.
+//! With a flight recorder (`overflow=ring`), no trace is written. Then the state says what a trace
+//! would begin with, and the folder has the name of the next trace. No data has to reach the disk
+//! for that, because the system keeps what a killed process has written.
 //!
-//! Records of `defined` and `named`, and the states, are *frames*: length and CRC-32C of what
-//! follows (4 bytes each, little-endian), and so many bytes of [`postcard`].
+//! The entries of `definitions` and `named`, and the states, are *frames*: the length and the
+//! CRC-32C of the contents (4 bytes each, little-endian), followed by the contents, encoded with
+//! [`postcard`].
 
 mod bounds;
 mod frame;
@@ -34,16 +36,16 @@ pub use tail::{Spool, SpoolError, Tail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What the folder's name has behind that of the trace.
+/// Suffix that the folder's name adds to that of the trace.
 pub const SPOOL: &str = ".spool";
-/// Name of the file that is mapped.
+/// Name of the mapped file.
 pub const MEMORY: &str = "memory";
-/// Name of the file with all announcements.
+/// Name of the file with all definitions.
 pub const DEFINITIONS: &str = "definitions";
 /// Name of the file with all ids.
 pub const NAMED: &str = "named";
 
-/// Name of the file with the state of that number.
+/// Returns the name of the file for the state with that number.
 pub fn state_name(number: u64) -> &'static str {
     match number % 2 {
         0 => "state-0",
@@ -51,7 +53,7 @@ pub fn state_name(number: u64) -> &'static str {
     }
 }
 
-/// The spool of a trace.
+/// Returns the path of the spool folder of a trace.
 pub fn folder_of(trace: &Path) -> PathBuf {
     let mut name = OsString::from(trace.as_os_str());
     name.push(SPOOL);

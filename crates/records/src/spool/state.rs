@@ -1,51 +1,53 @@
-//! How far a trace is written.
+//! State of a commit: how far a trace is written.
 
 use crate::read::ReadPosition;
 use crate::translate::Saved;
 use serde::{Deserialize, Serialize};
 
-/// What counts from one commit to the next.
+/// State that is valid from one commit to the next.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct State {
-    /// From 1 on. Only the one whose number is in `memory` counts.
+    /// Number of the state, from 1 on. Only the state whose number is in `memory` is valid.
     pub number: u64,
-    /// The trace under way, if there is one.
+    /// The active trace, if there is one.
     pub trace: Option<TraceState>,
-    /// How many announcements the writer had taken.
+    /// Number of definitions that the writer had handled.
     pub defined: u64,
-    /// Bytes of `named` that are of the trace, and where they begin.
+    /// Offsets in `named` at which the trace's names begin and end.
     pub named: (u64, u64),
-    /// Of all buffers, how far they are read.
+    /// Positions up to which buffers are read.
     pub buffers: Vec<BufferState>,
-    /// Buffers that ended since the last state, and are read to their end.
+    /// Numbers of the buffers that have ended since the last state and are read completely.
     pub done: Vec<u64>,
 }
 
 /// A trace that is being written.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TraceState {
-    /// The identity of the agent in the trace, which tells it from others.
+    /// Identity of the agent in the trace, which distinguishes it from other agents.
     pub agent_id: String,
-    /// What opens it, as a trail, where nothing of it is written (`overflow=ring`): it begins at
-    /// the tick `written` with the calls that are open there.
+    /// Opening events of the trace, as a trail, if nothing of the trace is written
+    /// (`overflow=ring`). The recovered trace begins at the tick `written`, with the calls that are
+    /// open there.
     pub opening: Option<Vec<u8>>,
-    /// Bytes that are written.
+    /// Number of bytes written.
     pub length: u64,
-    /// Up to which tick all is written, or passed over, but records that came late.
+    /// Tick up to which all records are written or passed over, except those that arrived late.
     pub written: u64,
-    /// With a coarse clock, how often it ticks, and the longest that a tick took so far, in ns.
+    /// With a coarse clock: the interval between ticks, and the longest interval so far, in
+    /// nanoseconds.
     pub clock: Option<(i64, i64)>,
-    /// What its translator knows.
+    /// State of the trace's translator.
     pub saved: Saved,
 }
 
-/// How far a buffer is read.
+/// Position up to which a buffer is read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BufferState {
-    /// Its number.
+    /// Number of the buffer.
     pub number: u64,
-    /// Sequence number of the last chunk that is read to its end; 0 if there was none.
+    /// Sequence number of the last chunk that is read completely; 0 if there is none.
     pub after: u64,
-    /// How far the chunk behind it is read.
+    /// Position in the next chunk.
     pub place: ReadPosition,
 }

@@ -1,4 +1,4 @@
-//! What is recorded and not written: read from a spool that a process has left behind.
+//! Reads what was recorded and not written, from a spool that a process has left.
 
 use super::bounds::Bounds;
 use super::frame::{unframe, unframe_all};
@@ -21,20 +21,20 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Why a spool can't be read.
+/// Reason for which a spool can't be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpoolError {
-    /// A file of it can't be read.
+    /// A file of the spool can't be read.
     #[error("{0}: {1}")]
     Io(&'static str, #[source] io::Error),
-    /// Its process has it.
+    /// The process that records into the spool still runs.
     #[error("process {0} still records into it")]
     InUse(u64),
-    /// It is none.
+    /// The file `memory` has no known format.
     #[error("its file `memory` is none of jtrail's, or of another version")]
     NoSpool,
-    /// What it says of itself makes no sense.
+    /// The spool's files contradict themselves or each other.
     #[error("it is damaged: {0}")]
     Damaged(&'static str),
 }
@@ -59,7 +59,7 @@ struct Head {
     pid: u64,
 }
 
-/// Things of one size in a row.
+/// An array of parts of one size in the file.
 #[derive(Clone, Copy, Debug)]
 struct Area {
     at: u64,
@@ -106,7 +106,7 @@ impl Head {
             state: word(head::STATE),
             pid: word(head::PID),
         };
-        // One behind the other.
+        // The areas follow each other.
         let mut free = HEAD_BYTES;
         for area in [head.lines, head.reserves, head.chunks] {
             let end = area.end().filter(|end| area.at >= free && *end <= size);
@@ -122,10 +122,11 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
 }
 
 impl Spool {
-    /// The spool in a folder; `None` where there is none, or nothing was recorded into it.
+    /// Opens the spool in a folder. Returns `None` if the folder has no spool, or if nothing was
+    /// recorded into it.
     ///
     /// # Errors
-    /// When the process that records into it is still there, or it can't be read.
+    /// When the process that records into the spool still runs, or when the spool can't be read.
     pub fn open(folder: &Path) -> Result<Option<Self>, SpoolError> {
         let memory = match File::open(folder.join(MEMORY)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -137,7 +138,7 @@ impl Spool {
             Err(TryLockError::Error(error)) => return Err(SpoolError::Io(MEMORY, error)),
             Ok(()) => {}
         }
-        let head = Head::read(&memory)?; // as its process left it
+        let head = Head::read(&memory)?; // read again under the lock, in its final state
         if head.state == 0 {
             return Ok(None);
         }
@@ -167,19 +168,19 @@ impl Spool {
         }))
     }
 
-    /// The trace that was being written.
+    /// Returns the trace that was being written, if there was one.
     pub fn trace(&self) -> Option<&TraceState> {
         self.state.trace.as_ref()
     }
 
-    /// The process.
+    /// Returns the id of the process.
     pub fn pid(&self) -> u64 {
         self.head.pid
     }
 
-    /// What is recorded behind [`TraceState::length`], where the trace up to there tells of the
-    /// objects `defined`; or, where nothing of it was written, behind its opening. `None` if there
-    /// is no trace.
+    /// Returns the events that follow the written part of the trace ([`TraceState::length`]), or
+    /// its opening if nothing was written. `defined` are the objects that the written part defines.
+    /// Returns `None` if there is no trace.
     ///
     /// # Errors
     /// When the memory can't be read.
@@ -261,7 +262,7 @@ impl Spool {
         }))
     }
 
-    /// What each buffer holds that is not read, and what is lost of it.
+    /// Returns, for each buffer, the records that are not read yet, and the number of lost events.
     fn streams(&self) -> io::Result<Vec<Stream>> {
         let (published, lost) = self.lines()?;
         let done: HashSet<u64> = self.state.done.iter().copied().collect();
@@ -302,8 +303,8 @@ impl Spool {
         Ok(streams.collect())
     }
 
-    /// By the place of each chunk that a thread was filling, how many of its words are published.
-    /// By number of each buffer, how many of its events are lost and in no record.
+    /// Reads all lines. Returns the number of published words, by the offset of each chunk that a
+    /// thread was filling. Also returns the number of lost events that no record counts, by buffer.
     fn lines(&self) -> io::Result<(FxHashMap<u64, u64>, FxHashMap<u64, u64>)> {
         let (mut published, mut lost) = (FxHashMap::default(), FxHashMap::default());
         let mut bytes = vec![0; LINE_BYTES as usize * 1024];
@@ -333,7 +334,8 @@ impl Spool {
         Ok((published, lost))
     }
 
-    /// The chunk at a place, if it holds something. It has `size` bytes.
+    /// Returns the chunk at the offset `at`, which has `size` bytes. Returns `None` if it holds no
+    /// records.
     fn chunk(
         &self,
         at: u64,
@@ -369,19 +371,19 @@ struct Chunk {
     sequence: u64,
 }
 
-/// What is left of a buffer.
+/// The records of a buffer that are not read yet.
 struct Stream {
     chunks: VecDeque<Chunk>,
     place: ReadPosition,
-    /// Those of the first chunk, when it is read.
+    /// Words of the first chunk, once it is loaded.
     words: Vec<u64>,
-    /// Events that are lost and that no record tells of.
+    /// Number of lost events that no record counts.
     lost: u64,
 }
 
 impl Stream {
-    /// Reads up to the time `limit`, and to the end of a chunk at most; the time of the next
-    /// record.
+    /// Reads records up to the time `limit`, but not beyond the end of a chunk. Returns the time of
+    /// the next record.
     fn run(&mut self, memory: &File, limit: u64, sink: &mut impl Sink) -> io::Result<Option<u64>> {
         let Some(chunk) = self.chunks.front() else {
             return Ok(None);
@@ -400,12 +402,12 @@ impl Stream {
         self.words = Vec::new();
         self.place.words = 0;
         self.chunks.pop_front();
-        // What it holds is not earlier than it was begun.
+        // No record in a chunk is earlier than the chunk's start.
         Ok(self.chunks.front().map(|next| next.start))
     }
 }
 
-/// What is recorded and not written, as a trail: that of the events behind those of the trace.
+/// The events that were recorded and not written, as a trail that continues the trace.
 pub struct Tail {
     memory: File,
     streams: Vec<Stream>,
@@ -414,19 +416,19 @@ pub struct Tail {
     is_over: bool,
     compilations: VecDeque<Compilation>,
     translator: Translator,
-    /// Events that it has told when the trace was last written to.
+    /// Number of events emitted up to the last write to the trace.
     emitted: u64,
-    /// The tick of the latest record so far.
+    /// Tick of the latest record so far.
     at: u64,
     bounds: Bounds,
     clock: Option<ClockNote>,
     agent_id: String,
-    /// Bytes of the translator's output that are read.
+    /// Number of bytes of the translator's output that have been read.
     given: usize,
 }
 
 impl Tail {
-    /// Goes some way on.
+    /// Handles some more records, a compilation, or the end.
     fn advance(&mut self) -> io::Result<()> {
         let mut sink = Resuming {
             translator: &mut self.translator,
@@ -468,7 +470,7 @@ impl Tail {
 }
 
 impl Tail {
-    /// Writes what closes a trace.
+    /// Writes the events that close a trace.
     fn end(&mut self) {
         let translator = &mut self.translator;
         for stream in &self.streams {
@@ -478,7 +480,7 @@ impl Tail {
             }
         }
         let time = Timestamp(translator.timeline().at(self.at));
-        translator.emit_frees(time); // in the middle of a collection
+        translator.emit_frees(time); // if it ended in the middle of a collection
         translator.recovered(translator.emitted() - self.emitted);
         translator.totals(time, self.clock);
         let trace_id = "".into();
@@ -506,10 +508,11 @@ impl Read for Tail {
     }
 }
 
-/// Where a burst begins, collection goes on. Where it would have ended is not known.
+/// A sink that resumes collection at the start of a burst. Collection then continues to the end,
+/// because the end of the burst is not known.
 struct Resuming<'t> {
     translator: &'t mut Translator,
-    /// The tick of the latest record.
+    /// Tick of the latest record.
     at: &'t mut u64,
     bounds: &'t Bounds,
 }

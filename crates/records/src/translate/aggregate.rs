@@ -1,11 +1,11 @@
-//! Calls added up: for each thread a tree of call paths, for `execdetails=false`.
+//! Aggregated calls: a tree of call paths for each thread, with `execdetails=false`.
 
 use super::Translator;
 use super::call_tree::CallTree;
 use jtrail_model::{ThreadId, Timestamp};
 
 impl Translator {
-    /// Writes a thread's tree from the top. Calls that are still open count up to `time`.
+    /// Writes a thread's tree from the top. Calls that are still open are counted up to `time`.
     pub(super) fn write_tree(&mut self, thread: ThreadId, mut tree: CallTree, time: Timestamp) {
         self.folded_calls += tree.folded();
         for number in tree.methods() {

@@ -1,31 +1,31 @@
-//! Calls added up: a tree of call paths.
+//! Aggregated calls: a tree of call paths.
 //!
-//! Memory grows with distinct paths, not with calls. A path that would make the tree too large is
-//! folded: it goes on at an ancestor of the same method, or at the top. Counts and times of each
-//! method stay exact.
+//! Memory grows with the number of distinct paths, not with the number of calls. If a path would
+//! make the tree too large, it is folded: it continues at an ancestor with the same method, or at
+//! the top. Counts and times of each method remain exact.
 
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, AggregatedLeave, Duration, Event, MethodId, ThreadId,
     Timestamp,
 };
 
-/// Most nodes of one tree, save for one more of each method at the top.
+/// Maximum number of nodes in a tree. At the top, each method may have one more.
 const MOST_NODES: usize = 1 << 20;
-/// Most calls of one method within each other that have nodes of their own.
+/// Maximum number of nested calls of one method that have nodes of their own.
 const MOST_RECURSION: u32 = 1 << 10;
 
 const ROOT: u32 = 0;
 
-/// What a trace says of calls that are [`CallTree::folded`].
+/// How a trace calls the loss that [`CallTree::folded`] counts.
 pub(super) const FOLDED: &str = "callers of calls, beyond the bounds of the tree";
 
-/// Calls of one thread, by path; methods by their numbers.
+/// Aggregated calls of one thread, by call path. Methods are identified by their numbers.
 #[derive(Clone, Debug)]
 pub(super) struct CallTree {
-    /// The first one is the root, which stands for no call.
+    /// All nodes. The first one is the root, which stands for no call.
     nodes: Vec<Node>,
     open: Vec<Open>,
-    /// Calls whose path is folded.
+    /// Number of calls whose path is folded.
     folded: u64,
 }
 
@@ -33,15 +33,16 @@ pub(super) struct CallTree {
 struct Node {
     method: u32,
     parent: u32,
-    /// How many nodes above it, itself included, are of its method.
+    /// Number of nodes with the same method on the path from the root to this node, this one
+    /// included.
     recursion: u32,
-    /// Children, the one used last in front: `first_child`, then along `next`.
+    /// First child; the others follow along `next`. The most recently used child comes first.
     first_child: u32,
     next: u32,
     sums: Sums,
 }
 
-/// What is known of the calls of one path.
+/// Sums over the calls of one path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     calls: u64,
@@ -56,11 +57,11 @@ struct Sums {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     node: u32,
-    /// Here or further out, its path is folded.
+    /// True if the path to this call is folded at any point.
     folded: bool,
     began: Timestamp,
     began_cpu: Duration,
-    /// Time of its callees.
+    /// Total time of its callees.
     callees: i64,
     callees_cpu: i64,
 }
@@ -76,19 +77,19 @@ impl Default for CallTree {
 }
 
 impl CallTree {
-    /// The methods of all paths, each as often as it stands in one.
+    /// Returns the method of each node. A method may occur several times.
     pub(super) fn methods(&self) -> impl Iterator<Item = u32> {
         self.nodes[1..].iter().map(|node| node.method)
     }
 
-    /// Calls so far that are at another place than their own, because the tree is as large as it
-    /// may be.
+    /// Returns the number of calls so far that are counted at another place than their own, because
+    /// the tree is full.
     pub(super) fn folded(&self) -> u64 {
         self.folded
     }
 
-    /// A call begins within the innermost one that is open. `cpu` is the thread's CPU time, 0 where
-    /// it is not measured.
+    /// Begins a call within the innermost open call. `cpu` is the thread's CPU time, 0 if not
+    /// measured.
     #[inline]
     pub(super) fn enter(&mut self, method: u32, time: Timestamp, cpu: Duration) {
         let parent = self.open.last().map_or(ROOT, |open| open.node);
@@ -107,7 +108,7 @@ impl CallTree {
         });
     }
 
-    /// The innermost call that is open ends, if there is one.
+    /// Ends the innermost open call, if there is one.
     #[inline]
     pub(super) fn leave(&mut self, time: Timestamp, cpu: Duration, by_exception: bool) {
         let Some(call) = self.open.pop() else { return };
@@ -167,7 +168,8 @@ impl CallTree {
         new
     }
 
-    /// The child of that method, which comes to the front: callers repeat themselves.
+    /// Returns the child with that method, after moving it to the front, because callers often
+    /// repeat a call.
     #[inline]
     fn find(&mut self, parent: u32, method: u32) -> Option<u32> {
         let first = self.nodes[parent as usize].first_child;
@@ -192,8 +194,7 @@ impl CallTree {
         None
     }
 
-    /// Ends the calls that are still open, and tells of all as aggregated calls of that thread,
-    /// from the top.
+    /// Ends all open calls, and emits the tree as aggregated calls of a thread, from the top.
     pub(super) fn emit(
         &mut self,
         thread: ThreadId,
@@ -230,7 +231,7 @@ impl CallTree {
                 at = node.first_child;
                 continue;
             }
-            // Up, and on to the next one, closing what ends.
+            // Closes nodes on the way up, until one has a sibling to continue with.
             loop {
                 let node = &self.nodes[at as usize];
                 let method = id_of(node.method);
@@ -349,8 +350,8 @@ mod tests {
             leave(&mut tree, 0);
             paths += 1 + 100 + 100 * 106;
         }
-        // Once it is full, there is room at the top only: for what is there anyway, and for what is
-        // folded to there.
+        // A full tree gets new nodes only at the top: for outermost calls, and for paths that are
+        // folded to the top.
         let beyond = &tree.nodes[MOST_NODES..];
         assert!(beyond.iter().all(|node| node.parent == ROOT));
         let unfolded = beyond.iter().filter(|node| node.method <= 100).count();

@@ -1,24 +1,24 @@
-//! Calls: a stack for each thread, so that every leave closes the innermost open call.
+//! Calls. Each thread has a stack of its open calls, so that every leave closes the innermost one.
 
 use super::Translator;
 use super::runs::MOST_STEPS;
 use jtrail_classfile::SuperMarks;
 use jtrail_model::{Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestamp};
 
-/// An open call, as one word, which a loop over runs of calls writes and compares as a whole: from
-/// the low end, 24 bits of its method, two of its phase, one if it is hidden, one if it is shown,
-/// and above bit 32 its ticket.
+/// An open call in one word, so that loops over runs of calls can write and compare it as a whole.
+/// From the low end: 24 bits for the method, two for the phase, one if the call is hidden, one if
+/// it is shown. The ticket is above bit 32.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Call(u64);
 
-/// The largest ticket. What is above it stands for one while a run is read: which step of it begins
-/// the call.
+/// The largest ticket. While a run is read, larger numbers stand in place of a ticket: they say
+/// which step of the run begins the call.
 pub(super) const LAST_TICKET: u32 = u32::MAX - MOST_STEPS as u32 - 1;
 
 const PHASE: u32 = 24;
-/// It began while collection paused: the trace does not count it.
+/// Flag: the call began while the trace was paused, so the trace does not count it.
 const HIDDEN: u64 = 1 << 26;
-/// The format has been shown it all the same, as one that was under way.
+/// Flag: the encoder has got the call nevertheless, as one that was open when the trace resumed.
 const SHOWN: u64 = 1 << 27;
 const TICKET: u32 = 32;
 
@@ -34,13 +34,14 @@ impl Call {
         Self(u64::from(ticket) << TICKET | u64::from(low))
     }
 
-    /// All but its ticket: the number of its method, and nothing else where it ends as most do.
+    /// Returns all bits but the ticket. For a call without flags in the last phase, this is the
+    /// number of its method.
     #[inline(always)]
     pub(super) fn low(self) -> u32 {
         self.0 as u32
     }
 
-    /// The same call, with what stands for its ticket larger by so much.
+    /// Returns the same call with its ticket, or the number in place of it, increased by `by`.
     pub(super) fn later(self, by: u32) -> Self {
         Self(self.0.wrapping_add(u64::from(by) << TICKET))
     }
@@ -50,7 +51,7 @@ impl Call {
         self.0 = u64::from(ticket) << TICKET | u64::from(self.low());
     }
 
-    /// One that the trace does not count.
+    /// Returns a call that the trace does not count.
     #[inline(always)]
     pub(super) fn hidden(method: u32, phase: Phase) -> Self {
         Self(Self::new(method, 0, phase).0 | HIDDEN)
@@ -86,38 +87,38 @@ impl Call {
         self.0 = self.0 & !SHOWN | HIDDEN;
     }
 
-    /// The format is shown it, by that ticket.
+    /// Marks the call as shown to the encoder, with that ticket.
     fn show(&mut self, ticket: u32) {
         self.set_ticket(ticket);
         self.0 |= SHOWN;
     }
 
-    /// Whether a return of `method` can only be its end, and it is hidden.
+    /// Returns true if the call is hidden and a return of `method` would certainly end it.
     #[inline(always)]
     pub(super) fn is_hidden_one_of(self, method: u32) -> bool {
         self.low() == Self::hidden(method, Phase::Constructed).low()
     }
 }
 
-/// How far a constructor came, as its marks tell.
+/// Progress of a constructor, according to its marks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
-    /// It began.
+    /// The call has begun.
     Begun,
-    /// It is about to call `this(...)` or `super(...)`, or in it.
+    /// The constructor is about to call `this(...)` or `super(...)`, or is in that call.
     InSuper,
-    /// It came back from there, or makes no marks.
+    /// The constructor is back from that call, or the method makes no marks.
     Constructed,
 }
 
 impl Phase {
-    /// As two bits; none is set where it came as far as calls come.
+    /// Returns the phase as two bits; both are 0 for the last phase.
     #[inline(always)]
     pub(super) fn bits(self) -> u8 {
         Self::Constructed as u8 - self as u8
     }
 
-    /// The phase that has these two bits; others don't matter.
+    /// Returns the phase with these two lowest bits; other bits are ignored.
     #[inline(always)]
     pub(super) fn of_bits(bits: u8) -> Self {
         match bits & 3 {
@@ -127,7 +128,7 @@ impl Phase {
         }
     }
 
-    /// Where calls of a method with such marks begin.
+    /// Returns the phase in which calls of a method with these marks begin.
     pub(super) fn first(marks: SuperMarks) -> Self {
         match marks {
             SuperMarks::None => Self::Constructed,
@@ -177,13 +178,13 @@ impl Translator {
         self.totals.enters += 1;
     }
 
-    /// Where calls of a method begin.
+    /// Returns the phase in which calls of a method begin.
     #[inline]
     fn phase_of(&self, method: u32) -> Phase {
         self.known.get(method).unwrap_or_default().phase()
     }
 
-    /// A call begins that is only added up.
+    /// Begins a call that is only aggregated.
     fn add_call(&mut self, number: u32, time: Timestamp, method: u32) {
         let phase = self.phase_of(method);
         let thread = self.thread(number);
@@ -194,7 +195,7 @@ impl Translator {
         self.emitted_outside_totals += 1;
     }
 
-    /// A call begins while collection pauses.
+    /// Begins a call while the trace is paused.
     #[cold]
     fn hide_call(&mut self, number: u32, method: u32) {
         let phase = self.phase_of(method);
@@ -203,8 +204,8 @@ impl Translator {
         thread.hidden += 1;
     }
 
-    /// Shows the format the calls that are under way and not in the trace, if it has a place for
-    /// them. They are left as other calls are.
+    /// Shows the encoder the open calls that are not in the trace, if its format keeps them. Their
+    /// leaves are written like those of other calls.
     pub(super) fn show_calls_under_way(&mut self, time: Timestamp) {
         if !self.settings.shows_calls_under_way {
             return;
@@ -246,7 +247,7 @@ impl Translator {
 
     #[inline]
     pub(super) fn returned(&mut self, number: u32, ticks: u64, method: u32) {
-        // The common case: the innermost call returns.
+        // In the common case, the innermost call returns.
         let calls = &self.thread(number).calls;
         let (open, last) = (calls.len(), calls.last().copied());
         if let Some(call) = last
@@ -259,8 +260,8 @@ impl Translator {
         }
     }
 
-    /// Closes the calls of a thread from `keep` on, innermost first. All but the outermost of these
-    /// were gone without a leave.
+    /// Closes the calls of a thread from the index `keep` on, innermost first. All of them but the
+    /// outermost have ended without a leave record.
     pub(super) fn close(&mut self, number: u32, ticks: u64, keep: usize, by_exception: bool) {
         let Some((thread, time)) = self.at(number, ticks) else {
             return;
@@ -316,12 +317,12 @@ impl Translator {
         self.totals.leaves += u64::from(!call.is_hidden());
     }
 
-    /// The open call of `method` that an event of its own can belong to: the innermost, less those
-    /// that are known to be gone.
+    /// Returns the index of the open call to which an event of `method` belongs: the innermost call
+    /// of the method, except calls that must have ended already.
     ///
-    /// An exception that leaves a constructor out of `super(...)` passes by every handler, so the
-    /// call ends without a leave. A constructor has by then begun, and not come back from there;
-    /// one that leaves by itself either came back, or is still before its call.
+    /// An exception out of `super(...)` passes no handler of the constructor, so the constructor's
+    /// call ends without a leave. Such a call has not come back from `super(...)`. A constructor
+    /// that leaves by itself has either come back, or has not called `super(...)` yet.
     fn innermost(&self, number: u32, method: u32) -> Option<usize> {
         let marks = self
             .methods
@@ -343,7 +344,7 @@ impl Translator {
 
     pub(super) fn left(&mut self, number: u32, ticks: u64, method: u32, by_exception: bool) {
         let Some(at) = self.innermost(number, method) else {
-            return; // it was running before the trace began
+            return; // the call began before the trace
         };
         self.close(number, ticks, at, by_exception);
         if by_exception && self.methods.at(method).is_constructor() {
@@ -351,8 +352,9 @@ impl Translator {
         }
     }
 
-    /// Behind a constructor that was left by an exception: those that had called it as `this(...)`
-    /// or `super(...)` are gone with it, at this very moment, so nothing is repaired.
+    /// Closes the constructors that called the constructor `inner` by `this(...)` or `super(...)`,
+    /// after an exception left `inner`. They end at the same moment, so their leaves do not count
+    /// as repaired.
     fn left_with_super(&mut self, number: u32, ticks: u64, mut inner: u32) {
         while let Some(call) = self.thread(number).calls.last().copied() {
             let inner_class = self.methods.at(inner).class;
@@ -372,14 +374,14 @@ impl Translator {
         }
     }
 
-    /// Whether a class, by its number, is that other one, or extends it.
+    /// Returns true if the class `class` is the class `other` or its direct subclass.
     fn is_or_extends(&self, class: u32, other: u32) -> bool {
         let about = |number| self.classes.get(number)?.about.as_ref();
         let (outer, inner) = (about(class), about(other).map_or("", |c| &c.info.name));
         class == other || outer.is_some_and(|outer| *outer.info.super_name == *inner)
     }
 
-    /// Calls above the one that caught an exception are gone.
+    /// Closes the calls above the one that caught an exception.
     pub(super) fn caught(&mut self, number: u32, ticks: u64, method: u32) {
         let Some(at) = self.innermost(number, method) else {
             return;
@@ -387,7 +389,7 @@ impl Translator {
         let left_open = self.thread(number).calls.len() - at - 1;
         if left_open > 0 {
             self.close(number, ticks, at + 1, true);
-            self.totals.repaired += 1; // here, the outermost had no leave either
+            self.totals.repaired += 1; // the outermost of the closed calls had no leave record either
         }
     }
 

@@ -1,4 +1,4 @@
-//! What classes declare, when they go, and what the JIT compiler made of their methods.
+//! Classes: declarations, unloading, initialisation, and compiled code of their methods.
 
 use super::Translator;
 use super::stacks::stack;
@@ -9,11 +9,11 @@ use jtrail_model::{
 };
 use jtrail_options::Events;
 
-/// Open initialisations of a thread that are looked through for the one that ends.
+/// Maximum number of open initialisations of a thread that are searched for the one that ends.
 const FARTHEST_INITIALISATION: usize = 1000;
 
 impl Translator {
-    /// Tells what a class declares, and keeps it if another trace may begin.
+    /// Writes the declaration of a class, and keeps it if another trace may begin.
     pub fn add_detail(&mut self, info: Box<ClassDetailInfo>) {
         self.class_detail(&info);
         if self.settings.keeps_details {
@@ -23,18 +23,18 @@ impl Translator {
         }
     }
 
-    /// Tells what classes declare that are there when a trace begins.
+    /// Writes the declarations of all existing classes, at the start of a trace.
     pub(super) fn emit_details(&mut self) {
         for number in std::mem::take(&mut self.detailed) {
             let about = self.classes.at(number).about.as_mut();
             let Some(info) = about.and_then(|about| about.detail.take()) else {
-                continue; // the class is gone
+                continue; // the class was forgotten
             };
             self.add_detail(info);
         }
     }
 
-    /// Classes whose details are kept, and that are there.
+    /// Returns the numbers of the classes whose declarations are kept.
     pub(super) fn with_details(&self) -> impl Iterator<Item = u32> {
         let is_there = |number: &u32| {
             let class = self.classes.get(*number);
@@ -76,9 +76,9 @@ impl Translator {
         }
     }
 
-    /// What is known of the class is given up, if it was not before. Its id and those of its
-    /// methods stay, for events that still come: the class is told to be unloaded, their compiled
-    /// code goes a little later, and sums come at the end.
+    /// Forgets a class, unless that was done before. The ids of the class and its methods remain,
+    /// for events that still come: the class is unloaded, the compiled code of its methods is
+    /// unloaded a little later, and sums are written at the end.
     pub(super) fn class_forgotten(&mut self, number: u32, ticks: u64) {
         let time = Timestamp(self.timeline.at(ticks));
         let about = self.classes.at(number).about.as_mut();
@@ -86,7 +86,7 @@ impl Translator {
         for number in methods {
             let is_instrumented = self.methods.get(number).is_some_and(|m| m.is_instrumented);
             if self.settings.aggregate || is_instrumented {
-                self.method(number, time); // while it has a name
+                self.method(number, time); // while its name is known
             }
             match is_instrumented {
                 true => self.methods.at(number).class_is_forgotten(),
@@ -106,13 +106,13 @@ impl Translator {
         }));
     }
 
-    /// A thread enters a `<clinit>`.
+    /// Handles the start of a `<clinit>`.
     pub(super) fn initialisation_began(&mut self, number: u32, ticks: u64, method: u32) {
         let class = self.methods.at(method).class;
         self.begin_initialisation(number, ticks, class);
     }
 
-    /// Tells that a thread initialises a class, from now on or since another trace.
+    /// Writes that a thread initialises a class, from now on or since an earlier trace.
     pub(super) fn begin_initialisation(&mut self, number: u32, ticks: u64, of: u32) {
         let Some((thread, time)) = self.at(number, ticks) else {
             return;
@@ -127,8 +127,8 @@ impl Translator {
         }));
     }
 
-    /// A thread leaves a `<clinit>`. That is not told if its begin is not in the trace. If records
-    /// are missing, the initialisations within this one are taken for ended, without an event.
+    /// Handles the end of a `<clinit>`. Writes nothing if its start is not in the trace. If records
+    /// were lost, initialisations within this one are considered ended, without an event.
     pub(super) fn initialisation_ended(
         &mut self,
         number: u32,
@@ -147,7 +147,7 @@ impl Translator {
         };
         initialising.truncate(initialising.len() - 1 - inner);
         if self.is_cut {
-            return; // behind the trace's end
+            return; // after the end of the trace
         }
         let time = self.end_in_pause(time);
         let class = self.class(of, time);
@@ -160,7 +160,7 @@ impl Translator {
         }));
     }
 
-    /// A method was compiled, or is told of again, which the trace has once.
+    /// Handles compiled code of a method. Code that is reported again is written once.
     pub fn compiled(&mut self, info: &CompiledInfo) {
         let code = (info.method, info.address);
         if self.code.insert(code, info.size) == Some(info.size) {
@@ -186,13 +186,13 @@ impl Translator {
         self.encoder.event(&event, &mut self.out);
     }
 
-    /// Tells, at a tick, of the compiled code that is there when a trace begins.
+    /// Writes the compiled code that exists at the start of a trace, at a tick.
     pub(super) fn emit_code(&mut self, ticks: u64) {
         if self.is_off(Events::JIT) {
             return;
         }
         let mut kept = std::mem::take(&mut self.kept_code);
-        // Of a class that is gone, nobody has told yet that its code is.
+        // The unload of code of a forgotten class may not have been reported yet.
         let is_there = |info: &&mut Box<CompiledInfo>| self.methods.get(info.method).is_some();
         let mut all: Vec<_> = kept.values_mut().filter(is_there).collect();
         all.sort_unstable_by_key(|info| (info.time, info.address));
@@ -203,7 +203,7 @@ impl Translator {
         self.kept_code = kept;
     }
 
-    /// Code is gone. What the trace was not told of has no end in it either.
+    /// Handles the unload of compiled code. Writes nothing if the trace does not contain its load.
     pub fn uncompiled(&mut self, method: u32, ticks: u64, address: u64) {
         self.kept_code.remove(&(method, address));
         if self.code.remove(&(method, address)).is_none() {

@@ -1,10 +1,10 @@
-//! Collections of the heap.
+//! Garbage collections.
 
 use super::Translator;
 use jtrail_model::{Event, GcDetail, GcFinish, GcStart, Generation, Timestamp};
 use jtrail_options::Events;
 
-/// Reverses `as`.
+/// Returns the generation with the given discriminant.
 fn generation(number: u64) -> Generation {
     const ALL: [Generation; 4] = [
         Generation::Unknown,
@@ -18,21 +18,22 @@ fn generation(number: u64) -> Generation {
 }
 
 impl Translator {
-    /// `made`: how many objects had a number by then.
+    /// Handles the start of a collection. `made` is the number of objects with numbers.
     pub(super) fn collection_started(&mut self, ticks: u64, made: u64) {
         if self.collecting {
             return;
         }
         self.objects.collection(made);
         if self.is_off(Events::GC) {
-            return; // it is counted for ages only, and its finish is not told
+            return; // the collection is only counted, for ages; its end is ignored
         }
         self.collecting = true;
         let time = Timestamp(self.timeline.at(ticks));
         self.event(&Event::GcStart(GcStart { time }));
     }
 
-    /// `texts`: the numbers of the collector's and the cause's names.
+    /// Handles the details of a collection. `texts` holds the numbers of the names of the collector
+    /// and the cause; `number` is the generation.
     pub(super) fn collection_detail(&mut self, ticks: u64, texts: u64, number: u64) {
         if !self.collecting {
             return;
@@ -47,7 +48,8 @@ impl Translator {
         self.encoder.event(&event, &mut self.out);
     }
 
-    /// With the size of the heap and what of it is used, in bytes.
+    /// Handles the end of a collection. `total` and `used` are the heap's size and the used part,
+    /// in bytes.
     pub(super) fn collection_finished(&mut self, ticks: u64, total: u64, used: u64) {
         let time = Timestamp(self.timeline.at(ticks));
         if std::mem::replace(&mut self.collecting, false) {

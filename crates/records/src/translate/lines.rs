@@ -1,10 +1,10 @@
-//! What the counters of lines say.
+//! Line counts.
 
 use super::Translator;
 use jtrail_model::{Event, LineCount, LineCounts, Timestamp};
 
 impl Translator {
-    /// A method's lines and their counters, in the order of the lines; adds to what it had.
+    /// Adds lines and their counters to a method, in the order of the lines.
     pub fn add_lines(&mut self, method: u32, counters: &[(u32, u32)], entry: Option<u32>) {
         let method = self.methods.at(method);
         method.is_instrumented = true;
@@ -12,11 +12,11 @@ impl Translator {
         let lines = &mut method.counters;
         lines.extend_from_slice(counters);
         lines.sort_unstable();
-        lines.dedup(); // another agent retransformed the class
+        lines.dedup(); // repeated when another agent has retransformed the class
         self.entered.get_or_insert_default();
     }
 
-    /// A method is entered, which is only counted where lines are.
+    /// Counts an enter of a method, if lines are counted.
     #[inline]
     pub(super) fn count_entered(&mut self, method: u32) {
         if let Some(entered) = &mut self.entered {
@@ -24,7 +24,7 @@ impl Translator {
         }
     }
 
-    /// Writes what has been counted so far, where lines are counted.
+    /// Writes the line counts so far, if lines are counted.
     pub fn emit_lines(&mut self, time: Timestamp) {
         let Some(counters) = (self.line_counters)() else {
             return;
@@ -45,8 +45,8 @@ impl Translator {
                     _ => lines.push(LineCount { line: *line, count }),
                 }
             }
-            // Without records of calls, the first instruction tells them, as long as nothing jumps
-            // back to it.
+            // Without records of calls, the counter of the first instruction counts them, provided
+            // that no jump leads back there.
             let at_entry = || method.entry_counter.map_or(0, count);
             let calls = match self.entered.as_ref().and_then(|e| e.get(number)) {
                 None | Some(0) => at_entry(),

@@ -1,4 +1,4 @@
-//! Methods and their classes: what is known of them, and how the trace comes to know them.
+//! Methods and their classes: their state, and their definition in the trace.
 
 use super::calls::Phase;
 use super::{Named, Translator};
@@ -13,7 +13,8 @@ use std::iter::repeat_with;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// What each call asks of its method. All else stands apart, so that this stays near the processor.
+/// State of a method that every call needs. It is separate from all other data of methods, so that
+/// it stays in the processor's cache.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct MethodState(u8);
 
@@ -24,22 +25,23 @@ impl Default for MethodState {
 }
 
 impl MethodState {
-    /// The trace was not told of it, so that it has no ids.
+    /// Flag: the trace has not defined the method, so the method has no ids.
     const UNREPORTED: u8 = 1 << 7;
 
-    /// Where its calls begin: they have come as far as calls come if they make no marks.
+    /// Returns the phase in which calls of the method begin: the last one for methods without
+    /// marks.
     #[inline(always)]
     pub(super) fn phase(self) -> Phase {
         Phase::of_bits(self.0)
     }
 
-    /// The trace was not told of it.
+    /// Returns true if the trace has not defined the method.
     #[inline(always)]
     pub(super) fn is_unreported(self) -> bool {
         self.0 & Self::UNREPORTED != 0
     }
 
-    /// As [`Self::phase`], in bits, as a [`Call`](super::calls::Call) has them, and
+    /// Returns the bits of [`Self::phase`], as in a [`Call`](super::calls::Call), and
     /// [`Self::UNREPORTED`].
     #[inline(always)]
     pub(super) fn bits(self) -> u8 {
@@ -47,7 +49,7 @@ impl MethodState {
     }
 }
 
-/// Its place in a table that others look at, too.
+/// A [`MethodState`] in a table that several threads read.
 pub(super) struct Cell(AtomicU8);
 
 impl Default for Cell {
@@ -61,7 +63,7 @@ impl Cell {
         Self(AtomicU8::new(known.0))
     }
 
-    // It is all in one byte, and no other memory is read by what it says.
+    // Relaxed ordering is enough, because the state is one byte, and no other memory depends on it.
     #[inline(always)]
     pub(super) fn get(&self) -> MethodState {
         MethodState(self.0.load(Ordering::Relaxed))
@@ -72,31 +74,32 @@ impl Cell {
     }
 }
 
-/// What each call asks of its method, by the method's number. A copy shares the table, for who
-/// follows calls ahead. In a shared table, the trace may be told of a method, and the phase of one
-/// that it was not told of may change; all else makes a new table.
+/// The [`MethodState`] of each method, by number. A clone shares the table, for followers on other
+/// threads. In a shared table, a method may become defined, and the phase of an undefined method
+/// may change. Any other change creates a new table.
 #[derive(Clone, Default)]
 pub(super) struct KnownMethods(Arc<[Cell]>);
 
 impl KnownMethods {
-    /// What is known of a method; none where the table has no place for it.
+    /// Returns the state of a method, or `None` if the table does not include its number.
     #[inline(always)]
     pub(super) fn get(&self, number: u32) -> Option<MethodState> {
         self.0.get(number as usize).map(Cell::get)
     }
 
-    /// All of them: for loops, which have it at hand so. What is no method's number has no place.
+    /// Returns the whole table, for loops. Codes of other records are beyond its end.
     #[inline(always)]
     pub(super) fn all(&self) -> &[Cell] {
         &self.0
     }
 
-    /// Whether it is the same table.
+    /// Returns true if both refer to the same table.
     #[inline]
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Marks a method as defined in the trace.
     fn emit(&mut self, number: u32) {
         let known = self.get(number).unwrap_or_default();
         self.set(number, MethodState(known.0 & !MethodState::UNREPORTED));
@@ -113,7 +116,7 @@ impl KnownMethods {
         );
     }
 
-    /// Its place is made if need be.
+    /// Sets the state of a method, after enlarging the table if needed.
     fn set(&mut self, number: u32, known: MethodState) {
         let at = number as usize;
         if self.0.len() <= at {
@@ -127,7 +130,7 @@ impl KnownMethods {
         self.0[at].set(known);
     }
 
-    /// One with so many places.
+    /// Returns a copy of the table with `count` entries.
     fn with(&self, count: usize) -> Self {
         let there = self.0.iter().map(|cell| Cell::new(cell.get()));
         Self(
@@ -138,7 +141,8 @@ impl KnownMethods {
         )
     }
 
-    /// A trace begins that was told of nothing yet. Some methods stay.
+    /// Begins a trace in which no method is defined yet. Keeps the methods for which `stays`
+    /// returns true.
     pub(super) fn restart(&mut self, stays: impl Fn(u32) -> bool) {
         let last = (0..self.0.len() as u32).rev().find(|number| stays(*number));
         *self = self.with(last.map_or(0, |last| last as usize + 1));
@@ -156,7 +160,7 @@ impl KnownMethods {
     }
 }
 
-/// All else that is known of methods, by number. Nothing is of those whose classes are gone.
+/// All other data of methods, by number. Methods of forgotten classes have none.
 #[derive(Default)]
 pub(super) struct Methods(ByNumber<Option<Box<Method>>>);
 
@@ -165,7 +169,7 @@ impl Methods {
         self.0.get(number)?.as_deref()
     }
 
-    /// Its place, which is made if need be.
+    /// Returns the data of a method, after creating them if needed.
     pub(super) fn at(&mut self, number: u32) -> &mut Method {
         self.0.at(number).get_or_insert_default()
     }
@@ -179,7 +183,7 @@ impl Methods {
         *self.0.at(number) = None;
     }
 
-    /// Gives up those of which only the trace that ended had something to tell.
+    /// Drops the methods of forgotten classes, which were kept only for the trace that has ended.
     pub(super) fn restart(&mut self) {
         self.0.retain(|_, method| match method {
             Some(method) => !method.is_forgotten,
@@ -187,7 +191,7 @@ impl Methods {
         });
     }
 
-    /// Numbers of those whose lines are to be told.
+    /// Returns the numbers of the methods whose line counts are written.
     pub(super) fn covered(&self) -> Vec<u32> {
         let is_instrumented =
             |method: &Option<Box<Method>>| method.as_ref().is_some_and(|m| m.is_instrumented);
@@ -202,20 +206,20 @@ impl Methods {
 pub(super) struct Method {
     pub(super) class: u32,
     pub(super) info: MethodInfo,
-    /// Text of its frames; empty until there is one.
+    /// Text of the method's frames; empty until it is needed.
     pub(super) frame: Box<str>,
-    /// Its class is gone.
+    /// True if the method's class was forgotten.
     is_forgotten: bool,
-    /// Its lines are to be told, if it has any.
+    /// True if the method's lines are counted.
     pub(super) is_instrumented: bool,
-    /// Its lines, each with the counters that stand for it.
+    /// Pairs of a line and a counter that counts for it.
     pub(super) counters: Vec<(u32, u32)>,
-    /// The counter of its first instruction.
+    /// Counter of the first instruction.
     pub(super) entry_counter: Option<u32>,
 }
 
 impl Method {
-    /// What was counted stays, and is to be told.
+    /// Drops the names of the method, but keeps its line counters, which are still to be written.
     pub(super) fn class_is_forgotten(&mut self) {
         (self.info, self.frame) = Default::default();
         self.is_forgotten = true;
@@ -227,7 +231,7 @@ impl Method {
 }
 
 impl Translator {
-    /// Methods of a class, by its number.
+    /// Handles the definition of methods of a class. `class` is the number of the class.
     pub fn add_methods(&mut self, class: u32, methods: Vec<MethodInfo>) {
         let of_class = &mut self.classes.at(class).about().methods;
         of_class.extend(methods.iter().map(|info| info.number));
@@ -239,7 +243,7 @@ impl Translator {
         }
     }
 
-    /// A method's ids; announces it and its class if need be.
+    /// Returns a method's ids. Defines the method and its class in the trace if needed.
     #[inline]
     pub(super) fn method(&mut self, number: u32, time: Timestamp) -> (MethodId, ClassId) {
         match self.ids_of_methods.get(number) {
@@ -274,13 +278,13 @@ impl Translator {
         (id, class_id)
     }
 
-    /// The trace knows a method by these ids from now on.
+    /// Assigns ids to a method in the trace.
     pub(super) fn give_ids(&mut self, number: u32, method: MethodId, class: ClassId) {
         self.ids_of_methods.give(number, (method, class));
         self.known.emit(number);
     }
 
-    /// A class's id; announces it if need be.
+    /// Returns a class's id. Defines the class in the trace if needed.
     #[inline]
     pub(super) fn class(&mut self, number: u32, time: Timestamp) -> ClassId {
         let class = self.classes.at(number);

@@ -1,8 +1,8 @@
-//! Records become events: numbers become ids, and ticks become times.
+//! Translation of records to events: numbers become ids, and ticks become times.
 //!
-//! Ids of threads, classes, methods and heap dumps come from one counter, as TPTP has it, in the
-//! order in which things are first mentioned. Objects have a counter of their own, which is the
-//! agent's: their id is their number.
+//! Threads, classes, methods and heap dumps get ids from one counter, as TPTP requires, in the
+//! order in which they are first mentioned. Objects have a counter of their own, in the agent: the
+//! id of an object is its number.
 
 mod aggregate;
 mod ahead;
@@ -48,123 +48,130 @@ use rustc_hash::FxHashMap;
 use sites::Site;
 use std::collections::BTreeSet;
 
-/// What a translator has to know beforehand.
+/// Settings of a translator for a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Write when threads start and end; otherwise they are only announced before their first call.
+    /// True if starts and ends of threads are written. Otherwise a thread is only defined before
+    /// its first event.
     pub emit_threads: bool,
-    /// Calls are added up by path, and written when their thread ends.
+    /// True if calls are aggregated by call path. The sums are written when the thread ends.
     pub aggregate: bool,
-    /// Allocations seen at their sites tell these.
+    /// True if an allocation that was recorded at a site is written with its method and line.
     pub alloc_sites: bool,
-    /// Kinds of events that are not in the trace. Most are off in the program too.
+    /// Kinds of events that are not in the trace. Most of them are disabled in the program, too.
     pub off: Option<Events>,
-    /// Another trace may begin, with the details of the classes that are there.
+    /// True if another trace may follow, which needs the details of the loaded classes.
     pub keeps_details: bool,
-    /// Another one may begin, with the compiled code that is there, of which nobody tells again.
+    /// True if another trace may follow, which needs the compiled code that exists then. The JVM
+    /// does not report it again.
     pub keeps_code: bool,
-    /// Another one may begin at a time that is past, and mention objects of which nobody tells
-    /// again.
+    /// True if another trace may begin at a time in the past. It may mention objects that are not
+    /// defined again.
     pub keeps_objects: bool,
-    /// What heap dumps are called, before their number.
+    /// Prefix of the names of heap dumps, before their number.
     pub heap_name: String,
-    /// When the trace began.
+    /// Start of the trace.
     pub started: Timestamp,
-    /// Calls are not seen while collection pauses.
+    /// True if calls are not recorded while the trace is paused.
     pub has_gate: bool,
-    /// Calls that are under way where the trace begins or goes on are shown, though they are not
-    /// counted.
+    /// True if the encoder gets the calls that are open when the trace begins or resumes. Totals do
+    /// not count these calls.
     pub shows_calls_under_way: bool,
-    /// Somebody asks what has been named.
+    /// True if new ids are collected for [`Translator::take_named`].
     pub keeps_names: bool,
 }
 
-/// What becomes of calls that are open when a trace begins.
+/// How a new trace treats calls that are open when it begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpenCalls {
-    /// They are entered anew.
+    /// The trace enters them at its start.
     Enter,
-    /// They are not in the trace, and neither are their leaves.
+    /// The trace contains neither the calls nor their leaves.
     Hide,
 }
 
-/// Says what the counters of lines say, by their numbers; nothing where lines are not counted.
+/// A function that returns the values of all line counters, by number; `None` if lines are not
+/// counted.
 pub type LineCounters = Box<dyn Fn() -> Option<Vec<u64>> + Send>;
 
-/// Encodes what the streams hand out.
+/// Translates records and definitions to events, and encodes these.
 pub struct Translator {
     encoder: Box<dyn Encode>,
-    /// Encoded, and not yet written.
+    /// Bytes that are encoded and not yet written.
     pub out: Vec<u8>,
     timeline: Timeline,
     ids: Ids,
-    /// By number; none before it is mentioned, and when it has ended. A program may have had
-    /// millions of virtual threads.
+    /// Threads by number. A thread is inserted when it is first mentioned, and removed when it
+    /// ends, because a program may have millions of virtual threads.
     threads: FxHashMap<u32, Box<Thread>>,
+    /// Numbers of the threads that have ended.
     ended: NumberSet,
     classes: ByNumber<Class>,
-    /// Those whose details are kept, in the order in which they were told: a class stands behind
-    /// its supers.
+    /// Numbers of the classes whose details are kept, in the order of their definition:
+    /// superclasses come first.
     detailed: Vec<u32>,
     methods: Methods,
     known: KnownMethods,
-    /// None of methods that the trace was not told of.
+    /// Ids of the methods that are defined in the trace.
     ids_of_methods: MethodIds,
     room: Box<Room>,
-    /// Bytes of the compiled code that the trace was told of, by method and address: an address may
-    /// be taken again before its former code is told to be gone.
+    /// Size in bytes of the compiled code that the trace has reported, by method and address. An
+    /// address may be reused before the unload of its former code is reported.
     code: FxHashMap<(u32, u64), u32>,
-    /// Methods that should be recorded and are not, the first [`MOST_MISSING`] of them: each trace
-    /// tells of them.
+    /// Methods that the filters include and that are not instrumented, the first [`MOST_MISSING`]
+    /// of them. Each trace reports them.
     missing: BTreeSet<Missing>,
-    /// All of the code that is there, where another trace may be told of it.
+    /// Compiled code that exists, by method and address, if another trace may report it.
     kept_code: FxHashMap<(u32, u64), Box<CompiledInfo>>,
-    /// By number; the first one is empty.
+    /// Texts by number; the first one is empty.
     texts: Vec<Box<str>>,
-    /// By number, until their records come.
+    /// Marks by number, until their records are read.
     marks: FxHashMap<u64, MarkInfo>,
     objects: Objects,
     sites: Vec<Site>,
+    /// True between the start and the end of a garbage collection.
     collecting: bool,
     settings: Settings,
     totals: Totals,
-    /// Snapshots taken on request.
+    /// Number of snapshots taken on request.
     snapshots: u64,
-    /// There is no trace.
+    /// True if there is no trace.
     is_silent: bool,
-    /// Since when collection pauses.
+    /// Time at which the trace was paused, if it is paused.
     paused: Option<Timestamp>,
-    /// It does so because the trace ended there.
+    /// True if the trace is paused because it ended at that time.
     is_cut: bool,
-    /// The trace's encoder, until its end is written.
+    /// The encoder of a trace that was cut, until the end of the trace is written.
     cut_off: Option<Box<dyn Encode>>,
-    /// How often methods were entered, by their numbers; none where lines are not counted.
+    /// Number of enters by method; `None` if lines are not counted.
     entered: Option<ByNumber<u64>>,
-    /// What the counters of lines said when the trace began.
+    /// Values of the line counters at the start of the trace.
     lines_before: Vec<u64>,
-    /// What they said when the trace was told of them.
+    /// Values of the line counters when they were last written to the trace.
     lines_reported: Vec<u64>,
-    /// What they say now; none where lines are not counted.
+    /// Returns the current values of the line counters; `None` if lines are not counted.
     line_counters: LineCounters,
-    /// Samples of this trace whose stacks lack innermost frames.
+    /// Number of samples in this trace whose stacks lack innermost frames.
     cut_samples: u64,
-    /// Calls of this trace that are added up in other places of the tree than they were.
+    /// Number of calls in this trace that are aggregated at another place of the tree than their
+    /// own.
     folded_calls: u64,
-    /// Classes and methods that got ids, since somebody asked; only where somebody does.
+    /// Classes and methods that got ids since [`Translator::take_named`] was last called.
     named: Vec<Named>,
-    /// Events that no totals count: calls that are added up, and those of earlier traces.
+    /// Number of events that are not in the totals: aggregated calls, and events of earlier traces.
     emitted_outside_totals: u64,
 }
 
-/// A method that should be recorded and is not: its class, the method or nothing for the whole
-/// class, and why.
+/// A method that the filters include and that is not instrumented: its class, the method (empty for
+/// the whole class) and the reason.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Missing([Box<str>; 3]);
 
-/// More of them are only counted: a program may make classes without end.
+/// Maximum number of reported [`Missing`] methods. Further ones are only counted, because a program
+/// may generate classes without end.
 const MOST_MISSING: usize = 10_000;
 
-/// One counter for all kinds of things, as TPTP has it.
+/// Counter for the ids of threads, classes, methods and heap dumps.
 #[derive(Default)]
 struct Ids(u64);
 
@@ -178,35 +185,38 @@ impl Ids {
 #[derive(Default)]
 struct Thread {
     info: ThreadInfo,
-    /// Its name is not the one that was announced.
+    /// True if the name differs from that in the thread's definition.
     is_renamed: bool,
-    /// None until it is announced in the trace.
+    /// Id of the thread; [`ThreadId::NONE`] until the trace defines the thread.
     id: ThreadId,
+    /// Time of the thread's last event.
     last: Timestamp,
-    /// CPU time at the last enter or leave, where it is measured.
+    /// CPU time at the last enter or leave, if CPU times are measured.
     cpu: Duration,
+    /// Ticket of the last call.
     ticket: u32,
-    /// Parking methods that it is in.
+    /// Number of open calls of parking methods.
     parks: u32,
-    /// It wants a monitor that another thread holds.
+    /// True if the thread blocks on a monitor.
     is_blocked: bool,
-    /// It waits on a monitor.
+    /// True if the thread waits on a monitor.
     is_waiting: bool,
-    /// Classes that it is initialising, as the trace was told.
+    /// Classes that the thread is initialising according to the trace, outermost first.
     initialising: Vec<u32>,
+    /// Open calls.
     calls: CallStack<Call>,
-    /// How many of them began while collection paused.
+    /// Number of open calls that are hidden because they began while the trace was paused.
     hidden: u32,
-    /// Calls that were left while it does, innermost first.
+    /// Calls that were left while the trace is paused, innermost first.
     left_open: Vec<Call>,
-    /// The calls added up, where they are.
+    /// Aggregated calls, if calls are aggregated.
     tree: Option<Box<CallTree>>,
-    /// Names of records to come.
+    /// Names for [`Code::ThreadName`] records that are still to be read.
     names: Vec<Box<str>>,
 }
 
 impl Thread {
-    /// Whether anything is known of it but what was announced.
+    /// Returns true if anything is known of the thread besides its definition.
     fn has_begun(&self) -> bool {
         !self.id.is_none()
             || self.last != Timestamp::default()
@@ -221,7 +231,7 @@ impl Thread {
             || !self.initialising.is_empty()
     }
 
-    /// Takes in what was announced of it, before or after it got its present name.
+    /// Takes the thread's definition, which may be older or newer than its current name.
     fn remember(&mut self, mut info: ThreadInfo) {
         if self.is_renamed {
             info.name = std::mem::take(&mut self.info.name);
@@ -229,7 +239,7 @@ impl Thread {
         self.info = info;
     }
 
-    /// How many of the calls that were left while collection pauses are in the trace.
+    /// Returns the number of calls in [`Self::left_open`] whose enters are in the trace.
     fn counted_left_open(&self) -> u64 {
         self.left_open
             .iter()
@@ -241,17 +251,17 @@ impl Thread {
 #[derive(Default)]
 struct Class {
     id: ClassId,
-    /// None of a class that is gone.
+    /// Details of the class; `None` for a forgotten class.
     about: Option<Box<AboutClass>>,
 }
 
 impl Class {
-    /// What is known of it.
+    /// Returns the details of the class, after creating them if needed.
     fn about(&mut self) -> &mut AboutClass {
         self.about.get_or_insert_default()
     }
 
-    /// Its name, empty of a class that is gone.
+    /// Returns the class's name; empty for a forgotten class.
     fn name(&self) -> &str {
         self.about.as_ref().map_or("", |about| &about.info.name)
     }
@@ -260,9 +270,9 @@ impl Class {
 #[derive(Default)]
 struct AboutClass {
     info: ClassInfo,
-    /// Those that were announced.
+    /// Numbers of the class's methods.
     methods: Vec<u32>,
-    /// What it declares, for traces to come.
+    /// The class's declaration, for later traces.
     detail: Option<Box<ClassDetailInfo>>,
 }
 
@@ -275,7 +285,7 @@ fn slot<T: Default>(table: &mut Vec<T>, number: u32) -> &mut T {
 }
 
 impl Translator {
-    /// One that has seen nothing yet.
+    /// Returns a translator without any definitions.
     pub fn new(encoder: Box<dyn Encode>, timeline: Timeline, settings: Settings) -> Self {
         Self {
             encoder,
@@ -316,7 +326,7 @@ impl Translator {
         }
     }
 
-    /// Where the counters of lines are read, from number 0 on.
+    /// Sets the function that reads the line counters.
     pub fn count_lines_by(&mut self, counters: LineCounters) {
         self.line_counters = counters;
     }
@@ -325,35 +335,35 @@ impl Translator {
         self.threads.entry(number).or_default()
     }
 
-    /// Whether a thread has ended.
+    /// Returns true if a thread has ended.
     fn has_ended(&self, number: u32) -> bool {
         self.ended.contains(number.into())
     }
 
-    /// The numbers of the threads that are there, in order.
+    /// Returns the numbers of all threads that have not ended, in order.
     fn thread_numbers(&self) -> Vec<u32> {
         let mut numbers: Vec<u32> = self.threads.keys().copied().collect();
         numbers.sort_unstable();
         numbers
     }
 
-    /// Whether events of that kind are not in the trace.
+    /// Returns true if events of that kind are not in the trace.
     pub fn is_off(&self, kind: Events) -> bool {
         self.settings.off.is_some_and(|off| off.contains(kind))
     }
 
-    /// Writes what stands before all events.
+    /// Writes the format's header.
     pub fn begin(&mut self) {
         self.encoder.begin(&mut self.out);
     }
 
-    /// Writes an event as it is.
+    /// Writes an event unchanged.
     pub fn event(&mut self, event: &Event<'_>) {
         self.encoder.event(event, &mut self.out);
     }
 
-    /// Takes in something that was announced, and tells what is to be told of it. Of a compilation
-    /// when it is its time.
+    /// Handles a definition, and writes events for it if needed. A [`Definition::Compilation`] must
+    /// be passed at its own time, in order with the records.
     pub fn define(&mut self, emitted: Definition) {
         match emitted {
             Definition::Compilation(emitted) => self.compilation(emitted),
@@ -388,7 +398,7 @@ impl Translator {
         }
     }
 
-    /// Writes what became of compiled code.
+    /// Writes the load or unload of compiled code.
     pub fn compilation(&mut self, emitted: Compilation) {
         match emitted {
             _ if self.is_off(Events::JIT) => {}
@@ -406,7 +416,7 @@ impl Translator {
         }
     }
 
-    /// What a class is.
+    /// Handles the definition of a class.
     pub fn add_class(&mut self, info: ClassInfo) {
         let number = info.number;
         self.classes.at(number).about().info = info;
@@ -445,9 +455,9 @@ impl Translator {
         }));
     }
 
-    /// Tells, at a tick, of what is there when a trace begins: methods that should be recorded and
-    /// are not, what classes declare, their compiled code, and the calls that are open if they are
-    /// to be entered.
+    /// Writes the state at the start of a trace, at the tick `ticks`: methods that are not
+    /// instrumented, class declarations and compiled code. With [`OpenCalls::Enter`], also enters
+    /// the open calls.
     pub fn emit_present_state(&mut self, ticks: u64, calls: OpenCalls) {
         let missing = std::mem::take(&mut self.missing);
         missing
@@ -461,10 +471,10 @@ impl Translator {
         }
     }
 
-    /// Writes what stands behind all events but the closing ones. With a coarse clock, what that
-    /// did.
+    /// Writes the totals, which precede only the closing events. Also writes what a coarse clock
+    /// did, if there is one.
     pub fn totals(&mut self, time: Timestamp, clock: Option<ClockNote>) {
-        self.encoder.settle(&mut self.out); // calls that may become sums stand before
+        self.encoder.settle(&mut self.out); // calls that may become sums come before the totals
         if let Some(since) = self.paused {
             for number in self.thread_numbers() {
                 self.write_left_open(number, since);
@@ -484,11 +494,11 @@ impl Translator {
                 count: self.folded_calls,
             }));
         }
-        // Where it was cut, some ended behind its end.
+        // If the trace was cut, the calls in `left_open` ended after its end.
         let open = |thread: &Thread| {
             thread.calls.len() as u64 - u64::from(thread.hidden) + thread.counted_left_open()
         };
-        // Where calls are added up, none is in the trace by itself.
+        // Aggregated calls are not in the trace individually.
         if !self.settings.aggregate {
             self.totals.open += self.threads.values().map(|t| open(t)).sum::<u64>();
         }
@@ -498,22 +508,23 @@ impl Translator {
         self.note(&Note::Totals(self.totals));
     }
 
-    /// Writes what closes the document, or the next part of it. Whether more follows.
+    /// Writes the end of the document, or the next part of it. Returns true if more parts follow.
     pub fn end_part(&mut self) -> bool {
         self.encoder.end_part(&mut self.out)
     }
 
-    /// Writes what waits in the encoder for more of its kind.
+    /// Writes events that the encoder holds back to combine them with later ones.
     pub fn flush(&mut self) {
         self.encoder.flush(&mut self.out);
     }
 
-    /// How many bytes [`Self::flush`] would append, or some more.
+    /// Returns an upper bound of the number of bytes that [`Self::flush`] would append.
     pub fn waiting(&self) -> usize {
         self.encoder.waiting()
     }
 
-    /// What the trace lacks so far: what its format has no place for, and what is beyond a bound.
+    /// Returns what the trace lacks so far: data that its format can't represent, and data beyond a
+    /// limit.
     pub fn losses(&self) -> Vec<Loss> {
         let cut = Loss {
             what: "innermost ends of sampled stacks beyond stackdepth",
@@ -524,27 +535,28 @@ impl Translator {
         losses
     }
 
-    /// What is to be written over earlier bytes, once all is written.
+    /// Returns the patches to earlier bytes, to be applied when all other bytes are written.
     pub fn patches(&self) -> Vec<Patch> {
         self.encoder.patches()
     }
 
-    /// What has been written so far.
+    /// Returns the totals of the events written so far.
     pub fn totals_so_far(&self) -> Totals {
         self.totals
     }
 
-    /// How many events were written since the agent came, as a burst counts them. It never falls.
+    /// Returns the number of events written since the agent started, as bursts count them. It never
+    /// decreases.
     pub fn emitted(&self) -> u64 {
         self.emitted_outside_totals + self.totals.events()
     }
 
-    /// How it makes times of ticks.
+    /// Returns the timeline that converts ticks to times.
     pub fn timeline(&self) -> Timeline {
         self.timeline
     }
 
-    /// Says what began a burst, and on which thread.
+    /// Writes which trigger began a burst, and on which thread.
     pub fn burst(&mut self, ticks: u64, thread: Option<u32>, trigger: &str) {
         let on_thread = thread.and_then(|number| self.at(number, ticks));
         let time = Timestamp(self.timeline.at(ticks));
@@ -556,18 +568,18 @@ impl Translator {
         }));
     }
 
-    /// Events that no buffer had room for.
+    /// Returns the number of events that were lost because no buffer had room.
     pub fn lost_events(&self) -> u64 {
         self.totals.lost
     }
 
-    /// Says that the process ended before its trace did, and how many events had not been written
-    /// by then.
+    /// Writes that the process ended before its trace did. `events` is the number of events that
+    /// had not been written by then.
     pub(crate) fn recovered(&mut self, events: u64) {
         self.note(&Note::Recovered(events));
     }
 
-    /// Writes what is not in the trace because its format has no place for it.
+    /// Writes which events and fields are missing because the format can't represent them.
     pub fn left_out(&mut self, no_place: Events, losses: &[Loss]) {
         if !no_place.is_empty() {
             let what = format!("events={no_place}").into();
@@ -614,7 +626,7 @@ impl Sink for Translator {
             Code::SuperReturned => self.super_returned(number, value),
             Code::Cpu if self.is_off(Events::CPU) => {}
             Code::Cpu => {
-                // Another thread may have read it since, and recorded it sooner.
+                // Another thread may have read the CPU time earlier, though its record comes later.
                 let emitted = &mut self.thread(number).cpu;
                 *emitted = Duration(first as i64).max(*emitted);
             }
@@ -677,8 +689,8 @@ impl Sink for Translator {
                     self.event(&Event::Custom(Custom { body }));
                 }
             }
-            Code::Snapshot | Code::Burst => {} // the writer's
-            Code::Time | Code::Running => {}   // the stream's own
+            Code::Snapshot | Code::Burst => {} // handled by the writer
+            Code::Time | Code::Running => {}   // handled by the reader of the stream
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Objects: made, mentioned, found dead, and walked over.
+//! Objects: allocated, mentioned, freed, and visited by heap walks.
 
 use super::Translator;
 use crate::definition::ThreadInfo;
@@ -11,25 +11,24 @@ use jtrail_model::{
 };
 use rustc_hash::FxHashMap;
 
-/// What has to be remembered of objects: one bit each, and one number for each collection.
+/// What is remembered of objects: one bit per object, and one number per collection.
 #[derive(Default)]
 pub(super) struct Objects {
-    /// By number: whether the trace holds a definition.
+    /// Numbers of the objects that the trace defines.
     pub(super) defined: NumberSet,
-    /// For each collection, how many objects had numbers when it began: numbers grow with time, so
-    /// this tells an object's age.
+    /// For each collection, the number of objects with numbers at its start. Numbers grow with
+    /// time, so this gives an object's age.
     collections: Vec<u64>,
-    /// Found dead by the collection under way: 11 says so before it says that the collection is
-    /// over.
+    /// Objects that the current collection found dead. JDK 11 reports these before the end of the
+    /// collection.
     pub(super) dying: NumberSet,
-    /// The heap dump being written.
+    /// The heap dump that is being written.
     pub(super) dump: HeapDumpId,
-    /// By number, the objects of which records told that are passed, where a trace may begin behind
-    /// them that mentions these objects.
+    /// Objects by number whose records were passed over, if a later trace may mention them.
     passed: FxHashMap<u64, Passed>,
 }
 
-/// What a record told of an object.
+/// Data of an object whose record was passed over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passed {
     pub(super) class: u32,
@@ -38,19 +37,19 @@ pub(super) struct Passed {
 }
 
 impl Objects {
-    /// A collection begins.
+    /// Begins a collection. `objects` is the number of objects with numbers.
     pub(super) fn collection(&mut self, objects: u64) {
         self.collections.push(objects);
     }
 
-    /// Of those of which records told that are passed.
+    /// Returns the objects whose records were passed over.
     pub(super) fn passed(&self) -> impl Iterator<Item = (u64, Passed)> {
         self.passed
             .iter()
             .map(|(number, passed)| (*number, *passed))
     }
 
-    /// A record told of it, and is passed.
+    /// Keeps the data of an object whose record is passed over.
     pub(super) fn pass(&mut self, object: u64, passed: Passed) {
         self.passed.insert(object, passed);
     }
@@ -59,24 +58,25 @@ impl Objects {
         self.defined.contains(object)
     }
 
-    /// Notes that there is a definition; `false` if there was one.
+    /// Notes that the trace defines the object. Returns false if it did already.
     fn define(&mut self, object: u64) -> bool {
         self.defined.insert(object)
     }
 
-    /// Collections that began since the object got its number, less the one that found it dead.
+    /// Returns the number of collections that began since the object got its number, except the one
+    /// that found it dead.
     fn age(&self, object: u64) -> i64 {
         let before = self.collections.partition_point(|count| *count < object);
         (self.collections.len() - before).saturating_sub(1) as i64
     }
 
-    /// How many objects there were when each collection began.
+    /// Returns the number of objects at the start of each collection.
     pub(super) fn collections(&self) -> &[u64] {
         &self.collections
     }
 
-    /// An object's id in an event: none if the trace holds no definition of it (there was no room
-    /// for it).
+    /// Returns an object's id for an event. Returns [`ObjectId::NONE`] if the trace does not define
+    /// the object, because its record was dropped.
     fn id(&self, object: u64) -> ObjectId {
         match self.is_defined(object) {
             true => ObjectId(object),
@@ -85,7 +85,7 @@ impl Objects {
     }
 }
 
-/// What an object of that class is, by the class's name.
+/// Returns the kind of the objects of a class, by the name of the class.
 pub(super) fn kind_of(class: &str) -> ObjectKind {
     match class.as_bytes() {
         b"[Z" => ObjectKind::BOOLEAN,
@@ -124,8 +124,9 @@ impl Translator {
         }));
     }
 
-    /// The id of an object that an event mentions at that time. The trace defines it, or does so
-    /// now, where that was told before the trace began. None otherwise: there was no room for that.
+    /// Returns the id of an object that an event mentions at `time`. Defines the object if its
+    /// record was passed over before the trace began. Returns [`ObjectId::NONE`] if its record was
+    /// dropped.
     pub(super) fn mentioned(&mut self, object: u64, time: Timestamp) -> ObjectId {
         if !self.objects.is_defined(object)
             && let Some(&Passed { class, size, .. }) = self.objects.passed.get(&object)
@@ -135,8 +136,8 @@ impl Translator {
         self.objects.id(object)
     }
 
-    /// What records told of objects before that tick is forgotten: what is mentioned from then on
-    /// was told again.
+    /// Forgets objects whose records came before the tick. Objects that are mentioned later are
+    /// recorded again.
     pub fn forget_objects_before(&mut self, ticks: u64) {
         let time = Timestamp(self.timeline.at(ticks));
         let passed = &mut self.objects.passed;
@@ -146,7 +147,7 @@ impl Translator {
         }
     }
 
-    /// The id of a thread's object, which is defined if need be.
+    /// Returns the id of a thread's object, after defining it if needed.
     pub(super) fn thread_object(&mut self, info: &ThreadInfo, time: Timestamp) -> ObjectId {
         let Some(object) = info.object else {
             return ObjectId::NONE;
@@ -164,10 +165,10 @@ impl Translator {
             Code::ObjectFree => self.freed(payload[0], time),
             _ => {
                 let object = match object {
-                    0 => self.totals.objects + 1, // one without identity, as those of sites
+                    0 => self.totals.objects + 1, // an object without identity gets an id as those of sites do
                     object => object,
                 };
-                // First, as it may be the thread itself that is announced now.
+                // Noted first, because the object may be the thread that is defined now.
                 self.objects.define(object);
                 let frame = payload.get(2).map(|frame| record::frame_parts(*frame));
                 self.allocated(number, ticks, object, (class, payload[1]), frame);
@@ -175,7 +176,8 @@ impl Translator {
         }
     }
 
-    /// Nobody was told of an object that there was no room for.
+    /// Writes the end of an object, if the trace defines it. It does not if the object's record was
+    /// dropped.
     fn freed(&mut self, object: u64, time: Timestamp) {
         if self.objects.is_defined(object) {
             self.totals.frees += 1;
@@ -187,14 +189,15 @@ impl Translator {
         }
     }
 
-    /// Writes the ends of objects that waited for the end of a collection.
+    /// Writes the ends of objects that were held back until the end of a collection.
     pub fn emit_frees(&mut self, time: Timestamp) {
         for object in std::mem::take(&mut self.objects.dying).iter() {
             self.freed(object, time);
         }
     }
 
-    /// Writes the allocation of an object; `frame` is a method's number and a line.
+    /// Writes the allocation of an object. `frame` is the number of the allocating method, and a
+    /// line.
     pub(super) fn allocated(
         &mut self,
         number: u32,
@@ -204,7 +207,7 @@ impl Translator {
         frame: Option<(u32, i32)>,
     ) {
         let time = Timestamp(self.timeline.at(ticks));
-        // The JVM's own threads make objects too.
+        // Internal threads of the JVM allocate objects, too.
         let (thread, time) = self.at(number, ticks).unwrap_or((ThreadId::NONE, time));
         let (class, kind) = self.object_class(class, time);
         let (method, line) = match frame {
@@ -276,7 +279,7 @@ impl Translator {
     }
 }
 
-/// TPTP's word for JVMTI's kind of root (`jvmtiHeapReferenceKind`).
+/// Returns TPTP's word for a kind of root in JVMTI (`jvmtiHeapReferenceKind`).
 fn root_kind(kind: u64) -> &'static str {
     match kind {
         21 => "JNI_GLOBAL",
@@ -299,7 +302,7 @@ mod tests {
         objects.collection(10);
         objects.collection(10);
         objects.collection(25);
-        assert_eq!(objects.age(10), 2); // there from the first on, dead in the third
+        assert_eq!(objects.age(10), 2); // allocated before the first collection, found dead by the third
         assert_eq!(objects.age(11), 0);
         assert_eq!(objects.age(26), 0);
     }

@@ -1,9 +1,9 @@
-//! Collection pauses, and goes on; or goes on in another trace.
+//! Pausing and resuming a trace, and continuing in another trace.
 //!
-//! While it pauses, the stacks of threads are kept up, and nothing is written but definitions, what
-//! ends, and what happens to threads and classes. Behind the pause, the calls that were left
-//! meanwhile are left at the time of the pause; those that began meanwhile are hidden, and so are
-//! their leaves.
+//! While a trace is paused, the stacks of threads are updated. Nothing is written but definitions,
+//! ends, and events of threads and classes. When the trace resumes, calls that ended in the pause
+//! get leaves at the time of the pause. Calls that began in the pause are hidden, and so are their
+//! leaves.
 
 use super::calls::Call;
 use super::{Ids, OpenCalls, Settings, Translator};
@@ -24,7 +24,7 @@ impl Encode for Silent {
 }
 
 impl Translator {
-    /// From now on, and until [`Self::resume`], calls and most other events are not written.
+    /// Pauses the trace: until [`Self::resume`], calls and most other events are not written.
     pub fn pause(&mut self, time: Timestamp) {
         if self.paused.is_none() {
             self.paused = Some(time);
@@ -35,7 +35,8 @@ impl Translator {
         }
     }
 
-    /// The trace begins so; `is_reported`: the format does not say so itself.
+    /// Begins a trace that is paused. `is_reported` is true if an event has to say so, because the
+    /// format does not.
     pub fn begin_paused(&mut self, time: Timestamp, is_reported: bool) {
         if is_reported {
             self.event(&Event::TracePause(TracePause { time }));
@@ -43,15 +44,15 @@ impl Translator {
         self.paused = Some(time);
     }
 
-    /// As [`Self::resume`], at a tick; whether it was paused.
+    /// Like [`Self::resume`], at a tick. Returns true if the trace was paused.
     pub fn resume_at(&mut self, ticks: u64) -> bool {
         let was_paused = self.paused.is_some();
         self.resume(Timestamp(self.timeline.at(ticks)));
         was_paused
     }
 
-    /// Nobody will see whether calls that are open end before collection goes on, so they are left
-    /// where it pauses.
+    /// Leaves the open calls at the time of the pause, because their ends are not recorded before
+    /// the trace resumes.
     fn leave_open_calls(&mut self, time: Timestamp) {
         for thread in self.threads.values_mut() {
             let cpu = thread.cpu;
@@ -66,7 +67,7 @@ impl Translator {
         }
     }
 
-    /// What is open now may have ended since, unseen.
+    /// Forgets the open calls, because they may have ended since without a record.
     fn forget_open_calls(&mut self) {
         for thread in self.threads.values_mut() {
             thread.calls.clear();
@@ -74,13 +75,13 @@ impl Translator {
         }
     }
 
-    /// As [`Self::pause`], at a tick.
+    /// Like [`Self::pause`], at a tick.
     #[cold]
     pub fn pause_at(&mut self, ticks: u64) {
         self.pause(Timestamp(self.timeline.at(ticks)));
     }
 
-    /// The trace ends here, though its end is written later: what happens in between is not in it.
+    /// Ends the trace here, although its end is written later. Later events are not in the trace.
     #[cold]
     pub fn cut_at(&mut self, ticks: u64) {
         if !std::mem::replace(&mut self.is_cut, true) {
@@ -90,20 +91,20 @@ impl Translator {
             .get_or_insert(Timestamp(self.timeline.at(ticks)));
     }
 
-    /// What closes the trace is written again.
+    /// Gives a cut trace its encoder back, so that its end can be written.
     pub fn close_cut(&mut self) {
         if let Some(encoder) = self.cut_off.take() {
             self.encoder = encoder;
         }
     }
 
-    /// When something ended: what ends while collection pauses does so at the time of the pause, as
-    /// calls do.
+    /// Returns the time at which something ended: the time of the pause if the trace is paused, as
+    /// for calls.
     pub(super) fn end_in_pause(&self, time: Timestamp) -> Timestamp {
         self.paused.unwrap_or(time)
     }
 
-    /// Collection goes on.
+    /// Resumes the trace.
     pub fn resume(&mut self, time: Timestamp) {
         let Some(since) = self.paused else { return };
         for number in self.thread_numbers() {
@@ -118,8 +119,8 @@ impl Translator {
         self.show_calls_under_way(time);
     }
 
-    /// Leaves that came while collection paused; not those behind the trace's end, whose calls are
-    /// open there.
+    /// Writes leaves that came while the trace was paused. After a cut, nothing is written, because
+    /// these calls are open at the end of the trace.
     pub(super) fn write_left_open(&mut self, number: u32, time: Timestamp) {
         if self.is_cut {
             return;
@@ -133,13 +134,13 @@ impl Translator {
         }
     }
 
-    /// Whether a record has no place in the trace because collection pauses.
+    /// Returns true if a record is not written because the trace is paused.
     pub(super) fn is_left_out(&mut self, ticks: u64, code: Code, payload: &[u64]) -> bool {
         let time = Timestamp(self.timeline.at(ticks));
         let (object, class) = record::object_parts(payload[0]);
         match code {
             Code::Alloc | Code::AllocAt => {
-                // It may be mentioned later.
+                // An event may mention the object later.
                 if object != 0 {
                     self.define_object(object, class, payload[1], time);
                 }
@@ -180,8 +181,8 @@ impl Translator {
         }
     }
 
-    /// Another trace begins. What is known of threads, classes and methods stays known, and is told
-    /// anew before its first use; line counters count from here.
+    /// Begins another trace. Keeps what is known of threads, classes and methods; the trace defines
+    /// them again before their first use. Line counts start from here.
     pub fn restart(&mut self, encoder: Box<dyn Encode>, settings: Settings, calls: OpenCalls) {
         let had_gate = self.settings.has_gate;
         (self.encoder, self.settings) = (encoder, settings);
@@ -189,7 +190,7 @@ impl Translator {
         self.ids = Ids::default();
         self.named.clear();
         self.emitted_outside_totals = self.emitted();
-        // What is instrumented stays so.
+        // The same classes and methods stay instrumented.
         let Totals {
             classes,
             methods,
@@ -203,8 +204,8 @@ impl Translator {
             ..Totals::default()
         };
         (self.cut_samples, self.folded_calls) = (0, 0);
-        // What is hidden may be gone, or shown later: without hooks and behind a gate, nobody saw
-        // it end.
+        // Hidden calls may have ended without a record, or the new trace may show them: while a
+        // gate was closed, and without hooks, ends are not recorded.
         let forgets = had_gate || self.settings.has_gate || self.settings.shows_calls_under_way;
         if forgets && calls == OpenCalls::Hide {
             self.forget_open_calls();
@@ -245,13 +246,14 @@ impl Translator {
         self.known.restart(|number| methods.get(number).is_some());
     }
 
-    /// Whether another trace can take over: nothing is under way that belongs into one trace.
+    /// Returns true if another trace can take over. That is not possible during a garbage
+    /// collection or a heap dump, which belong into one trace.
     pub fn can_be_followed(&self) -> bool {
         !self.collecting && self.objects.dump == HeapDumpId::NONE
     }
 
-    /// Enters the calls that are open when a trace goes on where another one ended, and tells which
-    /// classes are being initialised.
+    /// Enters the open calls in a trace that continues another one, and writes which classes are
+    /// being initialised.
     pub(super) fn enter_open_calls(&mut self, ticks: u64) {
         for number in self.thread_numbers() {
             let Some(thread) = self.threads.get_mut(&number) else {
@@ -271,12 +273,12 @@ impl Translator {
         }
     }
 
-    /// An encoder for the time without a trace.
+    /// Returns an encoder for the time without a trace.
     pub fn silent() -> Box<dyn Encode> {
         Box::new(Silent)
     }
 
-    /// The trace is over. Stacks are kept up until the next one begins, and nothing is written.
+    /// Ends the trace. Until the next one begins, stacks are updated, and nothing is written.
     pub fn go_silent(&mut self) {
         self.encoder = Self::silent();
         self.out.clear();
@@ -294,7 +296,7 @@ impl super::objects::Objects {
         self.dump == HeapDumpId::NONE
     }
 
-    /// Another trace begins.
+    /// Forgets the definitions of the trace that has ended.
     fn forget_definitions(&mut self) {
         self.defined = Default::default();
         self.dying = Default::default();

@@ -1,15 +1,17 @@
-//! Runs of calls: enters and leaves in a row, of one thread. Nearly all records are in such runs,
-//! and nearly all of these are calls of methods that the trace knows, and returns of the innermost
-//! call. These become steps in a tight loop, and are handed to the encoder together. So are the
-//! marks of constructors among them. What is unusual goes the careful way, one by one, and so may
-//! all the others, with the same outcome.
+//! Runs of calls: successive enters and leaves of one thread.
 //!
-//! The loop asks nothing of the thread: it has a stack of the calls that begin in the run, and
-//! lists the methods of those that end and began before it, which are compared with the thread's
-//! stack afterwards. It has a branch for whether a call begins or ends: programs repeat themselves,
-//! so the processor foresees most of them. And it has no tickets: a call that begins has the place
-//! of its step on the stack, from which its ticket follows once the run is over. So somebody else
-//! may have gone through the loop before ([`super::ahead`]).
+//! Nearly all records are in such runs. Nearly all of them are enters of methods that the trace
+//! defines, and returns of the innermost call. A tight loop turns these into steps, which the
+//! encoder receives together. The loop also takes marks of constructors. Unusual records are
+//! handled one by one. That would give the same result for all records.
+//!
+//! The loop does not use the thread's state. It has a stack of the calls that begin in the run. It
+//! lists the methods of calls that end in the run and began before it; these are compared with the
+//! thread's stack afterwards. The loop branches on whether a call begins or ends: programs repeat
+//! themselves, so the processor predicts most of these branches. The loop uses no tickets either. A
+//! call that begins holds the position of its step in place of the ticket, and the ticket follows
+//! from that after the run. So a follower on another thread may have run the loop before
+//! ([`super::ahead`]).
 
 use super::Translator;
 use super::calls::{Call, LAST_TICKET, Phase};
@@ -18,17 +20,18 @@ use crate::read::{Run, Taken};
 use crate::record::{self, Code, Kind};
 use jtrail_model::{CallRun, CallStack, KeptRun, OpenedCall, RunStep, Timestamp};
 
-/// Most steps of a run.
+/// Maximum number of steps of a run.
 pub(super) const MOST_STEPS: usize = 4096;
-/// Most steps that the translator takes at once: they stay in the nearest memory.
+/// Maximum number of steps that the translator takes at once itself. They fit into the first-level
+/// cache.
 const OWN_STEPS: usize = 256;
-/// Most steps of a piece before it is joined with others.
+/// Maximum number of steps of a piece, before it is joined with others.
 pub(super) const PIECE_STEPS: usize = 1024;
 
-/// In place of the ticket of a call that begins with a run's first step.
+/// Stands in place of the ticket for a call that begins with the first step of a run.
 const FIRST: u32 = LAST_TICKET + 1;
 
-/// Room for a run.
+/// Memory for a run.
 #[derive(Default)]
 pub(super) struct Room {
     steps: Steps,
@@ -36,15 +39,17 @@ pub(super) struct Room {
     on_thread: OnThread,
 }
 
-/// The steps of a run: what its words say, whatever was before them.
+/// The steps of a run, as its words say, whatever is open before the run.
 pub(super) struct Steps {
     steps: [RunStep; PIECE_STEPS],
-    /// At first, words less the first one's time. Of no meaning where the clock stood still.
+    /// At first, words minus the time of the first word; later, times. Not valid if the clock stood
+    /// still.
     times: [Timestamp; PIECE_STEPS],
-    /// Calls that begin in the run and are open.
+    /// Calls that begin in the run and are open at its end.
     open: [Call; PIECE_STEPS],
-    /// Methods of calls that end and began before the run, and the places of these steps.
+    /// Methods of calls that end in the run and began before it.
     ended: [u32; PIECE_STEPS],
+    /// Positions of the steps that end these calls.
     places: [u32; PIECE_STEPS],
     found: StepCounts,
 }
@@ -62,11 +67,11 @@ impl Default for Steps {
     }
 }
 
-/// What they are on a thread's stack.
+/// Results of matching the steps with a thread's stack.
 struct OnThread {
-    /// Tickets of [`Steps::ended`].
+    /// Tickets of the calls in [`Steps::ended`].
     before: [u32; MOST_STEPS],
-    /// What [`Steps::open`] is to an encoder.
+    /// The calls in [`Steps::open`], as an encoder receives them.
     begun: [OpenedCall; MOST_STEPS],
 }
 
@@ -79,8 +84,8 @@ impl Default for OnThread {
     }
 }
 
-/// The same time over and over, as often as was asked for: where clocks tick, many runs in a row
-/// have it.
+/// One time, repeated as often as needed. With a coarse clock, many successive runs have the same
+/// time.
 struct RepeatedTime {
     times: [Timestamp; MOST_STEPS],
     filled: usize,
@@ -108,32 +113,34 @@ impl RepeatedTime {
     }
 }
 
-/// Steps wherever they are: in [`Steps`], or among those of other runs.
+/// The steps of a run, in [`Steps`] or among the results of a follower.
 #[derive(Clone, Copy)]
 pub(super) struct View<'s> {
     pub(super) taken: Taken,
     pub(super) steps: &'s [RunStep],
-    /// None where the clock stood still.
+    /// Times of the steps; empty if the clock stood still.
     pub(super) times: &'s [Timestamp],
     pub(super) open: &'s [Call],
-    /// When these began. Empty where `times` is, and where these tell.
+    /// Start times of the open calls. Empty if `times` is empty, and for steps in [`Steps`], where
+    /// `times` has them.
     pub(super) starts: &'s [Timestamp],
     pub(super) ended: &'s [u32],
     pub(super) kept: Option<KeptRun<'s>>,
 }
 
-/// How much there is of [`Steps`].
+/// Number of elements in the arrays of [`Steps`].
 #[derive(Clone, Copy, Default)]
 struct StepCounts {
     taken: Taken,
     steps: usize,
-    /// Calls that are in [`Steps::open`], and in [`Steps::ended`].
+    /// Number of calls in [`Steps::open`].
     open: usize,
+    /// Number of methods in [`Steps::ended`].
     ended: usize,
-    /// Of all words less the first one's time, the bits that are set in any: of the time, none
-    /// where the clock stood still.
+    /// Bits that are set in any word minus the time of the first word. If the clock stood still, no
+    /// bit of the time is set.
     moved: u64,
-    /// The largest mark's word less the first one's time.
+    /// Largest difference between a mark's word and the time of the first word.
     last_mark: u64,
 }
 
@@ -153,11 +160,11 @@ impl Translator {
         }
     }
 
-    /// As [`Self::called`], where there is no trace: what is open is kept up, and that is all.
+    /// Like [`Self::called`], while there is no trace: only the thread's stack is updated.
     fn passed_by(&mut self, number: u32, run: Run<'_>) -> Taken {
         let mut taken = Taken::default();
         if self.has_ended(number) {
-            return taken; // what comes behind a thread's end is counted as lost
+            return taken; // records after a thread's end are counted as lost
         }
         let Some(thread) = self.threads.get_mut(&number) else {
             return taken;
@@ -185,25 +192,26 @@ impl Translator {
         }
         taken.records = taken.words;
         if taken.words > 0 {
-            // What is lost behind it begins there.
+            // A loss after these records begins at this time.
             let time = Timestamp(self.timeline.at(run.time(taken.last)));
             thread.last = thread.last.max(time);
         }
         taken
     }
 
-    /// As [`Self::called`]; `time_of` are the times of ticks behind the first word's.
+    /// Like [`Self::called`]. `time_of` returns the time of a tick that is counted from the first
+    /// word.
     #[inline(always)]
     fn steps(&mut self, number: u32, run: Run<'_>, time_of: impl Fn(u64) -> i64) -> Taken {
         let Some(thread) = self.threads.get_mut(&number) else {
             return Taken::default();
         };
         if thread.id.is_none() || thread.ticket > LAST_TICKET - MOST_STEPS as u32 {
-            return Taken::default(); // it is not announced yet, or has ended, or tickets begin anew
+            return Taken::default(); // the thread is not defined yet, or has ended, or tickets start again from 1
         }
         let thread = &mut **thread;
-        // It would be found to end another call than the innermost one only after many more were
-        // looked at.
+        // If the first leave does not end the innermost call, many steps would be followed in vain
+        // before that is found out.
         let first = run.words.first().copied().unwrap_or_default();
         let innermost = thread.calls.last().map(|call| call.low());
         if record::is_leave(first) && innermost != Some(record::method(first)) {
@@ -273,7 +281,7 @@ impl Translator {
 }
 
 impl StepCounts {
-    /// Whether the clock did.
+    /// Returns true if the clock moved.
     #[inline]
     fn has_moved(&self) -> bool {
         record::tick(self.moved) != 0
@@ -281,8 +289,8 @@ impl StepCounts {
 }
 
 impl Steps {
-    /// Takes the first records of a run, so many steps at most, as far as they are usual whatever
-    /// is open.
+    /// Takes the first records of a run, up to `most` steps, as far as they are usual whatever
+    /// calls are open before the run.
     pub(super) fn take(&mut self, run: Run<'_>, most: usize, known: &KnownMethods) {
         let mut found = StepCounts::default();
         loop {
@@ -336,13 +344,13 @@ impl Steps {
         }
     }
 
-    /// How many ticks the latest mark is behind the first word; 0 without a mark.
+    /// Returns the ticks between the first word and the latest mark; 0 without a mark.
     pub(super) fn tick_of_last_mark(&self) -> u64 {
         record::tick(self.found.last_mark)
     }
 
-    /// The times become what they are, from `begin` on, where the clock moved. `time_of` gets, for
-    /// each step, how many ticks it is behind the first word.
+    /// Converts the stored differences to times that are not earlier than `begin`, if the clock
+    /// moved. For each step, `time_of` receives the ticks since the first word.
     #[inline(always)]
     pub(super) fn set_times(&mut self, begin: Timestamp, mut time_of: impl FnMut(u64) -> i64) {
         if self.found.has_moved() {
@@ -354,8 +362,8 @@ impl Steps {
         }
     }
 
-    /// Follows the first calls of some words, behind what was found; how many. This is where most
-    /// of the writer's time goes.
+    /// Follows the first calls in `words`, after those already found. Returns their number. The
+    /// writer spends most of its time here.
     #[inline(never)]
     fn follow(
         &mut self,
@@ -373,7 +381,7 @@ impl Steps {
             }
             let step = RunStep(record::step(word));
             let method = step.method();
-            // Records of other kinds have no method's number.
+            // Codes of other records are beyond the table.
             let Some(known) = known.get(method as usize).map(Cell::get) else {
                 break;
             };
@@ -408,14 +416,14 @@ impl Steps {
 }
 
 impl View<'_> {
-    /// When the calls began that are open, where the clock moved.
+    /// Returns the start times of the open calls, if the clock moved.
     pub(super) fn times_of_open(&self) -> impl Iterator<Item = Timestamp> {
         let places = self.open.iter().map(|call| call.ticket() - FIRST);
         places.filter_map(|place| self.times.get(place as usize).copied())
     }
 
-    /// The first of the calls that end and began before that is not the innermost one of those that
-    /// were open, if there is one.
+    /// Compares the calls that began before the run and end in it with the innermost calls on the
+    /// thread's stack. Returns the index of the first one that differs.
     fn first_other(&self, calls: &[Call]) -> Option<usize> {
         let mut innermost = calls.iter().rev();
         let mut is_usual =
@@ -423,15 +431,14 @@ impl View<'_> {
         self.ended.iter().position(|method| !is_usual(method))
     }
 
-    /// Whether the times are right for a thread where the first one is that.
+    /// Returns true if the times are valid for a thread on which the first step is at `begin`.
     fn begins_at(&self, begin: Timestamp) -> bool {
         self.times.first().is_none_or(|first| *first == begin)
     }
 }
 
 impl OnThread {
-    /// The thread's stack becomes what the steps make of it, but for the tickets of calls that
-    /// began.
+    /// Applies the steps to the thread's stack. The tickets of calls that began are set later.
     fn settle(&mut self, view: View<'_>, begin: Timestamp, calls: &mut CallStack<Call>) {
         let ended = calls.iter().rev().take(view.ended.len());
         for (ticket, call) in self.before.iter_mut().zip(ended) {
@@ -452,10 +459,11 @@ impl OnThread {
     }
 }
 
-/// Words of a mark of a constructor.
+/// Number of words of a constructor's mark.
 const MARK: usize = 2;
 
-/// Takes in how far this call of a constructor came, if the words begin with a mark that says so.
+/// Updates the phase of a constructor's call if `words` begin with a mark for it. Returns true in
+/// that case.
 fn is_marked(call: &mut Call, words: &[u64]) -> bool {
     let &[word, method, ..] = words else {
         return false;

@@ -1,9 +1,9 @@
-//! What a translator has come to know, so that another one can go on where it stopped
-//! ([`crate::spool`]).
+//! The state of a translator, with which another one can continue ([`crate::spool`]).
 //!
-//! What is announced is not part of it, nor are the ids that classes and methods have got
-//! ([`Named`]): both are written down as they come, for they are many, and stay. The objects that
-//! the trace tells of are in the trace. Calls that are added up cannot go on elsewhere.
+//! Three things are not part of it. Definitions, and the ids that classes and methods got
+//! ([`Named`]), are written to files as they come, because there are many of them and they do not
+//! change. The objects that the trace defines can be read from the trace. A trace with aggregated
+//! calls can't be continued.
 
 use super::calls::{Call, LAST_TICKET, Phase};
 use super::objects::Passed;
@@ -19,24 +19,24 @@ use jtrail_model::{
 use jtrail_options::Events;
 use serde::{Deserialize, Serialize};
 
-/// A class or a method got its id.
+/// A class or method that got its id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Named {
-    /// Number and id.
+    /// Number and id of a class.
     Class(u32, u64),
-    /// Number and id. Its class has one already.
+    /// Number and id of a method. Its class has got an id before.
     Method(u32, u64),
 }
 
-/// See the module. Times are in ns since 1970.
+/// State of a translator. Times are in nanoseconds since 1970.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Saved {
     timeline: Timeline,
     settings: SavedSettings,
     ids: u64,
-    /// Those that have not ended, and have done something.
+    /// Threads that have not ended and have done something.
     threads: Vec<SavedThread>,
-    /// Those that have done nothing yet: with virtual threads, most may be.
+    /// Numbers of the threads that have done nothing yet. Most virtual threads may be among them.
     waiting: Vec<u32>,
     marks: Vec<(u64, Box<str>)>,
     collections: Vec<u64>,
@@ -46,15 +46,16 @@ pub struct Saved {
     totals: Totals,
     paused: Option<i64>,
     cut_samples: u64,
-    /// There is no trace: what it is silent about, another one may tell.
+    /// True if there is no trace. Then a later trace may contain what was not written so far.
     is_silent: bool,
-    /// If it is, the classes that are there, and whose details one would tell.
+    /// If there is no trace, the existing classes whose declarations a trace would contain.
     detailed: Vec<u32>,
-    /// Of objects that may be mentioned, what was told before the trace began, or one would begin.
+    /// Objects that may be mentioned, and whose records came before the start of the trace, or
+    /// before that of the next one.
     objects: Vec<SavedObject>,
 }
 
-/// Number, class, size in bytes, and when that was told.
+/// Number, class and size in bytes of an object, and the time of its record.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SavedObject(u64, u32, u64, i64);
 
@@ -77,7 +78,7 @@ struct SavedSettings {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedThread {
     number: u32,
-    /// What it is called, where that is not what was announced.
+    /// Name of the thread, if it differs from that in its definition.
     name: Option<Box<str>>,
     id: u64,
     last: i64,
@@ -92,8 +93,8 @@ struct SavedThread {
     names: Vec<Box<str>>,
 }
 
-/// Method, ticket, and what else is known: its phase in bits 0 and 1, whether it is hidden in
-/// bit 2.
+/// Method, ticket and flags of a call: its phase in bits 0 and 1, and in bit 2 whether it is
+/// hidden.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SavedCall(u32, u32, u8);
 
@@ -120,8 +121,8 @@ impl SavedCall {
 }
 
 impl Saved {
-    /// Whether it can be true, where threads, classes and methods with such numbers are known: it
-    /// may be damaged.
+    /// Returns true if the state is plausible, because it may be damaged. The functions return true
+    /// for numbers that may exist.
     pub(crate) fn is_sound(
         &self,
         is_thread: impl Fn(u32) -> bool,
@@ -216,17 +217,17 @@ impl SavedThread {
 }
 
 impl Translator {
-    /// Whether another translator could go on from here.
+    /// Returns true if another translator could continue from here.
     pub fn can_be_saved(&self) -> bool {
         !self.is_cut && !self.settings.aggregate
     }
 
-    /// How many threads have not ended.
+    /// Returns the number of threads that have not ended.
     pub fn living(&self) -> usize {
         self.threads.len()
     }
 
-    /// What it has come to know.
+    /// Returns the state.
     pub fn save(&self) -> Saved {
         let settings = &self.settings;
         let (mut threads, mut waiting) = (Vec::new(), Vec::new());
@@ -270,10 +271,10 @@ impl Translator {
         }
     }
 
-    /// One that goes on from there, in a trace that tells of the objects `defined`. What was
-    /// announced before is to be handed to [`Self::remember`], and what was named to
-    /// [`Self::name`]. Where there was no trace, the encoder gets one from [`Self::begin_at`] on,
-    /// and nothing before.
+    /// Returns a translator that continues from `saved`, in a trace that contains the definitions
+    /// of the objects `defined`. Earlier definitions must be passed to [`Self::remember`], and
+    /// earlier ids to [`Self::name`]. If there was no trace, [`Self::begin_at`] must be called
+    /// next, and only then the encoder is used.
     pub fn restore(encoder: Box<dyn Encode>, saved: Saved, defined: NumberSet) -> Self {
         let settings = Settings {
             emit_threads: saved.settings.emit_threads,
@@ -323,7 +324,7 @@ impl Translator {
         translator
     }
 
-    /// Where there was no trace, one begins at that tick, with the calls that are open.
+    /// Begins a trace at that tick, with the open calls, if there was none.
     pub fn begin_at(&mut self, encoder: Box<dyn Encode>, ticks: u64) {
         let settings = Settings {
             started: Timestamp(self.timeline.at(ticks)),
@@ -334,11 +335,11 @@ impl Translator {
         self.emit_present_state(ticks, OpenCalls::Enter);
     }
 
-    /// Takes in what was announced before the translator was saved: the trace has what is to be
-    /// told of it.
+    /// Handles a definition that came before the state was saved. Nothing is written, because the
+    /// trace contains what follows from it.
     pub fn remember(&mut self, emitted: Definition) {
         match emitted {
-            // It is saved, or has ended.
+            // A thread that is not in the state has ended.
             Definition::Thread(info) if info.number != NO_THREAD => {
                 let (number, thread) = (info.number, self.threads.get_mut(&info.number));
                 match thread {
@@ -346,7 +347,7 @@ impl Translator {
                     None => _ = self.ended.insert(number.into()),
                 }
             }
-            // A trace that begins tells of what is there.
+            // A new trace writes what exists.
             Definition::Compilation(emitted) if self.is_silent => self.compilation(emitted),
             Definition::Uninstrumented {
                 class,
@@ -369,7 +370,7 @@ impl Translator {
             | Definition::Mark(_)
             | Definition::Instrumented { .. }
             | Definition::Uninstrumented { .. } => {}
-            // Of these nothing is told before they are used.
+            // Nothing is written for these before they are used.
             Definition::Class(_)
             | Definition::Methods { .. }
             | Definition::Lines { .. }
@@ -379,7 +380,7 @@ impl Translator {
         }
     }
 
-    /// A class or a method has that id in the trace. What it is was announced before.
+    /// Assigns an id to a class or method in the trace. It was defined before.
     pub fn name(&mut self, named: Named) {
         match named {
             Named::Class(number, id) => self.classes.at(number).id = ClassId(id),
@@ -391,7 +392,7 @@ impl Translator {
         }
     }
 
-    /// What has been named since the last time that somebody asked.
+    /// Returns the classes and methods that got ids since the last call.
     pub fn take_named(&mut self) -> Vec<Named> {
         std::mem::take(&mut self.named)
     }

@@ -1,16 +1,17 @@
-//! Objects that are seen where code creates them. Where the agent gives them no identity, their ids
-//! are counted here, in the order of the trace.
+//! Objects that are recorded at their allocation sites. If the agent gives them no identity, this
+//! module assigns their ids, in the order of the trace.
 
 use super::{Translator, slot};
 use crate::definition::Sizing;
 use crate::record::{self, Code};
 
-/// A place where code creates objects.
+/// An allocation site.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Site {
     method: u32,
     line: u16,
-    /// None before an object was made there, and where the records name the class.
+    /// Class and size of the objects; `None` before the first allocation, and for sites whose
+    /// records name the class.
     makes: Option<(u32, Sizing)>,
 }
 
@@ -57,7 +58,7 @@ impl Translator {
         emitted.then(|| (site.method, site.line.into()))
     }
 
-    /// One that the agent knows by a number.
+    /// Handles the allocation of an object that has a number.
     pub(super) fn made_known(&mut self, thread: u32, ticks: u64, code: Code, payload: &[u64]) {
         if let Some((site, made, object)) = self.object_made(code, payload) {
             self.objects.defined.insert(object);
@@ -65,7 +66,7 @@ impl Translator {
         }
     }
 
-    /// The place of such a record, class and size of the object, and its number.
+    /// Returns the site of such a record, the object's class and size, and its number.
     pub(super) fn object_made(
         &mut self,
         code: Code,

@@ -9,7 +9,7 @@ use jtrail_model::{
 };
 
 impl Translator {
-    /// Makes sure that the frames' methods have their text.
+    /// Makes sure that the methods of the frames have their text.
     pub(super) fn name_frames(&mut self, frames: &[u64]) {
         for frame in frames {
             let number = record::frame_parts(*frame).0;
@@ -22,7 +22,8 @@ impl Translator {
         }
     }
 
-    /// Some of the parking methods call another one.
+    /// Returns true if a park or unpark belongs to the outermost open parking method: some of these
+    /// methods call each other.
     fn is_outermost_park(&mut self, number: u32, code: Code) -> bool {
         let parks = &mut self.thread(number).parks;
         match code {
@@ -30,7 +31,7 @@ impl Translator {
                 *parks += 1;
                 *parks == 1
             }
-            _ if *parks == 0 => false, // it was parked when the trace began
+            _ if *parks == 0 => false, // parked before the trace began
             _ => {
                 *parks -= 1;
                 *parks == 0
@@ -38,9 +39,9 @@ impl Translator {
         }
     }
 
-    /// Whether what ends here was told when it began. HotSpot 25 tells that a virtual thread got
-    /// its monitor back after a wait as if it had blocked on it, and the waits for a class to be
-    /// initialised have ends only.
+    /// Returns true if a record begins a state, or ends one whose start was recorded. HotSpot 25
+    /// reports only the end in two cases: when a virtual thread reacquires its monitor after a
+    /// wait, and when a thread has waited for a class to be initialised.
     fn has_begun(&mut self, number: u32, code: Code) -> bool {
         let thread = self.thread(number);
         let (state, begins) = match code {
@@ -59,7 +60,7 @@ impl Translator {
             _ => number,
         };
         let Some((thread, time)) = self.at(of, ticks) else {
-            return; // it ended in the meantime
+            return; // the thread has ended meanwhile
         };
         if matches!(code, Code::Park | Code::Unpark) && !self.is_outermost_park(of, code) {
             return;
@@ -184,7 +185,7 @@ pub(super) fn stack<'a>(methods: &'a Methods, frames: &[u64]) -> Vec<Frame<'a>> 
     frames.iter().map(frame).collect()
 }
 
-/// By the bits of JVMTI's `GetThreadState`.
+/// Converts the bits of JVMTI's `GetThreadState`.
 fn state(bits: u64) -> ThreadState {
     const RUNNABLE: u64 = 0x4;
     const SLEEPING: u64 = 0x40;

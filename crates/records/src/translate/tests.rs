@@ -1,4 +1,5 @@
-//! What a translator keeps of what is gone.
+//! Tests for what a translator keeps after classes are unloaded and threads exit, and for class
+//! initialisations.
 
 use super::*;
 use crate::definition::{ClassInfo, MethodInfo};
@@ -11,7 +12,7 @@ fn translator() -> Translator {
     Translator::new(Translator::silent(), timeline, Settings::default())
 }
 
-/// A class comes, is called and goes.
+/// Defines a class, calls its methods once, and returns from them.
 fn guest(translator: &mut Translator, number: u32) {
     let info = |number| MethodInfo {
         number,
@@ -63,13 +64,13 @@ fn exited_threads_take_no_room() {
     assert_eq!(translator.living(), 0);
     assert!(translator.threads.capacity() < 100);
     assert!((1..100_000).all(|number| translator.has_ended(number)));
-    // What comes behind a thread's end is lost.
+    // Records that follow a thread's end are counted as lost.
     let lost = translator.totals.lost;
     translator.entered(77, 1, 0);
     assert_eq!(translator.totals.lost, lost + 1);
 }
 
-/// Keeps texts of the events that it gets.
+/// An encoder that keeps the texts of some events.
 struct Kept(Arc<Mutex<Vec<String>>>);
 
 impl Encode for Kept {
@@ -106,12 +107,12 @@ fn initialisations_that_begin_in_the_trace_are_reported() {
     let encoder = || Box::new(Kept(kept.clone()));
     let timeline = Timeline::new(0, 0, (1, 1));
     let mut translator = Translator::new(encoder(), timeline, Settings::default());
-    end(&mut translator, 1, 0); // begun before
+    end(&mut translator, 1, 0); // begun before the trace
     begin(&mut translator, 2);
     end(&mut translator, 3, 1);
     assert_eq!(emitted(), ["2 begin", "3 end true"]);
 
-    // What begins in a pause is not told, what ends in it is.
+    // In a pause, begins are not written, but ends are, at the time of the pause.
     begin(&mut translator, 4);
     translator.pause(Timestamp(5));
     begin(&mut translator, 6);
@@ -121,7 +122,7 @@ fn initialisations_that_begin_in_the_trace_are_reported() {
     assert_eq!(emitted(), ["4 begin", "pause", "5 end false", "resume"]);
     assert_eq!(translator.totals.initialisations, 4);
 
-    // Who goes on elsewhere knows what is open.
+    // A restored translator knows which initialisations are open.
     begin(&mut translator, 10);
     begin(&mut translator, 11);
     let saved = translator.save();
@@ -129,8 +130,8 @@ fn initialisations_that_begin_in_the_trace_are_reported() {
     end(&mut other, 12, 0);
     assert_eq!(emitted(), ["10 begin", "11 begin", "12 end false"]);
 
-    // A trace that goes on where another one ended tells what is open; one that begins anew does
-    // not.
+    // A trace that continues another one begins with the open initialisations; an independent trace
+    // does not.
     translator.restart(encoder(), Settings::default(), OpenCalls::Enter);
     translator.emit_present_state(13, OpenCalls::Enter);
     end(&mut translator, 14, 0);
@@ -139,7 +140,7 @@ fn initialisations_that_begin_in_the_trace_are_reported() {
     end(&mut translator, 15, 0);
     assert_eq!(emitted(), [""; 0]);
 
-    // What ends behind a trace's end is not counted either.
+    // Ends after the end of a trace are not counted.
     begin(&mut translator, 16);
     translator.cut_at(17);
     end(&mut translator, 18, 0);

@@ -1,4 +1,4 @@
-//! Threads: what they are called, when they begin and end, and what was lost of them.
+//! Threads: names, starts and ends, and losses.
 
 use super::Translator;
 use crate::definition::ThreadInfo;
@@ -10,7 +10,7 @@ use jtrail_model::{
 };
 
 impl Translator {
-    /// What a thread is; tells of its name if that has changed.
+    /// Handles the definition of a thread. Writes its name if that has changed.
     pub fn add_thread(&mut self, info: ThreadInfo) {
         let thread = self.thread(info.number);
         let is_renamed = !thread.id.is_none() && thread.info.name != info.name;
@@ -27,14 +27,15 @@ impl Translator {
         }
     }
 
-    /// What a thread is called from its next record of that on.
+    /// Keeps the name that a thread has from its next
+    /// [`Code::ThreadName`](crate::record::Code::ThreadName) record on.
     pub fn add_name(&mut self, number: u32, name: Box<str>) {
         if !self.has_ended(number) {
             self.thread(number).names.push(name);
         }
     }
 
-    /// A thread's name was looked at.
+    /// Handles a record of a thread's name.
     pub(super) fn named(&mut self, number: u32, ticks: u64) {
         let Some((id, time)) = self.at(number, ticks) else {
             return;
@@ -54,8 +55,8 @@ impl Translator {
         }
     }
 
-    /// The time of a record on its thread, where it never falls, and the thread's id; announces the
-    /// thread if need be. `None` when the thread has ended.
+    /// Returns the thread's id, and the time of a record on the thread, where time never decreases.
+    /// Defines the thread in the trace if needed. Returns `None` if the thread has ended.
     #[inline]
     pub(super) fn at(&mut self, number: u32, ticks: u64) -> Option<(ThreadId, Timestamp)> {
         let time = Timestamp(self.timeline.at(ticks));
@@ -91,7 +92,8 @@ impl Translator {
         (id, time)
     }
 
-    /// A thread that an event mentions, at that time; none if it never was announced, or has ended.
+    /// Returns the id of a thread that an event mentions at `time`, after defining it if needed.
+    /// Returns [`ThreadId::NONE`] if the thread has ended or has no number.
     pub(super) fn other_thread(&mut self, number: u32, time: Timestamp) -> ThreadId {
         if number == NO_THREAD || self.has_ended(number) {
             return ThreadId::NONE;
@@ -104,26 +106,26 @@ impl Translator {
         self.define_thread(number).0
     }
 
-    /// Events are missing here: `payload` is that of the record, and how many of them an earlier
-    /// trace has told.
+    /// Handles a record of lost events. `payload` is that of the record, followed by the number of
+    /// its events that an earlier trace has reported.
     pub(super) fn lost(&mut self, number: u32, ticks: u64, payload: &[u64]) {
         let &[calls, others, open, emitted] = payload else {
-            return; // the stream gives so many
+            return; // the reader passes four words
         };
         let (calls, closed) = record::lost_parts(calls);
         let number = self.alive(number);
         let from = self.thread(number).last;
-        let _ = self.at(number, ticks); // announces it
+        let _ = self.at(number, ticks); // defines the thread
         let thread = self.thread(number);
         thread.parks = 0;
         let keep = thread.calls.len().saturating_sub(closed as usize);
-        // Their leaves are among the lost events, and are given back here, with the time of the
-        // gap's end.
+        // The leaves of these calls are among the lost events. They are written here, at the end of
+        // the gap, so they do not count as lost.
         let given_back = (thread.calls.len() - keep) as u64;
         let repaired = self.totals.repaired;
         self.close(number, ticks, keep, false);
         self.totals.repaired = repaired + given_back;
-        // What is given back came last.
+        // The leaves that are written here are the last of the lost events.
         let events = match emitted {
             0 => calls.saturating_sub(given_back) + others,
             emitted => (calls + others + open - emitted).saturating_sub(open + given_back),
@@ -133,14 +135,14 @@ impl Translator {
         }
     }
 
-    /// At the end of the trace: events that are lost, and in no record yet.
+    /// At the end of the trace, writes the number of lost events that no record counts.
     pub fn lost_at_end(&mut self, number: u32, ticks: u64, events: u64) {
-        let number = self.alive(number); // what was told last of a carrier may be a virtual thread
+        let number = self.alive(number); // the last thread of a carrier may be a virtual thread that has ended
         let from = self.thread(number).last;
         self.emit_lost(number, ticks, from, events);
     }
 
-    /// The thread, or none if it has ended.
+    /// Returns the number of the thread, or [`NO_THREAD`] if it has ended.
     fn alive(&mut self, number: u32) -> u32 {
         match self.has_ended(number) {
             true => NO_THREAD,
@@ -168,11 +170,12 @@ impl Translator {
     }
 
     pub(super) fn thread_ended(&mut self, number: u32, ticks: u64) {
-        // Calls still open here were left without a trace: nothing of a thread outlives it.
+        // Calls that are still open have ended without a leave record, because no call outlives its
+        // thread.
         let open = self.thread(number).calls.len();
         if open > 0 {
             self.close(number, ticks, 0, true);
-            self.totals.repaired += 1; // `close` took the outermost for a real leave
+            self.totals.repaired += 1; // `close` counted the outermost leave as recorded
         }
         if self.is_cut {
             self.totals.open += self.thread(number).counted_left_open();
@@ -193,7 +196,8 @@ impl Translator {
         self.threads.remove(&number);
     }
 
-    /// Another thread may have read the clock a moment ago, and the thread itself told more since.
+    /// Writes a thread's CPU time. Another thread may have read it earlier than the thread's own
+    /// latest value, so it is not decreased.
     pub(super) fn thread_cpu(&mut self, number: u32, ticks: u64, cpu_time: Duration) {
         if let Some((thread, time)) = self.at(number, ticks) {
             let emitted = &mut self.thread(number).cpu;

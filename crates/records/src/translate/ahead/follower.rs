@@ -1,4 +1,4 @@
-//! Goes through words, and finds pieces.
+//! Follows calls in words, and finds pieces.
 
 use super::{Followed, Parts, Slice};
 use crate::read::Run;
@@ -11,8 +11,8 @@ use jtrail_model::{KeptSteps, Timestamp};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Most pieces of words that are followed at once, which bounds their memory. Where there are more,
-/// following gains nothing.
+/// Maximum number of pieces that are found at once, which bounds their memory. With more, following
+/// gains nothing.
 const MOST_PIECES: usize = 512;
 
 /// Follows calls ahead of a translator, on any thread.
@@ -23,7 +23,7 @@ pub struct Follower {
 }
 
 impl Translator {
-    /// Somebody who follows calls ahead; none where it would be of no use.
+    /// Returns a follower for this translator, or `None` if following ahead would be useless.
     pub fn follower(&self) -> Option<Follower> {
         let is_of_use = !self.is_silent && self.paused.is_none() && !self.settings.aggregate;
         is_of_use.then(|| Follower {
@@ -34,8 +34,8 @@ impl Translator {
 }
 
 impl Follower {
-    /// Follows the words of a range of a chunk's. `epoch` is that of the chunk's begin. What was
-    /// found in other words is over.
+    /// Follows the words of a chunk in `range`. `epoch` is that of the chunk's start. Replaces the
+    /// results in `into`.
     pub fn follow(&self, words: &[u64], range: Range<usize>, epoch: u64, into: &mut Followed) {
         let mut position = range.start;
         let words = &words[..range.end.min(words.len())];
@@ -56,7 +56,7 @@ impl Follower {
                 position += code.words(first).unwrap_or_default();
                 if code == Code::Time {
                     into.epoch = record::epoch(first);
-                    into.pieces.clear(); // they are of another epoch
+                    into.pieces.clear(); // earlier pieces are of another epoch
                 }
             }
         }
@@ -66,7 +66,8 @@ impl Follower {
         into.join(words);
     }
 
-    /// Adds the piece that begins there, if there is one. How many words it has.
+    /// Adds the piece that begins at the word `first`, if there is one. Returns its number of
+    /// words.
     fn piece(
         &self,
         words: &[u64],

@@ -1,4 +1,4 @@
-//! Pieces in a row become one.
+//! Joins adjacent pieces.
 
 use super::{Followed, Parts, Slice};
 use crate::record;
@@ -6,10 +6,10 @@ use crate::translate::calls::Call;
 use crate::translate::runs::MOST_STEPS;
 use jtrail_model::Timestamp;
 
-/// Pieces in a row, as one.
+/// Adjacent pieces, joined so far.
 struct Joining {
     parts: Parts,
-    /// The first word's time.
+    /// Time of the first word, at its place in a word.
     stamp: u64,
     open: Vec<Call>,
     starts: Vec<Timestamp>,
@@ -17,7 +17,7 @@ struct Joining {
 }
 
 impl Followed {
-    /// Joins pieces in a row.
+    /// Joins adjacent pieces.
     pub(super) fn join(&mut self, words: &[u64]) {
         let mut first = 0;
         while first < self.pieces.len() {
@@ -56,7 +56,7 @@ impl Joining {
         }
     }
 
-    /// Adds the next piece, if it goes on where these end; whether it does.
+    /// Adds the next piece if it continues the joined ones. Returns true if it does.
     fn add(&mut self, of: &Followed, words: &[u64], number: usize) -> bool {
         let (all, next) = (&mut self.parts, of.pieces[number]);
         let steps = usize::from(all.steps.count);
@@ -67,7 +67,7 @@ impl Joining {
         let Some(later) = stamp.checked_sub(self.stamp) else {
             return false;
         };
-        // The clock stood still in both, or moved in both.
+        // The clock must have stood still in both, or moved in both.
         let goes_on = match (all.times.count, next.times.count) {
             (0, 0) => later == 0,
             (0, _) | (_, 0) => false,

@@ -1,12 +1,14 @@
-//! Runs of calls that somebody else has followed before the translator comes to them.
+//! Runs of calls that a follower goes through before the translator reaches them.
 //!
-//! A [`Follower`] goes through words as a run does, and keeps what it finds in *pieces*, each of
-//! which is what a run would take in at once. It joins pieces in a row: to take one costs the
-//! translator more than a step does, and most calls that a piece ends were begun by the piece
-//! before it. A follower knows neither the thread's stack nor up to when records are read, nor
-//! whether the word that it begins with is a record's first one. So a piece is a proposal: the
-//! translator takes it where a run begins with its first word, all of it may be read and its ends
-//! are those of the thread's calls. Else it does what it would do without.
+//! A [`Follower`] goes through words like a run does, and keeps its results in *pieces*. A piece is
+//! what a run takes at once. The follower joins adjacent pieces, because taking a piece costs the
+//! translator more than a step, and because a piece mostly ends calls that the preceding piece
+//! began.
+//!
+//! A follower does not know the thread's stack, nor the limit up to which records are read, nor
+//! whether its first word begins a record. So a piece is a proposal. The translator takes it if a
+//! run begins with the piece's first word, if all of the piece may be read, and if the calls that
+//! it ends are the thread's innermost ones. Otherwise the translator follows the words itself.
 
 mod follower;
 mod joining;
@@ -24,56 +26,60 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What was found in some words: pieces, in order.
+/// Results of a follower for some words: pieces, in order.
 #[derive(Default)]
 pub struct Followed {
     pieces: Vec<Parts>,
-    /// Those in a row, as one.
+    /// Joined pieces.
     joined: Vec<Parts>,
-    /// How many pieces, and how many of the joined ones, begin before the position that was asked
-    /// for last.
+    /// Number of pieces that begin before the last requested position.
     passed: usize,
+    /// Number of joined pieces that begin before the last requested position.
     joined_passed: usize,
-    /// The steps of all pieces, and their calls that are open, and that ended and began before.
+    /// Steps of all pieces.
     kept: Arc<KeptSteps>,
+    /// Calls of all pieces that are open at the piece's end.
     open: Vec<Call>,
+    /// Start times of these calls.
     starts: Vec<Timestamp>,
+    /// Methods of the calls that end in a piece and began before it, for all pieces.
     ended: Vec<u32>,
-    /// Of the words.
+    /// Epoch of the words.
     epoch: u64,
-    /// What was known of methods.
+    /// State of methods with which the words were followed.
     known: KnownMethods,
     room: Box<Steps>,
 }
 
-/// Where a piece has its parts among those of all. Many of them are looked at, so it is small.
+/// Position of a piece's parts in the vectors of [`Followed`]. It is small, because many of them
+/// are searched.
 #[derive(Clone, Copy)]
 struct Parts {
-    /// Position of its first word.
+    /// Position of the piece's first word.
     first: u32,
     words: u32,
     records: u32,
-    /// The first word of its last record.
+    /// First word of the piece's last record.
     last: u64,
-    /// How many ticks the latest of its words is behind the first one.
+    /// Ticks between the piece's first word and its latest one.
     span: u64,
     steps: Slice,
-    /// None where the clock stood still.
+    /// Empty if the clock stood still.
     times: Slice,
     open: Slice,
-    /// As the times.
+    /// Empty if the clock stood still.
     starts: Slice,
     ended: Slice,
 }
 
 impl Parts {
-    /// Position of the first word behind it.
+    /// Returns the position of the first word after the piece.
     fn end(&self) -> u32 {
         self.first + self.words
     }
 }
 
-/// Some that are in a row among others.
+/// A range of elements of a vector.
 #[derive(Clone, Copy)]
 struct Slice {
     first: u32,
@@ -81,7 +87,7 @@ struct Slice {
 }
 
 impl Slice {
-    /// Appends all of them.
+    /// Appends elements to `all`, and returns their range.
     fn of<T>(more: impl Iterator<Item = T>, all: &mut Vec<T>) -> Self {
         let first = all.len();
         all.extend(more);
@@ -98,12 +104,12 @@ impl Slice {
     }
 }
 
-/// What a run takes in at once.
+/// A piece: what a run takes at once.
 #[derive(Clone, Copy)]
 pub struct Piece<'f> {
     followed: &'f Followed,
     parts: &'f Parts,
-    /// This piece and those behind it as one; the run may not have all of that.
+    /// This piece joined with the following ones. The run may not be allowed to take all of that.
     joined: Option<&'f Parts>,
 }
 
@@ -123,7 +129,7 @@ impl Followed {
 }
 
 impl<'f> Piece<'f> {
-    /// What a run takes in at once, if it may have all of it.
+    /// Returns the joined pieces, or the single piece, if the run may take all of it.
     #[inline]
     pub(super) fn view(self, run: &Run<'_>, known: &KnownMethods) -> Option<View<'f>> {
         let Self {

@@ -1,4 +1,4 @@
-//! Pieces: which are found, joined and taken.
+//! Tests for which pieces are found, joined and taken.
 
 use super::super::Settings;
 use super::super::runs::{MOST_STEPS, PIECE_STEPS};
@@ -11,8 +11,8 @@ use jtrail_classfile::SuperMarks;
 
 const THREAD: u32 = 1;
 
-/// A translator that has told of methods 1 to 4, of which 4 makes marks, and has a call of method 1
-/// open.
+/// Returns a translator with the methods 1 to 5, of which 1 to 4 are defined in the trace. Method 4
+/// makes marks, and a call of method 1 is open.
 fn translator() -> Translator {
     let timeline = Timeline::new(0, 0, (1, 1));
     let mut translator = Translator::new(Translator::silent(), timeline, Settings::default());
@@ -43,8 +43,8 @@ fn leave(time: u64, method: u32) -> u64 {
     record::word(time, record::leave(method))
 }
 
-/// How many words a run takes in that begins there and has no more than its first word to look at
-/// by itself.
+/// Returns the number of words that a run takes from the position `first`. Without a piece, the run
+/// sees only its first word.
 fn taken(
     translator: &mut Translator,
     words: &[u64],
@@ -78,7 +78,7 @@ fn followed(translator: &Translator, words: &[u64], from: usize) -> Followed {
 fn a_piece_is_taken_as_a_whole() {
     let mut translator = translator();
     let mark = record::word(11, record::coded(Code::SuperReturned));
-    // Two calls, one of which makes its mark, and the end of the one that is open.
+    // Two calls, one of them with a mark, and the end of the open call.
     let words = [
         enter(10, 2),
         enter(10, 4),
@@ -94,15 +94,15 @@ fn a_piece_is_taken_as_a_whole() {
     assert_eq!((totals.enters, totals.leaves, totals.repaired), (6, 6, 0));
 }
 
-/// Without it, a run takes in the one word that it has.
+/// Without the piece, the run takes its single word.
 #[test]
 fn a_piece_that_does_not_fit_is_left() {
     let words = [enter(10, 2), leave(10, 2), leave(12, 1)];
-    // Not all of it may be read.
+    // Some of the piece's words are later than the limit.
     let mut late = translator();
     let mut found = followed(&late, &words, 0);
     assert_eq!(taken(&mut late, &words, 0, &mut found, 11), 1);
-    // Its mark is later than may be read.
+    // The mark is later than the limit.
     let mark = record::word(12, record::coded(Code::SuperReturned));
     let marked = [enter(10, 2), enter(10, 4), mark, 4];
     let mut late = translator();
@@ -116,13 +116,13 @@ fn a_piece_that_does_not_fit_is_left() {
     let mut found = followed(&other, &words, 0);
     other.enter(THREAD, 9, 3);
     assert_eq!(taken(&mut other, &words, 0, &mut found, 12), 1);
-    // The thread's time is behind its begin.
+    // The thread's last event is later than the piece's start.
     let mut merged = translator();
     let mut found = followed(&merged, &words, 0);
     merged.enter(THREAD, 11, 3);
     merged.leave(THREAD, 11, 3);
     assert_eq!(taken(&mut merged, &words, 0, &mut found, 12), 1);
-    // What is known of a method changed.
+    // The state of a method has changed.
     let mut changed = translator();
     let mut found = followed(&changed, &words, 0);
     let info = MethodInfo {
@@ -132,7 +132,7 @@ fn a_piece_that_does_not_fit_is_left() {
     };
     changed.add_methods(0, vec![info]);
     assert_eq!(taken(&mut changed, &words, 0, &mut found, 12), 1);
-    // It is of another epoch, and the thread's time is that of its begin there.
+    // The piece is of another epoch, and begins at the time of the thread's last event there.
     let mut earlier = translator();
     let mut found = Followed::default();
     let follower = earlier.follower().expect("it is of use");
@@ -140,21 +140,21 @@ fn a_piece_that_does_not_fit_is_left() {
     earlier.enter(THREAD, 1 << record::TIME_BITS | 10, 3);
     earlier.leave(THREAD, 1 << record::TIME_BITS | 10, 3);
     assert_eq!(taken(&mut earlier, &words, 0, &mut found, 12), 1);
-    // And all is well.
+    // The piece fits.
     let mut same = translator();
     let mut found = followed(&same, &words, 0);
-    same.enter(THREAD, 9, 5); // the trace is told of a method
+    same.enter(THREAD, 9, 5); // defines a method in the trace
     same.leave(THREAD, 9, 5);
     assert_eq!(taken(&mut same, &words, 0, &mut found, 12), 3);
 }
 
-/// Pieces in a row are one, and each of them is one if not all may be read.
+/// Adjacent pieces are joined. Each can still be taken alone if not all words may be read.
 #[test]
 fn pieces_in_a_row_are_joined() {
     const DEEP: u32 = 1500;
     for moves in [0, 1] {
-        // Calls of method 2 in each other, and their ends, three times over; at last, that of the
-        // call that is open.
+        // Three times: nested calls of method 2, and their ends. The words end before the last ten
+        // leaves.
         let mut words = Vec::new();
         let mut now = 10;
         for _ in 0..3 {
@@ -172,10 +172,10 @@ fn pieces_in_a_row_are_joined() {
         let mut found = followed(&translator, &words, 0);
         assert_eq!(found.pieces.len(), count.div_ceil(PIECE_STEPS));
         let joined: Vec<u32> = found.joined.iter().map(|parts| parts.words).collect();
-        assert_eq!(joined, [MOST_STEPS as u32; 2]); // and one by itself
+        assert_eq!(joined, [MOST_STEPS as u32; 2]); // and one piece that is not joined
         let mut position = 0;
         if moves > 0 {
-            // Up to the middle of the second piece.
+            // The limit is in the middle of the second piece.
             let limit = record::tick(words[PIECE_STEPS + 500]);
             let words_taken = taken(&mut translator, &words, 0, &mut found, limit);
             assert_eq!(words_taken, PIECE_STEPS);
@@ -198,7 +198,7 @@ fn pieces_in_a_row_are_joined() {
     }
 }
 
-/// A clock that ticks moves between pieces, too.
+/// Pieces are also separate if a ticking clock moved between them.
 #[test]
 fn pieces_of_other_times_are_not_joined() {
     let mut translator = translator();
@@ -212,7 +212,7 @@ fn pieces_of_other_times_are_not_joined() {
     assert_eq!(translator.threads[&THREAD].last, Timestamp(90));
 }
 
-/// It is followed again behind what no run takes in, and behind a begin in the middle of a record.
+/// A new piece begins after a word that no run takes, and after a start in the middle of a record.
 #[test]
 fn pieces_begin_where_runs_do() {
     let translator = translator();
@@ -222,7 +222,7 @@ fn pieces_begin_where_runs_do() {
         coded(Code::Caught),
         1 << 1,
         leave(12, 2),
-        enter(13, 5), // the trace was not told of it
+        enter(13, 5), // not defined in the trace
         enter(13, 2),
         coded(Code::Time),
         1 << record::TIME_BITS,
@@ -233,7 +233,7 @@ fn pieces_begin_where_runs_do() {
         let firsts = found.pieces.iter().map(|parts| parts.first);
         (firsts.collect::<Vec<_>>(), found.epoch)
     };
-    // Behind the record of a time, those before it are of no use.
+    // Pieces before the record of a time are dropped.
     assert_eq!(firsts(0), (vec![8], 1));
     let mut found = Followed::default();
     let follower = translator.follower().expect("it is of use");
@@ -242,7 +242,7 @@ fn pieces_begin_where_runs_do() {
         let firsts: Vec<_> = found.pieces.iter().map(|parts| parts.first).collect();
         assert_eq!(firsts, expected, "{from}");
     }
-    // What is asked for, in order.
+    // Returns what `at` returns for successive positions.
     follower.follow(&words, 0..6, 0, &mut found);
     let mut at = |position| {
         let (piece, more) = found.at(position);
