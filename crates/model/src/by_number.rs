@@ -1,10 +1,10 @@
-//! What is known by numbers that are given one after the other.
+//! Tables indexed by numbers that are assigned in ascending order.
 
-/// Numbers of a page.
+/// Numbers per page.
 const PAGE: usize = 256;
 
-/// Entries by number. They come in pages, so that numbers that nobody has any more take no room: a
-/// program may load classes and let them go for as long as it runs.
+/// A table of entries by number. It consists of pages, so that ranges of numbers that are no longer
+/// used take no memory: a program may load and unload classes for as long as it runs.
 #[derive(Clone, Debug)]
 pub struct ByNumber<T>(Vec<Option<Box<[T; PAGE]>>>);
 
@@ -15,14 +15,14 @@ impl<T> Default for ByNumber<T> {
 }
 
 impl<T: Default> ByNumber<T> {
-    /// None if its page has nothing.
+    /// Returns the entry of a number, or `None` if the number's page is empty.
     #[inline(always)]
     pub fn get(&self, number: u32) -> Option<&T> {
         let page = self.0.get(number as usize / PAGE)?.as_ref()?;
         Some(&page[number as usize % PAGE])
     }
 
-    /// Its place, which is made if need be.
+    /// Returns the entry of a number, after creating it if needed.
     #[inline]
     pub fn at(&mut self, number: u32) -> &mut T {
         let at = number as usize / PAGE;
@@ -34,18 +34,18 @@ impl<T: Default> ByNumber<T> {
         &mut page[number as usize % PAGE]
     }
 
-    /// All that have a place, with their numbers.
+    /// Returns all entries of pages in memory, with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         let pages = (0..).step_by(PAGE).zip(&self.0);
         pages.flat_map(|(first, page)| (first..).zip(page.iter().flat_map(|page| page.iter())))
     }
 
-    /// How many pages have memory.
+    /// Returns the number of pages in memory.
     pub fn pages(&self) -> usize {
         self.0.iter().flatten().count()
     }
 
-    /// Gives up those that are not to stay. The others may be changed.
+    /// Drops the entries for which `stays` returns false. `stays` may change the others.
     pub fn retain(&mut self, mut stays: impl FnMut(u32, &mut T) -> bool) {
         for (first, place) in (0..).step_by(PAGE).zip(&mut self.0) {
             let Some(page) = place else { continue };

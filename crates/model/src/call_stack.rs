@@ -2,20 +2,20 @@
 
 use std::ops::{Deref, DerefMut};
 
-/// Calls of a thread that are open, the innermost one last: a slice that calls are pushed to and
+/// Open calls of a thread, the innermost one last. It is a slice that calls are pushed to and
 /// popped from.
 ///
-/// Beyond the slice there is room, where a loop may write calls that begin: see
+/// The vector may be longer than the slice, so that a loop can write new calls directly: see
 /// [`Self::with_room`].
 #[derive(Clone, Debug, Default)]
 pub struct CallStack<T> {
-    /// Those that are open, and room for more.
+    /// The open calls, and room for more.
     calls: Vec<T>,
     depth: usize,
 }
 
 impl<T: Copy + Default> CallStack<T> {
-    /// A call begins.
+    /// Pushes a call that begins.
     #[inline]
     pub fn push(&mut self, call: T) {
         match self.calls.get_mut(self.depth) {
@@ -25,7 +25,7 @@ impl<T: Copy + Default> CallStack<T> {
         self.depth += 1;
     }
 
-    /// Calls begin, one in another.
+    /// Pushes nested calls that begin, the outermost one first.
     #[inline]
     pub fn extend(&mut self, calls: &[T]) {
         let (room, depth) = self.with_room(calls.len());
@@ -34,7 +34,7 @@ impl<T: Copy + Default> CallStack<T> {
         self.depth = after;
     }
 
-    /// The innermost call ends, if there is one.
+    /// Pops the innermost call, if there is one.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let call = *self.last()?;
@@ -42,13 +42,13 @@ impl<T: Copy + Default> CallStack<T> {
         Some(call)
     }
 
-    /// No call is open any more.
+    /// Removes all calls.
     pub fn clear(&mut self) {
         self.depth = 0;
     }
 
-    /// The calls with room for so many more, and how many are open. Whoever changes that says so by
-    /// [`Self::set_depth`].
+    /// Returns the calls with room for `more` further ones, and the number of open calls. After
+    /// writing calls into the room, the caller sets the new number with [`Self::set_depth`].
     #[inline]
     pub fn with_room(&mut self, more: usize) -> (&mut [T], usize) {
         let needed = self.depth + more;
@@ -58,10 +58,10 @@ impl<T: Copy + Default> CallStack<T> {
         (&mut self.calls, self.depth)
     }
 
-    /// So many calls are open, all that is in their room.
+    /// Sets the number of open calls. Added calls must have been written into the room.
     ///
     /// # Panics
-    /// Where there is no such room.
+    /// If there is no such room.
     #[inline]
     pub fn set_depth(&mut self, depth: usize) {
         assert!(depth <= self.calls.len(), "calls without room");

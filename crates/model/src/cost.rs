@@ -1,26 +1,26 @@
-//! What recording takes, as options tell it.
+//! The time that recording takes, and its representation as options.
 
 use crate::TraceOption;
 
-/// What recording takes, as the agent has measured it, in picoseconds; 0 if unknown. It stands in
-/// traces as two options, in nanoseconds: a log profile's header has a place for the first one,
-/// JinsightLive's for the second.
+/// The time that recording takes, as measured by the agent, in picoseconds; 0 if unknown. Traces
+/// contain it as two options, in nanoseconds, because the header of a log profile has a field for
+/// the first value, and that of JinsightLive for the second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
-    /// A look at the clock.
+    /// Time of a clock reading.
     pub clock: u64,
-    /// An enter or a leave, with the look at the clock if there is one for each. Between two times
-    /// of one thread that follow each other lies one of them.
+    /// Time of an enter or leave, with the clock reading if each has one. This is the part of the
+    /// time between two successive events of a thread that recording takes.
     pub record: u64,
 }
 
-/// Key of the option with [`Cost::clock`], in whole nanoseconds.
+/// Key of the option for [`Cost::clock`], in whole nanoseconds.
 pub const TIMER_OVERHEAD: &str = "timerOverhead";
-/// Key of the option with [`Cost::record`], in nanoseconds with up to three decimals.
+/// Key of the option for [`Cost::record`], in nanoseconds with up to three decimals.
 pub const RECORD_OVERHEAD: &str = "recordOverhead";
 
 impl Cost {
-    /// As options.
+    /// Returns the two options.
     pub fn options(&self) -> [TraceOption<'static>; 2] {
         let option = |key: &'static str, value: String| TraceOption {
             key: key.into(),
@@ -32,7 +32,8 @@ impl Cost {
         ]
     }
 
-    /// Takes what an option says of it; whether it says something.
+    /// Takes the value of an option. Returns false if the option is another one, or if its value is
+    /// invalid.
     pub fn take(&mut self, option: &TraceOption<'_>) -> bool {
         let place = match &*option.key {
             TIMER_OVERHEAD => &mut self.clock,
@@ -46,14 +47,14 @@ impl Cost {
         true
     }
 
-    /// What so many enters and leaves take, in ns.
+    /// Returns the time that `records` enters and leaves take, in nanoseconds.
     pub fn of(&self, records: u64) -> i64 {
         let ps = u128::from(self.record) * u128::from(records);
         i64::try_from(ps / 1000).unwrap_or(i64::MAX)
     }
 }
 
-/// `9.87` of 9870 ps.
+/// Formats picoseconds as nanoseconds: 9870 becomes `9.87`.
 fn nanoseconds(ps: u64) -> String {
     let text = format!("{}.{:03}", ps / 1000, ps % 1000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

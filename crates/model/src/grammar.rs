@@ -1,4 +1,4 @@
-//! The words of text events: `key=value key="value with blanks" …`, written and read.
+//! The grammar of text events: `key=value key="value with blanks" …`.
 //!
 //! Inside quotes, `\"` and `\\` stand for a quotation mark and a backslash.
 
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::str::FromStr;
 
-/// What text events of jtrail begin with.
+/// Prefix of the text events of jtrail.
 pub(crate) const PREFIX: &str = "jtrail ";
 
 /// Appends ` key=`.
@@ -23,7 +23,7 @@ pub(crate) fn number(name: &str, number: impl std::fmt::Display, out: &mut Strin
     let _ = write!(out, "{number}");
 }
 
-/// Appends ` key=text`, in quotes where it needs them.
+/// Appends ` key=text`, in quotes if needed.
 pub(crate) fn text(name: &str, text: &str, out: &mut String) {
     key(name, out);
     let plain = |c: char| !c.is_whitespace() && c != '"' && c != '\\';
@@ -36,7 +36,7 @@ pub(crate) fn text(name: &str, text: &str, out: &mut String) {
     }
 }
 
-/// Appends what stands for `text` inside quotes.
+/// Appends `text` as it must be written inside quotes.
 pub(crate) fn escaped(text: &str, out: &mut String) {
     for part in text.split_inclusive(['"', '\\']) {
         match part.as_bytes().last() {
@@ -51,7 +51,7 @@ pub(crate) fn escaped(text: &str, out: &mut String) {
     }
 }
 
-/// Reads pairs one by one. A method answers `None` where the text does not go on as asked.
+/// A reader of pairs. Its methods return `None` if the text does not continue as requested.
 #[derive(Debug)]
 pub(crate) struct Pairs<'t> {
     rest: &'t str,
@@ -66,27 +66,27 @@ impl<'t> Pairs<'t> {
         self.rest.is_empty()
     }
 
-    /// Whether the next pair has that key.
+    /// Returns true if the next pair has that key.
     pub(crate) fn next_is(&self, key: &str) -> bool {
         self.rest
             .strip_prefix(key)
             .is_some_and(|rest| rest.starts_with('='))
     }
 
-    /// The next pair, whatever its key.
+    /// Reads the next pair, whatever its key.
     pub(crate) fn pair(&mut self) -> Option<(&'t str, Cow<'t, str>)> {
         let (key, rest) = self.rest.split_once('=')?;
         self.rest = rest;
         Some((key, self.value()?))
     }
 
-    /// The value of the next pair, which must have that key.
+    /// Reads the value of the next pair, which must have that key.
     pub(crate) fn text(&mut self, key: &str) -> Option<Cow<'t, str>> {
         self.rest = self.rest.strip_prefix(key)?.strip_prefix('=')?;
         self.value()
     }
 
-    /// The value of the next pair as a number.
+    /// Reads the value of the next pair as a number.
     pub(crate) fn number<T: FromStr>(&mut self, key: &str) -> Option<T> {
         parse_number(&self.text(key)?)
     }
@@ -123,7 +123,7 @@ impl<'t> Pairs<'t> {
     }
 }
 
-/// A number as it is written: digits, and a minus where it is negative.
+/// Parses a number as jtrail writes it: digits, preceded by a minus sign if it is negative.
 pub(crate) fn parse_number<T: FromStr>(word: &str) -> Option<T> {
     if word.starts_with('+') {
         return None;

@@ -1,4 +1,4 @@
-//! Linear ids: 1, 2, 3 … in the order in which things were announced; 0 means none.
+//! Ids: 1, 2, 3 … in the order in which things were defined; 0 means none.
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -7,10 +7,10 @@ macro_rules! ids {
         pub struct $name(pub u64);
 
         impl $name {
-            /// No such thing, or not known.
+            /// Stands for nothing or for something unknown.
             pub const NONE: Self = Self(0);
 
-            /// Whether this is [`Self::NONE`].
+            /// Returns true if this is [`Self::NONE`].
             pub const fn is_none(self) -> bool {
                 self.0 == 0
             }
@@ -25,14 +25,14 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A thread: platform, virtual, or one that native code attached.
+    /// Id of a thread: a platform thread, a virtual thread, or one that native code attached.
     ThreadId;
-    /// A class. Classes of one name from different loaders have different ids.
+    /// Id of a class. Classes with one name from different loaders have different ids.
     ClassId;
-    /// A method of one class.
+    /// Id of a method of one class.
     MethodId;
-    /// An object.
+    /// Id of an object.
     ObjectId;
-    /// A heap dump.
+    /// Id of a heap dump.
     HeapDumpId;
 }

@@ -1,11 +1,11 @@
-//! The event model of jtrail: what a trace says, in whatever format it is written.
+//! The event model of jtrail: the content of a trace, independent of its format.
 //!
 //! Every format is an encoder and a decoder of [`Event`]. The agent's writer thread makes events
-//! from raw records, the command line makes them from files, and both hand them to the same
+//! from raw records, and the command line makes them from files. Both hand them to the same
 //! encoders. This crate does no input or output.
 //!
-//! A format that can't hold an event or a field drops it and counts the loss; the event types here
-//! hold what at least one format can say.
+//! The event types hold everything that at least one format can express. A format that can't
+//! express an event or a field drops it and counts the loss.
 
 #![forbid(unsafe_code)]
 

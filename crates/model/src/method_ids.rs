@@ -1,32 +1,32 @@
-//! Ids of methods by the numbers that whoever recorded them gave.
+//! Ids of methods, by the numbers that the recording agent or a file gave them.
 
 use crate::{ByNumber, ClassId, MethodId};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 type Table = ByNumber<(MethodId, ClassId)>;
 
-/// The ids of methods and their classes, by number. One thread gives them, and any that has a copy
-/// may look them up meanwhile.
+/// Ids of methods and of their classes, by method number. One thread assigns ids; other threads
+/// with a clone may look them up at the same time.
 #[derive(Clone, Debug, Default)]
 pub struct MethodIds(Arc<RwLock<Table>>);
 
 impl MethodIds {
-    /// The ids of a number; [`MethodId::NONE`] where none were given.
+    /// Returns the ids of a method, or [`MethodId::NONE`] and [`ClassId::NONE`] if it has none.
     #[inline]
     pub fn get(&self, number: u32) -> (MethodId, ClassId) {
         self.read().get(number).copied().unwrap_or_default()
     }
 
-    /// A number has these ids from now on.
+    /// Assigns ids to a method.
     pub fn give(&self, number: u32, ids: (MethodId, ClassId)) {
         let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
         *table.at(number) = ids;
     }
 
-    /// All of them, for who looks up many.
+    /// Locks the table for reading, to look up many methods.
     #[inline]
     pub fn read(&self) -> RwLockReadGuard<'_, Table> {
-        // Whoever panicked while it gave one has not spoilt the others.
+        // An assignment that panics does not damage other entries.
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 }

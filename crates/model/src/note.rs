@@ -1,14 +1,14 @@
-//! What jtrail itself has to say in a trace: losses, methods that are not covered, totals.
+//! Notes of jtrail in a trace: losses, methods that are not instrumented, totals.
 //!
-//! Formats without a place for these carry them as free text ([`crate::Custom`]), in the grammar
+//! Formats without messages for notes contain them as free text ([`crate::Custom`]), in the grammar
 //!
 //! ```text
 //! jtrail KIND key=value key="value with blanks" …
 //! ```
 //!
 //! Inside quotes, `\"` and `\\` stand for a quotation mark and a backslash. Unknown kinds and keys
-//! are for later versions: readers pass them over. Events that a format has no message for are
-//! written in the same grammar: see [`crate::text`].
+//! are reserved for later versions; readers ignore them. Events that a format has no message for
+//! are written in the same grammar: see [`crate::text`].
 
 use crate::grammar::{self, PREFIX, Pairs};
 use crate::{Duration, MethodId, ThreadId, Timestamp};
@@ -16,130 +16,132 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
-/// One remark of jtrail about its own trace.
+/// A note of jtrail about its own trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Note<'a> {
-    /// Events that happened and are not in the trace (`lost`).
+    /// Events happened and are not in the trace (`lost`).
     Lost(Lost<'a>),
-    /// A class or method that the filters include and that is not traced (`uninstrumented`).
+    /// A class or method that the filters include is not instrumented (`uncovered`).
     Uninstrumented(Uninstrumented<'a>),
-    /// Something that the agent was to write, and that the trace's format has no place for
-    /// (`left-out`).
+    /// The format of the trace can't represent something that the agent was to write (`left-out`).
     LeftOut(LeftOut<'a>),
-    /// A burst has begun by itself (`burst`).
+    /// A trigger has begun a burst (`burst`).
     Burst(BurstNote<'a>),
     /// Some calls are in the trace as sums, by method and caller (`short-calls`).
     ShortCalls(ShortCallsNote),
-    /// Calls of a method are sums from now on, because there are so many of them (`demoted`).
+    /// Calls of a method are only summed from now on, because there are too many of them
+    /// (`demoted`).
     Demoted(Demoted),
-    /// The aggregated calls of a thread that come next are within a call further out than its
-    /// innermost one (`sums-above`).
+    /// The next aggregated calls of a thread are within a call further out than its innermost one
+    /// (`sums-above`).
     SumsAbove(SumsAbove),
-    /// Calls have times that may be early, and by how much (`clock`).
+    /// Times of calls may be early; the note says by how much (`clock`).
     Clock(ClockNote),
-    /// The process ended before its trace did; so many of the events before this had not been
-    /// written by then (`recovered`).
+    /// The process ended before its trace did. The number is that of the preceding events that had
+    /// not been written by then (`recovered`).
     Recovered(u64),
-    /// What the agent counted itself; the last note of a trace that ended well (`totals`).
+    /// Totals, as counted by the agent: the last note of a trace that ended normally (`totals`).
     Totals(Totals),
 }
 
-/// See [`Note::Lost`].
+/// Events that are missing in the trace ([`Note::Lost`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Lost<'a> {
     /// The thread whose enters and leaves are missing; none if events of all threads and kinds are.
     pub thread: ThreadId,
-    /// How many are missing.
+    /// Number of missing events.
     pub events: u64,
     /// Time of the last event before the gap.
     pub from: Timestamp,
-    /// Time of the first event behind the gap.
+    /// Time of the first event after the gap.
     pub to: Timestamp,
-    /// Why, in one word (`overflow`, `damaged`).
+    /// Reason, in one word (`overflow`, `damaged`).
     pub reason: Cow<'a, str>,
 }
 
-/// See [`Note::Uninstrumented`].
+/// A class or method that is not instrumented ([`Note::Uninstrumented`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Uninstrumented<'a> {
     /// Class name as in [`crate::ClassDef::name`].
     pub class: Cow<'a, str>,
-    /// Method name and descriptor (`run()V`), empty when it is the whole class.
+    /// Method name and descriptor (`run()V`); empty for the whole class.
     pub method: Cow<'a, str>,
-    /// Why, as a short sentence.
+    /// Reason, as a short sentence.
     pub reason: Cow<'a, str>,
 }
 
-/// See [`Note::LeftOut`].
+/// Data that the format can't represent ([`Note::LeftOut`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LeftOut<'a> {
-    /// What it is, in the plural (`sizes of plain objects`).
+    /// Description of the data, in the plural (`sizes of plain objects`).
     pub what: Cow<'a, str>,
-    /// How many of them; 0 when they were not recorded at all.
+    /// Number of missing items; 0 if they were not recorded at all.
     pub count: u64,
 }
 
-/// See [`Note::Burst`].
+/// Start of a burst ([`Note::Burst`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BurstNote<'a> {
-    /// What began it, as the agent's option `burst` has it.
+    /// The trigger, as in the agent's option `burst`.
     pub trigger: Cow<'a, str>,
-    /// The thread on which that happened; none if it was time.
+    /// The thread on which the trigger fired; none if a time fired it.
     pub thread: ThreadId,
-    /// When.
+    /// Start of the burst.
     pub time: Timestamp,
 }
 
-/// See [`Note::ShortCalls`].
+/// Limits of the calls that are summed ([`Note::ShortCalls`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ShortCallsNote {
-    /// Those that took less; 0 if length does not matter.
+    /// Calls that took less are summed; 0 if the duration does not matter.
     pub min: Duration,
-    /// Those of methods that are called more often than so many times a second; 0 if that does not
+    /// Calls of methods that are called more often per second are summed; 0 if the rate does not
     /// matter.
     pub rate: u64,
 }
 
-/// See [`Note::Demoted`].
+/// A method whose calls are summed from now on ([`Note::Demoted`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Demoted {
     /// The method.
     pub method: MethodId,
-    /// Since when.
+    /// Time from which they are summed.
     pub time: Timestamp,
-    /// It was called more often than so many times a second.
+    /// Rate that the method's calls exceeded, per second.
     pub rate: u64,
 }
 
-/// See [`Note::SumsAbove`]. It is so up to the thread's next event of another kind.
+/// Aggregated calls within an outer call ([`Note::SumsAbove`]). The note is valid up to the
+/// thread's next event of another kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SumsAbove {
     /// The thread.
     pub thread: ThreadId,
-    /// How many calls further out.
+    /// Number of calls between the innermost call and that outer one.
     pub calls: u64,
 }
 
-/// See [`Note::Clock`]. A call whose time differs from that of the event of its thread before it
-/// has exactly its time; the others have that of the last such event, which was less than a tick
-/// ago.
+/// Exactness of the times of calls ([`Note::Clock`]). A call has its exact time if that differs
+/// from the time of the thread's preceding event. Other calls have the time of the last such event,
+/// which was less than a tick ago.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClockNote {
-    /// How often the clock is to tick.
+    /// Nominal interval between ticks of the clock.
     pub tick: Duration,
-    /// The longest that it took from one tick to the next while somebody recorded.
+    /// Longest interval between two ticks while events were recorded.
     pub longest: Duration,
 }
 
-/// See [`Note::Totals`].
+/// Totals of a trace ([`Note::Totals`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Method enters written.
     pub enters: u64,
     /// Method leaves written.
     pub leaves: u64,
-    /// Of these, leaves made up for calls that were gone without one (see `docs/events.md`).
+    /// Leaves that were written for calls without a leave record, among [`Self::leaves`] (see
+    /// `docs/events.md`).
     pub repaired: u64,
     /// Enters and leaves lost.
     pub lost: u64,
@@ -149,7 +151,7 @@ pub struct Totals {
     pub classes: u64,
     /// Methods instrumented.
     pub methods: u64,
-    /// Methods included by the filters, and not covered.
+    /// Methods that the filters include and that are not instrumented.
     pub uninstrumented: u64,
     /// Objects written as allocated ([`crate::ObjectAlloc`]).
     pub objects: u64,
@@ -170,8 +172,8 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// How many events of the program these are, as a burst counts them: calls' begins and ends,
-    /// objects and their ends, what happens at monitors, parks, throws, catches, samples, class
+    /// Returns the number of events of the program, as a burst counts them: enters and leaves,
+    /// allocations and frees, monitor events, parks and unparks, throws, catches, samples, class
     /// initialisations.
     pub fn events(&self) -> u64 {
         let counts = [
@@ -275,8 +277,8 @@ impl fmt::Display for Note<'_> {
 }
 
 impl Note<'static> {
-    /// Reads a note back. `None` when the text is no note of jtrail, one of a later version, or a
-    /// damaged one: it is then free text like any other.
+    /// Parses a note. Returns `None` if the text is not a note, a damaged note, or a note of a
+    /// later version. Then it is free text like any other.
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, rest) = text.strip_prefix(PREFIX)?.split_once(' ')?;
         let fields = Fields::parse(rest)?;
@@ -370,7 +372,7 @@ impl<'t> Fields<'t> {
         grammar::parse_number(self.get(key)?)
     }
 
-    /// A count that older traces do not have, and that is 0 there.
+    /// Returns a count that older traces do not contain; it is 0 there.
     fn count(&self, key: &str) -> Option<u64> {
         match self.get(key) {
             Some(word) => grammar::parse_number(word),

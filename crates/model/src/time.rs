@@ -2,29 +2,30 @@
 
 use std::fmt;
 
-/// A point in time: nanoseconds since 1970-01-01 UTC. Negative values only come from foreign files.
+/// A point in time, in nanoseconds since 1970-01-01 UTC. Only foreign files contain negative
+/// values.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Timestamp(pub i64);
 
-/// A length of time in nanoseconds. Negative values only come from foreign files.
+/// A length of time in nanoseconds. Only foreign files contain negative values.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Duration(pub i64);
 
 impl Timestamp {
-    /// The time that went by since `earlier`; negative when it is later.
+    /// Returns the time from `earlier` to this time; negative if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 }
 
-/// Seconds with nine digits behind the point.
+/// Formats the time in seconds with nine decimals.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_seconds(self.0, f)
     }
 }
 
-/// Seconds with nine digits behind the point.
+/// Formats the length of time in seconds with nine decimals.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_seconds(self.0, f)

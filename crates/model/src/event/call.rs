@@ -1,86 +1,85 @@
-//! Calls, one by one and aggregated.
+//! Calls, individual and aggregated.
 
 use crate::{ClassId, Duration, Event, MethodId, MethodIds, ThreadId, Timestamp};
 use std::sync::Arc;
 
-/// See [`crate::Event::MethodEnter`].
+/// The start of a call ([`crate::Event::MethodEnter`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MethodEnter {
     /// The calling thread.
     pub thread: ThreadId,
-    /// When.
+    /// Start of the call.
     pub time: Timestamp,
     /// The called method.
     pub method: MethodId,
-    /// Its declaring class.
+    /// Class that declares the method.
     pub class: ClassId,
-    /// Number of the call on its thread, from 1; its leave has the same.
+    /// Number of the call on its thread, from 1 on; its leave has the same number.
     pub ticket: u32,
-    /// CPU time of the thread, 0 when not measured.
+    /// CPU time of the thread; 0 if not measured.
     pub cpu_time: Duration,
-    /// Recorded calls open on the thread, this one included.
+    /// Number of recorded calls that are open on the thread, including this one.
     pub stack_depth: i64,
 }
 
-/// See [`crate::Event::MethodLeave`].
+/// The end of a call ([`crate::Event::MethodLeave`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MethodLeave {
     /// The calling thread.
     pub thread: ThreadId,
-    /// When.
+    /// End of the call.
     pub time: Timestamp,
-    /// The method left.
+    /// The method that was left.
     pub method: MethodId,
-    /// Its declaring class.
+    /// Class that declares the method.
     pub class: ClassId,
     /// Ticket of the matching enter.
     pub ticket: u32,
-    /// CPU time of the thread, 0 when not measured.
+    /// CPU time of the thread; 0 if not measured.
     pub cpu_time: Duration,
-    /// An exception ended the call. Formats that don't tell read as `false`.
+    /// True if an exception ended the call; false if the format does not say.
     pub by_exception: bool,
 }
 
-/// Calls of one thread that begin, or end by return, in a row: as an [`Event`] for each, in less
-/// room.
+/// Successive enters and leaves by return of one thread: a compact form of an [`Event`] for each.
 ///
-/// They go as calls do: what ends is the innermost call that is open, with its method and ticket;
-/// each ticket is that of the call before, and one; time never falls.
+/// The calls are well formed: a leave ends the innermost open call, with its method and ticket.
+/// Each enter has the ticket of the preceding enter plus one. Times never decrease.
 #[derive(Clone, Copy, Debug)]
 pub struct Calls<'c> {
     /// The calling thread.
     pub thread: ThreadId,
-    /// CPU time of the thread at all of them, 0 when not measured.
+    /// CPU time of the thread at all steps; 0 if not measured.
     pub cpu_time: Duration,
-    /// Ticket of the last call that began before them.
+    /// Ticket of the last call that began before the first step.
     pub ticket: u32,
-    /// Recorded calls that are open before them.
+    /// Number of recorded calls that are open before the first step.
     pub depth: u32,
-    /// What happens, in order.
+    /// The enters and leaves, in order.
     pub steps: &'c [CallStep],
 }
 
-/// A call begins or ends. See [`Calls`].
+/// An enter or a leave in [`Calls`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CallStep {
-    /// When.
+    /// Time of the step.
     pub time: Timestamp,
     /// The method.
     pub method: MethodId,
-    /// Its declaring class.
+    /// Class that declares the method.
     pub class: ClassId,
-    /// As [`MethodEnter::ticket`].
+    /// Ticket of the call, like [`MethodEnter::ticket`].
     pub ticket: u32,
-    /// It ends.
+    /// True for a leave.
     pub ends: bool,
 }
 
-/// The begin or the end of a call.
+/// An enter or a leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EnterOrLeave {
-    /// Its begin.
+    /// The start of a call.
     Enter(MethodEnter),
-    /// Its end.
+    /// The end of a call.
     Leave(MethodLeave),
 }
 
@@ -94,12 +93,12 @@ impl From<EnterOrLeave> for Event<'_> {
 }
 
 impl Calls<'_> {
-    /// The same as events.
+    /// Returns the calls as events.
     pub fn events(self) -> impl Iterator<Item = Event<'static>> {
         self.enters_and_leaves().map(Event::from)
     }
 
-    /// The same as events of their two kinds.
+    /// Returns the calls as enters and leaves.
     #[inline]
     pub fn enters_and_leaves(mut self) -> impl Iterator<Item = EnterOrLeave> {
         std::iter::from_fn(move || {
@@ -109,7 +108,7 @@ impl Calls<'_> {
         })
     }
 
-    /// The first of them as an event, and the others.
+    /// Returns the first step as an event, and the remaining calls.
     pub fn split_first(self) -> Option<(Event<'static>, Self)> {
         let (event, rest) = self.split()?;
         Some((event.into(), rest))
@@ -149,7 +148,7 @@ impl Calls<'_> {
         Some((event, rest))
     }
 
-    /// All but the first `count` of them.
+    /// Returns all but the first `count` steps.
     pub fn after(self, count: usize) -> Self {
         let (passed, steps) = self.steps.split_at(count);
         let ends = passed.iter().filter(|step| step.ends).count() as u32;
@@ -163,84 +162,85 @@ impl Calls<'_> {
     }
 }
 
-/// What [`Calls`] are, in less room: methods have the numbers that whoever recorded them gave, and
-/// what follows from the order of the steps is told only where an encoder would have to look at
-/// each step to know it. [`Self::calls`] tells the rest.
+/// A more compact form of [`Calls`]. Methods have numbers of the recording agent or the file in
+/// place of ids. Data that follows from the steps is included only where an encoder would otherwise
+/// have to look at each step. [`Self::calls`] computes the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct CallRun<'c> {
     /// The calling thread.
     pub thread: ThreadId,
-    /// CPU time of the thread at all of them, 0 when not measured.
+    /// CPU time of the thread at all steps; 0 if not measured.
     pub cpu_time: Duration,
-    /// Ticket of the last call that began before them.
+    /// Ticket of the last call that began before the first step.
     pub ticket: u32,
-    /// Recorded calls that are open before them.
+    /// Number of recorded calls that are open before the first step.
     pub depth: u32,
-    /// Tickets of the calls that began before them and end in them, in the order in which they end.
+    /// Tickets of the calls that began before the run and end in it, in the order of their ends.
     pub before: &'c [u32],
-    /// What happens, in order.
+    /// The enters and leaves, in order.
     pub steps: &'c [RunStep],
-    /// When, each.
+    /// Time of each step.
     pub times: &'c [Timestamp],
-    /// Those that begin what is open behind them, outermost first: what the steps say, for who does
-    /// not look at each.
+    /// The calls that begin in the run and are open after it, outermost first. They follow from the
+    /// steps; they are for encoders that do not look at each step.
     pub begun: &'c [OpenedCall],
-    /// What numbers stand for. None of them changes while a trace lasts.
+    /// Ids of the methods, by number. Ids do not change within a trace.
     pub methods: &'c MethodIds,
-    /// Where the steps are kept for longer than the run is handed over, if they are.
+    /// Place in [`KeptSteps`] of the steps, if they are kept after the run was handled.
     pub kept: Option<KeptRun<'c>>,
 }
 
-/// A call that begins in a [`CallRun`], and is open behind it.
+/// A call that begins in a [`CallRun`] and is open after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct OpenedCall {
-    /// Place of its step.
+    /// Index of its step.
     pub place: u32,
     /// Number of its method.
     pub method: u32,
-    /// When.
+    /// Start of the call.
     pub time: Timestamp,
 }
 
-/// Steps of many runs, which nobody changes.
+/// Steps of many runs, immutable once shared.
 #[derive(Debug, Default)]
 pub struct KeptSteps {
-    /// What happens.
+    /// The enters and leaves.
     pub steps: Vec<RunStep>,
-    /// When; not of all runs.
+    /// Times of the steps; some runs have none.
     pub times: Vec<Timestamp>,
 }
 
-/// Where the steps of a run are kept.
+/// The place of a run's steps in [`KeptSteps`].
 #[derive(Clone, Copy, Debug)]
 pub struct KeptRun<'c> {
-    /// The steps that they are among.
+    /// The steps of many runs.
     pub among: &'c Arc<KeptSteps>,
-    /// The place of the first of them.
+    /// Index of the run's first step.
     pub steps: usize,
-    /// The place of the first of their times; none where times are not kept.
+    /// Index of the run's first time; `None` if its times are not kept.
     pub times: Option<usize>,
 }
 
-/// A call begins or ends. See [`CallRun`]. In one word, from the low end: a bit that says that it
-/// ends, and the number of its method.
+/// An enter or a leave in a [`CallRun`], in one word: bit 0 is set for a leave; the bits above are
+/// the method's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RunStep(pub u32);
 
 impl RunStep {
-    /// One of the method of that number, which is below 2³⁰.
+    /// Returns a step of the method with the number `method`, which is below 2³⁰. `ends` is true
+    /// for a leave.
     #[inline(always)]
     pub fn new(method: u32, ends: bool) -> Self {
         Self(method << 1 | u32::from(ends))
     }
 
-    /// Number of the method.
+    /// Returns the number of the method.
     #[inline(always)]
     pub fn method(self) -> u32 {
         self.0 >> 1
     }
 
-    /// It ends.
+    /// Returns true for a leave.
     #[inline(always)]
     pub fn ends(self) -> bool {
         self.0 & 1 != 0
@@ -248,22 +248,23 @@ impl RunStep {
 }
 
 impl CallRun<'_> {
-    /// How many calls begin.
+    /// Returns the number of enters.
     #[inline]
     pub fn enters(&self) -> usize {
-        // What does not end begins, and what began before and ends has no begin here.
+        // Each step is an enter or a leave. A leave without an enter in the run is in `before`, an
+        // enter without a leave in `begun`.
         (self.steps.len() + self.begun.len() - self.before.len()) / 2
     }
 
-    /// The ticket of the call that begins with a step of [`Self::begun`].
+    /// Returns the ticket of the call at the index `at` of [`Self::begun`].
     #[inline]
     pub fn ticket_of_begun(&self, at: usize) -> u32 {
-        // All that began before and ends has ended by then.
+        // All calls in `before` have ended by then.
         let enters = (self.begun[at].place as usize + 2 + at - self.before.len()) / 2;
         self.ticket.wrapping_add(enters as u32)
     }
 
-    /// The same with ids and tickets. What was in the room is gone.
+    /// Returns the run with ids and tickets. Overwrites `room`.
     pub fn calls<'r>(&self, room: &'r mut Vec<CallStep>) -> Calls<'r> {
         let mut open = Vec::with_capacity(self.steps.len());
         let mut newest = self.ticket;
@@ -299,43 +300,43 @@ impl CallRun<'_> {
     }
 }
 
-/// See [`crate::Event::AggregatedEnter`].
+/// A node of an aggregated call tree ([`crate::Event::AggregatedEnter`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AggregatedEnter {
     /// The calling thread.
     pub thread: ThreadId,
     /// The called method.
     pub method: MethodId,
-    /// Own time of all calls at this place of the tree, without callees.
+    /// Own time of all calls of the node, without callees.
     pub base_time: Duration,
-    /// Smallest own time of one call.
+    /// Smallest own time of a call.
     pub min_time: Duration,
-    /// Largest own time of one call.
+    /// Largest own time of a call.
     pub max_time: Duration,
-    /// Own CPU time, 0 if not measured.
+    /// Own CPU time of all calls; 0 if not measured.
     pub base_cpu_time: Duration,
-    /// Calls counted.
+    /// Number of calls.
     pub calls: i64,
 }
 
-/// See [`crate::Event::AggregatedLeave`].
+/// The end of a node of an aggregated call tree ([`crate::Event::AggregatedLeave`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AggregatedLeave {
     /// The calling thread.
     pub thread: ThreadId,
-    /// Method of the enter that it closes.
+    /// Method of the node.
     pub method: MethodId,
 }
 
-/// See [`crate::Event::AggregatedDetail`].
+/// Further data of an aggregated call ([`crate::Event::AggregatedDetail`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AggregatedDetail {
     /// The calling thread.
     pub thread: ThreadId,
-    /// Method of the [`AggregatedEnter`] that it stands behind.
+    /// Method of the preceding [`AggregatedEnter`].
     pub method: MethodId,
-    /// Calls that an exception ended.
+    /// Number of calls that an exception ended.
     pub exceptions: u64,
-    /// CPU time that the profiler itself took for these calls, without callees; 0 if not measured.
+    /// CPU time that the profiler itself used for these calls, without callees; 0 if not measured.
     pub overhead: Duration,
 }

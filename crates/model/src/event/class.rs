@@ -1,69 +1,69 @@
-//! Classes and methods, as they are defined.
+//! Classes and methods, as defined.
 
 use super::Text;
 use crate::{ClassId, MethodId, ObjectId, ThreadId, Timestamp};
 
-/// See [`crate::Event::ClassDef`].
+/// Definition of a class ([`crate::Event::ClassDef`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClassDef<'a> {
-    /// New id.
+    /// New id of the class.
     pub class: ClassId,
-    /// Thread that caused it, where the format says so.
+    /// Thread that caused the definition, if the format has it.
     pub thread: ThreadId,
-    /// When the class was first used by the trace.
+    /// Time of the first use of the class in the trace.
     pub time: Timestamp,
-    /// Name with dots between packages and `$` before inner names, as `Class.getName` prints it.
+    /// Name with dots between packages and `$` before inner names, as `Class.getName` returns it.
     pub name: Text<'a>,
-    /// Source file, empty if unknown.
+    /// Source file; empty if unknown.
     pub source_name: Text<'a>,
-    /// The `java.lang.Class`, where objects have ids.
+    /// The `java.lang.Class` object, if objects have ids.
     pub object: ObjectId,
 }
 
-/// See [`crate::Event::MethodDef`].
+/// Definition of a method ([`crate::Event::MethodDef`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MethodDef<'a> {
-    /// New id.
+    /// New id of the method.
     pub method: MethodId,
-    /// Its class.
+    /// Class of the method.
     pub class: ClassId,
     /// Raw name (`<init>` stays `<init>`).
     pub name: Text<'a>,
-    /// VM descriptor, with slashes.
+    /// Descriptor, with slashes.
     pub signature: Text<'a>,
-    /// Smallest source line, 0 if unknown.
+    /// Smallest source line; 0 if unknown.
     pub start_line: i64,
-    /// Largest source line, 0 if unknown.
+    /// Largest source line; 0 if unknown.
     pub end_line: i64,
 }
 
-/// A field or method of a class, as its class file names it.
+/// A field or method of a class, as in its class file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Member<'a> {
     /// Raw name.
     pub name: Text<'a>,
-    /// VM descriptor, with slashes.
+    /// Descriptor, with slashes.
     pub signature: Text<'a>,
-    /// Access flags of the class file.
+    /// Access flags.
     pub access: u16,
 }
 
-/// See [`crate::Event::ClassDetail`].
+/// Contents of a class file ([`crate::Event::ClassDetail`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClassDetail<'a> {
     /// The class.
     pub class: ClassId,
-    /// When it was prepared.
+    /// Time at which the class was prepared.
     pub time: Timestamp,
-    /// Access flags of the class file.
+    /// Access flags.
     pub access: u16,
-    /// Name of the superclass, as in [`ClassDef::name`]; empty where there is none.
+    /// Name of the superclass, as in [`ClassDef::name`]; empty if there is none.
     pub super_name: Text<'a>,
-    /// Names of the direct interfaces, in the order of the declaration.
+    /// Names of the direct interfaces, in the order of the class file.
     pub interfaces: Vec<Text<'a>>,
     /// `bootstrap`, `platform`, `app`, or the loader's class and number (`com.acme.Loader@7`).
     pub loader: Text<'a>,
-    /// Bytes of the class file, 0 if unknown.
+    /// Size of the class file in bytes; 0 if unknown.
     pub size: i64,
     /// Declared fields, in the order of the class file.
     pub fields: Vec<Member<'a>>,
@@ -71,60 +71,60 @@ pub struct ClassDetail<'a> {
     pub methods: Vec<Member<'a>>,
 }
 
-/// See [`crate::Event::MethodDetail`].
+/// Further data of a method ([`crate::Event::MethodDetail`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MethodDetail {
     /// The method.
     pub method: MethodId,
-    /// Bytes of its code in the class file.
+    /// Size of the method's code in the class file, in bytes.
     pub size: i64,
 }
 
-/// See [`crate::Event::ClassInitStart`].
+/// The start of a class's initialisation ([`crate::Event::ClassInitStart`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassInitStart {
     /// The thread that initialises the class.
     pub thread: ThreadId,
-    /// When.
+    /// Start of the initialisation.
     pub time: Timestamp,
     /// The class.
     pub class: ClassId,
 }
 
-/// See [`crate::Event::ClassInitEnd`].
+/// The end of a class's initialisation ([`crate::Event::ClassInitEnd`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassInitEnd {
     /// The thread that initialised the class.
     pub thread: ThreadId,
-    /// When.
+    /// End of the initialisation.
     pub time: Timestamp,
     /// The class.
     pub class: ClassId,
-    /// An exception ended it: the class can't be used.
+    /// True if an exception ended the initialisation, so that the class can't be used.
     pub failed: bool,
 }
 
-/// See [`crate::Event::ClassUnload`].
+/// The unloading of a class ([`crate::Event::ClassUnload`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassUnload {
     /// The class.
     pub class: ClassId,
-    /// When.
+    /// Time of the event.
     pub time: Timestamp,
 }
 
-/// See [`crate::Event::ClassRedefine`].
+/// New code of a class ([`crate::Event::ClassRedefine`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassRedefine {
     /// The class.
     pub class: ClassId,
-    /// When.
+    /// Time of the event.
     pub time: Timestamp,
-    /// Bytes of the new class file.
+    /// Size of the new class file in bytes.
     pub size: i64,
 }
 
-/// See [`crate::Event::ClassSource`].
+/// Source file of a class ([`crate::Event::ClassSource`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClassSource<'a> {
     /// The class.

@@ -1,65 +1,64 @@
-//! What the JIT compiler made of methods, and which of their lines ran.
+//! Compiled code of methods, and line counts.
 
 use super::Frame;
 use crate::{MethodId, Timestamp};
 
-/// A range of compiled code that came from one method, itself or inlined.
+/// A range of compiled code from one method, either the compiled one or an inlined one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CodeRange<'a> {
-    /// First byte of the range, counted from the start of the code.
+    /// Offset of the range's first byte from the start of the code.
     pub offset: i64,
-    /// The frames at that place: innermost (inlined) method first, the compiled method last. Lines
-    /// as in [`Frame`]. None where nothing is told of the range but that the one before it ends
-    /// there.
+    /// The frames of the range: the innermost (inlined) method first, the compiled method last.
+    /// Lines are as in [`Frame`]. Empty if nothing is known of the range, so that it only ends the
+    /// preceding one.
     pub frames: Vec<Frame<'a>>,
 }
 
-/// See [`crate::Event::MethodCompile`].
+/// The compilation of a method ([`crate::Event::MethodCompile`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MethodCompile<'a> {
     /// The method.
     pub method: MethodId,
-    /// When.
+    /// Time of the compilation.
     pub time: Timestamp,
     /// Address of the code.
     pub address: u64,
-    /// Bytes of the code.
+    /// Size of the code in bytes.
     pub size: i64,
-    /// Where the code of which line is, where the JVM says so.
+    /// The source lines of ranges of the code, if the JVM reports them.
     pub ranges: Vec<CodeRange<'a>>,
 }
 
-/// See [`crate::Event::MethodUncompile`].
+/// The unloading of compiled code ([`crate::Event::MethodUncompile`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MethodUncompile {
     /// The method.
     pub method: MethodId,
-    /// When.
+    /// Time of the event.
     pub time: Timestamp,
     /// Address of the code.
     pub address: u64,
 }
 
-/// How often one line was reached.
+/// Number of times that one line was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LineCount {
     /// Source line.
     pub line: u32,
-    /// How often one of its line table entries was executed; several entries of one line are added
-    /// up.
+    /// Number of executions of the line's entries in the line table; several entries are added up.
     pub count: u64,
 }
 
-/// See [`crate::Event::LineCounts`].
+/// Line counts of a method ([`crate::Event::LineCounts`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LineCounts {
     /// The method.
     pub method: MethodId,
-    /// When they were read.
+    /// Time at which the counters were read.
     pub time: Timestamp,
-    /// How often the method was called.
+    /// Number of calls of the method.
     pub calls: u64,
-    /// All lines of its line table, ascending, each once. Replaces what was told of this method
-    /// before.
+    /// All lines of the method's line table, in ascending order, each once. Replaces earlier counts
+    /// of this method.
     pub lines: Vec<LineCount>,
 }

@@ -3,29 +3,29 @@
 use super::Frame;
 use crate::{ClassId, ObjectId, ThreadId, Timestamp};
 
-/// See [`crate::Event::ExceptionThrow`].
+/// A thrown exception ([`crate::Event::ExceptionThrow`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ExceptionThrow<'a> {
     /// The throwing thread.
     pub thread: ThreadId,
-    /// When.
+    /// Time of the throw.
     pub time: Timestamp,
-    /// The exception, none if it has no id.
+    /// The exception; none if it has no id.
     pub object: ObjectId,
     /// Class of the exception.
     pub class: ClassId,
-    /// Where, innermost frame first, as deep as asked for; at least one frame.
+    /// Stack, innermost frame first, up to the requested depth; at least one frame.
     pub stack: Vec<Frame<'a>>,
 }
 
-/// See [`crate::Event::ExceptionCatch`].
+/// A caught exception ([`crate::Event::ExceptionCatch`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ExceptionCatch<'a> {
     /// The catching thread.
     pub thread: ThreadId,
-    /// When.
+    /// Time of the catch.
     pub time: Timestamp,
-    /// The exception, none if it has no id.
+    /// The exception; none if it has no id.
     pub object: ObjectId,
     /// Class of the exception.
     pub class: ClassId,
@@ -33,15 +33,17 @@ pub struct ExceptionCatch<'a> {
     pub frame: Frame<'a>,
 }
 
-/// See [`crate::Event::CatchDetail`].
+/// Data of the handler that catches an exception ([`crate::Event::CatchDetail`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CatchDetail {
     /// The catching thread.
     pub thread: ThreadId,
-    /// When: the time of the [`ExceptionCatch`].
+    /// Time of the [`ExceptionCatch`].
     pub time: Timestamp,
-    /// The first entry of the method's exception table, from 0, that leads to this handler.
+    /// Index of the first entry of the method's exception table that leads to this handler, from 0
+    /// on.
     pub entry: u64,
-    /// Whether it takes whatever is thrown: so compilers make `finally` and `synchronized`.
+    /// True if the handler catches all exceptions. Compilers generate such handlers for `finally`
+    /// and `synchronized`.
     pub takes_all: bool,
 }

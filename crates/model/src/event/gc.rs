@@ -1,47 +1,47 @@
-//! Collections.
+//! Garbage collections.
 
 use super::Text;
 use crate::Timestamp;
 
-/// See [`crate::Event::GcStart`].
+/// The start of a garbage collection ([`crate::Event::GcStart`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GcStart {
-    /// When.
+    /// Start of the collection.
     pub time: Timestamp,
 }
 
-/// See [`crate::Event::GcFinish`].
+/// The end of a garbage collection ([`crate::Event::GcFinish`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GcFinish {
-    /// When.
+    /// End of the collection.
     pub time: Timestamp,
-    /// Heap size in bytes, 0 if unknown.
+    /// Size of the heap in bytes; 0 if unknown.
     pub total_space: i64,
-    /// Bytes in use, 0 if unknown.
+    /// Bytes in use; 0 if unknown.
     pub used_space: i64,
-    /// Live objects, 0 if unknown.
+    /// Number of live objects; 0 if unknown.
     pub used_objects: i64,
 }
 
-/// Which part of the heap a collection was for.
+/// The part of the heap that was collected.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Generation {
-    /// The JVM does not say.
+    /// Unknown.
     #[default]
     Unknown,
     /// Young objects only.
     Young,
-    /// All, or the old ones.
+    /// All objects, or the old ones.
     Full,
-    /// A short stop within a collection that runs beside the program.
+    /// None: a short pause within a collection that runs concurrently with the program.
     Concurrent,
 }
 
 impl Generation {
-    /// All of them.
+    /// All generations.
     pub const ALL: [Self; 4] = [Self::Unknown, Self::Young, Self::Full, Self::Concurrent];
 
-    /// A word for it, in small letters.
+    /// Returns the name of the generation, in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -52,15 +52,15 @@ impl Generation {
     }
 }
 
-/// See [`crate::Event::GcDetail`].
+/// Details of a garbage collection ([`crate::Event::GcDetail`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GcDetail<'a> {
-    /// When it was read.
+    /// Time at which the details were read.
     pub time: Timestamp,
     /// The JVM's name of the collector; empty if unknown.
     pub collector: Text<'a>,
-    /// The JVM's words for the cause (`System.gc()`); empty if unknown.
+    /// The JVM's name of the cause (`System.gc()`); empty if unknown.
     pub cause: Text<'a>,
-    /// Which part of the heap.
+    /// The part of the heap that was collected.
     pub generation: Generation,
 }

@@ -3,23 +3,23 @@
 use super::Text;
 use crate::{ClassId, HeapDumpId, ObjectId, Timestamp};
 
-/// See [`crate::Event::HeapDump`].
+/// A heap dump ([`crate::Event::HeapDump`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HeapDump<'a> {
-    /// New id.
+    /// New id of the dump.
     pub dump: HeapDumpId,
-    /// When.
+    /// Time of the dump.
     pub time: Timestamp,
     /// Name of the dump.
     pub name: Text<'a>,
-    /// When the trace began.
+    /// Start of the trace.
     pub base_time: Timestamp,
 }
 
-/// See [`crate::Event::GcRoot`].
+/// A root of the object graph ([`crate::Event::GcRoot`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GcRoot<'a> {
-    /// Class of the object, none if never announced.
+    /// Class of the object; none if the trace does not define it.
     pub class: ClassId,
     /// The object.
     pub object: ObjectId,
@@ -27,35 +27,35 @@ pub struct GcRoot<'a> {
     pub kind: Text<'a>,
 }
 
-/// See [`crate::Event::ObjectReference`].
+/// A reference from one object to another ([`crate::Event::ObjectReference`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ObjectReference {
     /// Object that holds the reference.
     pub source: ObjectId,
     /// Object referred to.
     pub target: ObjectId,
-    /// The dump that it belongs to.
+    /// The dump that contains the reference.
     pub dump: HeapDumpId,
 }
 
-/// See [`crate::Event::HeapObject`].
+/// An object in a heap dump ([`crate::Event::HeapObject`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HeapObject {
-    /// The dump that it belongs to.
+    /// The dump that contains the object.
     pub dump: HeapDumpId,
     /// The object.
     pub object: ObjectId,
-    /// Its class.
+    /// Class of the object.
     pub class: ClassId,
-    /// Bytes.
+    /// Size in bytes.
     pub size: i64,
 }
 
-/// See [`crate::Event::HeapDumpEnd`].
+/// The end of a heap dump ([`crate::Event::HeapDumpEnd`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HeapDumpEnd {
     /// The dump.
     pub dump: HeapDumpId,
-    /// When it was complete.
+    /// Time at which the dump was complete.
     pub time: Timestamp,
 }

@@ -16,7 +16,7 @@ macro_rules! kinds {
             /// All kinds.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// The name of the event.
+            /// Returns the name of the event.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => stringify!($kind),)*
@@ -25,7 +25,7 @@ macro_rules! kinds {
         }
 
         impl Event<'_> {
-            /// What kind it is of.
+            /// Returns the kind of the event.
             #[inline]
             pub fn kind(&self) -> Kind {
                 match self {
@@ -33,7 +33,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The same event, with texts of its own.
+            /// Returns the same event with owned texts.
             #[inline]
             pub fn into_static(self) -> Event<'static> {
                 match self {
@@ -41,7 +41,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// Bytes that it takes beside its own size, once its texts are its own.
+            /// Returns the number of bytes that the event takes besides its own size, once its
+            /// texts are owned.
             #[inline]
             pub fn held(&self) -> usize {
                 match self {

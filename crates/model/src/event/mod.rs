@@ -1,6 +1,6 @@
 //! The events of a trace.
 //!
-//! Text is borrowed where it can be: from the decoder's input, or from the agent's tables.
+//! Text is borrowed if possible, from the decoder's input or from the agent's tables.
 
 mod call;
 mod class;
@@ -37,8 +37,8 @@ pub type Text<'a> = Cow<'a, str>;
 
 /// One event of a trace.
 ///
-/// Programs hand on events by the hundred million. The four kinds in boxes are large and rare:
-/// without, each event would be as large as they are (168 bytes in place of 96).
+/// Traces contain hundreds of millions of events. The four kinds in boxes are large and rare.
+/// Without the boxes, each event would take 168 bytes instead of 96.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -50,25 +50,25 @@ pub enum Event<'a> {
     AgentCreate(Box<AgentCreate<'a>>),
     /// The agent was unloaded; nothing follows.
     AgentDestroy(AgentDestroy<'a>),
-    /// Collection began.
+    /// Recording began.
     TraceStart(TraceStart<'a>),
-    /// Collection ended.
+    /// Recording ended.
     TraceEnd(TraceEnd<'a>),
-    /// Collection paused.
+    /// Recording paused.
     TracePause(TracePause),
-    /// Collection goes on, or begins in a trace that was paused from its start.
+    /// Recording resumed, or began in a trace that was paused from its start.
     TraceResume(TraceResume),
     /// A filter rule in force.
     Filter(Box<Filter<'a>>),
     /// An option in force.
     Option(TraceOption<'a>),
-    /// A thread began, or was seen for the first time.
+    /// A thread started, or was first seen.
     ThreadStart(ThreadStart<'a>),
     /// A thread ended.
     ThreadEnd(ThreadEnd),
-    /// A class, announced before its first use.
+    /// Definition of a class, before its first use.
     ClassDef(ClassDef<'a>),
-    /// A method, announced before its first use.
+    /// Definition of a method, before its first use.
     MethodDef(MethodDef<'a>),
     /// An object was allocated.
     ObjectAlloc(ObjectAlloc),
@@ -82,21 +82,21 @@ pub enum Event<'a> {
     ObjectFree(ObjectFree),
     /// A garbage collection ended.
     GcFinish(GcFinish),
-    /// The JVM is ready to run the program.
+    /// The JVM is initialised and runs the program.
     RuntimeInitDone(RuntimeInitDone),
-    /// The JVM began to stop.
+    /// The JVM began to shut down.
     RuntimeShutdown(RuntimeShutdown),
     /// A thread begins to wait on a monitor.
     MonitorWait(MonitorWait<'a>),
     /// A thread stopped waiting on a monitor.
     MonitorWaited(MonitorWaited<'a>),
-    /// A thread blocks on a monitor that another holds.
+    /// A thread blocks on a monitor that another thread holds.
     MonitorContendedEnter(MonitorContendedEnter<'a>),
     /// A thread got the monitor that it blocked on.
     MonitorContendedEntered(MonitorContendedEntered<'a>),
-    /// A node of an aggregated call tree; its children follow up to its leave.
+    /// A node of an aggregated call tree begins. Its children follow, up to its leave.
     AggregatedEnter(AggregatedEnter),
-    /// The end of a node of an aggregated call tree.
+    /// A node of an aggregated call tree ends.
     AggregatedLeave(AggregatedLeave),
     /// A heap dump; its roots and references follow.
     HeapDump(HeapDump<'a>),
@@ -104,10 +104,10 @@ pub enum Event<'a> {
     GcRoot(GcRoot<'a>),
     /// A reference from one object to another.
     ObjectReference(ObjectReference),
-    /// Free text; see [`crate::Note`] for what jtrail itself writes there.
+    /// Free text. See [`crate::Note`] for the notes of jtrail.
     Custom(Custom<'a>),
-    /// An object that was there before the trace, or that was not seen when it was made, at its
-    /// first mention.
+    /// Definition of an object at its first mention, if the object existed before the trace, or if
+    /// its allocation was not recorded.
     ObjectDef(ObjectDef),
     /// An exception was thrown.
     ExceptionThrow(ExceptionThrow<'a>),
@@ -115,17 +115,17 @@ pub enum Event<'a> {
     ExceptionCatch(ExceptionCatch<'a>),
     /// A thread got another name.
     ThreadName(ThreadName<'a>),
-    /// How much CPU time a thread has used so far.
+    /// CPU time that a thread has used so far.
     ThreadCpu(ThreadCpu),
-    /// A virtual thread took a carrier.
+    /// A virtual thread was mounted on a carrier.
     ThreadMount(ThreadMount),
-    /// A virtual thread left its carrier.
+    /// A virtual thread was unmounted from its carrier.
     ThreadUnmount(ThreadUnmount),
     /// A thread is about to park (`java.util.concurrent.locks.LockSupport`).
     ThreadPark(ThreadPark<'a>),
-    /// A thread came back from parking.
+    /// A thread is back from parking.
     ThreadUnpark(ThreadUnpark),
-    /// All that a class file says of a class, behind its [`ClassDef`].
+    /// Contents of a class file, after the [`ClassDef`].
     ClassDetail(Box<ClassDetail<'a>>),
     /// A class was unloaded.
     ClassUnload(ClassUnload),
@@ -133,45 +133,46 @@ pub enum Event<'a> {
     ClassRedefine(ClassRedefine),
     /// A method was compiled.
     MethodCompile(MethodCompile<'a>),
-    /// A method's compiled code was thrown away.
+    /// Compiled code of a method was unloaded.
     MethodUncompile(MethodUncompile),
-    /// Which thread of the operating system runs a thread.
+    /// The operating-system thread that runs a thread.
     ThreadOsId(ThreadOsId),
-    /// How much CPU time the process has used so far.
+    /// CPU time that the process has used so far.
     ProcessCpu(ProcessCpu),
-    /// Objects of one class that a thread allocated, added up.
+    /// Sum over the objects of one class that a thread allocated.
     AllocationSum(AllocationSum),
-    /// All objects that are alive, counted by class.
+    /// Number of live objects, by class.
     LiveObjects(LiveObjects),
-    /// A thread's stack at one tick of the sampler.
+    /// Stack of a thread at a tick of the sampler.
     Sample(Sample<'a>),
-    /// What the JVM says of a collection, before its [`GcFinish`].
+    /// Details of a garbage collection, before its [`GcFinish`].
     GcDetail(GcDetail<'a>),
     /// An object in a heap dump.
     HeapObject(HeapObject),
     /// A heap dump is complete.
     HeapDumpEnd(HeapDumpEnd),
-    /// How often the lines of a method were reached since the trace began.
+    /// Number of times that the lines of a method were reached since the start of the trace.
     LineCounts(LineCounts),
-    /// What a format that adds up calls says besides, right behind an [`AggregatedEnter`].
+    /// Further data of an aggregated call, immediately after its [`AggregatedEnter`].
     AggregatedDetail(AggregatedDetail),
-    /// Samples added up: a frame of a thread's tree of stacks. Frames that it calls follow.
+    /// Sum over samples: a frame in the tree of a thread's stacks. Frames that it calls follow.
     SampleSum(SampleSum<'a>),
-    /// How many objects of a class that a thread allocated are alive.
+    /// Number of live objects of a class that a thread allocated.
     ObjectCounts(ObjectCounts),
-    /// The source file of a class, where it is known only behind its [`ClassDef`].
+    /// Source file of a class, if it becomes known only after the [`ClassDef`].
     ClassSource(ClassSource<'a>),
-    /// What the class file says of a method besides, right behind its [`MethodDef`].
+    /// Further data of a method from the class file, immediately after its [`MethodDef`].
     MethodDetail(MethodDetail),
-    /// What the class file says of a handler, right before the [`ExceptionCatch`] in it.
+    /// Data of an exception handler from the class file, immediately before the [`ExceptionCatch`]
+    /// in it.
     CatchDetail(CatchDetail),
-    /// A thread begins to run a class's static initialiser. Those of its superclasses have run.
+    /// A thread begins to run a class's static initialiser. Those of the superclasses have run.
     ClassInitStart(ClassInitStart),
-    /// The static initialiser that the thread began last, and did not end yet, is over.
+    /// The innermost static initialiser that the thread runs has ended.
     ClassInitEnd(ClassInitEnd),
 }
 
-/// Puts what stands in a box into one.
+/// Implements the conversion from the payload types in boxes.
 macro_rules! from_boxed {
     ($($kind:ident),*) => {$(
         impl<'a> From<$kind<'a>> for Event<'a> {
@@ -184,7 +185,7 @@ macro_rules! from_boxed {
 from_boxed!(ProcessCreate, AgentCreate, Filter, ClassDetail);
 
 impl Event<'_> {
-    /// The point in time that the event carries, if it carries one.
+    /// Returns the time of the event, if it has one.
     pub fn time(&self) -> Option<Timestamp> {
         Some(match self {
             Event::Node(e) => e.time,
@@ -253,7 +254,7 @@ impl Event<'_> {
         })
     }
 
-    /// The thread that the event belongs to, if it belongs to one.
+    /// Returns the thread of the event, if it belongs to one.
     pub fn thread(&self) -> Option<ThreadId> {
         let thread = match self {
             Event::ThreadStart(e) => e.thread,
@@ -292,7 +293,8 @@ impl Event<'_> {
         (!thread.is_none()).then_some(thread)
     }
 
-    /// Whether it is one of those that open a trace: who ran, and what was asked for.
+    /// Returns true if the event is one of those that open a trace: machine, process, agent,
+    /// filters and options.
     pub fn is_opening(&self) -> bool {
         matches!(
             self,
@@ -305,7 +307,8 @@ impl Event<'_> {
         )
     }
 
-    /// Whether it says what other events stand on: what opens a trace, threads, classes, methods.
+    /// Returns true if other events refer to this one: to an opening event, or to the definition of
+    /// a thread, class or method.
     pub fn is_definition(&self) -> bool {
         self.is_opening()
             || matches!(

@@ -2,7 +2,8 @@
 
 use crate::{ClassId, MethodId, ObjectId, ThreadId, Timestamp};
 
-/// What an allocated object is. The numbers are TPTP's (message 1014, "is array").
+/// Kind of an object: a plain object, or an array by its type of elements. The numbers are those of
+/// TPTP (message 1014, "is array").
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ObjectKind(pub u8);
 
@@ -29,89 +30,90 @@ impl ObjectKind {
     pub const LONG: Self = Self(11);
 }
 
-/// See [`crate::Event::ObjectAlloc`].
+/// Allocation of an object ([`crate::Event::ObjectAlloc`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ObjectAlloc {
-    /// Allocating thread, none if unknown.
+    /// Allocating thread; none if unknown.
     pub thread: ThreadId,
-    /// When.
+    /// Time of the allocation.
     pub time: Timestamp,
-    /// Plain object or which array.
+    /// Kind of the object.
     pub kind: ObjectKind,
-    /// New id.
+    /// New id of the object.
     pub object: ObjectId,
-    /// Bytes.
+    /// Size in bytes.
     pub size: i64,
-    /// Source line of the allocation, 0 if unknown.
+    /// Source line of the allocation; 0 if unknown.
     pub line: i64,
-    /// Allocating method, none if filtered away or unknown.
+    /// Allocating method; none if it is not traced or unknown.
     pub method: MethodId,
     /// Class of the object.
     pub class: ClassId,
 }
 
-/// See [`crate::Event::ObjectDef`].
+/// Definition of an object at its first mention ([`crate::Event::ObjectDef`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ObjectDef {
-    /// New id.
+    /// New id of the object.
     pub object: ObjectId,
-    /// When it was first mentioned.
+    /// Time of the first mention.
     pub time: Timestamp,
-    /// Plain object or which array.
+    /// Kind of the object.
     pub kind: ObjectKind,
-    /// Bytes, 0 if unknown.
+    /// Size in bytes; 0 if unknown.
     pub size: i64,
     /// Class of the object.
     pub class: ClassId,
 }
 
-/// See [`crate::Event::ObjectFree`].
+/// End of an object ([`crate::Event::ObjectFree`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ObjectFree {
-    /// End of the collection that freed it.
+    /// End of the collection that freed the object.
     pub time: Timestamp,
     /// The dead object.
     pub object: ObjectId,
-    /// Collections that it lived through.
+    /// Number of collections that the object survived.
     pub age: i64,
 }
 
-/// See [`crate::Event::ObjectCounts`].
+/// Live objects of a class that a thread allocated ([`crate::Event::ObjectCounts`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ObjectCounts {
-    /// The thread that allocated them, none if unknown.
+    /// The thread that allocated the objects; none if unknown.
     pub thread: ThreadId,
-    /// When they were counted.
-    pub time: Timestamp,
-    /// Their class.
-    pub class: ClassId,
-    /// Objects alive. Replaces what was told of this thread and class before.
-    pub live: u64,
-    /// Most objects that were alive at once so far.
-    pub peak: u64,
-}
-
-/// See [`crate::Event::AllocationSum`]. For formats that do not tell of single objects.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct AllocationSum {
-    /// Allocating thread, in the calls that are open on it.
-    pub thread: ThreadId,
-    /// Up to when: they were allocated since the thread's last sum.
+    /// Time of the count.
     pub time: Timestamp,
     /// Class of the objects.
     pub class: ClassId,
-    /// How many.
+    /// Number of live objects. Replaces earlier counts for this thread and class.
+    pub live: u64,
+    /// Maximum number of objects so far that were alive at the same time.
+    pub peak: u64,
+}
+
+/// Sum over the objects of one class that a thread allocated ([`crate::Event::AllocationSum`]).
+/// Formats that do not contain individual objects have it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AllocationSum {
+    /// Allocating thread. The objects were allocated in the calls that are open on it.
+    pub thread: ThreadId,
+    /// End of the interval, which begins with the thread's preceding sum.
+    pub time: Timestamp,
+    /// Class of the objects.
+    pub class: ClassId,
+    /// Number of objects.
     pub objects: u64,
-    /// Bytes of all of them.
+    /// Size of all these objects in bytes.
     pub bytes: u64,
 }
 
-/// See [`crate::Event::LiveObjects`].
+/// Number of live objects by class ([`crate::Event::LiveObjects`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LiveObjects {
-    /// When they were counted.
+    /// Time of the count.
     pub time: Timestamp,
-    /// The classes that have objects alive, each once.
+    /// The classes that have live objects, each once.
     pub classes: Vec<LiveClass>,
 }
 
@@ -120,8 +122,8 @@ pub struct LiveObjects {
 pub struct LiveClass {
     /// The class.
     pub class: ClassId,
-    /// How many.
+    /// Number of objects.
     pub objects: u64,
-    /// Bytes of all of them.
+    /// Size of all these objects in bytes.
     pub bytes: u64,
 }

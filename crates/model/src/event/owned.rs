@@ -1,15 +1,15 @@
-//! Events that hold their texts themselves, so that another thread may have them.
+//! Conversion to events with owned texts, which can be passed to another thread.
 
 use super::*;
 use crate::{ClassId, Duration, HeapDumpId, MethodId, ObjectId, ThreadId, Timestamp};
 
-/// What may borrow texts, and can hold them.
+/// A type that may borrow texts, and can own them instead.
 pub(super) trait IntoStatic {
     type Static;
 
     fn into_static(self) -> Self::Static;
 
-    /// Bytes outside of it, once it holds all.
+    /// Returns the number of bytes outside of the value itself, once all texts are owned.
     fn held(&self) -> usize;
 }
 

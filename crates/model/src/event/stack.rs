@@ -1,36 +1,36 @@
-//! Stacks, and the samples that are taken of them.
+//! Stacks and samples.
 
 use super::Text;
 use crate::{ThreadId, Timestamp};
 use std::num::NonZeroU64;
 
-/// One frame of a stack, innermost first in the lists that hold it.
+/// One frame of a stack. In lists of frames, the innermost comes first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Frame<'a> {
     /// `class.method(descriptor)result`, for instance `java.lang.Object.wait(J)V`.
     pub method: Text<'a>,
-    /// Source line, -1 if unknown, -2 in a native method.
+    /// Source line; -1 if unknown, -2 in a native method.
     pub line: i64,
 }
 
-/// What a thread does when it is sampled.
+/// State of a thread when it is sampled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum ThreadState {
-    /// It runs, or could run.
+    /// The thread runs, or is ready to run.
     #[default]
     Runnable,
-    /// It wants to enter a monitor that another thread holds.
+    /// The thread blocks on a monitor that another thread holds.
     Blocked,
-    /// It waits in `Object.wait`.
+    /// The thread waits in `Object.wait`.
     Waiting,
-    /// It is parked.
+    /// The thread is parked.
     Parked,
-    /// It sleeps.
+    /// The thread sleeps.
     Sleeping,
 }
 
 impl ThreadState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 5] = [
         Self::Runnable,
         Self::Blocked,
@@ -39,7 +39,7 @@ impl ThreadState {
         Self::Sleeping,
     ];
 
-    /// A word for it, in small letters.
+    /// Returns the name of the state, in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Runnable => "runnable",
@@ -51,12 +51,12 @@ impl ThreadState {
     }
 }
 
-/// How many samples in a row found the same: 1 at least, and 1 by default.
+/// Number of successive samples with the same stack: at least 1, and 1 by default.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ticks(pub NonZeroU64);
 
 impl Ticks {
-    /// So many; `None` for 0.
+    /// Returns the number, or `None` for 0.
     pub const fn new(count: u64) -> Option<Self> {
         match NonZeroU64::new(count) {
             Some(count) => Some(Self(count)),
@@ -64,7 +64,7 @@ impl Ticks {
         }
     }
 
-    /// As a number.
+    /// Returns the number.
     pub const fn get(self) -> u64 {
         self.0.get()
     }
@@ -76,35 +76,36 @@ impl Default for Ticks {
     }
 }
 
-/// See [`crate::Event::Sample`].
+/// A sample of a thread's stack ([`crate::Event::Sample`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sample<'a> {
     /// The sampled thread.
     pub thread: ThreadId,
-    /// When.
+    /// Time of the last of these samples.
     pub time: Timestamp,
-    /// What it did.
+    /// State of the thread.
     pub state: ThreadState,
-    /// Samples in a row that found this stack; the time is that of the last of them.
+    /// Number of successive samples that found this stack.
     pub ticks: Ticks,
-    /// Its stack, innermost frame first, as deep as asked for.
+    /// Stack, innermost frame first, up to the requested depth.
     pub stack: Vec<Frame<'a>>,
 }
 
-/// See [`crate::Event::SampleSum`].
+/// Sum over samples with a common stack ([`crate::Event::SampleSum`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SampleSum<'a> {
     /// The sampled thread.
     pub thread: ThreadId,
-    /// Up to when samples are added up.
+    /// End of the interval whose samples are summed.
     pub time: Timestamp,
-    /// 1 for an outermost frame. A deeper one is called by the last of the depth above that came
-    /// before it; where there is none, it is as deep as it can be.
+    /// Depth of the frame: 1 for an outermost frame. The caller of a deeper frame is the last
+    /// preceding frame of the depth above. If there is no such frame, the depth is reduced as far
+    /// as needed.
     pub depth: u64,
-    /// The frame. Its method may have `()` in place of a descriptor, where that is not known.
+    /// The frame. Its method may have `()` in place of the descriptor if that is unknown.
     pub frame: Frame<'a>,
-    /// Samples that ended in this frame while the thread ran or could run.
+    /// Number of samples that ended in this frame while the thread ran or was ready to run.
     pub runnable: u64,
-    /// Samples that ended in this frame, whatever the thread did.
+    /// Number of samples that ended in this frame, in any state of the thread.
     pub all: u64,
 }

@@ -1,116 +1,117 @@
-//! Threads: their life, names, CPU time, carriers, and parking.
+//! Threads: start and end, names, CPU time, carriers, and parking.
 
 use super::{Frame, Text};
 use crate::{Duration, ObjectId, ThreadId, Timestamp};
 
-/// See [`crate::Event::ThreadStart`].
+/// The start of a thread, or its first appearance ([`crate::Event::ThreadStart`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ThreadStart<'a> {
-    /// New id.
+    /// New id of the thread.
     pub thread: ThreadId,
-    /// Start of the thread, or its first sight.
+    /// Start of the thread, or its first appearance.
     pub time: Timestamp,
-    /// Name of its thread group.
+    /// Name of the thread's group.
     pub group: Text<'a>,
-    /// Name of the group above, empty at the top.
+    /// Name of the parent group; empty at the top.
     pub parent_group: Text<'a>,
-    /// The `java.lang.Thread`, where objects have ids.
+    /// The `java.lang.Thread` object, if objects have ids.
     pub object: ObjectId,
-    /// Name at that moment.
+    /// Name of the thread at that time.
     pub name: Text<'a>,
 }
 
-/// See [`crate::Event::ThreadEnd`].
+/// The end of a thread ([`crate::Event::ThreadEnd`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadEnd {
     /// The thread that ended.
     pub thread: ThreadId,
-    /// When it ended.
+    /// End of the thread.
     pub time: Timestamp,
 }
 
-/// See [`crate::Event::ThreadName`].
+/// A new name of a thread ([`crate::Event::ThreadName`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ThreadName<'a> {
     /// The thread.
     pub thread: ThreadId,
-    /// When the name was seen.
+    /// Time at which the name was read.
     pub time: Timestamp,
     /// The new name.
     pub name: Text<'a>,
 }
 
-/// See [`crate::Event::ThreadCpu`].
+/// CPU time of a thread ([`crate::Event::ThreadCpu`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadCpu {
     /// The thread.
     pub thread: ThreadId,
-    /// When it was read.
+    /// Time at which the CPU time was read.
     pub time: Timestamp,
-    /// User and system time since the thread began.
+    /// User and system time since the start of the thread.
     pub cpu_time: Duration,
 }
 
-/// See [`crate::Event::ThreadOsId`].
+/// The operating-system thread that runs a thread ([`crate::Event::ThreadOsId`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadOsId {
     /// The thread.
     pub thread: ThreadId,
-    /// When it was seen.
+    /// Time at which the id was read.
     pub time: Timestamp,
-    /// The operating system's number of the thread that runs it.
+    /// The operating system's id of the thread.
     pub os_id: u64,
 }
 
-/// See [`crate::Event::ProcessCpu`].
+/// CPU time of the process ([`crate::Event::ProcessCpu`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ProcessCpu {
-    /// When it was read.
+    /// Time at which the CPU time was read.
     pub time: Timestamp,
-    /// User and system time of all threads since the process began.
+    /// User and system time of all threads since the start of the process.
     pub cpu_time: Duration,
 }
 
-/// See [`crate::Event::ThreadMount`].
+/// The mounting of a virtual thread ([`crate::Event::ThreadMount`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadMount {
     /// The virtual thread.
     pub thread: ThreadId,
-    /// When.
+    /// Time of the event.
     pub time: Timestamp,
-    /// The platform thread that runs it from now on; none if unknown.
+    /// The platform thread that runs the virtual thread from now on; none if unknown.
     pub carrier: ThreadId,
 }
 
-/// See [`crate::Event::ThreadUnmount`].
+/// The unmounting of a virtual thread ([`crate::Event::ThreadUnmount`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadUnmount {
     /// The virtual thread.
     pub thread: ThreadId,
-    /// When.
+    /// Time of the event.
     pub time: Timestamp,
-    /// The platform thread that ran it; none if unknown.
+    /// The platform thread that ran the virtual thread; none if unknown.
     pub carrier: ThreadId,
 }
 
-/// See [`crate::Event::ThreadPark`].
+/// A thread that is about to park ([`crate::Event::ThreadPark`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ThreadPark<'a> {
     /// The thread.
     pub thread: ThreadId,
-    /// When.
+    /// Time of the event.
     pub time: Timestamp,
-    /// What it waits for (the blocker), none if the caller did not say or objects have no ids.
+    /// The blocker, for which the thread waits; none if the caller did not pass one, or if objects
+    /// have no ids.
     pub object: ObjectId,
-    /// Where, innermost frame first, as deep as asked for.
+    /// Stack, innermost frame first, up to the requested depth.
     pub stack: Vec<Frame<'a>>,
 }
 
-/// See [`crate::Event::ThreadUnpark`].
+/// The return of a thread from parking ([`crate::Event::ThreadUnpark`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadUnpark {
     /// The thread.
     pub thread: ThreadId,
-    /// When.
+    /// Time of the event.
     pub time: Timestamp,
 }

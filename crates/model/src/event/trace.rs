@@ -1,24 +1,24 @@
-//! What opens and closes a trace, and what is said of the whole.
+//! Events that open and close a trace, and options and filters of the whole trace.
 
 use super::Text;
 use crate::{ThreadId, Timestamp};
 
-/// See [`crate::Event::Node`].
+/// The machine on which the program ran ([`crate::Event::Node`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Node<'a> {
-    /// Identity of the machine, stable while it is up.
+    /// Identity of the machine, constant until it is rebooted.
     pub node_id: Text<'a>,
-    /// Its name.
+    /// Host name.
     pub hostname: Text<'a>,
-    /// Its addresses, joined with `,`, loopback last.
+    /// Addresses, joined with `,`, with loopback addresses last.
     pub ip_address: Text<'a>,
     /// Minutes west of UTC (UTC+8 is -480).
     pub timezone: i32,
-    /// When the agent was loaded.
+    /// Time at which the agent was loaded.
     pub time: Timestamp,
 }
 
-/// See [`crate::Event::ProcessCreate`].
+/// The traced process ([`crate::Event::ProcessCreate`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProcessCreate<'a> {
     /// Identity of this run of the process.
@@ -27,125 +27,126 @@ pub struct ProcessCreate<'a> {
     pub name: Text<'a>,
     /// The operating system's process id.
     pub pid: i32,
-    /// [`Node::node_id`] of its machine.
+    /// [`Node::node_id`] of the process's machine.
     pub node_id: Text<'a>,
-    /// When the agent was loaded.
+    /// Time at which the agent was loaded.
     pub time: Timestamp,
-    /// Program file.
+    /// Path of the program file.
     pub executable: Text<'a>,
 }
 
-/// See [`crate::Event::AgentCreate`].
+/// The agent in the process ([`crate::Event::AgentCreate`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AgentCreate<'a> {
     /// Identity of this run of the agent.
     pub agent_id: Text<'a>,
-    /// [`ProcessCreate::process_id`] of its process.
+    /// [`ProcessCreate::process_id`] of the agent's process.
     pub process_id: Text<'a>,
     /// Product name.
     pub name: Text<'a>,
     /// Kind of agent.
     pub agent_type: Text<'a>,
-    /// When the agent was loaded.
+    /// Time at which the agent was loaded.
     pub time: Timestamp,
-    /// Option text as the agent received it.
+    /// The option text as the agent received it.
     pub parameters: Text<'a>,
     /// Product version.
     pub version: Text<'a>,
 }
 
-/// See [`crate::Event::AgentDestroy`].
+/// The unloading of the agent ([`crate::Event::AgentDestroy`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AgentDestroy<'a> {
-    /// [`AgentCreate::agent_id`].
+    /// [`AgentCreate::agent_id`] of the agent.
     pub agent_id: Text<'a>,
-    /// When it was unloaded.
+    /// Time at which the agent was unloaded.
     pub time: Timestamp,
 }
 
-/// See [`crate::Event::TraceStart`].
+/// The start of recording ([`crate::Event::TraceStart`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceStart<'a> {
     /// Identity of this trace.
     pub trace_id: Text<'a>,
-    /// [`AgentCreate::agent_id`].
+    /// [`AgentCreate::agent_id`] of the agent that records.
     pub agent_id: Text<'a>,
-    /// When collection began.
+    /// Start of recording.
     pub time: Timestamp,
 }
 
-/// See [`crate::Event::TraceEnd`].
+/// The end of recording ([`crate::Event::TraceEnd`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceEnd<'a> {
-    /// [`TraceStart::trace_id`]; empty in our own traces.
+    /// [`TraceStart::trace_id`]; empty in traces of jtrail.
     pub trace_id: Text<'a>,
-    /// When collection ended.
+    /// End of recording.
     pub time: Timestamp,
 }
 
-/// See [`crate::Event::TracePause`]. Calls that are open here and over when collection goes on are
-/// left at the time of the pause, before the first call behind it.
+/// A pause of recording ([`crate::Event::TracePause`]). Calls that are open here and end in the
+/// pause get leaves at the time of the pause, before the first call after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TracePause {
-    /// When collection paused.
+    /// Start of the pause.
     pub time: Timestamp,
 }
 
-/// See [`crate::Event::TraceResume`]. Calls that began while collection was paused are not in the
+/// The end of a pause ([`crate::Event::TraceResume`]). Calls that began in the pause are not in the
 /// trace, and neither are their leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TraceResume {
-    /// When collection went on.
+    /// End of the pause.
     pub time: Timestamp,
 }
 
-/// See [`crate::Event::Filter`]. The words are those of TPTP (its specification, message 1007).
+/// A filter rule in force ([`crate::Event::Filter`]). The words are those of TPTP (message 1007 of
+/// its specification).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter<'a> {
-    /// [`TraceStart::trace_id`].
+    /// [`TraceStart::trace_id`] of the trace.
     pub trace_id: Text<'a>,
     /// Class pattern without its `*`.
     pub pattern: Text<'a>,
-    /// Where the star stood: `SUFFIX` (at the end), `PREFIX` (at the begin, or alone), `NONE`.
+    /// Position of the `*`: `SUFFIX` (at the end), `PREFIX` (at the start, or alone), `NONE`.
     pub generic_pattern: Text<'a>,
     /// `INCLUDE` or `EXCLUDE`.
     pub mode: Text<'a>,
     /// Method pattern without its `*`.
     pub method_pattern: Text<'a>,
-    /// As `generic_pattern`, for the method pattern.
+    /// Like `generic_pattern`, for the method pattern.
     pub method_generic_pattern: Text<'a>,
-    /// As `mode`, for the method pattern.
+    /// Like `mode`, for the method pattern.
     pub method_mode: Text<'a>,
 }
 
-/// See [`crate::Event::Option`].
+/// An option in force ([`crate::Event::Option`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceOption<'a> {
     /// Key of the option.
     pub key: Text<'a>,
-    /// Value in force.
+    /// Value of the option.
     pub value: Text<'a>,
 }
 
-/// See [`crate::Event::RuntimeInitDone`].
+/// The end of the JVM's initialisation ([`crate::Event::RuntimeInitDone`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RuntimeInitDone {
-    /// Thread that told us.
+    /// Thread on which the JVM reported it.
     pub thread: ThreadId,
-    /// When.
+    /// Time of the report.
     pub time: Timestamp,
 }
 
-/// See [`crate::Event::RuntimeShutdown`].
+/// The start of the JVM's shutdown ([`crate::Event::RuntimeShutdown`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RuntimeShutdown {
-    /// Thread that told us, none if it was never announced.
+    /// Thread on which the JVM reported it; none if the trace does not define the thread.
     pub thread: ThreadId,
-    /// When.
+    /// Time of the report.
     pub time: Timestamp,
 }
 
-/// See [`crate::Event::Custom`].
+/// Free text ([`crate::Event::Custom`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Custom<'a> {
     /// The text.

@@ -1,9 +1,9 @@
-//! Events as text, for formats that have no message for them but take free text.
+//! Events as text, for formats that have no message for them but contain free text.
 //!
-//! The grammar is that of [`crate::Note`]: `jtrail`, a kind, and `key=value` pairs. Keys stand in
-//! the order of the table here, with nothing left out. An empty list has no pair; each entry of a
-//! list repeats the key. Times are nanoseconds since 1970-01-01 UTC, lengths of time nanoseconds,
-//! ids and all other figures decimal numbers.
+//! The grammar is that of [`crate::Note`]: `jtrail`, a kind, and `key=value` pairs. The keys are in
+//! the order of the table below, and none is omitted. An empty list has no pair; the key is
+//! repeated for each entry of a list. Times are in nanoseconds since 1970-01-01 UTC, lengths of
+//! time in nanoseconds. Ids and all other numbers are decimal.
 //!
 //! ```text
 //! jtrail object id=9 time=1700000000000000007 kind=0 size=24 class=3
@@ -42,19 +42,20 @@
 //! jtrail class-init-end thread=1 time=1700000000000000032 class=3 failed=0
 //! ```
 //!
-//! - A frame is its line, a blank, and its method, innermost frame first.
+//! - A frame is its line, a blank, and its method. The innermost frame comes first.
 //! - `field=` and `method=` begin a member: name, descriptor (`type`), access flags (`flags`).
 //! - `code=` begins a range of compiled code at that offset; its frames follow.
-//! - `line=` is a line, a colon, and how often it was reached.
-//! - `class=3:1:24` says that one object of class 3 is alive, of 24 bytes.
-//! - `failed=1` says that an exception ended a class's initialisation, `failed=0` that none did.
-//! - `all=1` says that a handler takes whatever is thrown, `all=0` that it does not.
-//! - `ticks=3`, behind the state of a sample, says that it stands for three; with none, it is one.
+//! - `line=` is a line, a colon, and the number of times that it was reached.
+//! - `class=3:1:24` means that one object of class 3 is alive, with 24 bytes.
+//! - `failed=1` means that an exception ended a class's initialisation, `failed=0` that none did.
+//! - `all=1` means that a handler catches all exceptions, `all=0` that it does not.
+//! - `ticks=3` after the state of a sample means that it stands for three samples. Without it, the
+//!   sample stands for one.
 //! - `state` is a name of [`crate::ThreadState`], `generation` one of [`crate::Generation`], `kind`
 //!   the number of an [`ObjectKind`](crate::ObjectKind).
 //!
-//! What does not read exactly as it would be written, to the last pair, is text like any other:
-//! events of a later version with more to say stay whole.
+//! A text that is not exactly as it would be written, to the last pair, is treated as free text. So
+//! events of later versions with additional pairs are kept unchanged.
 
 mod value;
 
@@ -69,11 +70,12 @@ use crate::{
 use std::borrow::Cow;
 use value::{Source, Value};
 
-/// A row is: kind, variant and payload of the event, keys with their fields in order.
+/// Each row has the kind, the variant and the payload type of an event, and its keys and fields in
+/// order.
 macro_rules! texts {
     ($($kind:literal $variant:ident($payload:ident) { $($key:literal = $field:ident)* })*) => {
-        /// Appends the text of an event to `out`. `false`, and nothing appended, when the event is
-        /// not one of those here.
+        /// Appends the text of an event to `out`. Returns false, and appends nothing, if the event
+        /// has no text form here.
         pub fn write(event: &Event<'_>, out: &mut String) -> bool {
             match event {
                 $(Event::$variant(e) => {
@@ -167,8 +169,9 @@ texts! {
     }
 }
 
-/// Reads an event back from its text. `None` when the text is no event of those here, or a damaged
-/// one. Never panics; the event is in proportion to the text, and borrows from it what it can.
+/// Parses the text of an event. Returns `None` if the text is damaged or is not the text of an
+/// event. Never panics. The size of the event is proportional to that of the text, and it borrows
+/// from the text if possible.
 pub fn parse<'a>(text: &Text<'a>) -> Option<Event<'a>> {
     match text {
         Cow::Borrowed(text) => parse_with(text, |part| part),

@@ -4,7 +4,7 @@ use crate::{
     MethodId, ObjectId, ObjectKind, ThreadId, ThreadState, Ticks, Timestamp,
 };
 
-/// Text in which everything stands that the grammar gives a meaning.
+/// A text with everything that has a meaning in the grammar.
 const NASTY: &str =
     "a=\"b\\ c\" \\\\\" jtrail sample x=\t\n\r\0\u{1}\u{85}\u{a0}é\u{10ffff}\u{fffd}' ";
 
@@ -14,7 +14,7 @@ fn written(event: &Event<'_>) -> String {
     out
 }
 
-/// One event of each kind, with texts that are `text`.
+/// Returns one event of each kind, whose texts are all `text`.
 fn events(text: &str) -> Vec<Event<'_>> {
     let time = Timestamp(-5);
     let (thread, object, class) = (ThreadId(1), ObjectId(u64::MAX), ClassId(3));
@@ -287,7 +287,7 @@ fn one_tick_is_not_written() {
     }
 }
 
-/// What is cut, doubled or changed is another event or none, and no panic.
+/// Truncated, doubled or changed text is parsed as another event or not at all, without a panic.
 #[test]
 fn damaged_text_does_no_harm() {
     for event in events(NASTY).into_iter().chain(events("ab")) {
@@ -354,7 +354,7 @@ fn other_events_have_no_text() {
     assert_eq!(out, "x");
 }
 
-/// The examples of the documentation are what is written.
+/// Tests that the examples in the documentation are what is written.
 #[test]
 fn examples_are_as_documented() {
     let head = include_str!("mod.rs").lines();

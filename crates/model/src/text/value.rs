@@ -1,4 +1,4 @@
-//! The types of fields, as text.
+//! Text forms of the types of fields.
 
 use crate::grammar::{self, Pairs, parse_number};
 use crate::{
@@ -8,14 +8,14 @@ use crate::{
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Where fields are read from.
+/// Input for the fields of an event.
 pub(super) struct Source<'t, 'a> {
     pub(super) pairs: Pairs<'t>,
-    /// Makes a part of the text a part of the event.
+    /// Converts a part of the text to a part of the event.
     pub(super) keep: fn(Cow<'t, str>) -> Text<'a>,
 }
 
-/// A type that fields have: one pair or, for lists, any number of them.
+/// A type of fields: one pair or, for lists, any number of pairs.
 pub(super) trait Value<'a>: Sized {
     fn write(&self, key: &str, out: &mut String);
     fn read(key: &str, source: &mut Source<'_, 'a>) -> Option<Self>;
@@ -37,7 +37,7 @@ macro_rules! numbers {
 
 numbers!(u16 u64 i64);
 
-/// 0 or 1.
+/// Text form: 0 or 1.
 impl Value<'_> for bool {
     fn write(&self, key: &str, out: &mut String) {
         grammar::number(key, u16::from(*self), out);
@@ -85,7 +85,7 @@ macro_rules! words {
 
 words!(ThreadState Generation);
 
-/// No pair for one.
+/// Text form: the number, but no pair for 1.
 impl Value<'_> for Ticks {
     fn write(&self, key: &str, out: &mut String) {
         if *self > Self::default() {
@@ -112,7 +112,7 @@ impl<'a> Value<'a> for Text<'a> {
     }
 }
 
-/// Line, blank, method: always in quotes.
+/// Text form: line, blank and method, always in quotes.
 impl<'a> Value<'a> for Frame<'a> {
     fn write(&self, key: &str, out: &mut String) {
         grammar::key(key, out);
@@ -135,7 +135,7 @@ impl<'a> Value<'a> for Frame<'a> {
     }
 }
 
-/// Name, and behind it descriptor and flags under keys of their own.
+/// Text form: the name, followed by the descriptor and the flags with keys of their own.
 impl<'a> Value<'a> for Member<'a> {
     fn write(&self, key: &str, out: &mut String) {
         self.name.write(key, out);
@@ -152,7 +152,7 @@ impl<'a> Value<'a> for Member<'a> {
     }
 }
 
-/// Offset, and behind it the frames.
+/// Text form: the offset, followed by the frames.
 impl<'a> Value<'a> for CodeRange<'a> {
     fn write(&self, key: &str, out: &mut String) {
         self.offset.write(key, out);
@@ -167,7 +167,7 @@ impl<'a> Value<'a> for CodeRange<'a> {
     }
 }
 
-/// Line, colon, count.
+/// Text form: line, colon, count.
 impl Value<'_> for LineCount {
     fn write(&self, key: &str, out: &mut String) {
         grammar::key(key, out);
@@ -184,7 +184,7 @@ impl Value<'_> for LineCount {
     }
 }
 
-/// Class, colon, objects, colon, bytes.
+/// Text form: class, colon, objects, colon, bytes.
 impl Value<'_> for LiveClass {
     fn write(&self, key: &str, out: &mut String) {
         grammar::key(key, out);
@@ -203,7 +203,7 @@ impl Value<'_> for LiveClass {
     }
 }
 
-/// The key is repeated for each entry.
+/// Text form: one value per entry, each with the key.
 impl<'a, T: Value<'a>> Value<'a> for Vec<T> {
     fn write(&self, key: &str, out: &mut String) {
         self.iter().for_each(|entry| entry.write(key, out));

@@ -11,7 +11,7 @@ use jtrail_model::{
 };
 use rustc_hash::FxHashMap;
 
-/// What is remembered of objects: one bit per object, and one number per collection.
+/// Data that is remembered of objects: one bit per object, and one number per collection.
 #[derive(Default)]
 pub(super) struct Objects {
     /// Numbers of the objects that the trace defines.
