@@ -17,7 +17,7 @@ pub(crate) enum Error {
     /// The JVM does not grant a capability; the text says what can't be done without it.
     #[error("this JVM can't {0}; another agent may have taken it")]
     MissingCapability(&'static str),
-    #[error("{0}; or it can be had from the start of a JVM only, with -agentpath")]
+    #[error("{0}; or it is available only from the start of a JVM, with -agentpath")]
     OnlyFromTheStart(Box<Self>),
     /// The system has no memory for the named purpose.
     #[error("no memory for {0}: {1}")]

@@ -119,16 +119,16 @@ impl Seed {
         all
     }
 
-    /// Writes the events that `tell` passes to its callback.
+    /// Writes the events that `report` passes to its callback.
     fn write(
         mut self,
         folder: &Path,
         name: &str,
-        tell: impl FnOnce(&mut dyn FnMut(&Event<'_>)) -> Outcome<()>,
+        report: impl FnOnce(&mut dyn FnMut(&Event<'_>)) -> Outcome<()>,
     ) -> Outcome<()> {
         let mut out = Vec::new();
         self.encoder.begin(&mut out);
-        tell(&mut |event| self.encoder.event(event, &mut out))?;
+        report(&mut |event| self.encoder.event(event, &mut out))?;
         self.encoder.end(&mut out);
         for patch in self.encoder.patches() {
             let at = usize::try_from(patch.offset)?;

@@ -170,5 +170,5 @@ fn makes_sense(format: Format, data: &[u8]) -> bool {
 
 /// Returns the events of a trace, written in another format.
 fn written(from: Format, data: &[u8], to: Spelling) -> Vec<u8> {
-    to.written(|tell| drain(from, data, |_, event| tell(event)))
+    to.written(|report| drain(from, data, |_, event| report(event)))
 }

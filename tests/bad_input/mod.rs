@@ -191,7 +191,7 @@ fn wrong_options_are_reported_by_parser_and_command_line() {
 }
 
 #[test]
-fn wrong_options_are_told_in_a_jvm() {
+fn wrong_options_are_reported_in_a_jvm() {
     let every = Jdk::require(&VERSIONS);
     let newest = [Jdk::newest()];
     let mut failures = Failures::default();

@@ -95,7 +95,7 @@ public class Added {
         }
     }
 
-    static void tell(String thread, String method, Known known) {
+    static void report(String thread, String method, Known known) {
         String head = "TIME " + thread + " " + method;
         System.out.println(head + " base " + known.innerSum + " " + known.outerSum);
         System.out.println(head + " min " + known.innerMin + " " + known.outerMin);
@@ -128,7 +128,7 @@ public class Added {
             System.out.println("CALLS " + thread + " burn 5");
             System.out.println("CALLS " + thread + " timedBurn 5");
             System.out.println("CALLS " + thread + " all 1");
-            tell(thread, "burn", works[t].burn);
+            report(thread, "burn", works[t].burn);
         }
     }
 }

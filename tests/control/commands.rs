@@ -140,8 +140,7 @@ fn a_trace_is_not_written_over() {
                     let name = app.text(name);
                     let words = [words, &[&name]].concat();
                     let error = app.try_ctl(&words).expect_err("it is refused");
-                    let expected =
-                        format!("is the file of the trace under way ({}/@file)", words[0]);
+                    let expected = format!("is the file of the active trace ({}/@file)", words[0]);
                     assert!(error.contains(&expected), "{words:?}: {error}");
                 }
                 names.push("now.xml"); // which is called otherwise until it is whole

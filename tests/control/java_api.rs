@@ -39,7 +39,7 @@ fn the_program_begins_and_ends_its_traces() {
                 ("early start", &["done"]),
                 ("early stop", &["done"]),
                 ("start", &["done"]),
-                ("again", &["a trace is under way; stop it first"]),
+                ("again", &["a trace is active; stop it first"]),
                 ("mark", &["done"]),
                 ("pause", &["done"]),
                 ("resume", &["done"]),

@@ -438,7 +438,7 @@ fn the_agent_of_a_killed_client_leaves() {
                 sleep(Duration::from_millis(5));
             }
             record.kill().expect("it runs");
-            record.wait().expect("it is gone");
+            record.wait().expect("it has disconnected");
             let begin = Instant::now();
             while !own_threads(there.pid).is_empty() {
                 assert!(begin.elapsed() < PATIENCE, "{apart:?}: it stays");

@@ -397,7 +397,7 @@ fn a_recording_in_one_go() {
                 said.starts_with(&start) && said.lines().count() == 1,
                 "{said}"
             );
-            app.wait_until("it is gone", || app.own_threads().is_empty());
+            app.wait_until("it has disconnected", || app.own_threads().is_empty());
         }
         app.attach("third", &[]).expect("it is taken");
         let error = record("none", &[]).expect_err("busy");

@@ -16,7 +16,7 @@ public class Handlers {
             typed();
             second();
             either();
-            behindEither();
+            afterEither();
             anything();
             quietly(Handlers::last);
             quietly(Handlers::between);
@@ -38,7 +38,7 @@ public class Handlers {
         throw new IllegalStateException();
     }
 
-    private static void told(String method, int entry, boolean takesAll) {
+    private static void expected(String method, int entry, boolean takesAll) {
         System.out.println("handler " + method + " " + entry + " " + takesAll);
     }
 
@@ -46,7 +46,7 @@ public class Handlers {
         try {
             code.run();
         } catch (IllegalStateException e) {
-            told("quietly", 0, false);
+            expected("quietly", 0, false);
         }
     }
 
@@ -58,7 +58,7 @@ public class Handlers {
                 fail();
             }
         } finally {
-            told("<init>", 0, true);
+            expected("<init>", 0, true);
         }
     }
 
@@ -66,7 +66,7 @@ public class Handlers {
         try {
             fail();
         } catch (IllegalStateException e) {
-            told("typed", 0, false);
+            expected("typed", 0, false);
         }
     }
 
@@ -76,7 +76,7 @@ public class Handlers {
         } catch (ArithmeticException e) {
             throw new AssertionError(e);
         } catch (IllegalStateException e) {
-            told("second", 1, false);
+            expected("second", 1, false);
         }
     }
 
@@ -84,17 +84,17 @@ public class Handlers {
         try {
             fail();
         } catch (ArithmeticException | IllegalStateException e) {
-            told("either", 0, false);
+            expected("either", 0, false);
         }
     }
 
-    private static void behindEither() {
+    private static void afterEither() {
         try {
             fail();
         } catch (ArithmeticException | ClassCastException e) {
             throw new AssertionError(e);
         } catch (RuntimeException e) {
-            told("behindEither", 2, false);
+            expected("afterEither", 2, false);
         }
     }
 
@@ -102,7 +102,7 @@ public class Handlers {
         try {
             fail();
         } catch (Throwable e) {
-            told("anything", 0, false);
+            expected("anything", 0, false);
         }
     }
 
@@ -110,7 +110,7 @@ public class Handlers {
         try {
             fail();
         } finally {
-            told("last", 0, true);
+            expected("last", 0, true);
         }
     }
 
@@ -121,7 +121,7 @@ public class Handlers {
         } catch (ArithmeticException e) {
             throw new AssertionError(e);
         } finally {
-            told("between", 1, true);
+            expected("between", 1, true);
         }
     }
 
@@ -129,8 +129,8 @@ public class Handlers {
         try {
             lock();
         } catch (IllegalStateException e) {
-            told("lock", 0, true);
-            told("guarded", 0, false);
+            expected("lock", 0, true);
+            expected("guarded", 0, false);
         }
     }
 
@@ -145,11 +145,11 @@ public class Handlers {
             try {
                 fail();
             } catch (IllegalStateException e) {
-                told("nested", 0, false);
+                expected("nested", 0, false);
                 fail();
             }
         } finally {
-            told("nested", 1, true);
+            expected("nested", 1, true);
         }
     }
 
@@ -158,13 +158,13 @@ public class Handlers {
             try {
                 fail();
             } catch (IllegalStateException e) {
-                told("around", 0, false);
+                expected("around", 0, false);
             }
         }
         try {
             fail();
         } catch (IllegalStateException e) {
-            told("around", 1, false);
+            expected("around", 1, false);
         }
     }
 
@@ -172,9 +172,9 @@ public class Handlers {
         try (Resource resource = new Resource()) {
             fail();
         } catch (IllegalStateException e) {
-            told("resource", 0, false); // closes it
-            told("resource", 1, false); // adds what that throws
-            told("resource", 2, false);
+            expected("resource", 0, false); // closes it
+            expected("resource", 1, false); // adds what that throws
+            expected("resource", 2, false);
         }
     }
 
@@ -198,7 +198,7 @@ public class Handlers {
             calls += sum;
             fail();
         } catch (IllegalStateException e) {
-            told("wide", 0, false);
+            expected("wide", 0, false);
         }
     }
 }

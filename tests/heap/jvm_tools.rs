@@ -147,8 +147,8 @@ fn live_counts_are_the_histogram() {
             "format=binary,events=threads+gc+details+alloc+free,file={}",
             file.display()
         );
-        let source = include_str!("Still.java");
-        let mut run = tool_program(&jdk, "Still", source, folder.path())
+        let source = include_str!("Sleeping.java");
+        let mut run = tool_program(&jdk, "Sleeping", source, folder.path())
             .agent(agent(), options)
             .arg(sources(&collector))
             .jvm_arg("-XX:+UnlockExperimentalVMOptions")
@@ -242,8 +242,8 @@ fn a_snapshot_is_the_heap_dump() {
             "format=binary,events=threads+gc+heap,heap=request,file={}",
             file.display()
         );
-        let source = include_str!("Still.java");
-        let mut running = tool_program(&jdk, "Still", source, folder.path())
+        let source = include_str!("Sleeping.java");
+        let mut running = tool_program(&jdk, "Sleeping", source, folder.path())
             .agent(agent(), options)
             .arg(sources(&collector))
             .jvm_arg("-XX:+UnlockExperimentalVMOptions")

@@ -14,7 +14,7 @@ public final class Exhausted {
         }
         for (int i = 0; i < 40; i++) {
             Thread.sleep(10);
-            behind(i);
+            afterwards(i);
         }
     }
 
@@ -32,7 +32,7 @@ public final class Exhausted {
         return new byte[1 << 18];
     }
 
-    static void behind(int n) {
+    static void afterwards(int n) {
         sink += n;
     }
 }

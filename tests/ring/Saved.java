@@ -12,7 +12,7 @@ public final class Saved {
         worksFor(200);
     }
 
-    static void behind() {
+    static void afterwards() {
         worksFor(300);
     }
 
@@ -60,7 +60,7 @@ public final class Saved {
     public static void main(String[] args) throws InterruptedException {
         before();
         happens(args[0]);
-        behind();
+        afterwards();
         happens(args[0]);
         System.out.println("done");
     }

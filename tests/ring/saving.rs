@@ -194,7 +194,7 @@ fn the_end_of_memory_is_written_and_nothing_else() {
                 "{jdk}: {begun}, {ended}"
             );
             assert!(
-                !calls.counts.contains_key("behind") || calls.counts["behind"].0 < 20,
+                !calls.counts.contains_key("afterwards") || calls.counts["afterwards"].0 < 20,
                 "{jdk}"
             );
             assert!(output.stderr.contains(" (oom)\n"), "{jdk}: {output}");
@@ -265,7 +265,7 @@ fn what_led_to_a_call_a_slow_one_or_an_exception_is_written() {
             let of = |method: &str| calls.counts.get(method).copied().unwrap_or_default();
             assert_eq!(of("before"), (1, 1), "{context}");
             assert!(of("work").0 > 10_000, "{context}");
-            assert_eq!(of("behind"), (0, 0), "{context}");
+            assert_eq!(of("afterwards"), (0, 0), "{context}");
             let found = triggers(&file);
             // It is the watch that finds a call too slow, while it goes on.
             let thread = if what == "slow" { "" } else { "main" };

@@ -188,7 +188,7 @@ fn attach_knows_whether_its_file_can_be_made() {
         let removed = File::open(path("gone")).expect("ours");
         fs::remove_dir(path("gone")).expect("ours");
         let (own, number) = (std::process::id(), removed.as_raw_fd());
-        attach_to(&format!("/proc/{own}/fd/{number}/app.trail")).expect_err("it is gone");
+        attach_to(&format!("/proc/{own}/fd/{number}/app.trail")).expect_err("it has disconnected");
         attach_to("good").expect("it is taken");
         let output = work(running, 1);
         let refused = output
@@ -392,7 +392,7 @@ fn plain_file_systems_are_served() {
         killed.wait_ready();
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
         assert_eq!(names(&folder.path().join("app.trail.spool")).len(), 5);
-        killed.kill().expect("it is gone");
+        killed.kill().expect("it has disconnected");
         let whole = temp_dir();
         let whole = whole.path().join("whole.trail").display().to_string();
         let (code, _, err) = jtrail(&["recover", &file.display().to_string(), "-o", &whole]);

@@ -136,7 +136,7 @@ fn watch_virtual_threads(jvmti: Jvmti) {
     }
     if found != 2 {
         log::say(
-            "this JVM does not tell when virtual threads change carriers; their calls appear on the carrier threads",
+            "this JVM does not report when virtual threads change carriers; their calls appear on the carrier threads",
         );
     }
 }

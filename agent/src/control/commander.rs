@@ -134,7 +134,7 @@ impl<'t, 'e> Commander<'t, 'e> {
     fn keep_trace(&self, path: &Path, place: &str) -> Result<(), Failure> {
         match self.parts.shown.lock().is_written_to(path) {
             true => {
-                let message = format!("{} is the file of the trace under way", path.display());
+                let message = format!("{} is the file of the active trace", path.display());
                 Err(Failure::at(ErrorCode::Invalid, place, message))
             }
             false => Ok(()),

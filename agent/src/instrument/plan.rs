@@ -155,7 +155,7 @@ impl<'a> Planner<'_, 'a> {
         {
             self.uninstrumented(
                 method,
-                &format!("its class's initialisation is not told: {reason}"),
+                &format!("its class's initialisation is not recorded: {reason}"),
             );
         }
         refusal.is_none()

@@ -29,10 +29,10 @@ impl Instrument {
                     leave_by_exception: "unpark",
                     ..Hooks::JTRAIL
                 };
-                (hooks, "parking is not told", in_parking)
+                (hooks, "parking is not recorded", in_parking)
             }
             OBJECT if self.identifies_now(session) => {
-                let fault = "ends of objects are not told";
+                let fault = "ends of objects are not recorded";
                 (hooks_of(session), fault, in_object)
             }
             _ => return None,

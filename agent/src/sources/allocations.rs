@@ -29,7 +29,7 @@ impl Source for Allocations {
 
     fn capabilities(&self, _options: &Options) -> Vec<Need> {
         let allocations = Capability::GenerateSampledObjectAllocEvents;
-        vec![Need::of(allocations, "tell of allocations")]
+        vec![Need::of(allocations, "report allocations")]
     }
 
     fn events(&self, options: &Options, kinds: Events) -> &'static [Event] {

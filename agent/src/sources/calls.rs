@@ -28,8 +28,11 @@ impl Source for ReportedCalls {
 
     fn capabilities(&self, _options: &Options) -> Vec<Need> {
         vec![
-            Need::of(Capability::GenerateMethodEntryEvents, "tell method entries"),
-            Need::of(Capability::GenerateMethodExitEvents, "tell method exits"),
+            Need::of(
+                Capability::GenerateMethodEntryEvents,
+                "report method entries",
+            ),
+            Need::of(Capability::GenerateMethodExitEvents, "report method exits"),
         ]
     }
 

@@ -70,8 +70,11 @@ fn naming(environment: Environment, options: &Options) -> Vec<Need> {
         needs.push(Need::of(Capability::TagObjects, "tag objects")); // for class loaders
     }
     if stacks || names_objects || options.engine == Engine::Jvmti {
-        needs.push(Need::of(Capability::GetSourceFileName, "tell source files"));
-        needs.push(Need::of(Capability::GetLineNumbers, "tell line numbers"));
+        needs.push(Need::of(
+            Capability::GetSourceFileName,
+            "report source files",
+        ));
+        needs.push(Need::of(Capability::GetLineNumbers, "report line numbers"));
     }
     needs
 }
@@ -282,10 +285,10 @@ mod tests {
         some.add(TagObjects);
         let error = needed(Environment::General, some, &options("events=gc")).unwrap_err();
         let error = error.to_string();
-        assert!(error.contains("tell garbage collections"), "{error}");
+        assert!(error.contains("report garbage collections"), "{error}");
         let options = options("events=alloc");
         let error = needed(Environment::Objects, some, &options).unwrap_err();
         let error = error.to_string();
-        assert!(error.contains("tell of allocations"), "{error}");
+        assert!(error.contains("report allocations"), "{error}");
     }
 }

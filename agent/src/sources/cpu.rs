@@ -24,7 +24,7 @@ impl Source for CpuTimes {
 
     fn capabilities(&self, _options: &Options) -> Vec<Need> {
         let cpu = Capability::GetThreadCpuTime;
-        vec![Need::of(cpu, "tell the CPU time of threads")]
+        vec![Need::of(cpu, "report the CPU time of threads")]
     }
 }
 

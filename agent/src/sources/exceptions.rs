@@ -21,7 +21,7 @@ impl Source for Exceptions {
 
     fn capabilities(&self, _options: &Options) -> Vec<Need> {
         let exceptions = Capability::GenerateExceptionEvents;
-        vec![Need::of(exceptions, "tell of exceptions")]
+        vec![Need::of(exceptions, "report exceptions")]
     }
 
     fn events(&self, options: &Options, kinds: Events) -> &'static [Event] {

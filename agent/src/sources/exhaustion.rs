@@ -16,7 +16,7 @@ impl Source for Exhaustion {
 
     fn capabilities(&self, _options: &Options) -> Vec<Need> {
         let exhaustion = Capability::GenerateResourceExhaustionHeapEvents;
-        vec![Need::of(exhaustion, "tell that it is out of memory")]
+        vec![Need::of(exhaustion, "report that it is out of memory")]
     }
 
     fn permanent_events(&self) -> &'static [Event] {

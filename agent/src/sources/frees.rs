@@ -61,7 +61,7 @@ impl Source for Frees {
         vec![
             Need::of(Capability::TagObjects, "tag objects"),
             // Needed for classes as well, because it shows when they are unloaded.
-            Need::of(frees, "tell of dead objects"),
+            Need::of(frees, "report dead objects"),
         ]
     }
 
@@ -89,7 +89,7 @@ impl Source for Frees {
             own_threads::follow_collections(tracer, env, sweeper, ("jtrail sweeper", place), sweep);
         if let Err(error) = started {
             log::say(&format!(
-                "{error}; dead objects are told of at the end only"
+                "{error}; dead objects are reported only at the end"
             ));
         }
     }

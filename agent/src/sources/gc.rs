@@ -23,7 +23,7 @@ impl Source for Collections {
 
     fn capabilities(&self, _options: &Options) -> Vec<Need> {
         let collections = Capability::GenerateGarbageCollectionEvents;
-        vec![Need::of(collections, "tell garbage collections")]
+        vec![Need::of(collections, "report garbage collections")]
     }
 
     fn events(&self, options: &Options, kinds: Events) -> &'static [Event] {

@@ -30,7 +30,7 @@ impl Source for CompiledMethods {
 
     fn capabilities(&self, _options: &Options) -> Vec<Need> {
         let compiled = Capability::GenerateCompiledMethodLoadEvents;
-        vec![Need::of(compiled, "tell of compiled methods")]
+        vec![Need::of(compiled, "report compiled methods")]
     }
 
     fn begin(&self, tracer: &'static Tracer, _env: &mut Env<'_>) {

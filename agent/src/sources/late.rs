@@ -57,7 +57,7 @@ pub(crate) fn acquire(
     for (kind, why) in never(&session.options) {
         if more.contains(kind) {
             return Err(Error::Request(format!(
-                "the agent was loaded for events={available}, and {kind} can't be had later: {why}"
+                "the agent was loaded for events={available}, and {kind} is not available later: {why}"
             )));
         }
     }

@@ -18,8 +18,8 @@ impl Source for Monitors {
 
     fn capabilities(&self, _options: &Options) -> Vec<Need> {
         vec![
-            Need::of(Capability::GenerateMonitorEvents, "tell of monitors"),
-            Need::of(Capability::GetMonitorInfo, "tell who holds a monitor"),
+            Need::of(Capability::GenerateMonitorEvents, "report monitors"),
+            Need::of(Capability::GetMonitorInfo, "report the owner of a monitor"),
         ]
     }
 

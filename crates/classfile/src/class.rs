@@ -276,7 +276,7 @@ impl<'a> Code<'a> {
         })?;
         if !r.is_empty() {
             return Err(ParseError::Malformed {
-                what: "bytes behind the attributes of a method",
+                what: "bytes after the attributes of a method",
                 offset: r.offset(),
             });
         }

@@ -161,7 +161,7 @@ impl FrameWriter {
         if r.is_empty() {
             Ok(())
         } else {
-            Err(malformed("bytes behind the stack map frames"))
+            Err(malformed("bytes after the stack map frames"))
         }
     }
 

@@ -16,10 +16,10 @@ trace
   collections            1
   paused                 250.0 µs
   events lost            0
-  methods not covered    1
+  methods not instrumented    1
   leaves without enter   0
   calls without leave    0
-  methods announced      3
+  methods defined      3
 
 threads
   id  thread    group     start       end  calls  in calls

@@ -64,7 +64,7 @@ fn the_agent_option_follows_java_and_the_summary_reports_what_was_recorded() {
     assert!(lines[0].contains(", time: "), "{err}");
     assert!(
         lines[0].starts_with(
-            "jtrail: calls: 7, threads: 2, classes: 1, events lost: 0, methods not covered: 1"
+            "jtrail: calls: 7, threads: 2, classes: 1, events lost: 0, methods not instrumented: 1"
         ),
         "{err}"
     );

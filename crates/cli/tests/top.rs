@@ -82,7 +82,7 @@ fn another_trace_is_left_alone() {
     let done = top(&served, &["--batch", "2", "--format", "json"]);
     assert_eq!(
         (done.code, done.err.as_str()),
-        (0, "jtrail: a trace is under way, so there are rates only\n")
+        (0, "jtrail: a trace is active, so only rates are shown\n")
     );
     let last = done.out.rfind("\n\n").expect("two of them");
     let all: Value = serde_json::from_str(&done.out[last..]).expect("JSON");

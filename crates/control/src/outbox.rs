@@ -81,7 +81,7 @@ impl Outbox {
             return;
         }
         if waiting.len() + document.len() > MOST_WAITING {
-            self.end(&mut waiting, "it does not read what it is told");
+            self.end(&mut waiting, "it does not read its answers and notices");
             return;
         }
         frame::encode(kind, document, &mut waiting.bytes);
@@ -396,7 +396,7 @@ mod tests {
         assert!(put > MOST_WAITING);
         assert_eq!(
             outbox.closed().as_deref(),
-            Some("it does not read what it is told")
+            Some("it does not read its answers and notices")
         );
         assert!(!outbox.is_waiting());
     }

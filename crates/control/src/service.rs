@@ -299,7 +299,7 @@ impl<A: Agent> Service<A> {
     }
 
     fn welcome(&mut self, socket: UnixStream) {
-        // Without another descriptor the client is gone.
+        // Without another descriptor the client has disconnected.
         if let Ok(sending) = socket.try_clone()
             && let Some(id) = self.server.connect(Box::new(Socket(sending)))
         {

@@ -230,7 +230,7 @@ fn commands_are_allowed_where_they_make_sense() {
     ));
     assert_eq!(
         call(&mut client, start()),
-        refused("a trace is under way; stop it first")
+        refused("a trace is active; stop it first")
     );
     assert_eq!(
         call(&mut client, Command::Resume),

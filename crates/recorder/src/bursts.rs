@@ -137,7 +137,8 @@ impl Bursts {
         self.armed.store(true, Ordering::Release);
     }
 
-    /// Begins the bursts that are due at the start of the trace. Returns the numbers of their triggers.
+    /// Begins the bursts that are due at the start of the trace. Returns the numbers of their
+    /// triggers.
     pub fn begin_at_once(&self) -> Vec<usize> {
         let is_due =
             |number: &usize| self.triggers[*number].burst.trigger == Trigger::At(Duration::ZERO);
@@ -537,7 +538,7 @@ mod tests {
         assert_eq!(thrown("x.Y"), [0; 0]);
         let never = ["slow:a.B#c:1h/10s", "call:*#c:1/10s", "exception:x.Y/10s"];
         assert_eq!(all.never_begun(), never);
-        assert_eq!(all.never_begun(), [""; 0], "told once");
+        assert_eq!(all.never_begun(), [""; 0], "reported once");
     }
 
     #[test]

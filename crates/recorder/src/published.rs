@@ -160,7 +160,7 @@ mod loom_tests {
                     (1..n).all(|earlier| full.contains(&earlier)),
                     "{n}, {full:?}"
                 );
-                assert!(!taken.contains(&n), "{n} is in use anew");
+                assert!(!taken.contains(&n), "{n} is in use again");
             }
             if view == View::Nothing {
                 // No chunk is lost in between: all chunks that were taken before are still in the

@@ -140,7 +140,9 @@ impl Counts {
             } else if let Some((_, sum)) = prefix {
                 *sum += n;
             } else {
-                wrong.push(format!("{key}: {n} in the trace, not told by the program"));
+                wrong.push(format!(
+                    "{key}: {n} in the trace, not reported by the program"
+                ));
             }
         }
         let seen = |key: &String| actual.get(key).copied().unwrap_or(0);
@@ -182,7 +184,7 @@ impl Counts {
         packages: &[&str],
         ignore: &[&str],
     ) {
-        assert!(!self.exact.is_empty(), "the program told no counts");
+        assert!(!self.exact.is_empty(), "the program reported no counts");
         let wrong = self.differences(actual, uninstrumented, packages, ignore);
         assert!(
             wrong.is_empty(),
@@ -292,7 +294,7 @@ mod tests {
             (
                 "a.B.g()V",
                 1,
-                "a.B.g()V: 1 in the trace, not told by the program",
+                "a.B.g()V: 1 in the trace, not reported by the program",
             ),
         ] {
             let mut actual = good();

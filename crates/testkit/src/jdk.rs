@@ -137,7 +137,7 @@ fn find(
     let mut take = |home: &Path, named_by: Option<&OsStr>| {
         let Ok(real) = fs::canonicalize(home) else {
             if let Some(variable) = named_by {
-                panic!("{} = {}: not there", variable.display(), home.display());
+                panic!("{} = {}: not found", variable.display(), home.display());
             }
             return;
         };
@@ -147,7 +147,7 @@ fn find(
         match (Jdk::at(&real), named_by) {
             (Ok(jdk), _) if jdk.feature >= OLDEST => found.push(jdk),
             (Ok(_), _) | (Err(JdkError::NoJava(_)), None) => {}
-            (Err(e), None) => eprintln!("jtrail-testkit: passed over: {e}"),
+            (Err(e), None) => eprintln!("jtrail-testkit: skipped: {e}"),
             (Err(e), Some(variable)) => panic!("{}: {e}", variable.display()),
         }
     };
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "JAVA_HOME = /nonexistent/jdk: not there")]
+    #[should_panic(expected = "JAVA_HOME = /nonexistent/jdk: not found")]
     fn named_and_missing_is_a_failure() {
         find(
             [variable("JAVA_HOME", "/nonexistent/jdk")],

@@ -404,7 +404,7 @@ impl Output {
         assert_eq!(truth.skipped, None, "the program did nothing\n{self}");
         assert!(
             truth != Truth::default(),
-            "the program told nothing of its events\n{self}"
+            "the program reported nothing of its events\n{self}"
         );
         truth
     }

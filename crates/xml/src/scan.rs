@@ -295,7 +295,7 @@ impl Scanner {
             let name_end = part!(name(input, at)?);
             let equals = name_end + white_space(&input[name_end..]);
             if *part!(input.get(equals)) != b'=' {
-                return wrong(equals, "= is missing behind the name of an attribute");
+                return wrong(equals, "= is missing after the name of an attribute");
             }
             let quote_at = equals + 1 + white_space(&input[equals + 1..]);
             let quote = *part!(input.get(quote_at));

@@ -96,7 +96,7 @@ public final class Burn {
         timed("outer(J)V", () -> outer(3 * ms));
         timed("asleep(J)V", () -> asleep(ms));
         timed("pages(J)V", () -> pages(ms));
-        tell(); // what the first one loads is not for the threads to pay
+        report(); // what the first one loads is not for the threads to pay
         Thread[] threads = new Thread[THREADS];
         for (int i = 0; i < THREADS; i++) {
             threads[i] = new Thread(() -> burner(ms), "burner-" + i);
@@ -106,11 +106,11 @@ public final class Burn {
             t.join();
         }
         System.out.println("burnt");
-        tell();
+        report();
         Expect.print();
     }
 
-    static void tell() {
+    static void report() {
         NANOS.forEach(ExpectEvents::cpu);
         NANOS.clear();
     }

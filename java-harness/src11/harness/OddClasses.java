@@ -45,7 +45,7 @@ public final class OddClasses {
         int self = Code.object(bytes.type(name.replace('.', '/')));
         boolean frames = version >= 50;
         int[] before = {Code.UNINITIALIZED_THIS, Code.INT};
-        int[] behind = {self, Code.INT};
+        int[] after = {self, Code.INT};
         switch (what) {
             case "early":
                 // A field set, a loop of calls, and a check, all before super(); then a loop.
@@ -76,7 +76,7 @@ public final class OddClasses {
                 code.op(Code.ALOAD_0, Code.ICONST_1).op2(Code.INVOKESPECIAL, superInit);
                 code.land(join);
                 if (frames) {
-                    code.frame(behind);
+                    code.frame(after);
                 }
                 code.op2(Code.INVOKESTATIC, step).op(Code.RETURN);
                 break;

@@ -38,7 +38,7 @@ public final class Streams {
         }
     }
 
-    static boolean wanted(Item item) {
+    static boolean isSelected(Item item) {
         return item.id % 3 != 0;
     }
 
@@ -50,23 +50,23 @@ public final class Streams {
         int n = 3000;
         List<Item> items = IntStream.range(0, n).mapToObj(Item::new).collect(Collectors.toList());
         Map<String, Integer> sums = items.stream()
-                .filter(Streams::wanted)
+                .filter(Streams::isSelected)
                 .collect(Collectors.groupingBy(
                         Item::kind, TreeMap::new, Collectors.summingInt(Item::id)));
         long squares = IntStream.range(0, n).parallel().mapToLong(Streams::square).sum();
-        long parallel = items.parallelStream().filter(Streams::wanted).mapToInt(i -> i.id).sum();
+        long parallel = items.parallelStream().filter(Streams::isSelected).mapToInt(i -> i.id).sum();
         int first = items.stream().map(Item::id).filter(id -> id > 100).findFirst().get();
         String text = Stream.iterate(1, k -> k * 2).limit(10).map(String::valueOf)
                 .collect(Collectors.joining(","));
         System.out.println(sums + " " + squares + " " + parallel + " " + first + " " + text);
 
-        int wanted = n / 3 * 2;
+        int selected = n / 3 * 2;
         Expect.Of main = Expect.program("harness.Streams");
-        main.count("wanted(Lharness/Streams$Item;)Z", 2 * n).count("square(I)J", n);
+        main.count("isSelected(Lharness/Streams$Item;)Z", 2 * n).count("square(I)J", n);
         // i -> i.id; id > 100 for 0 to 101; k * 2 nine times
-        main.prefix("lambda$main$", wanted + 102 + 9);
-        main.nested("Item").count("<init>(I)V", n).count("kind()Ljava/lang/String;", wanted)
-                .count("id()I", wanted + 102);
+        main.prefix("lambda$main$", selected + 102 + 9);
+        main.nested("Item").count("<init>(I)V", n).count("kind()Ljava/lang/String;", selected)
+                .count("id()I", selected + 102);
         Expect.print();
     }
 }

@@ -71,7 +71,7 @@ public final class Unloading {
         return guest.getAsInt();
     }
 
-    static long gone() {
+    static long collected() {
         return DROPPED.stream().filter(r -> r.get() == null).count();
     }
 
@@ -81,18 +81,18 @@ public final class Unloading {
         for (int i = 0; i < loaders; i++) {
             sum += load(i % 3 == 0);
         }
-        for (int i = 0; i < 50 && gone() < DROPPED.size(); i++) {
+        for (int i = 0; i < 50 && collected() < DROPPED.size(); i++) {
             System.gc();
             Thread.sleep(10);
         }
         // Where classes are unloaded beside the program, the next collection waits for the end of that.
         System.gc();
-        long gone = gone();
-        Expect.same(true, gone == 0 || gone == DROPPED.size());
+        long collected = collected();
+        Expect.same(true, collected == 0 || collected == DROPPED.size());
         System.out.println("sum " + sum);
         for (String name : List.of("harness.Unloading$Guest", "harness.Unloading$Helper")) {
             ExpectEvents.loaded(name, loaders);
-            ExpectEvents.unloaded(name, gone);
+            ExpectEvents.unloaded(name, collected);
         }
         ExpectEvents.objects(GuestLoader.class, loaders);
         Expect.print();

@@ -37,7 +37,7 @@ impl Source for AllocationSites {
 
     fn capabilities(&self, _options: &Options) -> Vec<Need> {
         let allocations = Capability::GenerateVmObjectAllocEvents;
-        vec![Need::of(allocations, "tell of its own allocations")]
+        vec![Need::of(allocations, "report its own allocations")]
     }
 
     fn events(&self, options: &Options, kinds: Events) -> &'static [Event] {

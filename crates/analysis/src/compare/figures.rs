@@ -47,7 +47,7 @@ impl View {
         let says = [a, b].map(|t| t.format.says(quantity));
         let any = |what: fn(&Says) -> bool| says.iter().any(what);
         if any(|s| *s == Says::AtEnd) && any(|s| *s == Says::AfterCollections) {
-            return Err("one counts them at the end, the other one behind collections".to_owned());
+            return Err("one counts them at the end, the other one after collections".to_owned());
         }
         let threads = match quantity {
             Quantity::Threads

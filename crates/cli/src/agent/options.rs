@@ -42,7 +42,7 @@ pub(crate) fn option_text_for(
     if !pairs.iter().any(|(key, _)| key == "format") {
         pairs.insert(0, ("format".to_owned(), FORMAT.word().to_owned()));
     }
-    let here = std::env::current_dir().context("the current directory is gone")?;
+    let here = std::env::current_dir().context("the current directory no longer exists")?;
     let here = here
         .to_str()
         .ok_or_else(|| anyhow!("the current directory's name is not UTF-8"))?;

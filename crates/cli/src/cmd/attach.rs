@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Load the agent into a JVM that runs already
 ///
 /// What the program does from then on is recorded; calls that are under way have begun before, and
-/// are not in the trace. Some things can only be had from the start of a JVM: events=exceptions,
+/// are not in the trace. Some things is available only from the start of a JVM: events=exceptions,
 /// events=parks, and engine=jvmti.
 ///
 /// PID is the process id that this command sees, also for a JVM in a container. Where the JVM has a
@@ -119,7 +119,7 @@ pub(super) fn attach(
     }
     let (text, options) = option_text_for(given, Naming::WithPid, name_of)?;
     if let Some(what) = only_from_the_start(&options) {
-        bail!("{what} can only be had from the start of a JVM: use `jtrail run`, or -agentpath");
+        bail!("{what} is available only from the start of a JVM: use `jtrail run`, or -agentpath");
     }
     let agent = load(jvm, library, &text)?;
     Ok((options, agent))

@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         &mut BufWriter::new(&mut *streams.out),
     )?;
     if !outcomes().any(|o| matches!(o, Outcome::Equal(_) | Outcome::Differs(..))) {
-        bail!("nothing can be compared: no quantity is told by two of these formats");
+        bail!("nothing to compare: no quantity is recorded by two of these formats");
     }
     Ok(if differ { worse(code, FAULTY) } else { code })
 }

@@ -119,7 +119,7 @@ fn format(args: &Args) -> anyhow::Result<Format> {
         .unwrap_or_default();
     Format::by_extension(extension).ok_or_else(|| {
         anyhow!(
-            "the name {} tells no format; add --to {}",
+            "no format has the extension of {}; add --to {}",
             args.output.display(),
             known()
         )

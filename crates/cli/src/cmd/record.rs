@@ -140,7 +140,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     match recording.failure {
         None => Ok(SOUND),
         Some(why) => {
-            writeln!(streams.err, "jtrail: {file}: the trace breaks off: {why}")?;
+            writeln!(streams.err, "jtrail: {file}: the trace is truncated: {why}")?;
             Ok(TRUNCATED)
         }
     }
@@ -216,7 +216,7 @@ fn start(
 ) -> anyhow::Result<()> {
     match client.call(Command::Status, |_| Ok(()))? {
         Answer::Status(status) if status.state != State::Idle => {
-            bail!("an agent is there, and a trace is under way; stop it first (jtrail ctl)")
+            bail!("the agent has an active trace; stop it first (jtrail ctl)")
         }
         _ => {}
     }
@@ -227,7 +227,8 @@ fn start(
     for (key, value) in &options.pairs {
         match key.as_str() {
             "file" => {
-                let here = std::env::current_dir().context("the current directory is gone")?;
+                let here =
+                    std::env::current_dir().context("the current directory no longer exists")?;
                 let here = here
                     .to_str()
                     .ok_or_else(|| anyhow!("the current directory's name is not UTF-8"))?;

@@ -108,7 +108,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
         }
         (why, _) => {
             let why = why.unwrap_or_else(|| "its end is missing".to_owned());
-            writeln!(streams.err, "jtrail: {name}: the trace breaks off: {why}")?;
+            writeln!(streams.err, "jtrail: {name}: the trace is truncated: {why}")?;
             Ok(TRUNCATED)
         }
     }

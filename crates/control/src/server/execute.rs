@@ -140,7 +140,10 @@ impl<A: Agent> Server<A> {
             .ok()
             .filter(|f| *f != OutputFormat::None);
         let Some(client) = self.client(id) else {
-            return Err(Failure::new(ErrorCode::Failed, "the client is gone"));
+            return Err(Failure::new(
+                ErrorCode::Failed,
+                "the client has disconnected",
+            ));
         };
         if let (None, Some(format)) = (streamed, wish) {
             client.format = format;
@@ -241,7 +244,7 @@ impl<A: Agent> Server<A> {
     fn idle(&self) -> Result<(), Failure> {
         match self.agent.state() {
             State::Idle => Ok(()),
-            _ => Err(state("a trace is under way; stop it first")),
+            _ => Err(state("a trace is active; stop it first")),
         }
     }
 

@@ -188,7 +188,7 @@ impl<A: Agent> Server<A> {
         };
         let client = self.clients.remove(at);
         let message = client.outbox.closed();
-        client.outbox.close("it is gone");
+        client.outbox.close("it has disconnected");
         self.notifier
             .change(|all| all.retain(|o| !Arc::ptr_eq(o, &client.outbox)));
         if self.streaming != Some(id) {
@@ -196,7 +196,7 @@ impl<A: Agent> Server<A> {
         }
         self.streaming = None;
         let ended = self.agent.stream_lost();
-        let message = message.unwrap_or_else(|| "it is gone".to_owned());
+        let message = message.unwrap_or_else(|| "it has disconnected".to_owned());
         let message = format!("the client that had the data stream: {message}");
         if let Some(ended) = ended {
             self.notify(&Notice::TraceEnded {

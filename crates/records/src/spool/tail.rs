@@ -157,7 +157,7 @@ impl Spool {
         let named = unframe_all::<Vec<Named>>(named).concat();
         let journaled = unframe_all(&read(DEFINITIONS)?);
         if (journaled.len() as u64) < state.defined {
-            return Err(SpoolError::Damaged("announcements are missing"));
+            return Err(SpoolError::Damaged("definitions are missing"));
         }
         Ok(Some(Self {
             memory,

@@ -34,7 +34,7 @@ impl Translator {
         let (number, length) = record::site_parts(word);
         let site = *slot(&mut self.sites, number);
         let Some((class, sizing)) = site.makes else {
-            debug_assert!(false, "a place that nobody told of");
+            debug_assert!(false, "an undefined allocation site");
             return;
         };
         self.made_at(thread, ticks, site, (class, sizing.bytes(length)));
@@ -78,7 +78,7 @@ impl Translator {
             return Some((site, (low, payload[1]), payload[2]));
         }
         let Some((class, sizing)) = site.makes else {
-            debug_assert!(false, "a place that nobody told of");
+            debug_assert!(false, "an undefined allocation site");
             return None;
         };
         Some((site, (class, sizing.bytes(low)), payload[1]))

@@ -269,7 +269,7 @@ fn here(file: &str) -> anyhow::Result<String> {
     if Path::new(file).is_absolute() {
         return Ok(file.to_owned());
     }
-    let here = std::env::current_dir().context("the current directory is gone")?;
+    let here = std::env::current_dir().context("the current directory no longer exists")?;
     let here = here
         .to_str()
         .ok_or_else(|| anyhow!("the current directory's name is not UTF-8"))?;

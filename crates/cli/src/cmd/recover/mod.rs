@@ -134,7 +134,7 @@ fn print(
     if recovered.is_cut {
         writeln!(
             streams.err,
-            "jtrail: {path}: damaged in too many places; what is behind was not looked at"
+            "jtrail: {path}: damaged in too many places; the rest was not read"
         )?;
     }
     if recovered.is_added
@@ -154,7 +154,7 @@ fn print(
     } else if !recovered.has_end {
         writeln!(
             streams.err,
-            "jtrail: {path}: the trace breaks off; how many events followed is not known"
+            "jtrail: {path}: the trace is truncated; how many events followed is not known"
         )?;
     }
     writeln!(

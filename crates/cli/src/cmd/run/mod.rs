@@ -43,7 +43,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let Some((program, arguments)) = args.command.split_first() else {
-        bail!("a command is missing behind --");
+        bail!("a command is missing after --");
     };
     let direct = launch::is_java(program);
     let naming = match direct {

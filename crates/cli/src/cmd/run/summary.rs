@@ -256,7 +256,7 @@ fn one(path: &Path, size: u64, format: OutputFormat) -> anyhow::Result<String> {
         && let Some(totals) = at_end()?
     {
         return Ok(format!(
-            "calls: {}, classes: {}, events lost: {}, methods not covered: {}",
+            "calls: {}, classes: {}, events lost: {}, methods not instrumented: {}",
             count(totals.enters),
             count(totals.classes),
             count(totals.lost),
@@ -277,7 +277,7 @@ fn one(path: &Path, size: u64, format: OutputFormat) -> anyhow::Result<String> {
     );
     if has_notes(format) {
         line += &format!(
-            ", events lost: {}, methods not covered: {}",
+            ", events lost: {}, methods not instrumented: {}",
             count(analysis.lost_events()),
             count(analysis.uninstrumented_methods())
         );

@@ -120,7 +120,7 @@ impl Screen {
                 frame.render_widget(rates_of(round), rates);
                 self.draw_table(round, frame, table);
             }
-            None => frame.render_widget("jtrail top: the first interval is under way …", head),
+            None => frame.render_widget("jtrail top: waiting for the first interval …", head),
         }
         let foot_text = match self.remark.is_empty() {
             true => "q quit  s self  t total  c calls  n name  Tab threads  space hold  ? help",

@@ -77,7 +77,7 @@ impl Source {
     fn begin(&mut self) -> anyhow::Result<()> {
         let status = self.status()?;
         if status.state != State::Idle {
-            self.why_not = Some("a trace is under way, so there are rates only");
+            self.why_not = Some("a trace is active, so only rates are shown");
             return Ok(());
         }
         match self.call(Command::Stream { release: false }) {
@@ -103,7 +103,7 @@ impl Source {
             Err(ClientError::Refused(failure)) if failure.code == ErrorCode::State => {
                 self.own = None;
                 self.call(Command::Stream { release: true })?;
-                self.why_not = Some("a trace is under way, so there are rates only");
+                self.why_not = Some("a trace is active, so only rates are shown");
             }
             Err(error) => return Err(error.into()),
         }

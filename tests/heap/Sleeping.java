@@ -29,7 +29,7 @@ import org.example.shop.search.SearchIndex;
  * Java sources, which the JVM's compiler, if it has one, reads and attributes: its trees and
  * symbols are kept too ("-" for none); and whatever, to make no virtual threads.
  */
-public final class Still {
+public final class Sleeping {
     static final List<Object> KEPT = new ArrayList<>();
 
     interface Shape {}
