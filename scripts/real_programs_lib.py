@@ -316,7 +316,7 @@ class Verdict:
             self.without_totals += not verdict["totals"]
             for key, count in (verdict["totals"] or {}).items():
                 self.totals[key] = self.totals.get(key, 0) + count
-            self.reasons.update(verdict["uncovered"])
+            self.reasons.update(verdict["uninstrumented"])
             self.kinds.update(verdict["kinds"])
             self.events = (self.events or 0) + verdict["events"]
 
@@ -424,7 +424,7 @@ def scaled(number):
 
 def print_table(rows, plain):
     columns = ["program", "jdk", "include", "plain"]
-    columns += ["noise"] if plain else ["format", "traced", "classes", "methods", "uncovered", "enters", "events",
+    columns += ["noise"] if plain else ["format", "traced", "classes", "methods", "uninstrumented", "enters", "events",
                                         "repaired", "open", "lost", "bytes"]
     table = [columns + ["verdict"]]
     for row in rows:
@@ -438,4 +438,4 @@ def print_table(rows, plain):
         for text in row["wrong"]:
             print(f"{title}: {text}")
         for reason, count in row["reasons"].most_common():
-            print(f"{title}: {count} not covered: {reason}")
+            print(f"{title}: {count} not instrumented: {reason}")

@@ -13,12 +13,12 @@ FIGURES = marks("figures", "real-programs")
 ALL_EVENTS = marks("figures of all events", "real-programs")
 STRESS = marks("figures of stress", "stress")
 COLUMNS = [("Program", "program"), ("JDK", "jdk"), ("Include", "include"), ("Classes", "classes"),
-           ("Methods", "methods"), ("Not covered", None), ("Calls", "enters"), ("Events", "events"),
+           ("Methods", "methods"), ("Not instrumented", None), ("Calls", "enters"), ("Events", "events"),
            ("Repaired", "repaired"), ("Lost", "lost"), ("Plain, s", "plain"), ("Traced, s", "traced"),
            ("Verdict", None)]
 # With events=all there is more in the trace than calls.
 ALL_EVENTS_COLUMNS = [("Program", "program"), ("JDK", "jdk"), ("Calls", "enters"), ("Events", "events"),
-                      ("Trace, MB", "megabytes"), ("Lost", "lost"), ("Not covered", None), ("Verdict", None)]
+                      ("Trace, MB", "megabytes"), ("Lost", "lost"), ("Not instrumented", None), ("Verdict", None)]
 TEXTS = ("Program", "Include", "Collector", "Snapshots", "Verdict")
 
 
@@ -34,9 +34,9 @@ def verdict(wrong, good):
     return "; ".join(wrong).replace("|", "\\|").replace("\n", " ") or good
 
 
-def uncovered(row, numbers):
+def uninstrumented(row, numbers):
     counts = [f"{number(count)}&nbsp;({numbers[reason]})" for reason, count in row["reasons"].most_common()]
-    return " ".join(counts) or number(row.get("uncovered", "-"))
+    return " ".join(counts) or number(row.get("uninstrumented", "-"))
 
 
 def head(names):
@@ -61,15 +61,15 @@ def figures(rows, jdks, columns):
         for name, key in columns:
             if name == "Include":
                 cells.append(include(row["include"]))
-            elif name == "Not covered":
-                cells.append(uncovered(row, numbers))
+            elif name == "Not instrumented":
+                cells.append(uninstrumented(row, numbers))
             elif name == "Verdict":
                 cells.append(verdict(row["wrong"], "the same"))
             else:
                 cells.append(number(row.get(key, "-")))
         lines.append(line(cells))
     if numbers:
-        lines += ["", "Not covered, because:", ""]
+        lines += ["", "Not instrumented, because:", ""]
         lines += [f"{i}. {reason}" for reason, i in numbers.items()]
     return lines
 

@@ -142,7 +142,7 @@ class Folder(unittest.TestCase):
     def test_their_figures_are_added_up(self):
         found = self.read([Reader.VERDICT, Reader.VERDICT])
         self.assertEqual((found.code, found.count, found.bytes, found.events, found.without_totals), (0, 2, 10, 2470, 0))
-        self.assertEqual(found.totals, {"enters": 24, "uncovered": 4})
+        self.assertEqual(found.totals, {"enters": 24, "uninstrumented": 4})
         self.assertEqual(found.kinds["GcStart"], 2468)
 
     def test_one_that_is_not_sound_or_has_no_totals_is_seen(self):
@@ -205,7 +205,7 @@ class Page(unittest.TestCase):
 
 class Reader(unittest.TestCase):
     VERDICT = {"verdict": "sound", "events": 1235, "kinds": {"GcStart": 1234, "Node": 1},
-               "totals": {"enters": 12, "uncovered": 2}, "uncovered": {"code would pass 65535 bytes": 2}}
+               "totals": {"enters": 12, "uninstrumented": 2}, "uninstrumented": {"code would pass 65535 bytes": 2}}
 
     def read(self, verdict, *chunks):
         """Writes these into the pipe one by one, with a verifier that says this when it was handed all of them."""
@@ -225,7 +225,7 @@ class Reader(unittest.TestCase):
     def test_the_verdict_is_taken(self):
         reader = self.read(self.VERDICT, b"x" * 9000, b"y" * 70000, b"z")
         self.assertEqual((reader.code, reader.events), (0, 1235))
-        self.assertEqual(reader.totals, {"enters": 12, "uncovered": 2})
+        self.assertEqual(reader.totals, {"enters": 12, "uninstrumented": 2})
         self.assertEqual(dict(reader.reasons), {"code would pass 65535 bytes": 2})
         self.assertEqual(reader.kinds, {"GcStart": 1234, "Node": 1})
 

@@ -463,7 +463,7 @@ pub(super) fn meaning() -> Vec<Row> {
         faulty("an object that dies and was not there", with(&[free(51)]), "at byte 509: fault (definitions): object 51 was not announced"),
         faulty("an object announced twice", with(&[alloc(50), alloc(50)]), "at byte 599: fault (ids): object 50 is announced again"),
         faulty("aggregated calls of the longest time", with(&[aggregated(i64::MAX), aggregated(i64::MAX)]), "at byte 509: fault (aggregated): calls and aggregated calls stand in one trace"),
-        faulty("totals that do not agree", with(&[custom("jtrail totals enters=18446744073709551615 leaves=1 repaired=0 lost=0 open=0 classes=1 methods=1 uncovered=0")]), "at byte 640: fault (totals): the agent counted 18446744073709551615 enters, the trace has 1"),
+        faulty("totals that do not agree", with(&[custom("jtrail totals enters=18446744073709551615 leaves=1 repaired=0 lost=0 open=0 classes=1 methods=1 uninstrumented=0")]), "at byte 640: fault (totals): the agent counted 18446744073709551615 enters, the trace has 1"),
         faulty("losses of an unknown thread, more than can be counted", with(&[custom("jtrail lost thread=9 events=18446744073709551615 from=0 to=1 reason=overflow"), custom("jtrail lost thread=9 events=18446744073709551615 from=0 to=1 reason=overflow")]), "at byte 509: fault (definitions): thread 9 was not announced"),
         row("a note that is none", with(&[custom("jtrail totals enters=many"), custom("jtrail \u{1b}[2J")]), "", (0, 0)),
     ]

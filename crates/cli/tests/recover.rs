@@ -105,7 +105,7 @@ fn a_trail_that_breaks_off_is_recovered_to_standard_output() {
         .expect("jtrail starts");
     assert_eq!(output.status.code(), Some(3));
     let said = String::from_utf8(output.stderr).expect("UTF-8");
-    assert!(said.contains("the trace breaks off"), "{said}");
+    assert!(said.contains("the trace is truncated"), "{said}");
     assert!(said.contains("events 2027 to 4026 are missing"), "{said}");
     let verified = jtrail(&["verify", &folder.put("y.trail", &output.stdout)]);
     assert_eq!(verified.code, 3, "{}", verified.out);

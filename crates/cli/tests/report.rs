@@ -6,20 +6,20 @@ use jtrail_model::{Event, GcFinish, Lost, Note, ThreadId};
 
 const TABLES: &str = "\
 trace
-  format                 binary
-  time                   12.00 ms
-  threads                2
-  classes                1
-  methods called         3
-  calls                  7
-  calls open at the end  1
-  collections            1
-  paused                 250.0 µs
-  events lost            0
-  methods not instrumented    1
-  leaves without enter   0
-  calls without leave    0
-  methods defined      3
+  format                    binary
+  time                      12.00 ms
+  threads                   2
+  classes                   1
+  methods called            3
+  calls                     7
+  calls open at the end     1
+  collections               1
+  paused                    250.0 µs
+  events lost               0
+  methods not instrumented  1
+  leaves without enter      0
+  calls without leave       0
+  methods defined           3
 
 threads
   id  thread    group     start       end  calls  in calls
@@ -46,17 +46,17 @@ gc lengths
      200.0 µs  500.0 µs            1    100.0%  250.0 µs
 
 gc
-     start     pause  used behind
-  6.000 ms  250.0 µs            -
+     start     pause  used after
+  6.000 ms  250.0 µs           -
 
-uncovered
+uninstrumented
   class         method  reason
   com.acme.Big  all()V  code would pass 65535 bytes
 ";
 
 const TSV: &str = "\
 # trace
-format\tstart_ns\tduration_ns\tthreads\tclasses\tmethods\tcalls\topen\tcollections\tcollections_ns\tlost\tuncovered\tunmatched\tcut\tmethods_defined
+format\tstart_ns\tduration_ns\tthreads\tclasses\tmethods\tcalls\topen\tcollections\tcollections_ns\tlost\tuninstrumented\tunmatched\tcut\tmethods_defined
 binary\t1700000000000000000\t12000000\t2\t1\t3\t7\t1\t1\t250000\t0\t1\t0\t0\t3
 
 # threads
@@ -87,7 +87,7 @@ from_ns\tto_ns\tcollections\tcollections_share\ttotal_ns
 start_ns\tpause_ns\tused_bytes
 6000000\t250000\t0
 
-# uncovered
+# uninstrumented
 class\tmethod\treason
 com.acme.Big\tall()V\tcode would pass 65535 bytes
 
@@ -268,7 +268,7 @@ fn losses_are_reported() {
         &crate::common::encode(Format::TptpBinary, &events),
     );
     let out = jtrail(&["report", &file]).out;
-    assert!(out.contains("  events lost            1,234\n"), "{out}");
+    assert!(out.contains("  events lost               1,234\n"), "{out}");
     assert!(
         out.ends_with(
             "lost\n  id  thread    events      from        to  reason\n   \
@@ -413,7 +413,7 @@ const DUMP: &str = "\
 0.008000000 #1 leave com.acme.Main.run()V ticket=5
 0.011000000 #1 leave com.acme.Main.main([Ljava/lang/String;)V ticket=1
 0.011000000 #1 thread-end
-- - custom text=\"jtrail uncovered class=com.acme.Big method=all()V reason=\\\"code would pass 65535 bytes\\\"\"
+- - custom text=\"jtrail uninstrumented class=com.acme.Big method=all()V reason=\\\"code would pass 65535 bytes\\\"\"
 - - custom text=\"TOTALS\"
 0.012000000 - trace-end
 0.012000000 - agent-end id=a1

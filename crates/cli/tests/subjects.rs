@@ -249,14 +249,14 @@ fn the_overview_is_short() {
         ]
     );
     for line in [
-        "  objects allocated      4\n",
-        "  objects freed          1\n",
-        "  waits for monitors     1\n",
-        "  time in them           500.0 µs\n",
-        "  exceptions thrown      2\n",
-        "  classes unloaded       1\n",
-        "  classes initialised    2\n",
-        "  of them failed         1\n",
+        "  objects allocated         4\n",
+        "  objects freed             1\n",
+        "  waits for monitors        1\n",
+        "  time in them              500.0 µs\n",
+        "  exceptions thrown         2\n",
+        "  classes unloaded          1\n",
+        "  classes initialised       2\n",
+        "  of them failed            1\n",
         "        2  1.5 KiB    96.9%  byte[]\n",
     ] {
         assert!(out.contains(line), "no {line}in\n{out}");

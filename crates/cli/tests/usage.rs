@@ -57,11 +57,11 @@ fn wrong_command_lines_say_what_is_wrong() {
         (&["convert", "x"], "<OUTPUT>"),
         (
             &["convert", "x", "y.txt"],
-            "the name y.txt tells no format; add --to xml or binary or jinsight or mlpd or tracelog or profilerj",
+            "the name y.txt no format has the extension of y.txt; add --to xml or binary or jinsight or mlpd or tracelog or profilerj",
         ),
         (
             &["convert", "x", "-"],
-            "the name - tells no format; add --to xml or binary or jinsight or mlpd or tracelog or profilerj",
+            "the name - no format has the extension of y.txt; add --to xml or binary or jinsight or mlpd or tracelog or profilerj",
         ),
         (
             &["convert", "x", "y", "--to", "pdf"],
@@ -220,7 +220,7 @@ fn a_dash_stands_for_standard_input() {
         .expect("jtrail starts");
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(text.contains("  calls                  7\n"), "{text}");
+    assert!(text.contains("  calls                     7\n"), "{text}");
 }
 
 /// A reader that went away after some bytes.

@@ -143,15 +143,15 @@ fn notes_of_the_agent_are_reported_from_any_format() {
             "{reported}"
         );
         assert!(
-            notes.ends_with("\n  not covered: 1 × code would pass 65535 bytes\n"),
+            notes.ends_with("\n  not instrumented: 1 × code would pass 65535 bytes\n"),
             "{reported}"
         );
         let json = jtrail(&["verify", "--json", &file]).out;
         let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
         assert_eq!(json[0]["totals"]["enters"], 7);
-        assert_eq!(json[0]["totals"]["uncovered"], 1);
+        assert_eq!(json[0]["totals"]["uninstrumented"], 1);
         let uninstrumented = serde_json::json!({"code would pass 65535 bytes": 1});
-        assert_eq!(json[0]["uncovered"], uninstrumented);
+        assert_eq!(json[0]["uninstrumented"], uninstrumented);
     }
 }
 
@@ -171,7 +171,7 @@ fn not_every_reason_of_a_hostile_trace_is_kept() {
     let file = folder.put("x", &encode(Format::TptpBinary, &events));
     let json = jtrail(&["verify", "--json", &file]).out;
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    let kept = json[0]["uncovered"].as_object().expect("an object");
+    let kept = json[0]["uninstrumented"].as_object().expect("an object");
     assert_eq!(kept.len(), 1_000);
     assert_eq!(kept["reason 7"], 1);
 }

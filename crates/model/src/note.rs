@@ -22,7 +22,7 @@ use std::fmt;
 pub enum Note<'a> {
     /// Events happened and are not in the trace (`lost`).
     Lost(Lost<'a>),
-    /// A class or method that the filters include is not instrumented (`uncovered`).
+    /// A class or method that the filters include is not instrumented (`uninstrumented`).
     Uninstrumented(Uninstrumented<'a>),
     /// The format of the trace can't represent something that the agent was to write (`left-out`).
     LeftOut(LeftOut<'a>),
@@ -205,7 +205,7 @@ impl fmt::Display for Note<'_> {
                 grammar::text("reason", &n.reason, &mut out);
             }
             Note::Uninstrumented(n) => {
-                out.push_str("uncovered");
+                out.push_str("uninstrumented");
                 grammar::text("class", &n.class, &mut out);
                 if !n.method.is_empty() {
                     grammar::text("method", &n.method, &mut out);
@@ -258,7 +258,7 @@ impl fmt::Display for Note<'_> {
                     ("open", n.open),
                     ("classes", n.classes),
                     ("methods", n.methods),
-                    ("uncovered", n.uninstrumented),
+                    ("uninstrumented", n.uninstrumented),
                     ("objects", n.objects),
                     ("frees", n.frees),
                     ("monitors", n.monitors),
@@ -290,7 +290,7 @@ impl Note<'static> {
                 to: Timestamp(fields.number("to")?),
                 reason: fields.text("reason")?,
             }),
-            "uncovered" => Note::Uninstrumented(Uninstrumented {
+            "uninstrumented" | "uncovered" => Note::Uninstrumented(Uninstrumented {
                 class: fields.text("class")?,
                 method: fields.text("method").unwrap_or_default(),
                 reason: fields.text("reason")?,
@@ -330,7 +330,10 @@ impl Note<'static> {
                 open: fields.number("open")?,
                 classes: fields.number("classes")?,
                 methods: fields.number("methods")?,
-                uninstrumented: fields.number("uncovered")?,
+                // Traces of versions before 0.1 say `uncovered`.
+                uninstrumented: fields
+                    .number("uninstrumented")
+                    .or_else(|| fields.number("uncovered"))?,
                 objects: fields.count("objects")?,
                 frees: fields.count("frees")?,
                 monitors: fields.count("monitors")?,
@@ -458,7 +461,7 @@ mod tests {
 
     #[test]
     fn counts_that_older_traces_lack_are_zero() {
-        let text = "jtrail totals enters=9 leaves=8 repaired=0 lost=0 open=1 classes=2 methods=5 uncovered=0";
+        let text = "jtrail totals enters=9 leaves=8 repaired=0 lost=0 open=1 classes=2 methods=5 uninstrumented=0";
         let expected = Totals {
             enters: 9,
             leaves: 8,
@@ -481,8 +484,8 @@ mod tests {
             "jtrail lost",
             "jtrail lost thread=1",
             "mark lost x=1",
-            "jtrail uncovered class=\"x",
-            "jtrail uncovered class=\"x\\",
+            "jtrail uninstrumented class=\"x",
+            "jtrail uninstrumented class=\"x\\",
             "jtrail later a=b",
         ] {
             assert_eq!(Note::parse(text), None, "{text}");

@@ -262,7 +262,7 @@ impl Verdict {
                 let _ = write!(text, "\n  {}", Note::Totals(totals));
             }
             for (reason, n) in &self.uninstrumented {
-                let _ = write!(text, "\n  not covered: {} × {reason}", count(*n));
+                let _ = write!(text, "\n  not instrumented: {} × {reason}", count(*n));
             }
         }
         writeln!(streams.out, "{text}")
@@ -290,7 +290,7 @@ impl Verdict {
             "kinds": kinds,
             "lost": self.lost,
             "totals": self.totals,
-            "uncovered": self.uninstrumented,
+            "uninstrumented": self.uninstrumented,
             "sums": self.short_calls.map(|(note, calls)| json!({
                 "calls": calls,
                 "min_ns": note.min.0,

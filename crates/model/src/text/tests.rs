@@ -361,7 +361,7 @@ fn examples_are_as_documented() {
     let head = head.filter_map(|line| line.strip_prefix("//! "));
     let guide = include_str!("../../../../docs/events.md").lines();
     let notes = [
-        "uncovered",
+        "uninstrumented",
         "left-out",
         "burst",
         "short-calls",

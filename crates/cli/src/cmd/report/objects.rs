@@ -41,7 +41,7 @@ const LIVE_COUNTS: &[Column] = &[
 const GC: &[Column] = &[
     column("start_ns", "start"),
     column("pause_ns", "pause"),
-    column("used_bytes", "used behind"),
+    column("used_bytes", "used after"),
     optional("generation", "generation"),
     optional("collector", "collector"),
     optional("cause", "cause"),
@@ -51,7 +51,7 @@ const GC_KINDS: &[Column] = &[
     column("collections", "collections"),
     column("total_ns", "paused"),
     column("longest_ns", "longest"),
-    column("most_used_bytes", "most used behind"),
+    column("most_used_bytes", "most used after"),
     column("generation", "generation"),
     column("collector", "collector"),
     column("cause", "cause"),

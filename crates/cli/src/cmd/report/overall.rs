@@ -19,7 +19,7 @@ const TRACE: &[Column] = &[
     column("collections", "collections"),
     column("collections_ns", "paused"),
     column("lost", "events lost"),
-    column("uncovered", "methods not instrumented"),
+    column("uninstrumented", "methods not instrumented"),
     column("unmatched", "leaves without enter"),
     column("cut", "calls without leave"),
     optional("summed_calls", "calls that are sums"),

@@ -169,7 +169,7 @@ impl Table {
             Self::HeapClasses => "heap_classes",
             Self::HeapReferences => "heap_references",
             Self::HeapObjects => "heap_objects",
-            Self::Uninstrumented => "uncovered",
+            Self::Uninstrumented => "uninstrumented",
             Self::Lost => "lost",
         }
     }
