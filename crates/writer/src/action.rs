@@ -1,4 +1,4 @@
-//! What the writer is told to do with the trace while the program runs.
+//! Actions of the writer on the trace while the program runs.
 
 use crate::output::Output;
 use crate::progress::{Progress, Saved};
@@ -7,40 +7,43 @@ use jtrail_options::{BurstLimit, Options, SaveMoments};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What becomes of the trace while the program runs on.
+/// An action on the trace, requested while the program runs.
 pub enum Action {
-    /// Collection pauses.
+    /// Pauses the trace.
     Pause,
-    /// It goes on.
+    /// Resumes the trace.
     Resume,
-    /// The trace ends here. What happens until the next one is in none.
+    /// Ends the trace. Events until the next trace are in no trace.
     End,
-    /// A trace begins. Calls that are open are not in it. With a burst, it is for that one alone.
-    /// They meet when it has begun, before anything is in it.
+    /// Begins a trace without the calls that are open. With a burst, the trace consists of that
+    /// burst. The writer waits at the handshake after the trace has begun, before it writes any
+    /// event.
     Begin(NextTrace, Option<Burst>, Handshake),
-    /// The trace ends here, and another one goes on with the calls that are open, paused if this
-    /// one is. They meet when the first one is written, before anything of the second one is.
+    /// Ends the trace, and continues with the open calls in another trace. The new trace is paused
+    /// if the old one is. The writer waits at the handshake after the old trace is complete, before
+    /// it writes the new one.
     Rotate(NextTrace, Handshake),
-    /// The file is full, and all that was recorded by then is in it: the trace goes on in another
-    /// one.
+    /// Continues the trace in another file, because the file is full, and all records up to the
+    /// action's tick are in it.
     Follow,
-    /// What is in the buffers becomes a trace, at that moment, where they keep the newest events.
+    /// Saves the events in the buffers of a flight recorder as a trace.
     Save(SaveReason),
-    /// The same on command: into a file of that name, or of one that we find.
+    /// Like [`Self::Save`], on command, to the file with that name, or to one whose name the writer
+    /// chooses.
     SaveTo(Option<PathBuf>, Sender<Result<Saved, String>>),
-    /// From here on, a burst: it ends by itself.
+    /// Begins a burst, which ends by itself.
     Burst(Burst),
-    /// A burst that began by itself, by the number of what began it.
+    /// Begins the burst of the trigger with that number.
     Triggered(usize),
-    /// A text of the user's.
+    /// Writes a text of the user.
     Mark(String),
-    /// The document of a format of totals as it is now, into a file of that name, or of one beside
-    /// the trace.
+    /// Writes the current document of a format of totals, to the file with that name, or to one
+    /// beside the trace.
     Document(Option<PathBuf>, Sender<Result<PathBuf, String>>),
 }
 
 impl Action {
-    /// Returns true if the action is one for a trace that has not ended.
+    /// Returns true if the action requires a trace that has not ended.
     pub(crate) fn needs_trace(&self) -> bool {
         match self {
             Self::Pause
@@ -59,40 +62,41 @@ impl Action {
     }
 }
 
-/// What became of something that the writer was to do.
+/// Result of an action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Acted {
-    /// It was done.
+    /// The action was carried out.
     Done,
-    /// There is no trace for it any more.
+    /// The trace has ended.
     TraceOver,
-    /// The writer is gone, or its output failed.
+    /// The writer has ended, or its output failed.
     Off,
 }
 
-/// Why the newest events are saved.
+/// Reason for saving the flight recorder's events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SaveReason {
-    /// The moment has come.
+    /// A moment that the options name.
     Moment(SaveMoments),
-    /// A trigger, by its number, and the thread on which it happened, if it did on one.
+    /// The trigger with that number fired, on the thread with the given number, or by time.
     Trigger(usize, Option<u32>),
 }
 
-/// The writer comes to a point, says how far it has come, and waits there for whoever asked it.
+/// The writer's side of a rendezvous: the writer reaches a point, reports its progress, and waits
+/// there for the requester.
 pub struct Handshake {
     reached: Sender<Progress>,
     go_on: Receiver<()>,
 }
 
-/// The other side of it.
+/// The requester's side of a rendezvous with the writer.
 pub struct Meeting {
     reached: Receiver<Progress>,
     go_on: Sender<()>,
 }
 
 impl Handshake {
-    /// Both sides of one.
+    /// Returns both sides.
     pub fn new() -> (Self, Meeting) {
         let (sender, reached) = bounded(1);
         let (go_on, receiver) = bounded(1);
@@ -103,7 +107,8 @@ impl Handshake {
         (handshake, Meeting { reached, go_on })
     }
 
-    /// For the writer. It waits for nobody who is gone.
+    /// For the writer: reports that the point is reached, and waits for the requester. Does not
+    /// wait if the requester has gone away.
     pub(crate) fn meet(self, progress: Progress) {
         if self.reached.send(progress).is_ok() {
             let _ = self.go_on.recv();
@@ -112,28 +117,29 @@ impl Handshake {
 }
 
 impl Meeting {
-    /// Waits until the writer is there, and has it wait during `f`. `None` if it never comes there.
+    /// Waits until the writer reaches the point, and runs `f` while the writer waits. Returns
+    /// `None` if the writer never gets there.
     pub fn meet<T>(self, f: impl FnOnce(Progress) -> T) -> Option<T> {
         let result = f(self.reached.recv().ok()?);
-        let _ = self.go_on.send(()); // it waits
+        let _ = self.go_on.send(()); // the writer waits for this
         Some(result)
     }
 }
 
-/// A part of a trace, or a trace, that ends by itself.
+/// A burst: a part of a trace, or a whole trace, that ends by itself.
 pub struct Burst {
-    /// When it ends.
+    /// Time or number of events after which the burst ends.
     pub limit: BurstLimit,
-    /// The trace ends with it; otherwise, collection pauses.
+    /// True if the trace ends with the burst. Otherwise the trace is paused.
     pub ends_trace: bool,
-    /// Called on the writer's thread when it is over, and no other lasts. Not when it is cut short:
-    /// by a pause, or by the trace's end.
+    /// Called on the writer's thread when the burst is over and no other burst is going on. Not
+    /// called if a pause or the end of the trace cuts the burst short.
     pub over: Box<dyn FnOnce(Progress) + Send>,
 }
 
 #[cfg(test)]
 impl Burst {
-    /// A burst in a trace that is there.
+    /// Returns a burst in an existing trace.
     pub(crate) fn within(limit: BurstLimit) -> Self {
         Self {
             limit,
@@ -143,12 +149,12 @@ impl Burst {
     }
 }
 
-/// A trace to be begun.
+/// A trace that is to begin.
 pub struct NextTrace {
-    /// As they are for this trace.
+    /// Options of the trace.
     pub options: Arc<Options>,
-    /// Where it goes.
+    /// Output of the trace.
     pub output: Output,
-    /// The same, for messages.
+    /// Name of the output, for messages.
     pub target: String,
 }

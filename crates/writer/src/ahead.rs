@@ -1,9 +1,10 @@
-//! Helpers follow the calls of full chunks before the merge comes to them.
+//! Helpers that follow the calls of full chunks before the merge reads them.
 //!
-//! A chunk is followed in strips, each by whoever has time. Where somebody follows the strip that
-//! the merge comes to, the merge follows a later one meanwhile, rather than do the same. When it
-//! comes to a strip that nobody has followed, it reads the words itself. It waits only before a
-//! chunk is given back, until nobody reads that chunk.
+//! A chunk is followed in strips. Each strip is followed by whichever thread has time. If a helper
+//! is following the strip that the merge has reached, the merge follows a later strip meanwhile,
+//! instead of doing the same work. If nobody has followed a strip when the merge reaches it, the
+//! merge reads its words directly. The merge waits only before it gives a chunk back, until no
+//! helper reads that chunk.
 
 use crate::helpers::Pool;
 use jtrail_formats::Helpers;
@@ -17,17 +18,18 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Words that are followed at once.
+/// Number of words in a strip.
 const STRIP: usize = 4096;
-/// How many strips, for each helper and for the writer, may be followed and still unread.
+/// Number of strips per helper, and for the writer, that may be followed and still unread.
 const STRIPS: usize = 4;
 
-/// What is to be followed, and by whom.
+/// The strips to be followed, and the helpers that follow them.
 pub(crate) struct Following {
     helpers: Arc<Pool>,
     follower: Option<Follower>,
     work: Arc<Work>,
-    /// See [`STRIPS`].
+    /// Number of strips per thread that may be followed and still unread: [`STRIPS`], except in
+    /// tests.
     strips: usize,
 }
 
@@ -44,29 +46,30 @@ impl Default for Following {
 
 #[derive(Default)]
 struct Work {
-    /// Strips that nobody has begun to follow, in the order in which their chunks came.
+    /// Strips that no thread has begun to follow, in the order of their chunks.
     waiting: Mutex<VecDeque<Arc<Strip>>>,
-    /// How many jobs that follow strips are queued or running, and how many of them are queued.
+    /// Number of jobs that follow strips, queued or running.
     helping: AtomicUsize,
+    /// Number of these jobs that are queued.
     queued: AtomicUsize,
-    /// How many rooms are in use.
+    /// Number of rooms in use.
     lent: AtomicUsize,
-    /// Rooms that are free.
+    /// Memory of rooms that were given back.
     spare: Mutex<Vec<Followed>>,
 }
 
-/// Room for what is found in a strip.
+/// Memory for the results of a strip.
 struct Room {
-    /// None once it is given back.
+    /// `None` once it is given back.
     followed: Option<Followed>,
     of: Arc<Work>,
 }
 
-/// Words of a chunk that was handed over.
+/// A range of words of a chunk that was handed over.
 struct Strip {
     chunk: Chunk,
     range: Range<usize>,
-    /// The chunk's, when it was begun.
+    /// Epoch at the start of the chunk.
     epoch: u64,
     follower: Follower,
     state: Mutex<State>,
@@ -77,35 +80,37 @@ struct Strip {
 enum State {
     #[default]
     Waiting,
-    /// Somebody follows it.
+    /// A thread follows the strip.
     UnderWay,
     Followed(Room),
-    /// Nobody needs it any more.
+    /// The results are taken, or not needed.
     Over,
 }
 
-/// The strips of a chunk. While they are there, the chunk is not to be given back.
+/// The strips of a chunk. The chunk must not be given back while they exist.
 #[derive(Default)]
 pub(crate) struct Strips {
+    /// Strips that the merge has not reached.
     coming: VecDeque<Arc<Strip>>,
-    /// The one that is read ends there, and this was found in it.
+    /// Position at which the current strip ends.
     until: usize,
+    /// Results of the current strip.
     found: Option<Room>,
-    /// It is still being followed.
+    /// The current strip, while a thread is still following it.
     now: Option<Arc<Strip>>,
-    /// Strips that the merge has passed while somebody was still following them.
+    /// Strips that the merge has passed while a thread was still following them.
     before: Vec<Arc<Strip>>,
 }
 
-/// What was found in a chunk that is being read.
+/// A chunk that is being read, with the results for its strips.
 pub(crate) struct Reading<'f> {
     pub(crate) strips: &'f mut Strips,
     pub(crate) following: &'f mut Following,
 }
 
 impl Following {
-    /// Sets who follows the chunks that are handed over from now on; none: nobody, nor those that
-    /// nobody has begun.
+    /// Sets the follower for chunks that are handed over from now on. Without a follower, waiting
+    /// strips are dropped.
     pub(crate) fn follow_by(&mut self, follower: Option<Follower>, helpers: &Arc<Pool>) {
         self.follower = follower.filter(|_| helpers.count() > 0);
         if self.follower.is_none() {
@@ -114,16 +119,17 @@ impl Following {
         self.helpers = Arc::clone(helpers);
     }
 
-    /// The strips of these words of a chunk, all that are not read yet.
+    /// Returns the strips of the words `words` of a chunk, which are not read yet, and asks helpers
+    /// to follow them.
     ///
     /// # Safety
-    /// The chunk was handed over, and is not given back as long as there are its strips.
+    /// The chunk was handed over, and is not given back while its strips exist.
     pub(crate) unsafe fn strips(&mut self, chunk: Chunk, words: Range<usize>) -> Strips {
         let mut strips = Strips::default();
         let Some(follower) = &self.follower else {
             return strips;
         };
-        // SAFETY: it was handed over, so nobody writes to it.
+        // SAFETY: the chunk was handed over, so no thread writes to its header.
         let epoch = record::epoch(unsafe { chunk.header() }.start);
         for first in words.clone().step_by(STRIP) {
             strips.coming.push_back(Arc::new(Strip {
@@ -141,26 +147,26 @@ impl Following {
         strips
     }
 
-    /// As many strips as there are may be followed.
+    /// Removes the limit on the number of followed strips.
     #[cfg(test)]
     pub(crate) fn follow_all(&mut self) {
         self.strips = 1 << 20;
     }
 
-    /// How many strips are followed, or about to be, and not read yet.
+    /// Returns the number of strips that are followed, or being followed, and not read yet.
     #[cfg(test)]
     pub(crate) fn followed(&self) -> usize {
         self.work.lent.load(Ordering::Relaxed)
     }
 
-    /// How many strips may be followed and not read yet.
+    /// Returns the maximum number of strips that may be followed and not read yet.
     fn most(&self) -> usize {
         self.strips * (self.helpers.count() + 1)
     }
 
-    /// Asks one more helper to follow strips, if there are some and others are not at it. The
-    /// helper stops as soon as a segment waits to be packed: packing costs the same whoever does
-    /// it, following calls ahead costs more than following them when the merge comes to them.
+    /// Asks one more helper to follow strips, if strips are waiting and not all helpers are at
+    /// work. The helper stops as soon as a segment waits for compression. Compression costs the
+    /// same in every thread, but following calls ahead costs more than following them in the merge.
     fn ask(&self) {
         let (work, most) = (&self.work, self.most());
         let has_room = work.lent.load(Ordering::Relaxed) < most;
@@ -180,8 +186,8 @@ impl Following {
 }
 
 impl Work {
-    /// Follows the next strip, if there is one and fewer than so many rooms are in use. Whether it
-    /// did.
+    /// Follows the next strip, if there is one and fewer than `most` rooms are in use. Returns true
+    /// if it did.
     fn follow_one(self: &Arc<Self>, most: usize) -> bool {
         let has_room = self.lent.load(Ordering::Relaxed) < most;
         let next = has_room.then(|| self.waiting.lock().pop_front());
@@ -193,7 +199,7 @@ impl Work {
     }
 }
 
-/// Counts as a job that follows strips, queued at first.
+/// Counts a job that follows strips. At first, the job is queued.
 struct Helping {
     of: Arc<Work>,
     has_begun: bool,
@@ -209,7 +215,7 @@ impl Helping {
         }
     }
 
-    /// It is queued no more.
+    /// Notes that the job runs.
     fn begin(&mut self) {
         if !mem::replace(&mut self.has_begun, true) {
             self.of.queued.fetch_sub(1, Ordering::Relaxed);
@@ -243,7 +249,7 @@ impl Drop for Room {
 }
 
 impl Strip {
-    /// Follows it, unless it is over.
+    /// Follows the strip, unless another thread does or the strip is not needed.
     fn follow(&self, room: impl FnOnce() -> Room) {
         {
             let mut state = self.state.lock();
@@ -253,8 +259,8 @@ impl Strip {
             *state = State::UnderWay;
         }
         let promise = Promise(self);
-        // SAFETY: the chunk was handed over with these words, and is given back only after the drop
-        // of its `Strips`, which waits until this one is not under way.
+        // SAFETY: the chunk was handed over with these words. It is given back only after its
+        // `Strips` are dropped, and dropping them waits while this strip is being followed.
         let words = unsafe { self.chunk.words(self.range.end) };
         let (mut room, range) = (room(), self.range.clone());
         if let Some(followed) = &mut room.followed {
@@ -269,7 +275,7 @@ impl Strip {
         self.changed.notify_all();
     }
 
-    /// What was found, if it is followed. Nobody begins to follow it any more.
+    /// Returns the results if the strip is followed. Prevents threads from beginning to follow it.
     fn take(&self) -> Option<Room> {
         let mut state = self.state.lock();
         match mem::replace(&mut *state, State::Over) {
@@ -286,7 +292,7 @@ impl Strip {
         matches!(*self.state.lock(), State::UnderWay)
     }
 
-    /// Nobody follows it any more.
+    /// Waits until no thread follows the strip, and prevents threads from beginning.
     fn end(&self) {
         drop(self.take());
         let mut state = self.state.lock();
@@ -296,7 +302,7 @@ impl Strip {
     }
 }
 
-/// Marks a strip as over if a panic ends how it is followed.
+/// Marks a strip as over if a panic ends the thread that follows it.
 struct Promise<'s>(&'s Strip);
 
 impl Drop for Promise<'_> {
@@ -313,7 +319,7 @@ impl Drop for Strips {
 }
 
 impl Reading<'_> {
-    /// Goes on to the strip that has that position.
+    /// Proceeds to the strip that contains `position`.
     #[cold]
     fn go_on(&mut self, position: usize) {
         let strips = &mut *self.strips;

@@ -1,23 +1,24 @@
-//! What the agent's end of the writer asks of its thread.
+//! Commands from the agent to the writer's thread.
 
 use crate::action::{Acted, Action};
 use crossbeam_channel::Sender;
 use jtrail_records::ownership::FileId;
 
-/// The first trace, which begins when the JVM runs the program.
+/// The first trace, which begins when the JVM starts the program.
 pub struct FirstTrace {
-    /// Where it goes.
+    /// Name of its output.
     pub target: String,
-    /// Which file that is, if it is a regular one.
+    /// Identity of its file, if it is a regular one.
     pub file: Option<FileId>,
 }
 
 pub(crate) enum Command {
-    /// The answer comes when the first trace has its file, or is why it has none.
+    /// Opens the file of the first trace. Answers with the trace, or with the reason for which its
+    /// file can't be opened.
     Open(Sender<Result<FirstTrace, String>>),
-    /// With the tick at which recording began.
+    /// The JVM is live. Recording began at that tick.
     Live(u64),
-    /// Something to do when all is written that happened before this tick; and whom to tell then.
+    /// Carries out an action after all records before that tick are written, and sends the result.
     At(u64, Action, Sender<Acted>),
     Stop,
 }

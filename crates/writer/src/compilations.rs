@@ -1,31 +1,32 @@
-//! Compilations, and the ends of compiled code, on their way to their places between the records.
+//! Loads and unloads of compiled code, until the merge reaches their time.
 //!
-//! They are told by announcements, for a record has no room for them. The writer reads those before
-//! records that were stamped earlier and wait to be merged; the trace would have them too early,
-//! and formats with one line of time, such as a log profile's, would move what comes behind them.
+//! They are sent as definitions, because records have no room for their data. The writer receives
+//! definitions before it merges earlier records. If it wrote these definitions at once, they would
+//! come too early in the trace. Formats with a single time line, such as log profiles, would then
+//! move later events.
 
 use jtrail_records::definition::Compilation;
 use std::collections::VecDeque;
 
-/// Those that were announced and not yet written, in the order of time.
+/// Compilation events that are not written yet, in the order of time.
 #[derive(Default)]
 pub(super) struct Compilations(VecDeque<Compilation>);
 
 impl Compilations {
     pub(super) fn add(&mut self, compilation: Compilation) {
-        // Nearly always at the end.
+        // The new event is nearly always the last one.
         let place = self
             .0
             .partition_point(|other| other.time() <= compilation.time());
         self.0.insert(place, compilation);
     }
 
-    /// The time of the first one.
+    /// Returns the time of the first event.
     pub(super) fn first(&self) -> Option<u64> {
         self.0.front().map(Compilation::time)
     }
 
-    /// The first one.
+    /// Removes and returns the first event.
     pub(super) fn take(&mut self) -> Option<Compilation> {
         self.0.pop_front()
     }

@@ -1,4 +1,4 @@
-//! The files of a trace, where their size is bounded.
+//! The files of a trace whose file size is limited.
 
 use crate::losses;
 use crate::names::Names;
@@ -11,31 +11,32 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A ring has so many files: when it is full, one of them goes.
+/// Number of files in a ring. When the ring is full, the oldest file is deleted.
 const RING: u64 = 8;
-/// What ends a trace has so much of its file, one part in that.
+/// The end of a trace may take one part in this many of its file.
 const ENDING: u64 = 16;
 
-/// See the module.
+/// The files of one trace.
 pub(super) struct Files {
-    /// Most bytes of one.
+    /// Maximum size of a file in bytes.
     most: u64,
-    /// Most bytes of all, where the oldest ones are deleted.
+    /// Maximum size of all files in bytes, if the oldest ones are deleted.
     all: Option<u64>,
-    /// The others' names are made from it.
+    /// Path of the first file. The names of the others are derived from it.
     first: PathBuf,
-    /// Of the present one, from 1.
+    /// Number of the current file, from 1 on.
     number: u64,
-    /// Bytes of what opens the present one.
+    /// Size of the opening of the current file, in bytes.
     opening: u64,
-    /// Those before it that are there, the oldest one first.
+    /// Earlier files that exist, the oldest one first.
     before: VecDeque<Complete>,
-    /// How many are not there any more, and how many events were in them.
+    /// Number of deleted files, and number of events in them.
     deleted: (u64, u64),
-    /// What the format had no place for in all of them, and how many events were lost.
+    /// Data of all files that the format can't represent.
     losses: Vec<Loss>,
+    /// Number of lost events in all files.
     lost: u64,
-    /// The present one is full, and ends when all is written that was recorded by then.
+    /// True if the current file is full, and ends when all records up to then are written.
     pub(super) is_ending: bool,
 }
 
@@ -46,7 +47,8 @@ struct Complete {
 }
 
 impl Files {
-    /// For a trace that begins in `output`; `None` where it is not bounded.
+    /// Returns the files of a trace that begins in `output`, or `None` if their size is not
+    /// limited.
     pub(super) fn of(options: &Options, output: Option<&Output>) -> Option<Self> {
         let all = options.max_size.filter(|_| !options.is_of_sums())?;
         let first = output?.path()?.to_owned();
@@ -68,37 +70,37 @@ impl Files {
         })
     }
 
-    /// The present file has begun, with so many bytes.
+    /// Notes that the current file has begun, with an opening of `opening` bytes.
     pub(super) fn has_begun(&mut self, opening: u64) {
         self.opening = opening;
     }
 
-    /// With how many bytes the present file is full: what ends it comes on top. `later`: as much,
-    /// at most, comes before that.
+    /// Returns the size at which the current file is full, without the end of the trace. `later` is
+    /// the maximum size of the records that are still written to it.
     pub(super) fn full_at(&self, later: u64) -> u64 {
         let most = self.most - self.most / ENDING;
         let most = most - later.min(most / 2);
-        // Or else each file would hold little more than what all of them begin with.
+        // Otherwise each file would contain little more than its opening.
         most.max(self.opening.saturating_mul(2))
     }
 
-    /// What is left of a file where it is full all the same: it is not worth to go on for it.
+    /// Returns the number of remaining bytes for which a full file is not continued.
     pub(super) fn slack(&self) -> u64 {
         self.most / ENDING
     }
 
-    /// Number of the present one, and the name of the one before it, if there is one.
+    /// Returns the number of the current file and the name of the preceding one, if there is one.
     pub(super) fn part(&self) -> Option<(u64, String)> {
         let before = self.before.back()?.path.file_name()?;
         Some((self.number, before.to_string_lossy().into_owned()))
     }
 
-    /// Opens the next one.
+    /// Opens the next file.
     pub(super) fn next(&mut self, names: &Names) -> (PathBuf, io::Result<Output>) {
         names.create_numbered(&self.first, &mut self.number)
     }
 
-    /// Adds what a file lacks; it is made what all of them lack so far.
+    /// Adds the losses of a file to those of all files. Sets `losses` and `lost` to the sums.
     pub(super) fn add_losses(&mut self, losses: &mut Vec<Loss>, lost: &mut u64) {
         losses::add(&mut self.losses, std::mem::take(losses));
         losses.clone_from(&self.losses);
@@ -106,7 +108,7 @@ impl Files {
         *lost = self.lost;
     }
 
-    /// A file has got its end.
+    /// Notes that a file is complete, and deletes the oldest ones if the files take too much space.
     pub(super) fn complete(&mut self, names: &Names, path: PathBuf, bytes: u64, events: u64) {
         let file = Complete {
             path,
@@ -134,7 +136,7 @@ impl Files {
         }
     }
 
-    /// What there is to say when the last one, at `last`, has got its end.
+    /// Returns the message for the end of the trace, whose last file is `last`.
     pub(super) fn message(&self, last: &Path) -> Option<String> {
         let first = self.before.front()?.path.display();
         let (count, last) = (self.before.len() + 1, last.display());

@@ -1,4 +1,4 @@
-//! The encoder that the options ask for.
+//! Encoders for the options.
 
 use crate::helpers::Pool;
 use jtrail_formats::tracelog::Collection;
@@ -7,7 +7,8 @@ use jtrail_model::Duration;
 use jtrail_options::{Events, MlpdVersion, Options, OutputFormat};
 use std::sync::Arc;
 
-/// The encoder; none where nothing is written. `helpers` may do some of its work.
+/// Returns the encoder for the options, or `None` if nothing is written. `helpers` may do some of
+/// its work.
 pub(super) fn encoder(options: &Options, helpers: &Arc<Pool>) -> Option<Box<dyn Encode>> {
     let encoder = encoder_of_all(options, helpers)?;
     let bounds = Bounds {
@@ -24,7 +25,7 @@ fn ns(time: std::time::Duration) -> Duration {
     Duration(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
 }
 
-/// The encoder of each call.
+/// Returns an encoder that writes each call.
 fn encoder_of_all(options: &Options, helpers: &Arc<Pool>) -> Option<Box<dyn Encode>> {
     Some(match options.format {
         OutputFormat::Mlpd => Box::new(mlpd::Encoder::new(match options.mlpd {
@@ -44,7 +45,7 @@ fn encoder_of_all(options: &Options, helpers: &Arc<Pool>) -> Option<Box<dyn Enco
     })
 }
 
-/// What a trace log holds.
+/// Returns the settings of a trace log.
 fn trace_log(options: &Options) -> tracelog::Settings {
     let has = |events| options.events.contains(events);
     let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -74,8 +75,7 @@ fn trace_log(options: &Options) -> tracelog::Settings {
     }
 }
 
-/// Whether the format was made for all that the agent tells: what it has no place for is a field
-/// here and there.
+/// Returns true if the format was designed for jtrail's events, so that it lacks only a few fields.
 pub(super) fn is_ours(format: OutputFormat) -> bool {
     matches!(
         format,
@@ -83,12 +83,12 @@ pub(super) fn is_ours(format: OutputFormat) -> bool {
     )
 }
 
-/// Whether the format carries text, and so what jtrail itself has to say.
+/// Returns true if the format contains texts, and so notes of jtrail.
 pub fn has_notes(format: OutputFormat) -> bool {
     is_ours(format) || format == OutputFormat::Jinsight
 }
 
-/// Whether a part of what is written at once can be read as it is.
+/// Returns true if the format can be read up to any point, even when a write was incomplete.
 pub(super) fn reads_cut(format: OutputFormat) -> bool {
     matches!(format, OutputFormat::ProfilerJ | OutputFormat::Trail)
 }

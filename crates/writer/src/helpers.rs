@@ -1,6 +1,5 @@
-//! Threads that follow calls ahead of the writer and pack a trace's segments behind it. The program
-//! does not see them, as it does not see the writer: they are no Java threads, and signals are
-//! blocked in them.
+//! Threads that follow calls ahead of the writer and compress a trace's segments. The program does
+//! not notice them, like the writer: they are not Java threads, and signals are blocked in them.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use jtrail_formats::{Helpers, Job};
@@ -9,10 +8,11 @@ use jtrail_guard::{guard, log};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle, available_parallelism};
 
-/// Most threads where nobody says how many.
+/// Maximum number of threads if the options do not set the number.
 const MOST: usize = 8;
 
-/// Threads that wait for work, once they are started. They end when it is dropped.
+/// A pool of helper threads, which wait for jobs once they are started. They end when the pool is
+/// dropped.
 pub(super) struct Pool {
     jobs: Mutex<Option<Sender<Job>>>,
     taken: Receiver<Job>,
@@ -31,7 +31,7 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// Starts so many threads, or one for each four processors. Only the first call does something.
+    /// Starts `count` threads, or one per four processors. Has an effect only the first time.
     pub(super) fn start(&self, count: Option<usize>) {
         self.threads.get_or_init(|| {
             let processors = || available_parallelism().map_or(1, usize::from);
@@ -53,8 +53,8 @@ impl Pool {
         });
     }
 
-    /// Returns a function that tells how many jobs no thread has begun. Jobs use it, because a job
-    /// may not hold the pool: whoever drops the pool last waits for its threads.
+    /// Returns a function that returns the number of jobs that no thread has begun. Jobs use it,
+    /// because they must not hold the pool: dropping the pool waits for its threads.
     pub(super) fn waiting(&self) -> impl Fn() -> usize + Send + use<> {
         let taken = self.taken.clone();
         move || taken.len()
@@ -79,7 +79,7 @@ impl Helpers for Pool {
     fn give(&self, job: Job) {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(jobs) = &*jobs {
-            // The pool has a receiver itself.
+            // This can't fail, because the pool has a receiver itself.
             let _ = jobs.send(job);
         }
     }
@@ -100,8 +100,8 @@ impl Drop for Pool {
         for thread in self.threads.take().into_iter().flatten() {
             let _ = thread.join();
         }
-        // Where all threads have panicked, jobs are left, and some of them hold the channel that
-        // holds them.
+        // If all threads have panicked, jobs are left. Some of them hold the channel that holds
+        // them, so they must be dropped here.
         while self.taken.try_recv().is_ok() {}
     }
 }

@@ -1,19 +1,20 @@
-//! The writer: one thread that reads full and published chunks, merges them by time, and writes the
-//! trace.
+//! The writer: a thread that reads full chunks and published records, merges them by time, and
+//! writes the trace.
 //!
-//! Application threads only wait for it when no chunk is empty. It touches no Java object and is
-//! not attached to the JVM, so no safepoint waits for it. It knows neither the JVM nor the agent:
-//! what it needs of them comes by [`Program`], and what they want to know goes by [`Observer`].
+//! Application threads wait for the writer only when no chunk is empty. The writer accesses no Java
+//! objects and is not attached to the JVM, so no safepoint waits for it. It depends neither on the
+//! JVM nor on the agent. It gets data of the traced program through [`Program`], and notifies the
+//! agent through [`Observer`].
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | `writer`, `action`, `setup`, `progress`, `program` | what the agent sees of it |
-//! | `command`, `work` | what its thread is asked for, and does |
-//! | `stream`, `merge` | the records of a buffer in order, and those of all buffers |
-//! | `compilations`, `windows` | what has its place between records: compiled code, bursts |
-//! | `format`, `preamble`, `losses` | the encoder, what opens a trace, and what it has no place for |
-//! | `helpers`, `ahead` | threads that do some of the encoder's work, and follow calls before the merge comes to them |
-//! | `output`, `names`, `files` | where the bytes go |
+//! | `writer`, `action`, `setup`, `progress`, `program` | the interface of the writer |
+//! | `command`, `work` | commands to the writer's thread, and what the thread does |
+//! | `stream`, `merge` | the records of one buffer in order, and those of all buffers |
+//! | `compilations`, `windows` | compiled code and bursts, which are ordered among the records by time |
+//! | `format`, `preamble`, `losses` | the encoder, the opening of a trace, and data that the format can't represent |
+//! | `helpers`, `ahead` | threads that do some of the encoder's work, and that follow calls before the merge reaches them |
+//! | `output`, `names`, `files` | files and other outputs |
 
 mod action;
 mod ahead;

@@ -1,13 +1,13 @@
-//! What the format of the trace has no place for, told when the trace ends.
+//! Losses: data that the format of the trace can't represent, reported when the trace ends.
 //!
-//! What the trace says of itself (machine, agent, options, its own end) has no place in many
-//! formats, which is no news. So what the encoder counts while the opening and closing events pass
-//! is taken off.
+//! Many formats can't represent what a trace says of itself (machine, agent, options, its end).
+//! That is not worth reporting. So the losses that the encoder counts for the opening and closing
+//! events are subtracted.
 
 use jtrail_formats::Loss;
 use jtrail_options::{Events, OutputFormat};
 
-/// `all` without what is in `known`.
+/// Returns `all` without the losses in `known`.
 pub(super) fn without(all: Vec<Loss>, known: &[Loss]) -> Vec<Loss> {
     let rest = all.into_iter().filter_map(|loss| {
         let known = known.iter().find(|k| k.what == loss.what);
@@ -17,7 +17,7 @@ pub(super) fn without(all: Vec<Loss>, known: &[Loss]) -> Vec<Loss> {
     rest.collect()
 }
 
-/// Adds what is in `more`.
+/// Adds the losses in `more` to `all`.
 pub(super) fn add(all: &mut Vec<Loss>, more: Vec<Loss>) {
     for loss in more {
         match all.iter_mut().find(|other| other.what == loss.what) {
@@ -27,8 +27,8 @@ pub(super) fn add(all: &mut Vec<Loss>, more: Vec<Loss>) {
     }
 }
 
-/// The one line about it, if there is something to tell. `no_place` is not recorded for that
-/// reason.
+/// Returns the message about losses, if there are any. `no_place` are the events that are not
+/// recorded because the format can't represent them.
 pub(super) fn message(format: OutputFormat, no_place: Events, losses: &[Loss]) -> Option<String> {
     let losses: Vec<String> = losses.iter().map(Loss::to_string).collect();
     let losses = losses.join(", ");

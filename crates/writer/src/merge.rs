@@ -1,4 +1,4 @@
-//! All streams as one, in the order of time.
+//! Merges all streams in the order of time.
 
 use super::stream::Stream;
 use crate::ahead::Following;
@@ -13,42 +13,46 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
-/// A chunk being filled: its buffer's number, the chunk, and how many of its words are published.
+/// A chunk that is being filled: the number of its buffer, the chunk, and the number of published
+/// words.
 pub(crate) type PublishedChunk = (u64, Chunk, usize);
 
-/// The streams of all threads that record.
+/// The streams of all recording threads.
 pub(crate) struct Merge {
     streams: HashMap<u64, Stream>,
-    /// Where read chunks go.
+    /// Takes chunks that were read.
     empty: Returns,
-    /// Where they stay before, if that is asked for.
+    /// Chunks that were read and are kept until the next commit, if chunks must be kept.
     held: Option<Held>,
-    /// What is lost of threads that have ended since, and in no record.
+    /// Number of lost events of threads that have ended, and that no record counts.
     lost_of_ended: u64,
-    /// For the merge, kept for its memory.
+    /// Memory for the merge: time of the next record and number of each stream.
     heads: BinaryHeap<Reverse<(u64, u64)>>,
-    /// Full chunks that are followed before.
+    /// Follows full chunks before they are read.
     following: Following,
 }
 
-/// What is read, and stays until it is committed.
+/// Chunks and streams that are kept until the next commit.
 struct Held {
-    /// With so many chunks, it is time.
+    /// Maximum number of chunks to keep before a commit.
     most: usize,
-    /// With the numbers of their buffers.
+    /// The chunks, with the numbers of their buffers.
     chunks: Vec<(u64, Chunk)>,
+    /// True if a thread's reserve is among the chunks.
     has_reserve: bool,
+    /// Streams of buffers that have ended.
     done: Vec<Stream>,
 }
 
-/// Most chunks that are held: enough for segments of a million events.
+/// Maximum number of kept chunks for few threads: enough for segments of a million events.
 const MOST_HELD: usize = 32;
-/// One more is held for so many threads: a commit tells of each, in a thousandth of the time that
-/// it takes to read a chunk.
+/// Number of threads for which one more chunk is kept. A commit contains the state of each thread,
+/// which takes a thousandth of the time of reading a chunk.
 const THREADS_FOR_ONE: usize = 512;
 
 impl Merge {
-    /// With `holds`, chunks that are read are held until [`Self::let_go`].
+    /// Returns a merge without streams. With `holds`, chunks that were read are kept until
+    /// [`Self::let_go`].
     pub(crate) fn new(empty: Returns, holds: bool) -> Self {
         let held = holds.then(|| Held {
             most: usually_held(&empty),
@@ -66,7 +70,8 @@ impl Merge {
         }
     }
 
-    /// Helpers follow the calls of chunks that are handed over from now on, where that is of use.
+    /// Lets helpers follow the calls of chunks that are handed over from now on, if there is a
+    /// follower.
     pub(crate) fn follow_by(&mut self, follower: Option<Follower>, helpers: &Arc<Pool>) {
         self.following.follow_by(follower, helpers);
     }
@@ -76,8 +81,8 @@ impl Merge {
         self.streams.insert(stream.number(), stream);
     }
 
-    /// What each thread has published now. `None` when a chunk is on its way to the writer, so that
-    /// nobody can say what came before what.
+    /// Returns what each thread has published now. Returns `None` if a chunk is being sent to the
+    /// writer, because its order among the others is not known then.
     pub(crate) fn published(&self) -> Option<Vec<PublishedChunk>> {
         let mut all = Vec::with_capacity(self.streams.len());
         for (number, stream) in &self.streams {
@@ -93,7 +98,7 @@ impl Merge {
     pub(crate) fn add_full(&mut self, full: &Full) {
         match self.streams.get_mut(&full.buffer) {
             Some(stream) => stream.add_full(full, &mut self.following),
-            // An empty chunk that a thread could not use after all.
+            // An empty chunk that a thread could not use.
             None => drop(full.chunk.map(|chunk| self.empty.give_back(chunk))),
         }
     }
@@ -106,27 +111,27 @@ impl Merge {
         }
     }
 
-    /// Whether few chunks are empty, so that holding records back would stop the program.
+    /// Returns true if few chunks are empty, so that keeping chunks would stop the program.
     pub(crate) fn is_short_of_chunks(&self) -> bool {
         self.empty.is_short()
     }
 
-    /// See [`Following::follow_all`].
+    /// Like [`Following::follow_all`].
     #[cfg(test)]
     pub(crate) fn follow_all(&mut self) {
         self.following.follow_all();
     }
 
-    /// See [`Following::followed`].
+    /// Like [`Following::followed`].
     #[cfg(test)]
     pub(crate) fn followed(&self) -> usize {
         self.following.followed()
     }
 
-    /// Hands all records up to the time `limit` to `sink`, in the order of time, but that calls may
-    /// be so many ticks `ahead` of what other threads did; `false` where some are left, because
-    /// what is held is to be committed before, so many chunks are read to their end, or the sink is
-    /// full.
+    /// Hands all records up to the time `limit` to `sink`, in the order of time. Calls may precede
+    /// earlier records of other threads by up to `ahead` ticks. Returns false if records are left:
+    /// because kept chunks must be committed first, because `chunks` chunks were read completely,
+    /// or because the sink is full.
     pub(crate) fn run(
         &mut self,
         limit: u64,
@@ -174,12 +179,12 @@ impl Merge {
         is_whole
     }
 
-    /// An eighth of all chunks, one at least.
+    /// Returns an eighth of the number of chunks, at least 1.
     pub(crate) fn some_chunks(&self) -> usize {
         (self.empty.all() / 8).max(1)
     }
 
-    /// Time of the first record not yet read.
+    /// Returns the time of the first record that is not read yet.
     pub(crate) fn next(&mut self) -> Option<u64> {
         let (empty, held, following) = (&self.empty, &mut self.held, &mut self.following);
         let mut release = |stream: &Stream, chunk: Chunk| release(stream, chunk, empty, held);
@@ -190,7 +195,8 @@ impl Merge {
         heads.min()
     }
 
-    /// Whether what is held is needed elsewhere, or more threads have ended than are to be held.
+    /// Returns true if kept chunks are needed elsewhere, or if more threads have ended than may be
+    /// kept.
     pub(crate) fn is_to_let_go(&self) -> bool {
         let is_needed = |held: &Held| {
             held.has_reserve
@@ -200,14 +206,15 @@ impl Merge {
         self.held.as_ref().is_some_and(is_needed)
     }
 
-    /// How far all buffers are read, and which are read to their end since [`Self::let_go`].
+    /// Returns the positions up to which all buffers are read, and the numbers of those that were
+    /// read completely since [`Self::let_go`].
     pub(crate) fn states(&self) -> (Vec<BufferState>, Vec<u64>) {
         let states = self.streams.values().map(Stream::state).collect();
         let done = self.held.iter().flat_map(|held| &held.done);
         (states, done.map(Stream::number).collect())
     }
 
-    /// So many threads are told of in each commit.
+    /// Sets the number of threads whose state each commit contains.
     pub(crate) fn hold_for(&mut self, threads: usize) {
         let usual = usually_held(&self.empty);
         let most = (threads / THREADS_FOR_ONE).min(self.empty.all() / 2);
@@ -216,11 +223,11 @@ impl Merge {
         }
     }
 
-    /// What is held goes where it came from.
+    /// Gives all kept chunks back, after a commit.
     pub(crate) fn let_go(&mut self) {
         let Some(held) = &mut self.held else { return };
         for (number, chunk) in held.chunks.drain(..) {
-            // SAFETY: the chunk was handed over and read to its end, and the writer owns it until
+            // SAFETY: the chunk was handed over and is read completely. The writer owns it until
             // `give_back`.
             unsafe { chunk.empty() };
             let stream = self.streams.get(&number);
@@ -233,13 +240,14 @@ impl Merge {
         held.done.drain(..).for_each(Stream::free);
     }
 
-    /// Nothing is held any more.
+    /// Gives all kept chunks back, and keeps none from now on.
     pub(crate) fn hold_nothing(&mut self) {
         self.let_go();
         self.held = None;
     }
 
-    /// By thread, how many events are lost that no record tells of, nor an earlier trace.
+    /// Returns the number of lost events that are counted by no record and reported by no earlier
+    /// trace, by thread.
     pub(crate) fn unwritten(&self) -> Vec<(u32, u64)> {
         let of_ended = (NO_THREAD, self.lost_of_ended);
         let all = self.streams.values().map(Stream::unwritten);
@@ -248,13 +256,13 @@ impl Merge {
             .collect()
     }
 
-    /// What is lost so far is told.
+    /// Notes that all losses so far are reported in the trace.
     pub(crate) fn report_lost(&mut self) {
         self.lost_of_ended = 0;
         self.streams.values_mut().for_each(Stream::report_lost);
     }
 
-    /// Gives all chunks that were handed over back unread.
+    /// Gives back all chunks that were handed over, without reading them.
     pub(crate) fn discard(&mut self) {
         let (empty, held) = (&self.empty, &mut self.held);
         for stream in self.streams.values_mut() {
@@ -278,7 +286,7 @@ fn usually_held(empty: &Returns) -> usize {
     (empty.all() / 8).clamp(1, MOST_HELD)
 }
 
-/// A chunk is read. Whether to go on reading.
+/// Keeps a chunk that was read, or gives it back. Returns false if no further chunk may be read.
 fn release(stream: &Stream, chunk: Chunk, empty: &Returns, held: &mut Option<Held>) -> bool {
     let Some(held) = held else {
         give_back(stream, chunk, empty);
@@ -289,7 +297,7 @@ fn release(stream: &Stream, chunk: Chunk, empty: &Returns, held: &mut Option<Hel
     held.chunks.len() < held.most
 }
 
-/// Sends a chunk back to where it came from.
+/// Gives a chunk back to the pool or to its thread.
 fn give_back(stream: &Stream, chunk: Chunk, empty: &Returns) {
     match chunk.is_reserve() {
         true => stream.return_reserve(chunk),

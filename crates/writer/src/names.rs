@@ -1,6 +1,6 @@
-//! Which files the agent writes. A name belongs to the process that came first
-//! ([`jtrail_records::ownership`]): where another one writes a trace, ours goes into a file beside
-//! it, with this process's id in its name.
+//! The files that the agent writes. A file belongs to the process that locked it first
+//! ([`jtrail_records::ownership`]). If another process writes the requested file, the trace goes
+//! into a file beside it, with this process's id in its name.
 
 use super::output::{Output, numbered};
 use jtrail_guard::log;
@@ -12,25 +12,27 @@ use std::iter;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// See the module. There is one for each agent.
+/// The files of one agent.
 #[derive(Default)]
 pub struct Names {
     all: Mutex<LockedFiles>,
 }
 
-/// A file stays locked while others get names that are made from its own, so that nobody takes it
-/// for that of an earlier run once the trace in it has ended.
+/// The locked files of the agent. A file remains locked while names of further files are derived
+/// from its name. Otherwise another process could take it for that of an earlier run, once the
+/// trace in it has ended.
 #[derive(Default)]
 struct LockedFiles {
-    /// The first file of ours, until the agent leaves or the file is deleted.
+    /// The agent's first file, until the agent leaves or the file is deleted.
     first: Option<RememberedFile>,
-    /// The last file that was opened under a name of its own, unless that is the first one.
+    /// The last file that was opened with an explicit name instead of a numbered one, unless that
+    /// is the first file.
     last: Option<RememberedFile>,
-    /// The memory of our own spool.
+    /// The memory file of the agent's own spool.
     spool: Option<FileId>,
-    /// A name under which there was nothing when it was reserved.
+    /// A name that did not exist when it was reserved.
     free: Option<PathBuf>,
-    /// What another process has, and what we have instead.
+    /// A name that another process uses, and the name that replaces it.
     instead: Option<(PathBuf, PathBuf)>,
 }
 
@@ -45,8 +47,8 @@ impl RememberedFile {
     }
 }
 
-/// The agent leaves. Before, a file that is not kept any more may still be written, and stays
-/// locked for as long.
+/// Releases the locks when the agent leaves. Before, a file that is no longer remembered may still
+/// be written, and remains locked until then.
 impl Drop for LockedFiles {
     fn drop(&mut self) {
         let kept = self.first.iter().chain(&self.last);
@@ -55,7 +57,7 @@ impl Drop for LockedFiles {
 }
 
 impl LockedFiles {
-    /// Opens the file at `path`, which is emptied, unless another process has it.
+    /// Opens and empties the file at `path`, unless another process has it.
     fn open(&mut self, path: &Path) -> io::Result<File> {
         if let Some(kept) = self.kept_at(path) {
             let mut file = kept.file.try_clone()?;
@@ -65,7 +67,7 @@ impl LockedFiles {
         }
         self.check_spool(path)?;
         let file = match self.free.as_deref() == Some(path) {
-            // What has come there since is no earlier run's.
+            // If the file exists now, another process has created it since the name was reserved.
             true => ownership::create(path)?,
             false => ownership::open(path)?,
         };
@@ -79,9 +81,11 @@ impl LockedFiles {
         kept.find(|kept| kept.id.is_at(path))
     }
 
+    /// Checks that no other process records into the spool of `path`.
+    ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] if another process records into the spool of `path`: then that
-    /// name is to be its trace's.
+    /// [`io::ErrorKind::WouldBlock`] if another process does, because the name is reserved for its
+    /// trace.
     fn check_spool(&self, path: &Path) -> io::Result<()> {
         match ownership::spool_in_use(path) {
             Some(spool) if self.spool != Some(spool) => Err(ownership::taken()),
@@ -89,7 +93,7 @@ impl LockedFiles {
         }
     }
 
-    /// Keeps a file that was opened under a name of its own.
+    /// Remembers a file that was opened with an explicit name instead of a numbered one.
     fn keep(&mut self, file: &File) -> io::Result<()> {
         self.let_go_of_deleted();
         if let Some(id) = FileId::of(file) {
@@ -103,14 +107,14 @@ impl LockedFiles {
         Ok(())
     }
 
-    /// Gives up files that nobody finds any more: their room is to be free.
+    /// Closes remembered files that were deleted, so that their disk space is freed.
     fn let_go_of_deleted(&mut self) {
         for kept in [&mut self.first, &mut self.last] {
             kept.take_if(|kept| kept.is_deleted());
         }
     }
 
-    /// Notes that another process has `path`, and says that `instead` takes its place.
+    /// Notes that another process uses `path`, and reports that `instead` replaces it.
     fn give_way(&mut self, path: &Path, why: &io::Error, instead: &Path) {
         log::say(&format!(
             "{}: {why}; the trace of this process goes to {}",
@@ -120,7 +124,7 @@ impl LockedFiles {
         self.instead = Some((path.to_owned(), instead.to_owned()));
     }
 
-    /// Returns a name beside `path` under which there is nothing.
+    /// Returns a name beside `path` that does not exist.
     fn free_beside(&self, path: &Path) -> PathBuf {
         let first = numbered(path, std::process::id().into());
         let others = (2..).map(|number| numbered(&first, number));
@@ -137,7 +141,7 @@ impl LockedFiles {
                 1 => first.to_owned(),
                 n => numbered(first, n),
             };
-            // A name with a spool that is in use is to be that of another trace.
+            // A name whose spool is in use is reserved for another trace.
             let file = self
                 .check_spool(&path)
                 .and_then(|()| ownership::create(&path));
@@ -164,12 +168,12 @@ impl LockedFiles {
 }
 
 impl Names {
-    /// From now on, that spool is ours.
+    /// Sets the memory file of the agent's own spool.
     pub fn set_spool(&self, memory: Option<FileId>) {
         self.all.lock().spool = memory;
     }
 
-    /// Returns the name that takes the place of `path` where another process has that.
+    /// Returns the name that replaces `path` if another process uses that; otherwise `path`.
     pub fn instead_of(&self, path: &Path) -> PathBuf {
         match &self.all.lock().instead {
             Some((taken, instead)) if taken == path => instead.clone(),
@@ -177,20 +181,20 @@ impl Names {
         }
     }
 
-    /// Finds out whether another process has `path`, for a trace that may be written there later:
-    /// nothing is changed. Returns the name that the trace will have.
+    /// Reserves `path` for a trace that may be written later, without changing files. Returns the
+    /// name that the trace will have, which differs if another process uses `path`.
     pub fn reserve(&self, path: &Path) -> PathBuf {
         let mut known = self.all.lock();
         let reserved = known.check_spool(path).and_then(|()| {
             if FileId::at(path).is_none() {
-                return Ok(()); // there is nothing, or a pipe that nobody reads yet
+                return Ok(()); // nothing exists there, or a pipe that nobody reads yet
             }
             match File::options().write(true).open(path) {
                 Ok(file) => {
                     ownership::lock(&file)?;
                     known.keep(&file)
                 }
-                Err(_) => Ok(()), // what is wrong shows when it is written
+                Err(_) => Ok(()), // the error will be reported when the trace is written
             }
         });
         let name = match reserved {
@@ -207,10 +211,10 @@ impl Names {
         name
     }
 
-    /// Checks that no other process writes a trace to what is at `path`.
+    /// Checks that no other process writes a trace to the file at `path`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] if one does.
+    /// [`io::ErrorKind::WouldBlock`] if another process does.
     pub fn check(&self, path: &Path) -> io::Result<()> {
         match self.all.lock().kept_at(path) {
             Some(_) => Ok(()),
@@ -218,15 +222,15 @@ impl Names {
         }
     }
 
-    /// Opens a file for a trace; what an earlier run left there is gone. Where another process has
-    /// it, the trace gets another name.
+    /// Opens and empties a file for a trace. If another process uses the file, the trace gets
+    /// another name.
     ///
     /// # Errors
-    /// When the file can't be made or opened.
+    /// When the file can't be created or opened.
     pub fn open(&self, path: &Path) -> io::Result<Output> {
         let is_special = fs::metadata(path).is_ok_and(|about| !about.is_file());
         if is_special {
-            // A pipe is waited for until somebody reads it.
+            // Opening a pipe waits for a reader, so this does not hold the lock.
             return ownership::open(path).map(|file| Output::file(file, path.to_owned()));
         }
         let mut known = self.all.lock();
@@ -242,13 +246,13 @@ impl Names {
         output
     }
 
-    /// Gives up files of ours that were deleted.
+    /// Closes remembered files that were deleted.
     pub fn let_go_of_deleted(&self) {
         self.all.lock().let_go_of_deleted();
     }
 
-    /// Creates a file with the next number that is free: `first` itself has number 1, and the
-    /// others are beside it. What is there stays, and its number is passed over.
+    /// Creates the file with the next free number: `first` has the number 1, and the others are
+    /// beside it. Existing files are skipped.
     pub fn create_numbered(&self, first: &Path, number: &mut u64) -> (PathBuf, io::Result<Output>) {
         self.all.lock().create_numbered(first, number)
     }
@@ -269,7 +273,7 @@ mod tests {
         output.path().expect("a file").to_owned()
     }
 
-    /// What comes to a reserved name is not of an earlier run.
+    /// A file that appears at a reserved name does not belong to an earlier run.
     #[test]
     fn a_file_that_came_later_stays() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -285,7 +289,7 @@ mod tests {
         assert_eq!(open(&second, &path), own(&path));
         assert_eq!(second.instead_of(&path), own(&path));
         assert_eq!(fs::read_to_string(&path).expect("there"), "the first one's");
-        // What was there before is replaced.
+        // A file that existed before the reservation is replaced.
         let third = Names::default();
         assert_eq!(third.reserve(&path), path);
         ownership::check(&path).expect_err("it is reserved");
@@ -293,7 +297,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).expect("there"), "");
     }
 
-    /// Process ids come again, in containers most of all.
+    /// Process ids are reused, especially in containers.
     #[test]
     fn files_of_an_earlier_run_with_our_number_stay() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -315,8 +319,7 @@ mod tests {
         drop(other);
     }
 
-    /// The first file and the last one with a name of its own are ours, and what lies between is
-    /// not.
+    /// The first and the last file with a name of its own remain locked; files in between do not.
     #[test]
     fn files_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -344,8 +347,7 @@ mod tests {
         assert_eq!(are_free(&["a", "c"]), [true, true]);
     }
 
-    /// The lock is one for all descriptors of a file: to give one of them up leaves it to the
-    /// others.
+    /// All descriptors of a file share its lock: closing one of them does not release the lock.
     #[test]
     fn a_file_that_is_written_stays_locked() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -378,13 +380,13 @@ mod tests {
         assert_eq!(open(&names, &path), path);
     }
 
-    /// A pipe is opened when somebody reads it. Nobody waits for that who opens something else.
+    /// Opening a pipe waits for a reader. Opening another file does not wait for that.
     #[test]
     fn a_pipe_keeps_nobody_waiting() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
-        // No command makes it: until a child runs its program, it has the files of all other tests
-        // open, with their locks.
+        // The pipe is not created by a command: between fork and exec, a child process would have
+        // the files of all other tests open, with their locks.
         use rustix::fs::{CWD, FileType, Mode, mknodat};
         let mode = Mode::RUSR | Mode::WUSR;
         mknodat(CWD, path("pipe"), FileType::Fifo, mode, 0).expect("made");

@@ -1,4 +1,4 @@
-//! Where the bytes go.
+//! Outputs to which bytes are written.
 
 use jtrail_formats::Patch;
 use jtrail_records::ownership::{self, FileId};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// An open file, the standard output, or a client.
 pub struct Output {
     to: To,
-    /// Bytes written so far.
+    /// Number of bytes written so far.
     written: u64,
 }
 
@@ -21,12 +21,12 @@ enum To {
 }
 
 impl Output {
-    /// The standard output.
+    /// Returns the standard output.
     pub fn stdout() -> Self {
         Self::to(To::Stdout(io::stdout()))
     }
 
-    /// A file that was opened under that name.
+    /// Returns an output for a file that was opened at `path`.
     pub fn file(file: File, path: PathBuf) -> Self {
         Self::to(To::File(file, path))
     }
@@ -35,17 +35,18 @@ impl Output {
         Self { to, written: 0 }
     }
 
-    /// Data for a client.
+    /// Returns an output to a client.
     pub fn stream(stream: impl Write + Send + 'static) -> Self {
         Self::to(To::Client(Box::new(stream)))
     }
 
-    /// A client's going away is no fault of ours, nor of the system's.
+    /// Returns true for an output to a client. A client that disconnects is no error of the agent
+    /// or the system.
     pub fn is_stream(&self) -> bool {
         matches!(self.to, To::Client(_))
     }
 
-    /// Which file it is, if it is a regular one.
+    /// Returns the identity of the file, if it is a regular one.
     pub fn file_id(&self) -> Option<FileId> {
         match &self.to {
             To::File(file, _) => FileId::of(file),
@@ -53,7 +54,7 @@ impl Output {
         }
     }
 
-    /// Its path, if it is a regular file.
+    /// Returns the path of the file, if it is a regular one.
     pub fn path(&self) -> Option<&Path> {
         match &self.to {
             To::File(_, path) if self.file_id().is_some() => Some(path),
@@ -61,17 +62,17 @@ impl Output {
         }
     }
 
-    /// Bytes written so far.
+    /// Returns the number of bytes written so far.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Writes all of `bytes`. When a file takes only a part, that part is taken back, so that the
-    /// file ends with what the last call wrote; unless the part can be read as it is, as `keep`
-    /// says.
+    /// Writes all of `bytes`. If a file takes only some of them, these are removed again, so that
+    /// the file ends with the preceding call's bytes. With `keep`, they remain, because the format
+    /// can be read up to any point.
     ///
     /// # Errors
-    /// When the system does not take them.
+    /// When the system does not take the bytes.
     pub fn write(&mut self, bytes: &[u8], keep: bool) -> io::Result<()> {
         let result = match &mut self.to {
             To::File(file, _) => file.write_all(bytes),
@@ -84,17 +85,17 @@ impl Output {
                 if let To::File(file, _) = &self.to
                     && !keep
                 {
-                    let _ = file.set_len(self.written); // does nothing to a pipe
+                    let _ = file.set_len(self.written); // has no effect on a pipe
                 }
             }
         }
         result
     }
 
-    /// Writes over earlier bytes, where there is a file in which that can be done.
+    /// Overwrites earlier bytes, if the output is a regular file.
     ///
     /// # Errors
-    /// When the system does not take them.
+    /// When the system does not take the bytes.
     pub fn patch(&mut self, patches: &[Patch]) -> io::Result<()> {
         let To::File(file, _) = &mut self.to else {
             return Ok(());
@@ -109,11 +110,11 @@ impl Output {
         file.seek(SeekFrom::End(0)).map(|_| ())
     }
 
-    /// Writes a file of its own beside this one, `trace-1.xml` beside `trace.xml`, with that number
-    /// or the next one that no file has. Returns its name. The file appears when it is whole.
+    /// Writes a separate file beside this one, such as `trace-1.xml` beside `trace.xml`. Its number
+    /// is `number`, or the next free one. The file appears when it is complete. Returns its path.
     ///
     /// # Errors
-    /// When the trace does not go into a regular file, or the new one can't be written.
+    /// When the trace does not go into a regular file, or the new file can't be written.
     pub fn write_beside(&self, number: u64, bytes: &[u8]) -> io::Result<PathBuf> {
         let trace = self
             .path()
@@ -125,28 +126,28 @@ impl Output {
     }
 }
 
-/// Writes a file that appears when it is whole.
+/// Writes a file that appears when it is complete.
 ///
 /// # Errors
-/// When it can't be written, or another process is writing a file of that name.
+/// When the file can't be written, or another process is writing a file with the same name.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let part = part(path);
     let mut file = ownership::open(&part)?;
     let result = file.write_all(bytes).and_then(|()| fs::rename(&part, path));
     if result.is_err() {
-        let _ = fs::remove_file(&part); // half a file is of no use
+        let _ = fs::remove_file(&part); // removes the incomplete file
     }
     result
 }
 
-/// What a file is called until it is whole.
+/// Returns the path of a file while it is incomplete.
 pub fn part(path: &Path) -> PathBuf {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     part.into()
 }
 
-/// The name of a further file: `trace-7.xml` beside `trace.xml`.
+/// Returns the path of a numbered file: `trace-7.xml` beside `trace.xml`.
 pub(super) fn numbered(path: &Path, number: u64) -> PathBuf {
     let mut name = OsString::from(path.file_stem().unwrap_or_default());
     name.push(format!("-{number}"));
@@ -187,7 +188,8 @@ mod tests {
             fs::read_to_string(path("t-1.xml")).expect("there"),
             "earlier"
         );
-        // Half a file of another process is left alone; one of a process that is gone is not.
+        // The incomplete file of another process is not touched; that of an ended process is
+        // overwritten.
         let part = ownership::open(&part(&path("t-4.xml"))).expect("it opens");
         let error = output.write_beside(4, b"new").expect_err("in use");
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);

@@ -1,4 +1,4 @@
-//! What a trace says of the machine, the process and the agent before it says anything else.
+//! The opening of a trace: events about the machine, the process, the agent and the options.
 
 use jtrail_model::{
     AgentCreate, Cost, Event, Filter, Node, ProcessCreate, Timestamp, TraceOption, TraceStart,
@@ -11,13 +11,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Name of the agent in traces.
 const AGENT_NAME: &str = "jtrail";
 
-/// Identities that later events refer to.
+/// Ids to which later events refer.
 #[derive(Default)]
 pub(crate) struct Identity {
     pub agent_id: String,
 }
 
-/// Hands the opening events to `emit`, in their order.
+/// Passes the opening events to `emit`, in order. Returns the ids that later events need.
 pub(crate) fn opening(
     options: &Options,
     cost: Cost,
@@ -91,7 +91,7 @@ pub(crate) fn opening(
     Identity { agent_id }
 }
 
-/// An identity of the machine that lasts while it is up.
+/// Returns an identity of the machine that is constant until it is rebooted.
 fn node_id() -> String {
     match fs::read_to_string("/proc/sys/kernel/random/boot_id") {
         Ok(id) if !id.trim().is_empty() => id.trim().to_owned(),
@@ -99,10 +99,10 @@ fn node_id() -> String {
     }
 }
 
-/// A fresh random identity.
+/// Returns a new random UUID.
 fn uuid() -> String {
     let mut bytes = [0_u8; 16];
-    // SAFETY: the call writes at most 16 bytes there.
+    // SAFETY: the call writes at most `bytes.len()` bytes to `bytes`.
     let filled = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
     if filled != 16 {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -131,10 +131,10 @@ fn hostname_or(other: &str) -> String {
     }
 }
 
-/// The host's name, empty if unknown.
+/// Returns the host name; empty if unknown.
 pub fn hostname() -> String {
     let mut name = [0_u8; 256];
-    // SAFETY: the call writes at most that many bytes there; the last one stays 0.
+    // SAFETY: the call writes at most `name.len() - 1` bytes to `name`, so the last one stays 0.
     let result = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
     match CStr::from_bytes_until_nul(&name) {
         Ok(name) if result == 0 => name.to_string_lossy().into_owned(),
@@ -142,23 +142,23 @@ pub fn hostname() -> String {
     }
 }
 
-/// The machine's addresses, joined with `,`, loopback last.
+/// Returns the machine's addresses, joined with `,`, with loopback addresses last.
 fn addresses() -> String {
     let mut list = std::ptr::null_mut();
-    // SAFETY: the call stores a list there, which is freed below.
+    // SAFETY: the call stores a list in `list`, which is freed below.
     if unsafe { libc::getifaddrs(&mut list) } != 0 {
         return String::new();
     }
     let mut found: Vec<IpAddr> = Vec::new();
     let mut next = list;
     while !next.is_null() {
-        // SAFETY: a node of the list, which lives until `freeifaddrs`.
+        // SAFETY: `next` is a node of the list, which exists until `freeifaddrs`.
         let node = unsafe { &*next };
         next = node.ifa_next;
         if node.ifa_addr.is_null() {
             continue;
         }
-        // SAFETY: an address begins with its family, which says how long it is.
+        // SAFETY: an address begins with its family, which determines its type and length.
         let address = unsafe {
             match i32::from((*node.ifa_addr).sa_family) {
                 libc::AF_INET => {
@@ -176,7 +176,7 @@ fn addresses() -> String {
             found.push(address);
         }
     }
-    // SAFETY: made by `getifaddrs`, and not used below.
+    // SAFETY: `getifaddrs` allocated the list, and it is not used after this.
     unsafe { libc::freeifaddrs(list) };
     found.sort_by_key(IpAddr::is_loopback);
     found
@@ -186,12 +186,12 @@ fn addresses() -> String {
         .join(",")
 }
 
-/// Minutes west of UTC.
+/// Returns the time zone in minutes west of UTC.
 fn minutes_west(at: Timestamp) -> i32 {
     let seconds = at.0.div_euclid(1_000_000_000) as libc::time_t;
-    // SAFETY: all-zero is a valid `tm`.
+    // SAFETY: all zeros are a valid `tm`.
     let mut parts: libc::tm = unsafe { std::mem::zeroed() };
-    // SAFETY: both point to valid places.
+    // SAFETY: both pointers point to local variables.
     let known = !unsafe { libc::localtime_r(&seconds, &mut parts) }.is_null();
     if known {
         (-parts.tm_gmtoff / 60) as i32

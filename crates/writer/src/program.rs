@@ -1,38 +1,38 @@
-//! What the writer needs of the program that is traced, and whom it tells how its trace gets on.
+//! Interfaces to the traced program, and to the observer of a trace.
 
 use crate::progress::{Progress, Saved};
 use jtrail_options::Filter;
 use jtrail_records::ownership::FileId;
 
-/// The program that is traced, as far as the writer asks for it. Asked on the writer's thread.
+/// Data of the traced program that the writer needs. The methods are called on the writer's thread.
 pub trait Program: Send + Sync {
-    /// Which methods are traced now, if that has changed since the options were read.
+    /// Returns the current filter, if it has changed since the options were parsed.
     fn filter(&self) -> Option<Filter>;
 
-    /// Has the program tell again of each object that it mentions from now on. `false` if it tells
-    /// of none.
+    /// Makes the program record each object again at its next mention. Returns false if the program
+    /// records no objects.
     fn redefine_objects(&self) -> bool;
 
-    /// What the counters of lines say, by their numbers, where lines are counted.
+    /// Returns the values of the line counters, by number; `None` if lines are not counted.
     fn line_counters(&self) -> Option<Vec<u64>>;
 }
 
-/// Who wants to know how the trace gets on. Told on the writer's thread, which goes on when the
-/// call returns.
+/// An observer of a trace. The methods are called on the writer's thread, which waits until they
+/// return.
 pub trait Observer: Send + Sync {
-    /// Recording goes on, or pauses, as it was asked to.
+    /// Recording was resumed or paused on request.
     fn switched(&self, is_recording: bool);
 
-    /// Recording goes on because a burst has begun by itself, or pauses because none lasts any
-    /// more.
+    /// Recording was resumed because a trigger began a burst, or paused because no burst is going
+    /// on any more.
     fn burst(&self, is_recording: bool);
 
-    /// The file is full with so much in it; the trace goes on in that one.
+    /// A file of the trace is full, with the given progress. The trace continues in another file.
     fn file_full(&self, progress: Progress, target: &str, file: Option<FileId>);
 
-    /// The newest events are a trace now, for that reason.
+    /// The events of the flight recorder were saved, for the given reason.
     fn saved(&self, reason: &str, saved: &Saved);
 
-    /// The output takes no more; the writer ends.
+    /// Writing the output failed; the writer ends.
     fn failed(&self, progress: Progress, message: &str);
 }

@@ -1,40 +1,40 @@
-//! How far the trace has come.
+//! Progress of a trace.
 
 use jtrail_model::Totals;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How far a trace has come.
+/// Progress of a trace.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Progress {
-    /// What is in it.
+    /// Totals of the events in the trace.
     pub totals: Totals,
-    /// Bytes written.
+    /// Number of bytes written.
     pub bytes: u64,
-    /// CPU time that the writer has used since it was started, in ns.
+    /// CPU time that the writer has used since its start, in nanoseconds.
     pub cpu: u64,
-    /// Where only the newest events are kept.
+    /// State of the flight recorder, if there is one.
     pub newest: Option<RingState>,
 }
 
-/// The newest events, and what was before them.
+/// State of the flight recorder.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct RingState {
-    /// How far back they go.
+    /// Age of the oldest event in the buffers.
     pub span: Duration,
-    /// Records that were read since the agent came: passed, or saved.
+    /// Number of records read since the agent started: passed over or saved.
     pub read: u64,
-    /// Bytes that were saved.
+    /// Number of bytes saved.
     pub bytes: u64,
 }
 
-/// The newest events, which are a trace now.
+/// Events of the flight recorder that were saved as a trace.
 #[derive(Debug)]
 pub struct Saved {
-    /// Its file.
+    /// Path of the trace.
     pub path: PathBuf,
-    /// How far back they go.
+    /// Length of time that the trace covers.
     pub span: Duration,
-    /// How much that is.
+    /// Totals and size of the trace.
     pub progress: Progress,
 }

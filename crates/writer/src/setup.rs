@@ -1,4 +1,4 @@
-//! What the writer works on.
+//! The setup of the writer.
 
 use crate::names::Names;
 use crate::output::Output;
@@ -19,69 +19,70 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the writer works on.
+/// The setup of the writer.
 pub struct Setup {
-    /// Those of the trace that is being written.
+    /// Options of the current trace.
     pub options: Arc<Options>,
-    /// Where it goes.
+    /// Output of the trace.
     pub target: Target,
-    /// Which files may be written.
+    /// The files that the agent writes.
     pub names: Arc<Names>,
-    /// What time it is.
+    /// The clocks.
     pub clocks: Clocks,
-    /// What is recorded.
+    /// Channels from the recording threads.
     pub input: Input,
-    /// Where what is not written outlives the process.
+    /// The spool, which outlives the process; `None` without a spool.
     pub commits: Option<Commits>,
-    /// Where bursts begin by themselves.
+    /// The triggers that begin bursts.
     pub bursts: Option<Arc<Bursts>>,
-    /// The program that is traced.
+    /// The traced program.
     pub program: Arc<dyn Program>,
-    /// Who wants to know how the trace gets on.
+    /// The observer of the trace.
     pub observer: Arc<dyn Observer>,
 }
 
-/// What time it is, and what it takes to find out.
+/// The clocks, and the cost of reading them.
 pub struct Clocks {
-    /// The present tick.
+    /// Returns the current tick.
     pub now: fn() -> u64,
-    /// The clocks when the agent was loaded.
+    /// The clocks' readings when the agent was loaded.
     pub loaded: Reading,
-    /// What recording takes.
+    /// The time that recording takes.
     pub cost: Cost,
-    /// Where calls get a stamp only where the clock has ticked.
+    /// The coarse clock, if calls are stamped with it.
     pub ticks: Option<Arc<Ticks>>,
 }
 
-/// What comes from the threads that record.
+/// Channels from and to the recording threads.
 pub struct Input {
-    /// What is to be known before records that use it; and new buffers.
+    /// Receives definitions, each before the records that need it, and new buffers.
     pub definitions: Receiver<Message>,
-    /// Chunks to be read.
+    /// Receives chunks to be read.
     pub full: Receiver<Full>,
-    /// Several chunks wait, or somebody waits for one.
+    /// Receives a message if several chunks are waiting, or if a thread waits for a chunk.
     pub woken: Receiver<()>,
     /// Takes chunks that were read.
     pub empty: Returns,
 }
 
-/// Where a trace goes.
+/// Output of a trace.
 pub struct Target {
-    /// None where nothing is written, and when it failed.
+    /// The open output; `None` if nothing is written, or after an error.
     pub(crate) output: Option<Output>,
-    /// The regular file that the first trace goes to, before it is opened.
+    /// Path of the first trace's file before it is opened.
     pub(crate) pending: Option<PathBuf>,
-    /// For messages.
+    /// Name for messages.
     pub(crate) name: String,
-    /// Why the newest events could not be saved.
+    /// Error that prevented the flight recorder's events from being saved.
     pub(crate) unsaved: Option<io::Error>,
 }
 
 impl Target {
-    /// Where the options say. What is at the name of a regular file stays as it is so far.
+    /// Returns the output that the options name. The contents of a regular file are not changed
+    /// yet.
     ///
     /// # Errors
-    /// When it can't be written.
+    /// When the output can't be written.
     pub fn of(target: &options::Target, names: &Names) -> io::Result<Self> {
         let path = match target {
             options::Target::Stdout => {
@@ -95,7 +96,7 @@ impl Target {
                 return Ok(Self::later(path.clone()));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A link that leads nowhere: the file is to be made at its end.
+                // The path may be a dangling link. The file is created where the link leads.
                 let mut end = path.clone();
                 while let Ok(next) = fs::read_link(&end) {
                     end = ownership::parent_folder(&end).join(next);
@@ -110,23 +111,24 @@ impl Target {
         Ok(Self::open(output, path.display().to_string()))
     }
 
-    /// What messages call it.
+    /// Returns the name for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether an output is open.
+    /// Returns true if an output is open.
     pub fn is_open(&self) -> bool {
         self.output.is_some()
     }
 
-    /// The file, also before it is opened; none if there is no output, or it is no regular file.
+    /// Returns the path of the file, even before it is opened. Returns `None` if there is no
+    /// output, or if it is not a regular file.
     pub fn path(&self) -> Option<&Path> {
         let open = self.output.as_ref().and_then(Output::path);
         open.or(self.pending.as_deref())
     }
 
-    /// Nothing is written, unless a trace is begun later; messages call it `name`.
+    /// Returns an output that writes nothing, unless a trace begins later. `name` is for messages.
     pub fn none(name: String) -> Self {
         Self {
             output: None,
@@ -136,7 +138,7 @@ impl Target {
         }
     }
 
-    /// An output that is open; messages call it `name`.
+    /// Returns an open output. `name` is for messages.
     pub fn open(output: Output, name: String) -> Self {
         Self {
             output: Some(output),
@@ -144,8 +146,8 @@ impl Target {
         }
     }
 
-    /// A regular file. It is not opened before the JVM runs the program, since that may not come
-    /// about.
+    /// Returns an output for a regular file. The file is opened only when the JVM starts the
+    /// program, because the JVM may fail to start.
     pub fn later(path: PathBuf) -> Self {
         Self {
             name: path.display().to_string(),
@@ -156,7 +158,7 @@ impl Target {
 }
 
 impl Setup {
-    /// The time now. What is recorded behind it is not earlier, where no thread is in the middle of
+    /// Returns the current tick. No later record is earlier, unless its thread is in the middle of
     /// recording.
     pub(crate) fn now(&self) -> u64 {
         match &self.clocks.ticks {
@@ -165,7 +167,7 @@ impl Setup {
         }
     }
 
-    /// Whether there may ever be a trace: one is asked for, or may be later.
+    /// Returns true if there may ever be a trace, now or later.
     pub(crate) fn may_write(&self) -> bool {
         self.options.format != OutputFormat::None || self.options.begins_idle()
     }

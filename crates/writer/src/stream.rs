@@ -8,22 +8,22 @@ use jtrail_records::spool::BufferState;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-/// The chunks of one buffer that are not yet read to their end.
+/// The chunks of one buffer that are not read completely.
 pub(crate) struct Stream {
     buffer: BufferHandle,
     parts: VecDeque<Part>,
-    /// How far the first part is read.
+    /// Position in the first part.
     place: ReadPosition,
-    /// Sequence number of the last chunk that was read to its end.
+    /// Sequence number of the last chunk that was read completely.
     after: u64,
-    /// The buffer's owner is gone, and its last chunk is in `parts`.
+    /// True if the buffer's thread has finished, and its last chunk is in `parts`.
     finished: bool,
 }
 
 struct Part {
     chunk: Chunk,
     words: usize,
-    /// Handed over: nothing will be added.
+    /// True if the chunk was handed over, so that no words are added.
     full: bool,
     strips: Strips,
 }
@@ -43,7 +43,7 @@ impl Stream {
         self.buffer.get().number()
     }
 
-    /// What the buffer's thread has published at this moment.
+    /// Returns what the buffer's thread has published now.
     pub(crate) fn published(&self) -> BufferView {
         match self.finished {
             true => BufferView::Nothing,
@@ -51,8 +51,8 @@ impl Stream {
         }
     }
 
-    /// The thread that records belong to now, and how many events are lost that no record tells of,
-    /// nor an earlier trace.
+    /// Returns the thread that the next records belong to, and the number of lost events that are
+    /// counted by no record and reported by no earlier trace.
     pub(crate) fn unwritten(&self) -> (u32, u64) {
         let all = self.buffer.get().unwritten();
         (
@@ -61,24 +61,24 @@ impl Stream {
         )
     }
 
-    /// What is lost so far is told, though the record of it is still to come.
+    /// Notes that all losses so far are reported in the trace, before records count them.
     pub(crate) fn report_lost(&mut self) {
         self.place.reported_lost = self.buffer.get().unwritten();
     }
 
-    /// Takes in a chunk that was handed over.
+    /// Adds a chunk that was handed over.
     pub(crate) fn add_full(&mut self, full: &Full, following: &mut Following) {
         self.finished |= full.last;
         let Some(chunk) = full.chunk else { return };
         // SAFETY: the chunk was handed over, so the writer owns it until it is released.
         let words = unsafe { chunk.header() }.used as usize;
-        // Of the first chunk, some may be read.
+        // Some words of the first chunk may have been read.
         let read = match self.parts.front() {
             Some(part) if part.chunk == chunk => self.place.words,
             _ => 0,
         };
-        // SAFETY: it was handed over, and goes from `parts` together with its strips, before it is
-        // released.
+        // SAFETY: the chunk was handed over. It is removed from `parts` together with its strips
+        // before it is released.
         let strips = unsafe { following.strips(chunk, read..words) };
         match self.parts.back_mut() {
             Some(part) if part.chunk == chunk && !part.full => {
@@ -94,11 +94,11 @@ impl Stream {
         }
     }
 
-    /// Takes in what was published of the chunk being filled; to be called after [`Self::add_full`]
-    /// for all that the channel held.
+    /// Adds the published words of the chunk that is being filled. Must be called after
+    /// [`Self::add_full`] for all messages in the channel.
     pub(crate) fn add_published(&mut self, chunk: Chunk, words: usize) {
         match self.parts.iter_mut().rev().find(|part| part.chunk == chunk) {
-            Some(part) if part.full => {} // it was handed over between the two looks
+            Some(part) if part.full => {} // the chunk was handed over in between
             Some(part) => part.words = words,
             None => self.parts.push_back(Part {
                 chunk,
@@ -109,7 +109,7 @@ impl Stream {
         }
     }
 
-    /// Time of the first record not yet read.
+    /// Returns the time of the first record that is not read yet.
     pub(crate) fn head(
         &mut self,
         following: &mut Following,
@@ -118,8 +118,9 @@ impl Stream {
         self.run(Limits::NOTHING, following, &mut Nothing, release)
     }
 
-    /// Reads records up to some time, or until the sink is full, and returns the time of the next
-    /// one. Chunks that are read to their end are given to `release`, which says whether to go on.
+    /// Reads records up to the limits, or until the sink is full. Returns the time of the next
+    /// record. Chunks that are read completely are passed to `release`, which returns false to stop
+    /// reading.
     pub(crate) fn run(
         &mut self,
         mut limits: Limits,
@@ -131,11 +132,13 @@ impl Stream {
             let part = self.parts.front_mut()?;
             let (chunk, count, full) = (part.chunk, part.words, part.full);
             if self.place.words == 0 {
-                // SAFETY: these fields are written before the first word is published.
+                // SAFETY: the owner writes these header fields before it publishes the first word,
+                // and does not change them afterwards.
                 let header = unsafe { chunk.header() };
                 self.place.begin(header.start, header.running);
             }
-            // SAFETY: `count` words were published, and the chunk stays ours until it is released.
+            // SAFETY: the owner published `count` words, and the writer owns the chunk, or at least
+            // its published part, until the chunk is released.
             let words = unsafe { chunk.words(count) };
             let strips = &mut part.strips;
             let mut ahead = Reading { strips, following };
@@ -143,18 +146,18 @@ impl Stream {
             if next.is_some() || !full {
                 return next;
             }
-            self.parts.pop_front(); // when that is through, nobody else reads it
+            self.parts.pop_front(); // waits until no helper reads the chunk
             self.place.words = 0;
             // SAFETY: the chunk is full, so it was handed over, and the writer owns it until
             // `release` below.
             self.after = unsafe { chunk.header() }.sequence.load(Ordering::Relaxed);
             if !release(self, chunk) {
-                limits = Limits::NOTHING; // look at the next record only
+                limits = Limits::NOTHING; // only looks at the next record
             }
         }
     }
 
-    /// How far it is read.
+    /// Returns the position up to which the buffer is read.
     pub(crate) fn state(&self) -> BufferState {
         BufferState {
             number: self.number(),
@@ -163,14 +166,14 @@ impl Stream {
         }
     }
 
-    /// Gives all that was handed over to `release` without reading it.
+    /// Passes all chunks that were handed over to `release`, without reading them.
     pub(crate) fn skip(&mut self, release: &mut impl FnMut(&Self, Chunk) -> bool) {
         self.place.words = 0;
         while let Some(Part { chunk, strips, .. }) = self.parts.pop_front_if(|part| part.full) {
             drop(strips);
             release(self, chunk);
         }
-        self.parts.clear(); // what is left is a view of a chunk that its thread still has
+        self.parts.clear(); // the rest is a view of a chunk that its thread still owns
     }
 
     /// Gives a reserve chunk back to its thread.
@@ -178,15 +181,15 @@ impl Stream {
         self.buffer.get().return_reserve(chunk);
     }
 
-    /// Whether nothing is left to read, and nothing will come.
+    /// Returns true if nothing is left to read, and nothing will be added.
     pub(crate) fn is_done(&self) -> bool {
         self.finished && self.parts.is_empty()
     }
 
-    /// Frees the buffer of a stream that [`Self::is_done`].
+    /// Frees the buffer of a stream for which [`Self::is_done`] returns true.
     pub(crate) fn free(self) {
         debug_assert!(self.is_done());
-        // SAFETY: a finished stream's thread has called `ThreadBuffer::finish`.
+        // SAFETY: the stream is done, so the message of `ThreadBuffer::finish` was received.
         unsafe { self.buffer.free() };
     }
 }

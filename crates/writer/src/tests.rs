@@ -1,5 +1,5 @@
-//! Buffers, streams, merge and translation together, without a JVM: threads record made-up calls,
-//! and what comes out must be what they did.
+//! Tests of buffers, streams, merge and translation together, without a JVM. Threads record
+//! invented calls, and the result must match what they did.
 
 mod ahead;
 mod classes;
@@ -29,8 +29,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a sink was handed: thread, time, and what.
-/// Of payloads the first word.
+/// A record that a sink received. Of a payload, only the first word is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Handed {
     Enter(u32),
@@ -38,6 +37,7 @@ enum Handed {
     Coded(Code, u64),
 }
 
+/// Collects all records: thread, time, and kind.
 #[derive(Default)]
 struct Collect(Vec<(u32, u64, Handed)>);
 
@@ -53,7 +53,7 @@ impl Sink for Collect {
     }
 }
 
-/// What passes between threads and a writer, without a spool and a clock.
+/// Returns an exchange without a spool and a coarse clock.
 fn exchange(empty: Supply, full: Sender<Full>, wake: Sender<()>, when_full: WhenFull) -> Exchange {
     Exchange {
         empty,
@@ -65,7 +65,7 @@ fn exchange(empty: Supply, full: Sender<Full>, wake: Sender<()>, when_full: When
     }
 }
 
-/// Calls of fixed shape: depth goes up and down, so that enters and leaves nest.
+/// Records calls of a fixed shape, whose depth goes up and down, so that enters and leaves nest.
 fn calls(buffer: &ThreadBuffer, now: fn() -> u64, count: u32) {
     fn call(buffer: &ThreadBuffer, now: fn() -> u64, method: u32) {
         let record = |low| {
@@ -84,16 +84,17 @@ fn calls(buffer: &ThreadBuffer, now: fn() -> u64, count: u32) {
     }
 }
 
-/// When the writer of a test empties chunks.
+/// When a test's writer empties chunks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Drains {
     Meanwhile,
-    /// Once all threads are at their end.
+    /// After all threads have ended.
     Afterwards,
 }
 
-/// Runs `threads` threads, each of which does `work` with a buffer of its own, over `chunks`
-/// chunks, while a writer drains them without holding anything back.
+/// Runs `threads` threads, which share `chunks` chunks. Each thread runs `work` with a buffer of
+/// its own. A writer reads the records without holding any back; calls may be `ahead` ticks early.
+/// Returns all records.
 fn run_with(
     threads: u32,
     chunks: u64,
@@ -116,7 +117,8 @@ fn run_with(
                 let buffer = ThreadBuffer::new(u64::from(thread), thread, exchange);
                 let (handle, buffer) = BufferHandle::share(buffer);
                 define.send(handle).expect("the writer is there");
-                // SAFETY: it lives until `finish`, here, which is the last use.
+                // SAFETY: `share` made the pointer. The buffer exists until `finish`, and this
+                // thread does not use it afterwards.
                 unsafe {
                     work(thread, &*buffer);
                     ThreadBuffer::finish(buffer);
@@ -166,7 +168,7 @@ fn run_with(
     writer.join().expect("no panic")
 }
 
-/// Each thread makes `count` × 5 calls.
+/// Lets each thread make `count` × 5 calls.
 fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, u64, Handed)> {
     run_with(
         threads,
@@ -178,11 +180,11 @@ fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, 
     )
 }
 
-/// Virtual threads are handed from carrier to carrier; what each did must come out in order,
-/// although it lies in chunks of all of them, and chunks are few and used again and again.
+/// Virtual threads move from carrier to carrier. The records of each must be read in order,
+/// although they are in chunks of all carriers, and the few chunks are reused all the time.
 #[test]
 fn threads_that_change_carriers_stay_in_order() {
-    // Also where calls may be ahead of other threads.
+    // This must also hold if calls may be ahead of other threads.
     for ahead in [0, 20_000, 1 << 40] {
         change_carriers(ahead);
     }
@@ -261,7 +263,7 @@ fn nothing_is_lost_or_reordered_with_one_and_eight_threads() {
 
 #[test]
 fn in_drop_mode_every_loss_is_counted() {
-    // A writer that keeps up loses nothing; on the more there is to write, the less it does.
+    // A writer that keeps up loses nothing. The more there is to write, the less likely that is.
     let lost = (1..=20).map(|times| lost_by_eight_threads(30_000 * times));
     assert!(
         lost.into_iter().any(|events| events > 0),
@@ -269,7 +271,8 @@ fn in_drop_mode_every_loss_is_counted() {
     );
 }
 
-/// How many events are told as lost of eight threads with one chunk; all others are there.
+/// Returns the number of events that eight threads with one chunk report as lost. Checks that all
+/// others are there.
 fn lost_by_eight_threads(count: u32) -> u64 {
     let threads = 8;
     let seen = run(threads, count, 1, WhenFull::Drop);
@@ -294,8 +297,8 @@ fn lost_by_eight_threads(count: u32) -> u64 {
             .iter()
             .filter(|s| !matches!(s.2, Handed::Coded(..)))
             .count() as u64;
-        // A gap that was open when the thread ended is not written; its thread is then silent to
-        // the end.
+        // A gap that is open when the thread ends is not recorded; the thread records nothing after
+        // it.
         assert!(kept + lost <= u64::from(count) * 10);
         assert!(open.len() <= 5);
         lost_at_all += lost;
@@ -303,7 +306,7 @@ fn lost_by_eight_threads(count: u32) -> u64 {
     lost_at_all
 }
 
-/// Prints events as text, one a line.
+/// An encoder that prints each event on a line.
 struct Lines;
 
 impl Encode for Lines {
@@ -384,13 +387,14 @@ fn translator_of(settings: Settings) -> Translator {
     translator
 }
 
-/// What the translator makes of records, without definitions: calls by method number.
+/// Returns the lines for some records, without definitions. Methods have names instead of ids.
 fn translated(records: &[Handed]) -> Vec<String> {
     let mut translator = translator();
     let mut ids: HashMap<String, String> = HashMap::new();
     let mut lines = Vec::new();
     let mut names = ["base", "run", "derived", "around"].iter();
-    // Announce the four in the order of their numbers, so that ids can be read as names.
+    // Define the four methods in the order of their numbers, so that their ids can be mapped to
+    // names.
     for number in 0..4 {
         translator.enter(1, 1, number);
         translator.leave(1, 1, number);
@@ -410,7 +414,7 @@ fn translated(records: &[Handed]) -> Vec<String> {
             Handed::Leave(method) => translator.leave(1, time, method),
             Handed::Coded(code, first) => {
                 let words = code.words(first).expect("a known record");
-                // The stream adds what was told before.
+                // The reader of the stream adds the losses that were reported before.
                 let words = words + usize::from(code == Code::Lost);
                 translator.coded(1, time, code, &[first, 0, 0, 0][..words]);
             }
@@ -437,7 +441,7 @@ fn thrown(method: u32) -> Handed {
 
 #[test]
 fn a_constructor_left_out_of_super_is_closed_with_it() {
-    // Base's constructor throws; Derived's, which called it, has no leave of its own.
+    // The constructor of Base throws. That of Derived, which called it, has no leave record.
     let lines = translated(&[
         Handed::Enter(RUN),
         Handed::Enter(DERIVED),
@@ -465,7 +469,7 @@ fn a_constructor_that_came_back_from_super_stays_open() {
         Handed::Enter(BASE),
         Handed::Leave(BASE),
         Handed::Coded(Code::SuperReturned, DERIVED.into()),
-        Handed::Enter(BASE), // another object, made in the body, and caught there
+        Handed::Enter(BASE), // another object, created in the body, whose exception is caught there
         thrown(BASE),
         Handed::Leave(DERIVED),
     ]);
@@ -484,8 +488,8 @@ fn a_constructor_that_came_back_from_super_stays_open() {
 
 #[test]
 fn marks_distinguish_recursion_through_a_failing_super() {
-    // The outer constructor's body makes an inner object whose super(), outside the trace, throws;
-    // the body catches that, and returns.
+    // The body of the outer constructor creates an inner object, whose super() throws outside of
+    // the trace. The body catches the exception and returns.
     let lines = translated(&[
         Handed::Enter(DERIVED),
         Handed::Coded(Code::SuperReturned, DERIVED.into()),
@@ -506,8 +510,8 @@ fn marks_distinguish_recursion_through_a_failing_super() {
             "< derived"
         ]
     );
-    // The outer one is still before its super(): an argument makes the inner object, which fails in
-    // super().
+    // The outer constructor has not called super() yet: an argument creates the inner object, whose
+    // super() throws.
     let lines = translated(&[
         Handed::Enter(AROUND),
         Handed::Enter(AROUND),
@@ -533,7 +537,7 @@ fn marks_distinguish_recursion_through_a_failing_super() {
 fn a_catch_closes_calls_that_have_ended() {
     let lines = translated(&[
         Handed::Enter(RUN),
-        Handed::Enter(DERIVED), // its superclass is outside the trace, and throws
+        Handed::Enter(DERIVED), // its superclass is outside of the trace, and throws
         Handed::Coded(Code::Caught, RUN.into()),
         Handed::Enter(BASE),
         Handed::Leave(BASE),
@@ -596,6 +600,6 @@ fn after_its_end_a_thread_is_silent() {
 
 #[test]
 fn definitions_are_small() {
-    // They are queued for every class and thread.
+    // One is queued for every class and thread.
     assert!(size_of::<Definition>() <= 64);
 }

@@ -1,24 +1,24 @@
-//! The bursts under way. They may overlap: what is recorded is recorded as long as one of them
-//! lasts.
+//! The bursts that are going on. They may overlap: events are recorded as long as at least one
+//! burst is going on.
 
 use crate::action::Burst;
 use jtrail_options::BurstLimit;
 use std::time::Duration;
 
-/// A burst under way.
+/// A burst that is going on.
 struct Window {
-    /// At which tick it is over.
+    /// Tick at which it ends.
     until: Option<u64>,
-    /// At which number of events.
+    /// Number of events after which it ends.
     target: Option<u64>,
     burst: Burst,
 }
 
-/// All of them.
+/// All bursts that are going on.
 #[derive(Default)]
 pub(super) struct Windows {
     open: Vec<Window>,
-    /// The least target.
+    /// Smallest number of events after which a burst ends.
     target: Option<u64>,
 }
 
@@ -27,7 +27,8 @@ impl Windows {
         self.open.is_empty()
     }
 
-    /// One begins at a tick, behind so many events. `ticks_in` says how long a time is.
+    /// Begins a burst at the tick `at`, after `emitted` events. `ticks_in` converts a time to
+    /// ticks.
     pub(super) fn open(
         &mut self,
         at: u64,
@@ -47,28 +48,28 @@ impl Windows {
         self.retarget();
     }
 
-    /// The number of events behind which one of them is over.
+    /// Returns the smallest number of events after which a burst ends.
     #[inline]
     pub(super) fn target(&self) -> Option<u64> {
         self.target
     }
 
-    /// The tick at which the first one is over.
+    /// Returns the tick at which the next burst ends.
     pub(super) fn until(&self) -> Option<u64> {
         self.open.iter().filter_map(|window| window.until).min()
     }
 
-    /// Ends those that are over behind so many events.
+    /// Ends and returns the bursts that are over after `emitted` events.
     pub(super) fn reached(&mut self, emitted: u64) -> Vec<Burst> {
         self.end(|window| window.target.is_some_and(|target| target <= emitted))
     }
 
-    /// Ends those that are over by then.
+    /// Ends and returns the bursts that are over at `tick`.
     pub(super) fn passed(&mut self, tick: u64) -> Vec<Burst> {
         self.end(|window| window.until.is_some_and(|until| until <= tick))
     }
 
-    /// Cuts all short.
+    /// Removes all bursts before their end.
     pub(super) fn clear(&mut self) {
         self.open.clear();
         self.target = None;

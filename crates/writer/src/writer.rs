@@ -1,4 +1,4 @@
-//! The agent's end of the writer.
+//! The agent's interface of the writer.
 
 use crate::action::{Acted, Action};
 use crate::command::{Command, FirstTrace};
@@ -16,24 +16,25 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-/// The agent's end of the writer.
+/// The agent's handle of the writer.
 pub struct Writer {
     commands: Sender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// Known from [`Self::open`] on.
+    /// The first trace, or its error; set by [`Self::open`].
     begun: OnceLock<Result<FirstTrace, String>>,
-    /// Which files may be written.
+    /// The files that the agent writes.
     pub names: Arc<Names>,
-    /// Where bursts begin by themselves.
+    /// The triggers that begin bursts.
     pub bursts: Option<Arc<Bursts>>,
     progress: Arc<Mutex<Progress>>,
 }
 
 impl Writer {
-    /// Starts the thread. It only collects until [`Self::live`].
+    /// Starts the writer's thread. Until [`Self::live`], the thread only collects definitions and
+    /// records.
     ///
     /// # Errors
-    /// When the system has no thread for it.
+    /// When the system has no thread.
     pub fn start(setup: Setup) -> io::Result<Self> {
         let (commands, receiver) = unbounded();
         let progress = Arc::<Mutex<Progress>>::default();
@@ -61,11 +62,11 @@ impl Writer {
         })
     }
 
-    /// The JVM runs the program: has the file of the first trace opened, and waits for that. Only
-    /// the first call does something.
+    /// Opens the file of the first trace when the JVM starts the program, and waits until it is
+    /// open. Has an effect only the first time.
     ///
     /// # Errors
-    /// When the file can't be written, as a sentence. The writer ends then.
+    /// When the file can't be written; the error is a sentence. The writer ends in that case.
     pub fn open(&self) -> Result<(), String> {
         let begun = self.begun.get_or_init(|| {
             let (answer, answered) = bounded(1);
@@ -76,36 +77,37 @@ impl Writer {
         begun.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
-    /// The JVM is ready; recording began at the tick `started`.
+    /// Notifies the writer that the JVM is live. Recording began at the tick `started`.
     pub fn live(&self, started: u64) {
         let _ = self.commands.send(Command::Live(started));
     }
 
-    /// The first trace, if its file could be opened.
+    /// Returns the first trace, if its file could be opened.
     pub fn begun(&self) -> Option<&FirstTrace> {
         self.begun.get()?.as_ref().ok()
     }
 
-    /// Has something done when all is written that happened before the tick `at`, and waits for
-    /// that.
+    /// Carries out an action after all records before the tick `at` are written, and waits for its
+    /// result.
     pub fn act(&self, at: u64, action: Action) -> Acted {
         self.begin(at, action).recv().unwrap_or(Acted::Off)
     }
 
-    /// As [`Self::act`], without waiting for it. No answer comes when it is [`Acted::Off`].
+    /// Like [`Self::act`], but does not wait for the result. The channel is closed without a
+    /// message if the result would be [`Acted::Off`].
     pub fn begin(&self, at: u64, action: Action) -> Receiver<Acted> {
         let (done, is_done) = bounded(1);
         let _ = self.commands.send(Command::At(at, action, done));
         is_done
     }
 
-    /// How far the trace has come, or the last one did.
+    /// Returns the progress of the current trace, or of the last one.
     pub fn progress(&self) -> Progress {
         *self.progress.lock()
     }
 
-    /// Writes all that is recorded, closes the trace, and waits for that. Only the first call does
-    /// something.
+    /// Writes all records, ends the trace, and waits for the writer's thread. Has an effect only
+    /// the first time.
     pub fn stop(&self) {
         let _ = self.commands.send(Command::Stop);
         if let Some(thread) = self.thread.lock().take() {

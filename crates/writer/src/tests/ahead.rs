@@ -1,5 +1,5 @@
-//! Calls of one thread may stand before what other threads did earlier, as far as a trail allows,
-//! and nothing else may.
+//! Calls of one thread may precede earlier events of other threads, as far as a trail allows. Other
+//! events may not.
 
 use super::*;
 use crate::helpers::Pool;
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 const THREADS: u64 = 3;
 const TURNS: u64 = 2_000;
-/// Ticks from one record to the next.
+/// Number of ticks from one record to the next.
 const STEP: u64 = 1_000;
 
-/// What the writer makes of threads that take turns, each of which tells of something else than
-/// calls every now and then.
+/// Returns the records of threads that take turns. Each thread occasionally records something other
+/// than a call.
 fn turns(ahead: u64) -> Vec<(u32, u64, Handed)> {
     let (empty, supply, _memory) = create_pool(16 * CHUNK_BYTES as u64).expect("memory");
     let (full_sender, full): (_, Receiver<Full>) = unbounded();
@@ -29,7 +29,8 @@ fn turns(ahead: u64) -> Vec<(u32, u64, Handed)> {
     for turn in 0..TURNS {
         for (at, &buffer) in (0..).zip(&buffers) {
             let now = (1 + turn * THREADS + at) * STEP;
-            // SAFETY: this thread made all buffers, alone uses them, and finishes them below.
+            // SAFETY: this thread created all buffers, is the only one that uses them, and finishes
+            // them below.
             let is_recorded = unsafe {
                 match turn % 100 == at * 30 + 7 {
                     true => (*buffer).record_coded(now, Code::ThreadCpu, &[turn, 0]),
@@ -49,7 +50,7 @@ fn turns(ahead: u64) -> Vec<(u32, u64, Handed)> {
     let mut seen = Collect::default();
     assert!(merge.run(u64::MAX, ahead, &mut seen, usize::MAX));
     for buffer in buffers {
-        // SAFETY: this thread, which alone uses the buffer, does not use it any more.
+        // SAFETY: only this thread uses the buffer, and it does not use it afterwards.
         unsafe { ThreadBuffer::finish(buffer) };
     }
     seen.0
@@ -74,7 +75,7 @@ fn calls_are_ahead_by_so_much_at_most_and_nothing_else_is() {
             sorted, strict,
             "nothing is lost, and threads keep their order"
         );
-        // The earliest of what is still to come.
+        // For each record, the earliest time from there on.
         let mut rest = seen.iter().map(|seen| seen.1).collect::<Vec<_>>();
         for at in (1..rest.len()).rev() {
             rest[at - 1] = rest[at - 1].min(rest[at]);
@@ -91,7 +92,7 @@ fn calls_are_ahead_by_so_much_at_most_and_nothing_else_is() {
                 ),
             }
         }
-        // That is what it is for.
+        // Switching between threads less often is the purpose.
         let runs = (ahead / STEP / THREADS) as usize;
         assert!(
             changes(&seen) * runs < changes(&strict) * 2,
@@ -101,13 +102,13 @@ fn calls_are_ahead_by_so_much_at_most_and_nothing_else_is() {
     }
 }
 
-/// A thread's calls, in some full chunks, and a pool whose only thread is kept busy.
+/// Calls of a thread in some full chunks, and a pool whose only thread is busy.
 struct Busy {
     merge: Merge,
     full: Vec<Full>,
     translator: Translator,
     helpers: Arc<Pool>,
-    /// A message lets the thread go on.
+    /// A message lets the pool's thread continue.
     go_on: Sender<()>,
     buffer: *const ThreadBuffer,
 }
@@ -125,7 +126,8 @@ impl Busy {
         while full.len() < 4 {
             for low in [record::enter(1), record::leave(1)] {
                 now += 1;
-                // SAFETY: this thread made the buffer, alone uses it, and finishes it below.
+                // SAFETY: this thread created the buffer, is the only one that uses it, and
+                // finishes it below.
                 assert!(unsafe { (*buffer).record(now, low) });
             }
         }
@@ -156,7 +158,7 @@ impl Busy {
             buffer: buffer.cast_const(),
         };
         test(&mut busy);
-        // SAFETY: this is the last use.
+        // SAFETY: this thread created the buffer, and does not use it afterwards.
         unsafe { ThreadBuffer::finish(busy.buffer) };
         full.try_iter().for_each(|full| busy.merge.add_full(&full));
         busy.merge.discard();

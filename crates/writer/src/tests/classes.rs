@@ -1,4 +1,4 @@
-//! Classes that are gone, and what is still to be told of them.
+//! Tests for unloaded classes, and for events that still refer to them.
 
 use super::*;
 use jtrail_model::Timestamp;
@@ -22,7 +22,7 @@ fn the_unload_of_a_class_is_reported_after_its_loader_was_collected() {
     let lines = written(&mut translator);
     let defined = lines.iter().filter(|line| line.starts_with("def "));
     assert_eq!(defined.count(), 2, "{lines:?}");
-    // The id is that of the class of the first method.
+    // The id belongs to the class of the first method.
     translator.coded(1, 2, Code::ClassForgotten, &[1]);
     translator.coded(1, 2, Code::ClassForgotten, &[1]);
     assert_eq!(written(&mut translator), [""; 0]);
@@ -32,7 +32,7 @@ fn the_unload_of_a_class_is_reported_after_its_loader_was_collected() {
         lines.len() == 1 && lines[0].starts_with("unload "),
         "{lines:?}"
     );
-    // The other one is as it was.
+    // The other class is unchanged.
     called(&mut translator, 4, RUN);
     called(&mut translator, 4, BASE);
     let lines = written(&mut translator);

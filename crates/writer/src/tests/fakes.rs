@@ -1,4 +1,4 @@
-//! A program and an observer that are none.
+//! A fake program and a fake observer.
 
 use crate::{Observer, Program, Progress, Saved};
 use jtrail_options::Filter;
@@ -6,12 +6,12 @@ use jtrail_records::ownership::FileId;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A program without counters of lines, whose filter is that of the options.
+/// A fake program without line counters, whose filter does not change. It is also an observer.
 #[derive(Default)]
 pub(super) struct Fake {
-    /// How often it was to tell of objects again.
+    /// Number of calls of [`Program::redefine_objects`].
     pub(super) asked: AtomicU32,
-    /// What its observer was told.
+    /// Notifications of the observer.
     reported: Mutex<Vec<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! Collection pauses and goes on, and traces follow each other.
+//! Tests for pausing and resuming, and for successive traces.
 
 use super::fakes::Fake;
 use super::*;
@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Calls by the names of their methods, less definitions.
+/// Returns the lines of the translator's output without definitions.
 fn lines(translator: &mut Translator) -> Vec<String> {
     let text = String::from_utf8(std::mem::take(&mut translator.out)).expect("text");
     let lines = text.lines().filter(|line| !line.starts_with("def "));
@@ -27,13 +27,13 @@ fn lines(translator: &mut Translator) -> Vec<String> {
 #[test]
 fn calls_around_a_pause() {
     let mut translator = translator();
-    translator.enter(1, 1, RUN); // stays open over the pause
-    translator.enter(1, 2, BASE); // ends in it
+    translator.enter(1, 1, RUN); // continues through the pause
+    translator.enter(1, 2, BASE); // ends in the pause
     translator.pause(Timestamp(3));
     translator.leave(1, 4, BASE);
-    translator.enter(1, 5, BASE); // begins and ends in it
+    translator.enter(1, 5, BASE); // begins and ends in the pause
     translator.leave(1, 6, BASE);
-    translator.enter(1, 7, RUN); // begins in it
+    translator.enter(1, 7, RUN); // begins in the pause
     translator.resume(Timestamp(8));
     translator.enter(1, 9, BASE);
     translator.leave(1, 10, BASE);
@@ -54,19 +54,19 @@ fn calls_around_a_pause() {
     assert_eq!(words(1)[1], words(8)[1]);
 }
 
-/// A format that has calls under way is shown those that began in the pause. They are not counted,
-/// and their leaves are neither.
+/// A format that keeps open calls is shown those that began in the pause. Neither these calls nor
+/// their leaves are counted.
 #[test]
 fn calls_under_way_are_shown() {
     let mut translator = translator_of(Settings {
         shows_calls_under_way: true,
         ..Settings::default()
     });
-    translator.enter(1, 1, RUN); // goes on over all pauses
+    translator.enter(1, 1, RUN); // continues through all pauses
     translator.pause(Timestamp(2));
-    translator.enter(1, 3, BASE); // begins in this one, ends in the next
-    translator.enter(1, 4, RUN); // begins in this one, ends behind it
-    translator.enter(1, 5, BASE); // begins and ends in it
+    translator.enter(1, 3, BASE); // begins in this pause, ends in the next
+    translator.enter(1, 4, RUN); // begins in this pause, ends after it
+    translator.enter(1, 5, BASE); // begins and ends in this pause
     translator.leave(1, 6, BASE);
     translator.resume(Timestamp(7));
     translator.leave(1, 8, RUN);
@@ -126,7 +126,7 @@ fn ends_of_what_began_before_a_pause_are_reported() {
     assert_eq!(totals.monitors, 2, "the first enter and its end");
 }
 
-/// A writer of its own, with a thread that records.
+/// A writer, with a buffer for this thread.
 struct TestWriter {
     folder: tempfile::TempDir,
     writer: Writer,
@@ -236,7 +236,7 @@ impl TestWriter {
 
     fn record(&self, low: u64) {
         let now = System::now();
-        // SAFETY: the buffer is this thread's own, until `end`.
+        // SAFETY: this thread made the buffer, and uses it until `end`.
         unsafe {
             let buffer = &*self.buffer;
             assert!(buffer.try_record(now, low) || buffer.record(now, low));
@@ -264,7 +264,8 @@ impl TestWriter {
         }
     }
 
-    /// Begins a trace, for a burst or not; `meanwhile` is when it has begun and nothing is in it.
+    /// Begins a trace, with or without a burst. `meanwhile` runs when the trace has begun and
+    /// contains no events.
     fn begin(&self, name: &str, burst: Option<Burst>, meanwhile: impl FnOnce()) {
         let (handshake, meeting) = Handshake::new();
         let begin = Action::Begin(self.next(name), burst, handshake);
@@ -282,14 +283,14 @@ impl TestWriter {
     }
 
     fn end(self) -> tempfile::TempDir {
-        // SAFETY: the last use of the buffer.
+        // SAFETY: this thread made the buffer, and does not use it afterwards.
         unsafe { ThreadBuffer::finish(self.buffer) };
         self.writer.stop();
         self.folder
     }
 }
 
-/// What a trace says of itself at its end.
+/// Returns the totals at the end of a trace.
 fn totals(file: &Path) -> Totals {
     let mut reader = Reader::new(File::open(file).expect("there")).expect("a trace");
     let found = reader.for_each(|item| match item {
@@ -305,7 +306,8 @@ fn totals(file: &Path) -> Totals {
     found.expect("sound").expect("it ended well")
 }
 
-/// Calls of a trace, `>run` and `<run`, and what else there is of interest. It is sound.
+/// Returns the calls of a trace, as `>run` and `<run`, and some other events. Checks that the trace
+/// is valid.
 fn calls(file: &Path) -> Vec<String> {
     let mut reader = Reader::new(File::open(file).expect("there")).expect("a trace");
     let (mut checker, mut names, mut calls) = (Checker::default(), HashMap::new(), Vec::new());
@@ -339,7 +341,7 @@ fn traces_follow_each_other() {
     writer_run.record(record::enter(RUN));
     writer_run.record(record::enter(BASE));
     writer_run.act(Action::Mark("here".into()));
-    writer_run.rotate("1"); // both calls go on there
+    writer_run.rotate("1"); // both calls continue in the next trace
     writer_run.record(record::leave(BASE));
     writer_run.act(Action::Pause);
     writer_run.record(record::enter(BASE));
@@ -350,10 +352,10 @@ fn traces_follow_each_other() {
     writer_run.record(record::leave(BASE));
     writer_run.record(record::enter(BASE)); // in no trace
     writer_run.begin("2", None, || ());
-    writer_run.record(record::leave(BASE)); // began before
+    writer_run.record(record::leave(BASE)); // began before the trace
     writer_run.record(record::enter(BASE));
     writer_run.record(record::leave(BASE));
-    writer_run.record(record::leave(RUN)); // likewise
+    writer_run.record(record::leave(RUN)); // began before the trace
     let folder = writer_run.end();
     let file = |name: &str| calls(&folder.path().join(name));
     assert_eq!(file("0"), [">run", ">base", "here", "end"]);
@@ -401,7 +403,7 @@ fn what_has_ended_can_be_ended_again() {
     assert_eq!(calls(&folder.path().join("2")), [">run", "<run", "end"]);
 }
 
-/// What goes on in the program while a trace begins is not in it beyond its limit.
+/// Events that occur while a trace begins are in the trace only up to its limit.
 #[test]
 fn a_trace_of_one_burst_has_so_many_events() {
     let writer_run = TestWriter::new();
@@ -428,7 +430,7 @@ fn a_trace_of_one_burst_has_so_many_events() {
     );
 }
 
-/// What is lost is told in the trace that it was lost in, though its record only comes in the next
+/// A loss is reported in the trace in which it happened, even if its record is read in the next
 /// one.
 #[test]
 fn each_trace_reports_its_own_losses() {
@@ -436,7 +438,7 @@ fn each_trace_reports_its_own_losses() {
     let writer_run = TestWriter::with(WhenFull::Drop);
     let traces = ["1", "2", "3"];
     for name in traces {
-        // The writer stands still, and there is room for some of it.
+        // The writer waits meanwhile, and there is room for some of the records.
         writer_run.begin(name, None, || {
             for _ in 0..CALLS {
                 writer_run.record(record::enter(BASE));
@@ -465,14 +467,14 @@ fn a_trace_after_a_paused_one_is_paused() {
     writer_run.act(Action::Resume);
     writer_run.record(record::enter(BASE));
     writer_run.record(record::leave(BASE));
-    // A burst in a pause goes on over a rotation, and the pause with it.
+    // A burst that begins in a pause continues after a rotation, and so does the pause.
     writer_run.act(Action::Pause);
     writer_run.act(Action::Burst(Burst::within(BurstLimit::Events(2))));
     writer_run.record(record::enter(BASE));
     writer_run.act(Action::Mark("in it".into()));
     writer_run.rotate("2");
     writer_run.record(record::leave(BASE));
-    writer_run.record(record::enter(BASE)); // not in the burst
+    writer_run.record(record::enter(BASE)); // after the burst
     writer_run.act(Action::Mark("behind it".into()));
     let folder = writer_run.end();
     let file = |name: &str| calls(&folder.path().join(name));
@@ -498,8 +500,8 @@ fn the_observer_is_notified_of_each_change() {
         ["switched false", "switched true"]
     );
     writer_run.end();
-    // A file that is full, where objects are named: those that the next one mentions have to be
-    // told of again.
+    // A full file, with object ids: the program must record objects again when the next file
+    // mentions them.
     let folder = tempfile::tempdir().expect("a folder");
     let bounded = parsed("format=binary,events=methods+monitors,maxsize=1m");
     let output = target(folder.path().join("0.trace"));
@@ -513,7 +515,7 @@ fn the_observer_is_notified_of_each_change() {
     writer_run.end();
     assert_eq!(fake.reported()[0], "on in 0-2.trace");
     assert!(fake.asked.load(Ordering::Relaxed) > 0);
-    // A disk that is full.
+    // A full disk.
     let folder = tempfile::tempdir().expect("a folder");
     let full = File::options()
         .write(true)

@@ -1,5 +1,5 @@
-//! Calls that the writer takes in a row make the same trace as calls one by one, whatever the
-//! records and whoever follows them.
+//! Runs of calls must give the same trace as individual calls, for all kinds of records, with and
+//! without followers.
 
 use super::*;
 use crate::helpers::Pool;
@@ -12,12 +12,13 @@ use std::thread::sleep;
 use std::time::Duration;
 
 const THREADS: u32 = 3;
-/// Threads that have the first one's buffer now and then, as virtual threads have their carrier's.
+/// Number of threads that take turns in using the first thread's buffer, as virtual threads use
+/// their carrier's.
 const GUESTS: u32 = 2;
 const METHODS: u32 = 40;
 const STEPS: u32 = 4_000;
 
-/// Numbers that look like chance, the same ones each time.
+/// A reproducible sequence of pseudorandom numbers.
 #[derive(Clone)]
 pub(super) struct Random(pub(super) u64);
 
@@ -34,7 +35,7 @@ impl Random {
     }
 }
 
-/// The translator, as a sink that knows of no runs.
+/// The translator as a sink that takes no runs.
 struct OneByOne<'t>(&'t mut Translator);
 
 impl Sink for OneByOne<'_> {
@@ -49,23 +50,23 @@ impl Sink for OneByOne<'_> {
     }
 }
 
-/// Threads that record what comes to their minds, and the writer.
+/// Threads that record random events.
 struct Program {
     random: Random,
     buffers: Vec<*const ThreadBuffer>,
-    /// The methods of open calls, as each thread sees it.
+    /// Methods of the open calls, from the view of each thread.
     open: Vec<Vec<u32>>,
-    /// Who has the first thread's buffer.
+    /// Index of the thread that uses the first thread's buffer.
     on_first: usize,
     now: u64,
-    /// The larger it is, the longer threads live.
+    /// Larger values make threads live longer.
     lives: u32,
-    /// The larger it is, the more calls are only calls.
+    /// Larger values make other records than calls rarer.
     calm: u32,
 }
 
 impl Program {
-    /// A program that begins at a tick, and goes on for so many steps.
+    /// Returns a program that begins at the tick `now`. `steps` is the number of its steps.
     fn new(seed: u64, (now, steps): (u64, u32), exchange: &Exchange, merge: &mut Merge) -> Self {
         let buffers = (1..=THREADS).map(|thread| {
             let buffer = ThreadBuffer::new(thread.into(), thread, exchange.clone());
@@ -87,7 +88,7 @@ impl Program {
         }
     }
 
-    /// The buffer that a thread has.
+    /// Returns the buffer that a thread uses.
     fn buffer(&self, thread: usize) -> *const ThreadBuffer {
         match thread == self.on_first {
             true => self.buffers[0],
@@ -97,18 +98,20 @@ impl Program {
 
     fn record(&self, thread: usize, low: u64) {
         let buffer = self.buffer(thread);
-        // SAFETY: this thread made all buffers, alone uses them, and finishes them at the end.
+        // SAFETY: this thread created all buffers, is the only one that uses them, and finishes
+        // them at the end.
         assert!(unsafe { (*buffer).try_record(self.now, low) || (*buffer).record(self.now, low) });
     }
 
     fn coded(&self, thread: usize, code: Code, first: u64) {
         let payload = [first, 0, 0];
         let words = code.words(first).expect("a known record");
-        // SAFETY: this thread made all buffers, alone uses them, and finishes them at the end.
+        // SAFETY: this thread created all buffers, is the only one that uses them, and finishes
+        // them at the end.
         assert!(unsafe { (*self.buffer(thread)).record_coded(self.now, code, &payload[..words]) });
     }
 
-    /// Goes on a little, mostly on one thread, with calls that nest, mostly.
+    /// Does one step, mostly a nested call on one thread.
     fn go_on(&mut self) {
         let thread = match self.random.one_in(20 * self.calm.min(30)) {
             true => self.random.below(THREADS) as usize,
@@ -126,7 +129,7 @@ impl Program {
             _ => u64::from(self.random.below(5_000)),
         };
         if self.random.one_in(400) {
-            // Very many calls end in a row.
+            // Lets many calls end in a row.
             let deep = self.open[thread].len().saturating_sub(70);
             for method in self.open[thread].split_off(deep).into_iter().rev() {
                 self.record(thread, record::leave(method));
@@ -138,7 +141,8 @@ impl Program {
                 0 => Some(guest),
                 _ => None,
             };
-            // SAFETY: this thread made all buffers, alone uses them, and finishes them at the end.
+            // SAFETY: this thread created all buffers, is the only one that uses them, and finishes
+            // them at the end.
             unsafe { (*self.buffers[0]).switch_to(self.now, other.map(|guest| guest + 1)) };
             self.on_first = other.unwrap_or_default() as usize;
             return;
@@ -180,7 +184,7 @@ impl Program {
                     0 => any,
                     _ => any / 8,
                 };
-                // A constructor whose mark is missing does not end as other calls do.
+                // A constructor without its mark does not end like other calls.
                 let method = match method % 5 {
                     0 | 1 if self.calm > 1 => method + 2,
                     _ => method,
@@ -192,7 +196,7 @@ impl Program {
     }
 }
 
-/// Settings that all occur among a few seeds in a row.
+/// Returns settings for a seed. All of them occur within eight successive seeds.
 fn settings(seed: u64) -> Settings {
     Settings {
         emit_threads: seed.is_multiple_of(2),
@@ -202,7 +206,7 @@ fn settings(seed: u64) -> Settings {
     }
 }
 
-/// A method of the program; some are constructors with marks.
+/// Returns a method of the program. Some methods are constructors with marks.
 fn method(number: u32) -> MethodInfo {
     MethodInfo {
         number,
@@ -222,11 +226,12 @@ fn method(number: u32) -> MethodInfo {
 enum Way<'p> {
     OneByOne,
     InRuns,
-    /// In runs, and these helpers go ahead, who come in time or not.
+    /// In runs, with helpers that follow calls ahead, in time or not.
     WithHelpers(&'p Arc<Pool>),
 }
 
-/// The traces that the writer makes of so many steps of a program that begins at a tick.
+/// Returns the traces that the writer makes of a program, and the totals of the last one. The
+/// program begins at the tick `now` and does `steps` steps.
 fn trace(
     seed: u64,
     (now, steps): (u64, u32),
@@ -273,7 +278,7 @@ fn trace(
                 false => translator.resume(time),
             }
         }
-        // The trace ends, and later on another one begins.
+        // The trace ends, and later another one begins.
         if !is_silent && program.random.one_in(12) {
             translator.flush();
             written.push(std::mem::take(&mut translator.out));
@@ -292,7 +297,7 @@ fn trace(
             is_silent = false;
         }
     };
-    // With helpers, some chunks are full when they are looked at for the first time.
+    // With helpers, some chunks are full when they are first read.
     let looks = match steps {
         STEPS => 100,
         _ => steps / 10,
@@ -307,7 +312,7 @@ fn trace(
     let now = program.now;
     take(&mut program, &mut translator, now);
     for buffer in program.buffers {
-        // SAFETY: this is the last use by its thread.
+        // SAFETY: this thread created the buffer, and does not use it afterwards.
         unsafe { ThreadBuffer::finish(buffer) };
     }
     full.try_iter().for_each(|message| merge.add_full(&message));
@@ -319,7 +324,7 @@ fn trace(
     (written, totals)
 }
 
-/// The events of a trace, which may break off.
+/// Returns the events of a trace, which may be truncated.
 fn events(trace: &[u8]) -> Vec<Event<'static>> {
     let mut events = Vec::new();
     let mut reader = Reader::new(trace).expect("a trace");
@@ -341,14 +346,14 @@ fn runs_make_the_same_trace_as_calls_one_by_one() {
     let timeline = clock::timeline(first, System::now);
     let mut calls = 0;
     for seed in 0..120 {
-        // Behind the first reading of the clock, and some a little before it.
+        // Most programs begin after the first reading of the clock, some shortly before it.
         let now = first.ticks() - 5_000 * (seed % 3);
         calls += same_traces(seed, (now, STEPS), timeline, Way::InRuns);
     }
     assert!(calls > 40_000, "{calls}");
 }
 
-/// Enough for some full chunks.
+/// The programs fill some chunks.
 #[test]
 fn helpers_make_the_same_trace_as_calls_one_by_one() {
     let first = Reading::take(System::now);
@@ -363,8 +368,8 @@ fn helpers_make_the_same_trace_as_calls_one_by_one() {
     assert!(calls > 200_000, "{calls}");
 }
 
-/// Checks that a program's traces are the same as of calls one by one. Answers with how many there
-/// are.
+/// Checks that a program has the same traces as with individual calls. Returns the number of
+/// enters.
 fn same_traces(seed: u64, begin: (u64, u32), timeline: Timeline, way: Way<'_>) -> usize {
     let mut calls = 0;
     for format in [Format::Trail, Format::TptpBinary] {
@@ -372,7 +377,7 @@ fn same_traces(seed: u64, begin: (u64, u32), timeline: Timeline, way: Way<'_>) -
         let (one_by_one, same) = trace(seed, begin, format, timeline, Way::OneByOne);
         assert_eq!(traces.len(), one_by_one.len(), "seed {seed}");
         for (run, one) in traces.iter().zip(&one_by_one) {
-            // A trail's segments end behind runs.
+            // The segments of a trail end after a run.
             let is_trail = format == Format::Trail;
             let is_same = run == one || is_trail && events(run) == events(one);
             assert!(is_same, "seed {seed}, {format:?}");

@@ -1,4 +1,4 @@
-//! The writer is held up, by a client that takes nothing for instance, and threads are to go on.
+//! The writer is held up, for instance by a client that reads nothing, and threads must continue.
 
 use super::{Drains, Handed, calls, run_with};
 use jtrail_recorder::buffer::WhenFull;
@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Virtual threads begin, change carriers, make calls and end, far more than there is room for.
-/// Nobody waits, what may not be left out is there to the last record, and what is left out is
-/// counted where it is missing.
+/// Virtual threads start, change carriers, make calls and end; there is not nearly enough room for
+/// all records. No thread waits. All records that can't be dropped are there, and the dropped ones
+/// are counted where they are missing.
 #[test]
 fn calls_take_no_room_from_what_may_not_be_left_out() {
     const CARRIERS: u32 = 2;
@@ -45,7 +45,7 @@ fn calls_take_no_room_from_what_may_not_be_left_out() {
                 }
             },
         );
-        let _ = report.send(seen); // nobody waits for it any more where this comes too late
+        let _ = report.send(seen); // fails if the test has timed out
     });
     let seen = reported.recv_timeout(Duration::from_secs(60));
     let seen = seen.expect("no thread waits for the writer");
@@ -61,7 +61,7 @@ fn calls_take_no_room_from_what_may_not_be_left_out() {
             }
             Handed::Coded(code, _) => steps.push(*code),
         }
-        // Calls, or the note that they are missing, never come behind the thread's end.
+        // Calls, and counts of missing calls, never follow the thread's end.
         assert!(!steps.contains(&Code::ThreadEnd) || steps.len() == 2);
     }
     assert!(is_lost);

@@ -1,17 +1,18 @@
-//! How many records a second the writer makes a trail of, on one core, and whether that is what it
-//! should do.
+//! Measures how many records per second the writer turns into a trail on one core, and compares
+//! that with its target.
 //!
 //! ```text
 //! cargo test --release -p jtrail-writer --lib -- --ignored --nocapture writer_speed
 //! ```
 //!
-//! The variable `JTRAIL_ROWS` has it go through some rows only: those whose names hold it. With
-//! `JTRAIL_TRACE`, a trail, there are rows of its calls.
+//! The variable `JTRAIL_ROWS` selects the rows whose names contain its value. With `JTRAIL_TRACE`,
+//! the path of a trail, there are additional rows for its calls.
 //!
-//! From chunks to the bytes of segments, in memory: merge, translation, encoding, compression.
-//! Behind that, what of it the writer has to do itself when helpers have followed calls before, and
-//! compress. Then, by the clock and to the last byte: how many times as much is written with a
-//! helper on a core of its own, and by two writers at once that have nothing to do with each other.
+//! The first columns measure all work from chunks to the bytes of segments, in memory: merge,
+//! translation, encoding, compression. The next column measures what the writer must do itself when
+//! helpers have followed calls before, and compress. The last columns measure elapsed time up to
+//! the last byte: the gain from a helper on a core of its own, and from two independent writers at
+//! once.
 
 use super::runs::Random;
 use super::*;
@@ -26,45 +27,45 @@ use std::sync::{Arc, Barrier};
 use std::thread::{scope, sleep};
 use std::time::Instant;
 
-/// Chunks that are filled before the writer is let at them: some, so that they are no nearer to its
-/// core than those of a program.
+/// Number of chunks that are filled before the writer reads them: enough that they are not in the
+/// cache of its core, like those of a program.
 const CHUNKS: u64 = 16;
 const ROUNDS: usize = 60;
-/// The same where the clock on the wall tells: so many that several segments are under way.
+/// Number of chunks where elapsed time is measured: enough that several segments are in progress.
 const MANY_CHUNKS: u64 = 96;
 const FEW_ROUNDS: usize = 15;
-/// More than the writer ever waits for.
+/// More helpers than the writer ever waits for.
 const HELPERS: usize = 4;
-/// Longer than they take to follow the chunks.
+/// More time than the helpers take to follow the chunks.
 const AHEAD: std::time::Duration = std::time::Duration::from_millis(30);
 const THREAD: u32 = 1;
 
-/// A program that calls and returns; where it would end, it goes on.
+/// A program that calls and returns. It never ends.
 trait Program: Send + Sync {
-    /// The next call or return, without its time.
+    /// Returns the lower part of the next enter or leave.
     fn next(&mut self) -> u64;
-    /// The constructor that makes its mark behind that, if one does.
+    /// Returns the constructor that makes its mark after that record, if one does.
     fn mark(&mut self) -> Option<u32> {
         None
     }
-    /// How far constructors come, as their marks tell.
+    /// Returns the marks that a method makes.
     fn marks(&self, _method: u32) -> SuperMarks {
         SuperMarks::None
     }
-    /// One that does the same from here on.
+    /// Returns a copy that does the same from here on.
     fn again(&self) -> Box<dyn Program>;
-    /// How many methods it has.
+    /// Returns the number of methods.
     fn methods(&self) -> u32;
-    /// How long the program ran before that record, if it knows.
+    /// Returns the time that the program ran before the last record, in nanoseconds; 0 if unknown.
     fn elapsed(&self) -> u64 {
         0
     }
 }
 
-/// `fib(n) = n < 2 ? n : fib(n - 1) + fib(n - 2)`, over and over.
+/// `fib(n) = n < 2 ? n : fib(n - 1) + fib(n - 2)`, repeatedly.
 #[derive(Clone, Default)]
 struct Fib {
-    /// The arguments of open calls, and how many calls each has made.
+    /// Arguments of open calls, and the number of calls that each has made.
     open: Vec<(u32, u32)>,
 }
 
@@ -94,13 +95,12 @@ impl Program for Fib {
     }
 }
 
-/// A program like the Java compiler: each method has places where it calls one method, or now and
-/// then one of a few; conditions and loops depend on data. Most calls are to small methods that
-/// call nothing.
+/// A program like the Java compiler. Each call site calls one method, or sometimes one of a few.
+/// Conditions and loops depend on data. Most calls are to small methods that call nothing.
 #[derive(Clone)]
 struct Compiler {
     random: Random,
-    /// Methods of open calls, and how many of their places are passed.
+    /// Methods of open calls, and the number of call sites that each has passed.
     open: Vec<(u32, u32)>,
 }
 
@@ -115,14 +115,14 @@ impl Compiler {
         }
     }
 
-    /// The same for the same numbers.
+    /// Returns a pseudorandom number that depends only on the arguments.
     fn fixed(method: u32, place: u32) -> u32 {
         let mixed =
             (u64::from(method) << 32 | u64::from(place)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 29) as u32 ^ (mixed >> 47) as u32
     }
 
-    /// How many places a method has where it calls others.
+    /// Returns the number of call sites in a method.
     fn places(method: u32) -> u32 {
         match Self::fixed(method, u32::MAX) % 16 {
             0..8 => 0,
@@ -135,7 +135,7 @@ impl Compiler {
 
     fn callee(&mut self, method: u32, place: u32) -> u32 {
         let fixed = Self::fixed(method, place);
-        // Some places are virtual.
+        // Some call sites are virtual.
         let other = match fixed % 8 {
             0 => self.random.below(4),
             _ => 0,
@@ -170,7 +170,7 @@ impl Program for Compiler {
         };
         while place < places {
             let fixed = Self::fixed(method, place + 50);
-            // A condition that does not hold, and a loop that goes round again.
+            // A condition may not hold, and a loop may repeat.
             let (skips, again) = match fixed % 6 {
                 0 => (self.random.below(4) == 0, false),
                 1 => (false, self.random.below(3) > 0),
@@ -194,28 +194,31 @@ impl Program for Compiler {
     }
 }
 
-/// Calls of one thread of a trail, over and over. A trail does not have the marks of constructors:
-/// here, each makes one when the constructor that it calls first returns, or where it begins, if it
-/// calls none first. A program makes fewer: constructors of classes right below `Object` need none
-/// (of javac, 20 million constructors of 34 made one, and 5 million two).
+/// Calls of one thread of a trail, repeatedly.
+///
+/// A trail does not contain the marks of constructors. Here, each constructor makes a mark when the
+/// constructor that it calls first returns, or at its start if it calls none. A real program makes
+/// fewer marks: constructors of direct subclasses of `Object` need none. (In javac, 20 of 34
+/// million constructor calls made one mark, and 5 million made two.)
 #[derive(Clone)]
 struct Recorded {
-    /// What happens, and how many ns behind what was before.
+    /// Steps, and the nanoseconds since the preceding step.
     steps: Arc<[(RunStep, u32)]>,
-    /// The next one.
+    /// Index of the next step.
     at: usize,
-    /// Open calls, and whether they are constructors whose marks are to come.
+    /// Methods of open calls; true if the method is a constructor whose mark is still to come.
     open: Vec<(u32, bool)>,
     constructors: Vec<bool>,
     mark: Option<u32>,
 }
 
 impl Recorded {
-    /// Most steps from one place of the trail, and how many places there are.
+    /// Maximum number of steps from one place of the trail.
     const MOST: usize = 1 << 20;
+    /// Number of places in the trail from which steps are taken.
     const PLACES: usize = 8;
 
-    /// Of the thread that has the first calls at the first place.
+    /// Reads the calls of the thread with the first calls at the first place.
     fn new(path: &str) -> Self {
         let open = || File::open(path).expect("JTRAIL_TRACE is a trail");
         let segments = Segments::open(open()).expect("it can be read");
@@ -248,7 +251,7 @@ impl Recorded {
                     let number = *numbers.entry(method).or_insert(next);
                     let elapsed = time.0.saturating_sub(last.0).min(i64::from(u32::MAX)) as u32;
                     last = *time;
-                    // Calls that began before have no beginning here.
+                    // Calls that began before have no enter here.
                     if step.ends() && depth == 0 {
                         continue;
                     }
@@ -281,7 +284,7 @@ impl Program for Recorded {
 
     fn next(&mut self) -> u64 {
         let Some((step, _)) = self.steps.get(self.at).copied() else {
-            // What is open ends, and it begins anew.
+            // Ends the open calls, and starts again.
             let Some((method, _)) = self.open.pop() else {
                 self.at = 0;
                 return self.next();
@@ -331,18 +334,18 @@ impl Program for Recorded {
     }
 }
 
-/// How time goes on from record to record.
+/// How time advances from record to record.
 #[derive(Clone, Copy)]
 enum Stamps {
-    /// As the counter has it: so many ticks, and now and then some more or less.
+    /// Like the processor's counter: by this number of ticks, with small variations.
     Exact(u64),
-    /// It stands still for 50 µs, while so many ticks go by for each record.
+    /// The time stands still for 50 µs, while this number of ticks passes for each record.
     Coarse(u64),
-    /// As the program knows.
+    /// As the program says.
     Recorded,
 }
 
-/// Runs a program, and the writer behind it.
+/// A program and a writer, which run alternately.
 struct Run {
     chunks: u64,
     buffer: *const ThreadBuffer,
@@ -432,19 +435,20 @@ impl Run {
                     self.clock
                 }
             };
-            // SAFETY: the buffer is this thread's, and there until the end of `Run`.
+            // SAFETY: this thread made the buffer, which exists until `Run` is dropped.
             assert!(unsafe {
                 (*self.buffer).try_record(stamp, low) || (*self.buffer).record(stamp, low)
             });
             if let Some(method) = program.mark() {
                 let payload = [method.into()];
-                // SAFETY: as above.
+                // SAFETY: this thread made the buffer, which exists until `Run` is dropped.
                 unsafe { (*self.buffer).record_coded(stamp, Code::SuperReturned, &payload) };
             }
         }
     }
 
-    /// Lets the writer at the chunks: events, bytes, and nanoseconds of its own.
+    /// Lets the writer read the chunks. Returns the number of events, the number of bytes, and the
+    /// writer's CPU time in nanoseconds.
     fn write(&mut self) -> (u64, u64, u64) {
         let before = self.translator.emitted();
         self.merge.follow_all();
@@ -467,7 +471,7 @@ impl Run {
 }
 
 impl Run {
-    /// Lets the writer at the chunks, until all is written; how many events.
+    /// Lets the writer read the chunks, until everything is written. Returns the number of events.
     fn write_all(&mut self) -> u64 {
         let before = self.translator.emitted();
         self.merge
@@ -485,7 +489,7 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // SAFETY: this is the last use by its thread.
+        // SAFETY: this thread made the buffer, and does not use it afterwards.
         unsafe { ThreadBuffer::finish(self.buffer) };
         for full in self.full.try_iter() {
             self.merge.add_full(&full);
@@ -499,7 +503,7 @@ fn timeline() -> Timeline {
     clock::timeline(first, System::now)
 }
 
-/// Millions of events a second, in the best and the median round, and bytes an event.
+/// Returns millions of events per second, in the best and in the median round, and bytes per event.
 fn measured(
     program: &mut dyn Program,
     stamps: Stamps,
@@ -521,9 +525,9 @@ fn measured(
     (rounds[ROUNDS - 1], rounds[ROUNDS / 2], size)
 }
 
-/// How many times as much is written as by one writer alone: by one with a helper, and by two
-/// independent ones at once, which is about what two cores give. Medians of rounds, in each of
-/// which all write the same.
+/// Returns how many times as fast as one writer alone two setups are: one writer with a helper, and
+/// two independent writers at once, which is about what two cores can give. The values are medians
+/// of rounds, in which all setups write the same.
 fn gained(program: &dyn Program, stamps: Stamps, min: Option<Duration>) -> [f64; 2] {
     let start = |helpers| {
         let program = program.again();
@@ -563,7 +567,7 @@ fn gained(program: &dyn Program, stamps: Stamps, min: Option<Duration>) -> [f64;
     })
 }
 
-/// See the head of this file.
+/// Prints the table that the module's documentation describes.
 #[test]
 #[ignore = "a measurement"]
 fn writer_speed() {

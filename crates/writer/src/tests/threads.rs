@@ -1,4 +1,4 @@
-//! Threads' names, and CPU times of calls.
+//! Tests for thread names, and CPU times of calls.
 
 use super::*;
 
@@ -58,7 +58,8 @@ fn cpu_time_that_another_thread_read_too_early_or_too_soon_does_not_fall() {
     assert_eq!(lines[1..], ["cpu 500", "cpu 600", "cpu 600", "cpu 600"]);
 }
 
-/// Each thread makes calls with their CPU time, which is the number of the event.
+/// Lets each thread record calls with CPU times. The CPU time is the number of the event on its
+/// thread.
 fn run_with_cpu(count: u64, chunks: u64, when_full: WhenFull) -> Vec<(u32, Vec<Handed>)> {
     let seen = run_with(
         8,
@@ -120,7 +121,7 @@ fn in_drop_mode_a_call_and_its_cpu_time_are_lost_together() {
                 (Handed::Coded(Code::Lost, payload), None) => {
                     lost += record::lost_parts(*payload).0
                 }
-                (Handed::Enter(_), None) => {} // open across a gap, and entered anew behind it
+                (Handed::Enter(_), None) => {} // the call was open across a gap, and its enter is repeated after it
                 _ => panic!("{what:?} on thread {thread}, behind {before:?}"),
             }
         }

@@ -1,4 +1,4 @@
-//! What clients, the program and bursts ask the writer to do, each at its tick.
+//! Actions that clients, the program and triggers request, each at its tick.
 
 use super::flushing::triggered;
 use super::{DRAIN_INTERVAL, Work};
@@ -14,20 +14,20 @@ use std::time::Duration;
 impl Work {
     pub(super) fn next_action(&mut self, at: u64) {
         if self.ring.is_none() {
-            self.merge_until(at); // a ring keeps it
+            self.merge_until(at); // a flight recorder keeps these records
         }
         if let Some((_, action, done)) = self.actions.pop_front() {
             let acted = self.act(at, action);
-            // Who asked for it finds all of it written, and told.
+            // The requester finds everything written, and the progress updated.
             self.flush();
             self.note_progress();
             if !self.has_failed {
-                let _ = done.send(acted); // nobody may wait for it any more
+                let _ = done.send(acted); // the requester may have stopped waiting
             }
         }
     }
 
-    /// Bursts are over.
+    /// Handles the end of bursts.
     pub(super) fn have_ended(&mut self, ended: Vec<Burst>, at: u64) {
         if ended.is_empty() {
             return;
@@ -49,8 +49,8 @@ impl Work {
         }
     }
 
-    /// Begins the bursts for which it is time, or for which a call has become too slow; how long
-    /// until the next look.
+    /// Begins the bursts that are due, and those for which a call has become too slow. Returns the
+    /// time until the next check.
     pub(super) fn begin_bursts(&mut self) -> Duration {
         let (Some(bursts), Some(trace)) = (&self.setup.bursts, &mut self.trace) else {
             return DRAIN_INTERVAL;
@@ -68,7 +68,7 @@ impl Work {
                     actions.push_back((self.setup.now(), save, done));
                 }
             } else if bursts.begin(number) {
-                let at = self.setup.now(); // the gate is open
+                let at = self.setup.now(); // after the gate was opened
                 let (done, _) = bounded(1);
                 actions.push_back((at, Action::Triggered(number), done));
             }
@@ -145,7 +145,7 @@ impl Work {
             }
             Action::Save(reason) => self.save(at, reason),
             Action::SaveTo(file, answer) => {
-                let _ = answer.send(self.save_to(at, file, None)); // nobody may wait for it any more
+                let _ = answer.send(self.save_to(at, file, None)); // the requester may have stopped waiting
             }
             Action::Follow => {
                 if self.files.as_ref().is_some_and(|files| files.is_ending) {
@@ -153,13 +153,13 @@ impl Work {
                 }
             }
             Action::Document(path, answer) => {
-                let _ = answer.send(self.write_document(at, path)); // nobody may wait for it any more
+                let _ = answer.send(self.write_document(at, path)); // the requester may have stopped waiting
             }
         }
         Acted::Done
     }
 
-    /// Ends the trace, if there is one, and begins another one without the calls that are open.
+    /// Ends the trace, if there is one, and begins another one without the open calls.
     fn begin_next(&mut self, at: u64, next: NextTrace, burst: Option<Burst>, handshake: Handshake) {
         self.windows.clear();
         self.goes_on = !next.options.has_bursts();
@@ -172,7 +172,7 @@ impl Work {
         handshake.meet(*self.progress.lock());
     }
 
-    /// A burst begins in the trace that there is.
+    /// Begins a burst in the current trace.
     fn open_window(&mut self, at: u64, burst: Burst) {
         if let Some(trace) = &self.trace {
             let (emitted, timeline) = (trace.translator.emitted(), trace.timeline);
@@ -181,7 +181,7 @@ impl Work {
         }
     }
 
-    /// Writes what the trace would be if it ended now.
+    /// Writes the document as it would be if the trace ended now.
     fn write_document(&mut self, at: u64, path: Option<PathBuf>) -> Result<PathBuf, String> {
         let (Some(trace), Some(output)) = (&mut self.trace, &self.setup.target.output) else {
             return Err("there is no trace".into());

@@ -1,5 +1,5 @@
-//! Where there is a spool: what is read from chunks stays in them until it is in the trace, and the
-//! spool says so.
+//! Commits, if there is a spool. Records stay in their chunks until they are in the trace and the
+//! spool's state says so.
 
 use super::traces::clock_note;
 use super::{Work, write};
@@ -8,7 +8,8 @@ use jtrail_model::Timestamp;
 use jtrail_records::spool::{State, TraceState};
 
 impl Work {
-    /// Writes all that is read, has the spool say so, and gives the chunks back.
+    /// Writes all records that were read, commits the new state to the spool, and gives the chunks
+    /// back.
     pub(super) fn commit(&mut self) {
         if self.setup.commits.is_none() {
             return;
@@ -21,7 +22,7 @@ impl Work {
             write(&mut self.setup, out, &mut self.has_failed);
         }
         if self.has_failed {
-            return; // what is held is to be recovered
+            return; // the kept chunks are needed for recovery
         }
         let (buffers, done) = self.merge.states();
         let state = State {
@@ -42,10 +43,10 @@ impl Work {
         }
     }
 
-    /// What there is of the trace, or of the one that the newest events are to be.
+    /// Returns the state of the trace, or of the trace that the flight recorder would save.
     fn trace_state(&mut self) -> Option<TraceState> {
         let trace = self.trace.as_ref()?;
-        // What was compiled later is not told.
+        // Compilations from this tick on are not written yet.
         let compiled = trace.compilations.first();
         let written = compiled.map_or(self.written, |time| {
             self.written.min(time.saturating_sub(1))
@@ -72,7 +73,8 @@ impl Work {
         })
     }
 
-    /// From here on, what is not written is lost if the process is killed.
+    /// Removes the spool after an error. From now on, what is not written yet is lost if the
+    /// process is killed.
     pub(super) fn give_spool_up(&mut self, error: &std::io::Error) {
         log::say(&format!(
             "cannot write the spool of {}: {error}; what is not written yet is lost if the process is killed",

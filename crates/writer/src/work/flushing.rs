@@ -1,4 +1,4 @@
-//! What is told goes to the encoder, and what is encoded to the output.
+//! Passes records to the encoder, and encoded bytes to the output.
 
 use crate::action::Burst;
 use crate::format;
@@ -11,23 +11,24 @@ use jtrail_records::Translator;
 use jtrail_records::read::{Run, Sink, Taken};
 use std::sync::Arc;
 
-/// Bytes of output that are collected before they are written.
+/// Number of bytes that are collected before they are written to the output.
 const OUTPUT_BYTES: usize = 1 << 20;
 
-/// Writes what is encoded. When that fails, says so once, and gives the output up.
+/// Writes the encoded bytes. After an error, reports it once, and closes the output.
 pub(super) fn write(setup: &mut Setup, bytes: &mut Vec<u8>, has_failed: &mut bool) {
     if let Some(output) = &mut setup.target.output
         && !bytes.is_empty()
         && let Err(error) = output.write(bytes, format::reads_cut(setup.options.format))
     {
         if output.is_stream() {
-            // The channel tells; the trace is over, and another one may follow.
+            // The command channel reports the disconnected client. The trace is over, and another
+            // one may follow.
             setup.target.output = None;
             bytes.clear();
             return;
         }
         if setup.options.overflow == Overflow::Ring {
-            // What was to be saved is lost, and what comes is not.
+            // The events that were to be saved are lost, but the flight recorder continues.
             (setup.target.output, setup.target.unsaved) = (None, Some(error));
             bytes.clear();
             return;
@@ -46,7 +47,7 @@ pub(super) fn write(setup: &mut Setup, bytes: &mut Vec<u8>, has_failed: &mut boo
     bytes.clear();
 }
 
-/// Writes what the trace would be if it ended now, into a file of its own.
+/// Writes the document as it would be if the trace ended now, to a separate file.
 fn snapshot(translator: &mut Translator, setup: &Setup, ticks: u64) {
     let Some(output) = &setup.target.output else {
         return;
@@ -60,7 +61,7 @@ fn snapshot(translator: &mut Translator, setup: &Setup, ticks: u64) {
     }
 }
 
-/// A burst has begun by itself: on a thread, or by the clock.
+/// Begins the burst of a trigger, which fired on a thread or by time.
 pub(super) fn triggered(
     setup: &Setup,
     translator: &mut Translator,
@@ -74,7 +75,7 @@ pub(super) fn triggered(
         return;
     };
     if is_over {
-        return; // there is no trace for it any more
+        return; // the trace has ended
     }
     if translator.resume_at(at) {
         setup.observer.burst(true);
@@ -94,27 +95,29 @@ pub(super) fn triggered(
     windows.open(at, emitted, burst, |time| timeline.ticks_in(time));
 }
 
-/// The translator, which writes its output whenever there is much of it.
+/// The translator as a sink that writes its output whenever much of it is waiting.
 pub(super) struct Flushing<'a> {
     pub(super) translator: &'a mut Translator,
     pub(super) setup: &'a mut Setup,
     pub(super) has_failed: &'a mut bool,
     pub(super) windows: &'a mut Windows,
-    /// It is recorded without a burst.
+    /// True if recording continues without a burst.
     pub(super) goes_on: bool,
-    /// Bursts that are over, and when the last one was.
+    /// Bursts that have ended.
     pub(super) ended: Vec<Burst>,
+    /// Time of the last event of the last of these bursts.
     pub(super) ended_at: u64,
-    /// With how many bytes the file is full, and what is left of it then that it is not worth to go
-    /// on for; where it is bounded.
+    /// If the size of files is limited: the size at which the file is full, and the remaining bytes
+    /// for which it is not continued.
     pub(super) bound: Option<(u64, u64)>,
+    /// True if the file is full.
     pub(super) is_full: bool,
-    /// Records that were read.
+    /// Number of records read.
     pub(super) read: u64,
 }
 
 impl Flushing<'_> {
-    /// Behind the last event of a burst, collection pauses.
+    /// Pauses or ends the trace after the last event of a burst.
     #[inline(always)]
     fn count(&mut self, time: u64) {
         if let Some(target) = self.windows.target() {
@@ -158,7 +161,7 @@ impl Flushing<'_> {
         if with_waiting < full_at || !translator.can_be_followed() {
             return;
         }
-        translator.flush(); // what waits may take much less than it says
+        translator.flush(); // what is waiting may take much less than the bound says
         self.is_full = size(translator) + slack >= full_at;
     }
 }
@@ -172,7 +175,7 @@ impl Sink for Flushing<'_> {
     #[inline]
     fn run(&mut self, thread: u32, run: Run<'_>) -> Taken {
         if self.windows.target().is_some() {
-            return Taken::default(); // behind each of them, a burst may be over
+            return Taken::default(); // a burst may end after any of the events
         }
         let taken = self.translator.run(thread, run);
         self.read += taken.records as u64;

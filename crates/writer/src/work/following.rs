@@ -1,4 +1,4 @@
-//! A file is full: the trace goes on in another one.
+//! Continues a trace in another file when its file is full.
 
 use super::Work;
 use crate::action::{Action, NextTrace};
@@ -12,11 +12,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Work {
-    /// With how many bytes the file is full, and with how much less it is as good as full.
+    /// Returns the size at which the file is full, and the remaining bytes for which it is not
+    /// continued.
     pub(super) fn bound(&self) -> Option<(u64, u64)> {
         let files = self.files.as_ref().filter(|files| !files.is_ending)?;
         let options = &self.setup.options;
-        // All that waits in the buffers is still to come.
+        // All records in the buffers are still to be written.
         let later = match options.events.name_objects() {
             true => options.buffer_bytes,
             false => 0,
@@ -24,7 +25,7 @@ impl Work {
         Some((files.full_at(later), files.slack()))
     }
 
-    /// Writes what opens a file, and notes how much that is.
+    /// Writes the opening of a file, and notes its size.
     pub(super) fn note_opening(&mut self) {
         if let (Some(_), Some(trace)) = (&self.files, &mut self.trace) {
             trace.translator.flush();
@@ -35,18 +36,18 @@ impl Work {
         }
     }
 
-    /// The file is full; it is merged up to the tick `limit` at most.
+    /// Ends a file that is full. Its records are written up to the tick `limit` at most.
     pub(super) fn end_file(&mut self, limit: u64) {
         if !self.setup.options.events.name_objects() {
             match self.merge.next() {
                 Some(at) => self.follow(at),
-                None if limit == u64::MAX => {} // nothing is left for another one
+                None if limit == u64::MAX => {} // no record is left for another file
                 None => self.follow(self.setup.now().min(limit)),
             }
             return;
         }
-        // What the next file mentions of objects that are there, the program has to tell of again;
-        // what it has recorded by now, it told for this one.
+        // The program must record existing objects again when the next file mentions them. Records
+        // that exist now belong into this file.
         self.setup.program.redefine_objects();
         if let Some(files) = &mut self.files {
             files.is_ending = true;
@@ -56,7 +57,7 @@ impl Work {
         self.actions.push_back((at, Action::Follow, done));
     }
 
-    /// The trace goes on in another file from the tick `at` on.
+    /// Continues the trace in another file, from the tick `at` on.
     pub(super) fn follow(&mut self, at: u64) {
         let Some(files) = &mut self.files else { return };
         let (path, output) = files.next(&self.setup.names);
@@ -92,11 +93,11 @@ impl Work {
         };
         self.open(at, next, OpenCalls::Enter);
         if let (Some(trace), Some(due)) = (&mut self.trace, due) {
-            trace.due = due; // bursts that are due once have been, or will be in this file
+            trace.due = due; // bursts that are due once have begun, or will begin in this file
         }
     }
 
-    /// Ends a trace that goes on in another file.
+    /// Ends a trace that continues in another file.
     pub(super) fn end_trace_in_file(&mut self, at: u64) {
         let path = self
             .setup

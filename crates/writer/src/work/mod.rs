@@ -1,4 +1,4 @@
-//! What the writer's thread does.
+//! The writer's thread.
 
 mod actions;
 mod committing;
@@ -31,54 +31,55 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trace::Trace;
 
-/// How long published records may wait when no chunk is full.
+/// Maximum time that published records wait while no chunk is full.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a pass waits for a thread that hands a chunk over. The chunk's arrival wakes us before
-/// the thread is through with that, and it may have nothing more to send: it may wait for us.
+/// Maximum time that a pass waits for a thread that is handing over a chunk. The chunk wakes the
+/// writer before the thread has finished the handover. The thread may send nothing afterwards,
+/// because it may wait for the writer.
 const HAND_OVER: Duration = Duration::from_micros(100);
-/// The same for the last pass: a thread hands a chunk over at once, unless it is kept from running.
+/// Like [`HAND_OVER`], for the last pass. A handover takes no time, unless the thread is preempted.
 const LAST_HAND_OVER: Duration = Duration::from_secs(1);
-/// When the next pass comes, where a thread took longer.
+/// Time until the next pass if a handover took longer.
 const HAND_OVER_INTERVAL: Duration = Duration::from_millis(1);
-/// How long records are waited for that happened before something that is to be done.
+/// Interval at which records before the tick of an action are awaited.
 const ACTION_INTERVAL: Duration = Duration::from_millis(5);
 
-/// How far calls may stand in a trail before what other threads did earlier. Threads that run at
-/// the same time call some ten times in a microsecond; to change from one to another for each call
-/// would take the writer several times as long as the calls themselves.
+/// Maximum time by which calls may precede earlier events of other threads in a trail. Threads that
+/// run at the same time make some ten calls per microsecond. Switching between threads for each
+/// call would take the writer several times as long as the calls themselves.
 const AHEAD: Duration = Duration::from_nanos(trail::CALLS_AHEAD.0.unsigned_abs());
 
 pub(super) struct Work {
     setup: Setup,
     merge: Merge,
-    /// There is one from the moment that the JVM is live, while the output takes what we write.
-    /// Between two traces it goes on, and writes nothing.
+    /// The trace. It exists from the moment when the JVM is live, as long as writing succeeds.
+    /// Between two traces, it remains and writes nothing.
     trace: Option<Trace>,
-    /// Announcements that came before there was a trace.
+    /// Definitions that came before the trace existed.
     waiting: Vec<Definition>,
-    /// What is to be done, at which tick, and whom to tell.
+    /// Requested actions: tick, action, and channel for the result.
     actions: VecDeque<(u64, Action, Sender<Acted>)>,
     windows: Windows,
-    /// Up to which tick all is written.
+    /// Tick up to which all records are written.
     written: u64,
-    /// How many announcements were taken.
+    /// Number of definitions handled.
     defined: u64,
-    /// Where the buffers keep the newest events.
+    /// The flight recorder, if there is one.
     ring: Option<Ring>,
-    /// Where the trace is bounded in size.
+    /// Files of the trace, if their size is limited.
     files: Option<Files>,
-    /// It is recorded without a burst.
+    /// True if recording continues without a burst.
     goes_on: bool,
-    /// The output did not take what we wrote.
+    /// True if writing the output failed.
     has_failed: bool,
     helpers: Arc<Pool>,
     progress: Arc<Mutex<Progress>>,
 }
 
-/// How far a merge has come.
+/// Result of a merge.
 enum Merged {
     All,
-    /// What is held is to be committed before it goes on.
+    /// Kept chunks must be committed first.
     ToCommit,
     FileFull,
 }
@@ -124,8 +125,8 @@ impl Work {
                 recv(self.setup.input.woken) -> _ => {}
                 default(interval) => {}
             }
-            // All that is there, so that what happens behind an action's tick is not written before
-            // it is known.
+            // All commands that are waiting, so that events after an action's tick are not written
+            // before the action is known.
             if commands.try_iter().any(|command| self.take(command)) {
                 break;
             }
@@ -137,17 +138,17 @@ impl Work {
                 if let Some(commits) = &self.setup.commits {
                     commits.leave();
                 }
-                break; // without us, no chunk is supplied, and recording ends
+                break; // without the writer, no chunks are supplied, and recording ends
             }
         }
         self.pass(&mut full, true);
         self.end();
     }
 
-    /// Takes a command in; whether it is the last.
+    /// Handles a command. Returns true if it is the last one.
     fn take(&mut self, command: Command) -> bool {
         match command {
-            Command::Open(answer) => _ = answer.send(self.open_first()), // who asked waits for it
+            Command::Open(answer) => _ = answer.send(self.open_first()), // the requester waits for the answer
             Command::Live(started) => self.begin(started),
             Command::At(at, action, done) => self.actions.push_back((at, action, done)),
             Command::Stop => return true,
@@ -155,10 +156,10 @@ impl Work {
         false
     }
 
-    /// Reads what there is to read; whether that is all, and no thread was in the middle of handing
-    /// a chunk over. The last pass leaves nothing.
+    /// Reads and writes what is available. Returns true if that is everything, and false if a
+    /// thread was handing over a chunk. The last pass leaves nothing.
     fn pass(&mut self, full: &mut Vec<Full>, last: bool) -> bool {
-        // Where a burst counts events, it may be over behind each of them.
+        // If a burst counts events, it may end after any of them.
         let counts = self.windows.target().is_some();
         let trace = self.trace.as_ref().filter(|_| !counts);
         let follower = trace.and_then(|trace| trace.translator.follower());
@@ -204,23 +205,26 @@ impl Work {
             && self.setup.target.output.is_none()
             && !std::mem::replace(&mut trace.is_over, true)
         {
-            // The client is gone.
+            // The client has disconnected.
             trace.translator.go_silent();
         }
         self.note_progress();
         true
     }
 
-    /// Takes in what threads have handed over, and looks at what else they have published. Returns
-    /// the tick before which nothing is missing of that, and the chunks being filled; none if a
-    /// chunk is still on its way.
+    /// Receives the chunks that threads have handed over, and looks at what else they have
+    /// published. Returns the tick up to which all records are included in that, and the chunks
+    /// that are being filled. In place of the chunks, returns `None` if a chunk is still being
+    /// sent.
     fn look(&mut self, full: &mut Vec<Full>, last: bool) -> (u64, Option<Vec<PublishedChunk>>) {
-        // In this order: all that a thread stored before the first moment is published by the
-        // third, also by threads that had no buffer before; and all that it published before is in
-        // the chunks that are in the channel by the fourth.
+        // The order of the steps matters. Records that were stored before the first step (`now`)
+        // are published by the third step (`published`). That includes threads with new buffers,
+        // which the second step (`take_definitions`) has added. Chunks that were handed over before
+        // the third step are in the channel in the fourth step (`try_iter`).
         let before = self.setup.now();
-        // What has arrived is not on its way any more: else a pass that the end of a thread brings
-        // about would come to nothing, and with threads that end all the time, each would.
+        // Chunks that have arrived are handled first, because a finished buffer counts as in
+        // transit until its last message is handled. Otherwise, passes caused by ending threads
+        // would be in vain. If threads ended all the time, every pass would be.
         full.extend(self.setup.input.full.try_iter());
         self.take_definitions();
         for message in full.drain(..) {
@@ -241,14 +245,14 @@ impl Work {
         (before, published)
     }
 
-    /// Ends the bursts and carries out the actions that are due by `limit`, each when all before it
-    /// is written. `before` is now.
+    /// Ends the bursts and carries out the actions that are due by `limit`, each after all records
+    /// before it are written. `before` is the current tick.
     fn act_before(&mut self, limit: u64, before: u64) {
         loop {
             let action = self.actions.front().map(|(at, ..)| *at);
             let until = self.windows.until();
             match (action, until) {
-                // The last pass has no limit, but does not end what would have gone on.
+                // The last pass has no limit, but does not end bursts that would continue.
                 (_, Some(until))
                     if until <= limit.min(before) && action.is_none_or(|at| until <= at) =>
                 {
@@ -256,14 +260,14 @@ impl Work {
                     let ended = self.windows.passed(until);
                     self.have_ended(ended, until);
                 }
-                // It may have been late.
+                // The action may come late, when later records are already written.
                 (Some(at), _) if at <= limit => self.next_action(at.max(self.written)),
                 _ => break,
             }
         }
     }
 
-    /// Lets others see how far the trace has come.
+    /// Updates the progress that other threads read.
     fn note_progress(&self) {
         let mut progress = self.progress.lock();
         progress.cpu = clock::thread_cpu();
@@ -271,7 +275,7 @@ impl Work {
             && let Some(output) = &self.setup.target.output
         {
             progress.totals = trace.translator.totals_so_far();
-            // What threads have lost since their last records has none yet.
+            // Losses since a thread's last record are not in the totals yet.
             let unwritten = self.merge.unwritten();
             progress.totals.lost += unwritten.iter().map(|(_, events)| events).sum::<u64>();
             progress.bytes = output.written();
@@ -286,7 +290,7 @@ impl Work {
         }
     }
 
-    /// Writes what happened up to that tick.
+    /// Writes all records up to the tick `limit`.
     fn merge_until(&mut self, limit: u64) {
         if limit != u64::MAX {
             self.written = limit;
@@ -300,14 +304,14 @@ impl Work {
         }
     }
 
-    /// As [`Self::merge_until`], as far as it goes without something else, or until so many chunks
-    /// are read.
+    /// Like [`Self::merge_until`], but stops when another step is needed, or when `chunks` chunks
+    /// have been read.
     fn merge_some(&mut self, limit: u64, chunks: usize) -> Merged {
         let bound = self.bound();
         let Some(trace) = &mut self.trace else {
             return Merged::All;
         };
-        // Where a burst ends behind a number of events, these are the first ones.
+        // A burst of a number of events consists of the first ones in the order of time.
         let ahead = match (self.setup.options.format, self.windows.target()) {
             (OutputFormat::Trail, None) => trace.timeline.ticks_in(AHEAD),
             _ => 0,

@@ -1,6 +1,7 @@
-//! The buffers keep the newest events (`overflow=ring`). There is no trace; the oldest records are
-//! read where room is needed, and only what is open is kept of them. When something happens, what
-//! is there becomes a trace, which begins with the calls that are open then.
+//! The flight recorder (`overflow=ring`): the buffers keep the newest events, and no trace is
+//! written. When room is needed, the oldest records are read; only the state of open calls is kept
+//! of them. On request or after a trigger, the events in the buffers are saved as a trace, which
+//! begins with the calls that are open then.
 
 use super::{Merged, Work};
 use crate::action::{NextTrace, SaveReason};
@@ -22,27 +23,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-/// What happens by itself may happen again and again: so long behind the last one, it is passed
-/// over.
+/// Time after a save in which an out-of-memory error causes no further save, because such errors
+/// often follow each other.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// See the module.
+/// State of the flight recorder.
 pub(super) struct Ring {
-    /// When it made a trace last.
+    /// Time of the last save.
     last: Option<Instant>,
-    /// A trace has the name that the options give.
+    /// True if a trace has the name that the options give.
     has_first: bool,
     pub(super) newest: RingState,
-    /// What opens a trace of which nothing is written.
+    /// Opening events of a trace that is not written yet.
     opening: Vec<Event<'static>>,
     pub(super) identity: Identity,
-    /// When the program began to tell of objects again that it mentions from then on; the first one
-    /// is of before the oldest record, and so is the second one, if there was time for it.
+    /// Ticks at which the program was asked to record objects again at their next mention, in
+    /// order. When the second one is earlier than the oldest record, the first one is removed.
     redefinitions: VecDeque<u64>,
 }
 
 impl Ring {
-    /// Where the options ask for one.
+    /// Returns a flight recorder if the options require one.
     pub(super) fn of(options: &Options) -> Option<Self> {
         (options.overflow == Overflow::Ring).then(|| Self {
             last: None,
@@ -54,14 +55,14 @@ impl Ring {
         })
     }
 
-    /// The JVM is ready: what opens a trace is known.
+    /// Prepares the opening of a trace, when the JVM is live.
     pub(super) fn begin(&mut self, setup: &Setup, loaded: Timestamp, started: Timestamp) {
         let all = &mut self.opening;
         let keep = |event: &Event<'_>| all.push(event.clone().into_static());
         self.identity = preamble::opening(&setup.options, setup.clocks.cost, loaded, started, keep);
     }
 
-    /// What opens a trace that begins at that time, as a trail.
+    /// Returns the opening of a trace that begins at that time, as a trail.
     pub(super) fn opening(&mut self, begin: Timestamp) -> Vec<u8> {
         let mut encoder = Format::Trail.encoder();
         let mut out = Vec::new();
@@ -78,19 +79,19 @@ impl Ring {
 }
 
 impl Work {
-    /// Reads the oldest records, up to the tick `limit` at most, where few chunks are empty.
+    /// Reads the oldest records, up to the tick `limit` at most, while few chunks are empty.
     pub(super) fn make_room(&mut self, limit: u64) {
         let some = self.merge.some_chunks();
         while self.merge.is_short_of_chunks() && !self.has_failed {
             let merged = self.merge_some(limit, some);
             self.have_passed(limit);
             if matches!(merged, Merged::All) {
-                break; // threads have the others
+                break; // threads still own the other chunks
             }
         }
     }
 
-    /// Some of the records up to the tick `limit` are passed, and given up.
+    /// Notes that some records up to the tick `limit` were passed over.
     fn have_passed(&mut self, limit: u64) {
         let next = self.merge.next();
         self.written = next.map_or(limit, |next| next.min(limit));
@@ -100,10 +101,11 @@ impl Work {
         self.commit();
     }
 
-    /// What a trace mentions that begins with the oldest record, may have been told of before. So
-    /// that not all objects ever need to be kept, the program tells of them again and again. A
-    /// thread may be about to mention one that it had told of; in time it has done so, and what was
-    /// told is kept for that long.
+    /// Asks the program to record objects again at their next mention. A trace begins with the
+    /// oldest record in the buffers, and may mention objects that were recorded earlier. Repeated
+    /// requests avoid that all objects must be kept for that. A thread may be about to mention an
+    /// object that it recorded before the request. The data of such objects is kept until such
+    /// mentions are over.
     fn have_objects_redefined(&mut self) {
         let (Some(ring), Some(trace)) = (&mut self.ring, &mut self.trace) else {
             return;
@@ -126,8 +128,8 @@ impl Work {
         }
     }
 
-    /// What the options call the first trace that is made of the newest events, or its name where
-    /// another process has that.
+    /// Returns the path that the options give to the first saved trace, or its replacement if
+    /// another process uses that path.
     pub(super) fn first_of_ring(&self) -> Option<PathBuf> {
         self.ring.as_ref()?;
         let file = &self.setup.options.file;
@@ -137,7 +139,8 @@ impl Work {
         }
     }
 
-    /// Where the process is killed from now on, the newest events are those of the next trace.
+    /// Names the spool after the next trace. If the process is killed from now on, the events in
+    /// the buffers belong to that trace.
     fn go_on_to_next(&mut self, first: &Path) {
         let next = match &self.ring {
             Some(ring) if !ring.has_first => first.to_owned(),
@@ -146,14 +149,14 @@ impl Work {
         self.go_to(&next);
     }
 
-    /// The program ends.
+    /// Saves the events at the program's exit, if the options say so.
     pub(super) fn save_last(&mut self) {
         if self.setup.options.saves_at(SaveMoments::EXIT) {
             self.save(u64::MAX, SaveReason::Moment(SaveMoments::EXIT));
         }
     }
 
-    /// Writes what was recorded up to the tick `at` and is still there, and says so.
+    /// Saves the recorded events up to the tick `at` that are still in the buffers, and reports it.
     pub(super) fn save(&mut self, at: u64, reason: SaveReason) {
         let last = self.ring.as_ref().and_then(|ring| ring.last);
         let is_soon = last.is_some_and(|last| last.elapsed() < PAUSE);
@@ -183,11 +186,11 @@ impl Work {
         }
     }
 
-    /// Writes what was recorded up to the tick `at` and is still there, to a file of that name, or
-    /// of the next one. The trace tells what triggered it, and on which thread.
+    /// Saves the recorded events up to the tick `at` that are still in the buffers, to `file` or to
+    /// the next numbered file. The trace contains the trigger and its thread.
     ///
     /// # Errors
-    /// A sentence that says why there is no such trace.
+    /// When the trace can't be written; the error is a sentence.
     pub(super) fn save_to(
         &mut self,
         at: u64,
@@ -204,12 +207,12 @@ impl Work {
         let begin = self.merge.next().unwrap_or(begin).min(begin);
         let mut options = (*self.setup.options).clone();
         let Some(first) = first else {
-            return Err("the standard output is the program's".into()); // options don't let it be
+            return Err("the standard output is the program's".into()); // the options prevent this
         };
         if let Some(filter) = self.setup.program.filter() {
             options.filter = filter;
         }
-        // The first one takes the place of a file of its name, as any trace does.
+        // The first trace replaces a file with its name, as any trace does.
         let named = file.or_else(|| (!ring.has_first).then(|| first.clone()));
         let (path, output) = match named {
             Some(path) => {
@@ -221,7 +224,7 @@ impl Work {
         let output =
             output.map_err(|error| format!("cannot save to {}: {error}", path.display()))?;
         ring.has_first |= path == first;
-        // Another process may have had that name.
+        // If another process uses the name, the output has another one.
         let path = output.path().map_or(path, Path::to_owned);
         ring.last = Some(Instant::now());
         let next = NextTrace {
@@ -255,7 +258,7 @@ impl Work {
     }
 }
 
-/// The name that the next trace will get, if nobody else takes it.
+/// Returns the path that the next trace will get, if no other process takes it.
 fn next_of(first: &Path) -> PathBuf {
     let is_taken = |path: &PathBuf| {
         let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();

@@ -1,4 +1,4 @@
-//! The trace that is being written.
+//! The current trace.
 
 use crate::compilations::Compilations;
 use crate::preamble::{self, Identity};
@@ -11,7 +11,7 @@ use jtrail_records::Definition;
 use jtrail_records::{Timeline, Translator};
 use std::time::{Duration, Instant};
 
-/// How long events may wait in the encoder for more of their kind.
+/// Maximum time that events wait in the encoder to be combined with later ones.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) struct Trace {
@@ -19,27 +19,28 @@ pub(super) struct Trace {
     pub(super) compilations: Compilations,
     pub(super) identity: Identity,
     pub(super) timeline: Timeline,
+    /// Number of ticks for which records are held back, so that late records find their place.
     pub(super) window: u64,
-    /// What the format has no place for, of the opening events.
+    /// Losses of the opening events.
     pub(super) opening: Vec<Loss>,
-    /// When the encoder was last asked for what waits.
+    /// Time at which the encoder was last flushed.
     pub(super) flushed: Instant,
-    /// When the CPU time of the process was last told.
+    /// Time at which the process's CPU time was last written.
     pub(super) cpu_reported: Option<Instant>,
-    /// Bursts that are due at a tick, by their numbers.
+    /// Bursts that are due at a tick: the tick, and the number of the trigger.
     pub(super) due: Vec<(u64, usize)>,
-    /// It has ended, and no other has begun yet.
+    /// True if the trace has ended, and no other one has begun.
     pub(super) is_over: bool,
 }
 
-/// The CPU time of the process at this moment, which is `time`.
+/// Returns an event with the CPU time of the process. `time` is the current time.
 pub(super) fn process_cpu(time: Timestamp) -> Event<'static> {
     let cpu_time = CpuTime(clock::process_cpu() as i64);
     Event::ProcessCpu(ProcessCpu { time, cpu_time })
 }
 
 impl Trace {
-    /// Writes what opens a trace.
+    /// Writes the opening of the trace.
     pub(super) fn begin(&mut self, setup: &Setup, at: u64) {
         let started = Timestamp(self.timeline.at(at));
         let translator = &mut self.translator;
@@ -49,7 +50,7 @@ impl Trace {
         self.identity = preamble::opening(&setup.options, setup.clocks.cost, loaded, started, emit);
         self.opening = self.translator.losses();
         (self.flushed, self.cpu_reported, self.is_over) = (Instant::now(), None, false);
-        // What is due at once, whoever began the trace sees to.
+        // Whoever begins the trace begins the bursts that are due at once.
         let due = |(number, burst): (usize, &jtrail_options::Burst)| match burst.trigger {
             Trigger::At(time) | Trigger::Every(time) if !time.is_zero() => {
                 Some((at.saturating_add(self.timeline.ticks_in(time)), number))
@@ -65,7 +66,7 @@ impl Trace {
             .collect();
     }
 
-    /// Which file of the trace it is, and what the one before is called.
+    /// Writes which file of the trace this is, and the name of the preceding one.
     pub(super) fn emit_part(&mut self, number: u64, before: &str) {
         for (key, value) in [("part", &*number.to_string()), ("before", before)] {
             self.translator.event(&Event::Option(TraceOption {
@@ -75,15 +76,16 @@ impl Trace {
         }
     }
 
-    /// Nothing is recorded yet: only bursts are, or the trace before was paused.
+    /// Notes that the trace is paused at its start: it records only bursts, or the preceding trace
+    /// was paused.
     pub(super) fn begin_paused(&mut self, setup: &Setup, started: Timestamp) {
-        // A trace log of bursts says so in its first line.
+        // A trace log that starts suspended says so in its first line.
         let options = &setup.options;
         let is_reported = options.format != OutputFormat::TraceLog || !options.has_bursts();
         self.translator.begin_paused(started, is_reported);
     }
 
-    /// What is due while the program runs.
+    /// Does periodic work: flushes the encoder, and writes the process's CPU time.
     pub(super) fn now_and_then(&mut self, setup: &Setup) {
         let now = Instant::now();
         if now.duration_since(self.flushed) >= FLUSH_INTERVAL {

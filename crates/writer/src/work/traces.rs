@@ -1,4 +1,4 @@
-//! Where a trace begins and where it ends.
+//! Begins and ends traces.
 
 use super::Work;
 use super::flushing::write;
@@ -21,8 +21,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long records are held back, so that one that was stamped, and stored a little later, still
-/// finds its place among those of other threads.
+/// Time for which records are held back. A record that is stored a little after it was stamped can
+/// still be merged with those of other threads in the right order.
 const MERGE_WINDOW: Duration = Duration::from_millis(10);
 
 impl Work {
@@ -39,14 +39,14 @@ impl Work {
         let started = Timestamp(trace.timeline.at(at));
         let settings = settings(&next.options, started, &self.setup);
         let is_paused = !self.goes_on && self.windows.is_empty();
-        // Behind a gate, what is open is only known while it is recorded.
+        // With a gate, open calls are only known while the trace is not paused.
         let calls = if is_paused && settings.has_gate {
             OpenCalls::Hide
         } else {
             calls
         };
         trace.translator.restart(encoder, settings, calls);
-        self.merge.report_lost(); // or there was no trace for it
+        self.merge.report_lost(); // losses so far belong to the preceding trace, or to none
         trace.begin(&self.setup, at);
         if let Some((number, before)) = self.files.as_ref().and_then(Files::part) {
             trace.emit_part(number, &before);
@@ -60,23 +60,24 @@ impl Work {
         if let Some(commits) = &mut self.setup.commits {
             commits.begin_trace();
         }
-        // In this order: whoever looks for what this trace lacks knows it by its state.
+        // The state is committed before the spool gets the trace's name. A recovery finds the spool
+        // by that name, and then needs the state of this trace.
         self.commit();
         let (commits, output) = (&mut self.setup.commits, &self.setup.target.output);
         if let (Some(commits), Some(path)) = (commits, output.as_ref().and_then(Output::path))
             && let Err(error) = commits.go_to(path)
-            // Between two file systems nothing can be renamed; the buffers of a ring are for
-            // further traces, and the folder stays where those are.
+            // A spool can't be moved to another file system. A flight recorder's buffers are for
+            // further traces, so its spool stays where those traces are written.
             && !(self.ring.is_some() && error.kind() == io::ErrorKind::CrossesDevices)
         {
             self.give_spool_up(&error);
         }
     }
 
-    /// The JVM runs the program: opens the file of the first trace, and gives the spool its name.
+    /// Opens the file of the first trace, and names the spool, when the JVM starts the program.
     ///
     /// # Errors
-    /// When the file can't be written, as a sentence. Nothing is left of the spool then.
+    /// When the file can't be written; the error is a sentence. The spool is removed in that case.
     pub(super) fn open_first(&mut self) -> Result<FirstTrace, String> {
         if let Some(path) = self.setup.target.pending.take() {
             let opened = self.setup.names.open(&path);
@@ -107,7 +108,7 @@ impl Work {
         })
     }
 
-    /// The spool is that of the trace at `path` from now on, if there is one.
+    /// Names the spool, if there is one, after the trace at `path`.
     pub(super) fn go_to(&mut self, path: &Path) {
         if let Some(commits) = &mut self.setup.commits
             && let Err(error) = commits.go_to(path)
@@ -121,11 +122,10 @@ impl Work {
         if !self.setup.may_write() {
             return;
         }
-        // Without an output, another trace may begin later.
+        // Without an output, a trace may begin later.
         let is_idle = self.setup.target.output.is_none();
         let encoder = format::encoder(&options, &self.helpers).filter(|_| !is_idle);
-        // This may sleep a little, which is why it is done here and not where the program waits for
-        // it.
+        // The call may sleep a little. That is why it is here, and not on a thread of the program.
         let timeline = clock::timeline(self.setup.clocks.loaded, self.setup.clocks.now);
         let at = started;
         let started = Timestamp(timeline.at(at));
@@ -177,7 +177,8 @@ impl Work {
 
     pub(super) fn end(&mut self) {
         if self.trace.is_none() && self.setup.target.output.is_some() {
-            // The JVM ended before it was ready, and somebody reads what is no file.
+            // The JVM ended before it was live, and the output is not a file, so its reader needs a
+            // complete trace.
             self.begin(self.setup.now());
         }
         self.close(self.setup.now());
@@ -188,7 +189,7 @@ impl Work {
         }
     }
 
-    /// Ends the trace, if there is one, and its output.
+    /// Ends the trace, if there is one, and closes its output.
     pub(super) fn close(&mut self, now: u64) {
         let last = self.setup.target.output.as_ref().and_then(Output::path);
         let message = last.and_then(|last| self.files.as_ref()?.message(last));
@@ -200,8 +201,8 @@ impl Work {
         self.commit();
     }
 
-    /// As [`Self::close`], without a commit. With `follows`, what there is to say is said when the
-    /// last of its files ends.
+    /// Like [`Self::close`], without a commit. With `follows`, the trace continues in another file,
+    /// and messages about losses are left to the last file.
     pub(super) fn end_trace(&mut self, now: u64, follows: bool) {
         if let Some(trace) = &mut self.trace
             && !std::mem::replace(&mut trace.is_over, true)
@@ -226,7 +227,7 @@ impl Work {
                 let emitted = losses::without(emitted.clone(), &trace.opening);
                 translator.left_out(options.no_place, &emitted);
             }
-            translator.emit_frees(time); // in the middle of a collection
+            translator.emit_frees(time); // if the trace ends in the middle of a collection
             let clock = clock_note(&self.setup, &trace.timeline);
             translator.totals(time, clock);
             translator.event(&Event::TraceEnd(TraceEnd {
@@ -249,8 +250,8 @@ impl Work {
             let patches = translator.patches();
             let has_notes = format::has_notes(options.format);
             self.flush();
-            // A client has its own word of what was lost, and the program's output is not the
-            // client's.
+            // A client learns about losses from the command channel, and the program's standard
+            // error is not the client's.
             let is_file = |output: &Output| !output.is_stream();
             if self.setup.target.output.as_ref().is_some_and(is_file) {
                 self.patch(&patches);
@@ -287,7 +288,7 @@ impl Work {
     }
 }
 
-/// What a coarse clock did so far.
+/// Returns what the coarse clock did so far, if there is one.
 pub(super) fn clock_note(setup: &Setup, timeline: &Timeline) -> Option<ClockNote> {
     let ticks = setup.clocks.ticks.as_ref()?;
     Some(ClockNote {
@@ -296,19 +297,19 @@ pub(super) fn clock_note(setup: &Setup, timeline: &Timeline) -> Option<ClockNote
     })
 }
 
-/// A length of time as traces have it.
+/// Converts a length of time to that of traces.
 fn span(time: Duration) -> jtrail_model::Duration {
     jtrail_model::Duration(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
 }
 
-/// What a translator has to know of a trace.
+/// Returns the settings of a translator for a trace.
 fn settings(options: &Options, started: Timestamp, setup: &Setup) -> Settings {
     let has_bursts = setup.bursts.as_ref().is_some_and(|bursts| !bursts.saves());
     let is_one_of_many = options.max_size.is_some() || options.overflow == Overflow::Ring;
     let keeps_stacks = options.format.keeps_stacks();
     Settings {
         emit_threads: options.events.contains(Events::THREADS),
-        // This format adds them up itself.
+        // The format ProfilerJ aggregates calls itself.
         aggregate: !options.exec_details && options.format != OutputFormat::ProfilerJ,
         alloc_sites: options.alloc_sites,
         off: Some(Events::ALL.without(options.events)),
