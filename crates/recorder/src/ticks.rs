@@ -31,8 +31,8 @@ const ASLEEP: u64 = 1;
 /// Number of ticks without a stamp after which the clock falls asleep.
 const IDLE_TICKS: u32 = 20;
 
-/// Number of cache lines in [`Shared`]: one for each value of the lowest 14 bits of a Java thread
-/// id.
+/// Number of cache lines in the table of [`Ticks`]: one for each value of the lowest 14 bits of a
+/// Java thread id.
 pub const LINES: usize = 1 << 14;
 
 /// The memory that compiled hooks read.
@@ -44,7 +44,7 @@ struct Shared {
     lines: [CacheLine; LINES],
 }
 
-/// Offset in bytes of the first cache line in [`Shared`].
+/// Offset in bytes of the first cache line from the address of [`Ticks`].
 pub const LINES_OFFSET: usize = offset_of!(Shared, lines);
 
 // The layout of a spool has exactly this room for the table.
@@ -113,7 +113,7 @@ impl Ticks {
         &self.shared.all()[0]
     }
 
-    /// Returns the address of [`Shared`], which begins with the clock's word.
+    /// Returns the address of the clock's word. The table of cache lines follows in memory.
     pub fn address(&self) -> usize {
         ptr::from_ref(self.shared()).addr()
     }

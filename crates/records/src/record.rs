@@ -248,7 +248,7 @@ pub const fn object(number: u64, low: u32) -> u64 {
     number << 24 | (low as u64 & 0xff_ffff)
 }
 
-/// Reverses [`object`].
+/// Splits an object word into the object's number and the low part. Reverses [`object`].
 pub const fn object_parts(word: u64) -> (u64, u32) {
     (word >> 24, word as u32 & 0xff_ffff)
 }
@@ -258,7 +258,7 @@ pub const fn frame(method: u32, line: i32) -> u64 {
     (method as u64) << 32 | line as u32 as u64
 }
 
-/// Reverses [`frame`].
+/// Splits a frame word into the method's number and the line. Reverses [`frame`].
 pub const fn frame_parts(word: u64) -> (u32, i32) {
     ((word >> 32) as u32, word as u32 as i32)
 }
@@ -287,7 +287,7 @@ pub const fn site(site: u32, low: u32) -> u64 {
     (site as u64) << 32 | low as u64
 }
 
-/// Reverses [`site`].
+/// Splits a word into the allocation site and the low part. Reverses [`site`].
 pub const fn site_parts(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
 }
@@ -410,7 +410,7 @@ pub fn lost(events: u64, closed: u64) -> u64 {
     events.min(u64::MAX >> LOST_POPS_BITS) << LOST_POPS_BITS | closed.min(most)
 }
 
-/// Reverses [`lost`].
+/// Splits the word into the numbers of missing events and of ended calls. Reverses [`lost`].
 pub const fn lost_parts(payload: u64) -> (u64, u64) {
     (
         payload >> LOST_POPS_BITS,
