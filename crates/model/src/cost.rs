@@ -9,8 +9,8 @@ use crate::TraceOption;
 pub struct Cost {
     /// Time of a clock reading.
     pub clock: u64,
-    /// Time of an enter or leave, with the clock reading if each has one. This is the part of the
-    /// time between two successive events of a thread that recording takes.
+    /// Time of an enter or leave, with the clock reading if each has one. Two successive events of
+    /// a thread are this much further apart than without recording.
     pub record: u64,
 }
 

@@ -3,11 +3,12 @@
 //!
 //! The probe after `new` can't pass the object on, because it is not initialised. The probe in
 //! `Object`'s constructor has the object, but does not know its allocation site. So the first probe
-//! pushes the object's number on a stack of the running thread, and the second probe takes a number
-//! from there. It takes that of the innermost pending object of the same class. Objects above that
-//! one on the stack are unreachable: an exception was thrown between `new` and their constructor.
+//! appends the object's number to a list of the running thread, and the second probe takes a number
+//! from there: that of the innermost pending object of the same class, which is the last one. Later
+//! objects in the list are unreachable: an exception was thrown between `new` and their
+//! constructor.
 //!
-//! An unreachable object may stay pending when no object below it on the stack is ever constructed.
+//! An unreachable object stays pending as long as no earlier object in the list is constructed.
 //! Such an object is found by the stack address of its frame. A frame with a pending object is the
 //! running frame or one of its callers. So a pending object from a frame deeper than the running
 //! one belongs to a frame that has returned. A loop may leave many objects in one frame; all of

@@ -141,7 +141,7 @@ impl Ticks {
             }
             idle = 0;
             self.word().store(ASLEEP, Ordering::SeqCst);
-            std::thread::park(); // whoever changes the word unparks this thread, maybe before it parks
+            std::thread::park(); // until a thread changes the word, or has already
             last = self.word().load(Ordering::Relaxed); // the word holds a time again
         }
         self.word().store(ASLEEP, Ordering::SeqCst);

@@ -284,7 +284,7 @@ impl ThreadBuffer {
     /// The owning thread calls this method, and its Java id is `id`.
     pub unsafe fn show_to_hooks(&self, id: u64) {
         if self.for_hooks().thread_id() == id || self.has_place() {
-            return; // hooks find it already, or it has the line of a Java id that the thread had before
+            return; // visible already, or it keeps the line of an earlier Java id
         }
         // SAFETY: the caller promises to be the owning thread. No public method is called while
         // another one holds this reference.

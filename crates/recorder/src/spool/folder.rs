@@ -79,7 +79,7 @@ impl Folder {
         };
         match Files::create(create) {
             Ok(files) => {
-                let _ = files.memory.try_lock(); // other processes see by the lock that the folder is in use
+                let _ = files.memory.try_lock(); // shows that the folder is in use
                 Ok((Self(State::Temporary(folder)), files))
             }
             Err(error) => {
@@ -90,8 +90,8 @@ impl Folder {
     }
 
     /// Gives the folder the name that belongs to the trace at `path`; the folder may have another
-    /// name before. Deletes the spool of an ended process that has this name, because the trace is
-    /// overwritten, too.
+    /// name before. If an ended process left a spool with this name, that is deleted, because its
+    /// trace is overwritten, too.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if another process records there. Other kinds if the folder
@@ -179,8 +179,8 @@ fn temporary_name(path: &Path, process: &str) -> PathBuf {
     spool.with_file_name(format!(".{name}-{process}"))
 }
 
-/// Removes the temporary folders of processes that have ended: of JVMs that failed to start. In
-/// that case, a JVM exits without notifying its agents.
+/// Removes the temporary folders of ended processes, which were JVMs that failed to start. Such a
+/// JVM exits without notifying its agents.
 fn clear_abandoned(path: &Path) {
     let temporary = temporary_name(path, "");
     let Some(prefix) = temporary.file_name() else {

@@ -508,8 +508,8 @@ impl Read for Tail {
     }
 }
 
-/// A sink that resumes collection at the start of a burst. Collection then continues to the end,
-/// because the end of the burst is not known.
+/// A sink that resumes the trace at the start of a burst. The trace is not paused again, because
+/// the end of the burst is not known.
 struct Resuming<'t> {
     translator: &'t mut Translator,
     /// Tick of the latest record.

@@ -389,7 +389,7 @@ impl Translator {
         let left_open = self.thread(number).calls.len() - at - 1;
         if left_open > 0 {
             self.close(number, ticks, at + 1, true);
-            self.totals.repaired += 1; // the outermost of the closed calls had no leave record either
+            self.totals.repaired += 1; // the outermost had no leave record either
         }
     }
 

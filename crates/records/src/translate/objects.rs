@@ -165,7 +165,7 @@ impl Translator {
             Code::ObjectFree => self.freed(payload[0], time),
             _ => {
                 let object = match object {
-                    0 => self.totals.objects + 1, // an object without identity gets an id as those of sites do
+                    0 => self.totals.objects + 1, // without identity, as at sites
                     object => object,
                 };
                 // Noted first, because the object may be the thread that is defined now.
@@ -302,7 +302,7 @@ mod tests {
         objects.collection(10);
         objects.collection(10);
         objects.collection(25);
-        assert_eq!(objects.age(10), 2); // allocated before the first collection, found dead by the third
+        assert_eq!(objects.age(10), 2); // older than the first, dead in the third
         assert_eq!(objects.age(11), 0);
         assert_eq!(objects.age(26), 0);
     }

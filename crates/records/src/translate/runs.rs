@@ -3,7 +3,7 @@
 //! Nearly all records are in such runs. Nearly all of them are enters of methods that the trace
 //! defines, and returns of the innermost call. A tight loop turns these into steps, which the
 //! encoder receives together. The loop also takes marks of constructors. Unusual records are
-//! handled one by one. That would give the same result for all records.
+//! handled one by one. Handling all records one by one would give the same result.
 //!
 //! The loop does not use the thread's state. It has a stack of the calls that begin in the run. It
 //! lists the methods of calls that end in the run and began before it; these are compared with the
@@ -207,7 +207,7 @@ impl Translator {
             return Taken::default();
         };
         if thread.id.is_none() || thread.ticket > LAST_TICKET - MOST_STEPS as u32 {
-            return Taken::default(); // the thread is not defined yet, or has ended, or tickets start again from 1
+            return Taken::default(); // the thread has no id, or tickets restart from 1
         }
         let thread = &mut **thread;
         // If the first leave does not end the innermost call, many steps would be followed in vain

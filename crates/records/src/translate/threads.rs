@@ -137,7 +137,7 @@ impl Translator {
 
     /// At the end of the trace, writes the number of lost events that no record counts.
     pub fn lost_at_end(&mut self, number: u32, ticks: u64, events: u64) {
-        let number = self.alive(number); // the last thread of a carrier may be a virtual thread that has ended
+        let number = self.alive(number); // a carrier's last thread may have ended
         let from = self.thread(number).last;
         self.emit_lost(number, ticks, from, events);
     }

@@ -121,7 +121,7 @@ fn in_drop_mode_a_call_and_its_cpu_time_are_lost_together() {
                 (Handed::Coded(Code::Lost, payload), None) => {
                     lost += record::lost_parts(*payload).0
                 }
-                (Handed::Enter(_), None) => {} // the call was open across a gap, and its enter is repeated after it
+                (Handed::Enter(_), None) => {} // an open call, entered again after a gap
                 _ => panic!("{what:?} on thread {thread}, behind {before:?}"),
             }
         }

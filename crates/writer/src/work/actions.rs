@@ -22,7 +22,7 @@ impl Work {
             self.flush();
             self.note_progress();
             if !self.has_failed {
-                let _ = done.send(acted); // the requester may have stopped waiting
+                let _ = done.send(acted); // fails if nobody waits
             }
         }
     }
@@ -145,7 +145,7 @@ impl Work {
             }
             Action::Save(reason) => self.save(at, reason),
             Action::SaveTo(file, answer) => {
-                let _ = answer.send(self.save_to(at, file, None)); // the requester may have stopped waiting
+                let _ = answer.send(self.save_to(at, file, None)); // fails if nobody waits
             }
             Action::Follow => {
                 if self.files.as_ref().is_some_and(|files| files.is_ending) {
@@ -153,7 +153,7 @@ impl Work {
                 }
             }
             Action::Document(path, answer) => {
-                let _ = answer.send(self.write_document(at, path)); // the requester may have stopped waiting
+                let _ = answer.send(self.write_document(at, path)); // fails if nobody waits
             }
         }
         Acted::Done

@@ -148,7 +148,7 @@ impl Work {
     /// Handles a command. Returns true if it is the last one.
     fn take(&mut self, command: Command) -> bool {
         match command {
-            Command::Open(answer) => _ = answer.send(self.open_first()), // the requester waits for the answer
+            Command::Open(answer) => _ = answer.send(self.open_first()), // the requester waits
             Command::Live(started) => self.begin(started),
             Command::At(at, action, done) => self.actions.push_back((at, action, done)),
             Command::Stop => return true,

@@ -102,10 +102,10 @@ impl Work {
     }
 
     /// Asks the program to record objects again at their next mention. A trace begins with the
-    /// oldest record in the buffers, and may mention objects that were recorded earlier. Repeated
-    /// requests avoid that all objects must be kept for that. A thread may be about to mention an
-    /// object that it recorded before the request. The data of such objects is kept until such
-    /// mentions are over.
+    /// oldest record in the buffers, and may mention objects that were recorded earlier. Without
+    /// such requests, the data of all objects would have to be kept. A thread may be about to
+    /// mention an object that it recorded before the request. The data of such an object is kept
+    /// until that mention is over.
     fn have_objects_redefined(&mut self) {
         let (Some(ring), Some(trace)) = (&mut self.ring, &mut self.trace) else {
             return;
