@@ -15,7 +15,7 @@
 //! data.
 //!
 //! In payloads, an *object* word is `object number << 24 | low`, where `low` is a class number or a
-//! count, and a *frame* word is `method number << 32 | line`, with the line as in
+//! count. A *frame* word is `method number << 32 | line`, with the line as in
 //! [`jtrail_model::Frame`].
 
 use jtrail_classfile::Handler;

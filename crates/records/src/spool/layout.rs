@@ -5,16 +5,28 @@
 //! the file. The head says where the cache lines (*lines*, one for each recording thread), the
 //! *reserves* and the *chunks* follow.
 //!
-//! A line has 64 bytes. At offset 0, it has the address after the last word that its thread has
-//! published. At 8, it has the address of the chunk with that word; if the two addresses do not
-//! match, the thread has no chunk. At 48, it has the number of the buffer that uses the line, or 0.
-//! At 56, it has the number of the buffer's lost events that no record counts.
+//! A line has 64 bytes:
 //!
-//! A chunk begins with a header of 64 bytes: its size in bytes (4 bytes), the number of words in
-//! use once it is full (4), the full time at which it was begun (8), the thread that its first
-//! records belong to (4), 4 unused bytes, the buffer that it was filled for (8), and its sequence
-//! number, which is 0 while the chunk is empty (8). The rest are words as described in
-//! [`crate::record`]. A reserve is a small chunk. Sequence numbers grow over all buffers.
+//! | Offset | Content |
+//! |---|---|
+//! | 0 | address after the last word that the line's thread has published |
+//! | 8 | address of the chunk with that word; if the two do not match, the thread has no chunk |
+//! | 48 | number of the buffer that uses the line; 0 if none does |
+//! | 56 | number of the buffer's lost events that no record counts |
+//!
+//! A chunk begins with a header of 64 bytes:
+//!
+//! | Offset | Bytes | Content |
+//! |---|---|---|
+//! | 0 | 4 | size of the chunk in bytes |
+//! | 4 | 4 | number of words in use, once the chunk is full |
+//! | 8 | 8 | full time at which the chunk was begun |
+//! | 16 | 4 | thread that the first records belong to |
+//! | 24 | 8 | buffer that the chunk was filled for |
+//! | 32 | 8 | sequence number; 0 while the chunk is empty |
+//!
+//! The rest of a chunk is words as described in [`crate::record`]. A reserve is a small chunk.
+//! Sequence numbers grow over all buffers.
 
 /// Size of the first page in bytes.
 pub const HEAD_BYTES: u64 = 4096;
@@ -25,9 +37,9 @@ pub const VERSION: u64 = 4;
 
 /// Indices of the words in the first page.
 pub mod head {
-    /// [`MAGIC`](super::MAGIC).
+    /// Index of [`MAGIC`](super::MAGIC).
     pub const MAGIC: usize = 0;
-    /// [`VERSION`](super::VERSION).
+    /// Index of [`VERSION`](super::VERSION).
     pub const VERSION: usize = 1;
     /// Address of the mapping's first byte.
     pub const ADDRESS: usize = 2;
