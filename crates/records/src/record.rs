@@ -115,15 +115,15 @@ codes! {
     /// A thread ended. Payload: the thread.
     ThreadEnd Words(1), false;
     /// Events of the running thread are missing here. Payload: see [`lost`]; the number of missing
-    /// records of other kinds; the number of further missing enters, which follow this record
-    /// again.
+    /// records of other kinds; the number of further enters that were missing and are repeated
+    /// after this record.
     Lost Words(3), false;
     /// A collection began. Payload: the number of objects that had numbers by then.
     GcStart Words(1), false;
     /// A collection ended. Payload: size of the heap in bytes; bytes in use; zeros if unknown.
     GcFinish Words(2), false;
-    /// Details of the collection that the next [`Self::GcFinish`] ends. Payload: text of the
-    /// collector `<< 32 |` text of the cause; generation.
+    /// Details of the collection that the next [`Self::GcFinish`] ends. Payload: `text of the
+    /// collector << 32 | text of the cause`; generation.
     GcDetail Words(2), false;
     /// The JVM reported to the running thread that it is initialised. Payload: 0.
     InitDone Words(1), false;
@@ -133,25 +133,25 @@ codes! {
     Cpu Words(1), true;
     /// CPU time that a thread has used so far. Payload: the thread; nanoseconds.
     ThreadCpu Words(2), false;
-    /// A virtual thread was mounted. Payload: the virtual thread `<< 32 |` its carrier.
+    /// A virtual thread was mounted. Payload: `virtual thread << 32 | carrier`.
     Mount Words(1), false;
-    /// A virtual thread was unmounted. Payload: the virtual thread `<< 32 |` its carrier.
+    /// A virtual thread was unmounted. Payload: `virtual thread << 32 | carrier`.
     Unmount Words(1), false;
     /// The running thread allocated an object. Payload: object and class; bytes.
     Alloc Words(2), true;
     /// Like [`Self::Alloc`], with the place in the code. Payload: object and class; bytes; frame.
     AllocAt Words(3), true;
-    /// The running thread allocated an object at a site. Payload: allocation site `<< 32 |` length
-    /// of the array.
+    /// The running thread allocated an object at a site. Payload: `site << 32 | length of the
+    /// array`.
     AllocSite Words(1), true;
-    /// Like [`Self::AllocSite`], where objects have identity. Payload: allocation site `<< 32 |`
-    /// length of the array; object.
+    /// Like [`Self::AllocSite`], where objects have identity. Payload: `site << 32 | length of the
+    /// array`; object.
     AllocSiteObject Words(2), true;
-    /// A call at a site allocated an object, where objects have identity. Payload: allocation site
-    /// `<< 32 |` class; bytes; object.
+    /// A call at a site allocated an object, where objects have identity. Payload: `site << 32 |
+    /// class`; bytes; object.
     AllocCallObject Words(3), true;
-    /// The running thread allocated several objects at once at a site. Payload: allocation site `<<
-    /// 32 |` class; bytes of each object; number of objects.
+    /// The running thread allocated several objects at once at a site. Payload: `site << 32 |
+    /// class`; bytes of each object; number of objects.
     AllocMany Words(3), true;
     /// First mention of an object whose allocation was not recorded. Payload: object and class;
     /// bytes.
@@ -238,7 +238,7 @@ impl Code {
 
 /// Maximum number of frames of a record, which must fit into the smallest chunk.
 pub const MOST_FRAMES: usize = 1024;
-/// Ends a snapshot that is incomplete.
+/// Payload of [`Code::HeapDumpEnd`] for an incomplete snapshot.
 pub const BROKEN_OFF: u64 = 0;
 /// Flag beside the state of a sampled thread: the innermost frames are missing.
 pub const CUT: u64 = 1 << 32;

@@ -84,7 +84,7 @@ impl Files {
         most.max(self.opening.saturating_mul(2))
     }
 
-    /// Returns the number of remaining bytes for which a full file is not continued.
+    /// Returns the number of bytes below the full size at which a file counts as full already.
     pub(super) fn slack(&self) -> u64 {
         self.most / ENDING
     }
