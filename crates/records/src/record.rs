@@ -141,11 +141,10 @@ codes! {
     Alloc Words(2), true;
     /// Like [`Self::Alloc`], with the place in the code. Payload: object and class; bytes; frame.
     AllocAt Words(3), true;
-    /// The running thread allocated an object at a site. Payload: `site << 32 | length of the
-    /// array`.
+    /// The running thread allocated an object at a site. Payload: `site << 32 | array length`.
     AllocSite Words(1), true;
-    /// Like [`Self::AllocSite`], where objects have identity. Payload: `site << 32 | length of the
-    /// array`; object.
+    /// Like [`Self::AllocSite`], where objects have identity. Payload: `site << 32 | array length`;
+    /// object.
     AllocSiteObject Words(2), true;
     /// A call at a site allocated an object, where objects have identity. Payload: `site << 32 |
     /// class`; bytes; object.
