@@ -1,4 +1,4 @@
-//! Tests that load the agent into real JVMs, all that are found.
+//! Tests that load the agent into the real JVMs that are found.
 
 mod attach;
 mod bad_input;

@@ -1,4 +1,4 @@
-//! An agent that comes into a running program with `jtrail attach`.
+//! A running program that `jtrail attach` loads the agent into.
 
 use super::cli::outcome;
 use super::control::ROUND;
@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program that runs, without an agent at first.
+/// A running program, without an agent at first.
 pub(crate) struct AttachedRun {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) running: Running,
     pub(crate) input: ChildStdin,
-    /// What was printed so far, by answers waited for.
+    /// Number of answers that the program has printed so far.
     pub(crate) answers: usize,
 }
 
@@ -28,7 +28,7 @@ impl AttachedRun {
         Self::of(program(jdk, main))
     }
 
-    /// Starts the program, which says [ready].
+    /// Starts the program, and waits until it prints [ready].
     pub(crate) fn of(run: Run) -> Self {
         let mut running = run.spawn().expect("it starts");
         running.wait_ready();
@@ -41,8 +41,8 @@ impl AttachedRun {
         }
     }
 
-    /// A native program, whose threads attach to its JVM and detach. Memory that is freed is filled
-    /// with ones and zeros, so that a JVM does not live long that goes on using what it had of a
+    /// Starts a native program, whose threads attach to its JVM and detach. Memory that is freed is
+    /// filled with a pattern, so that a JVM crashes soon if it still uses the freed data of a
     /// thread.
     pub(crate) fn of_native(jdk: &Jdk) -> Self {
         let program = std::env::current_exe().expect("a path");
@@ -69,14 +69,14 @@ impl AttachedRun {
         self.running.pid().to_string()
     }
 
-    /// `harness.Attached` does its work.
+    /// Makes `harness.Attached` do its work once, and waits until it has.
     pub(crate) fn work(&mut self) {
         self.input.write_all(b"work\n").expect("it reads");
         self.answers += 1;
         self.running.wait_for(&"[done]\n".repeat(self.answers));
     }
 
-    /// What `harness.Marked` says to a line.
+    /// Sends a line to `harness.Marked`, and returns its answer.
     pub(crate) fn ask(&mut self, line: &str) -> String {
         writeln!(self.input, "{line}").expect("it reads");
         let answer = self.running.wait_for_line(&format!("[{line}: "));
@@ -84,12 +84,12 @@ impl AttachedRun {
         answer.trim_end_matches(']').to_owned()
     }
 
-    /// `jtrail attach`, with the socket in our folder.
+    /// Runs `jtrail attach`, with the socket in the test's folder.
     pub(crate) fn attach(&self, file: &str, options: &[&str]) -> Result<String, String> {
         self.attach_library(&agent(), file, options)
     }
 
-    /// Like [`Self::attach`], with an agent's library at another path.
+    /// Like [`Self::attach`], with the agent's library at another path.
     pub(crate) fn attach_library(
         &self,
         library: &Path,
@@ -112,7 +112,7 @@ impl AttachedRun {
         outcome(&args)
     }
 
-    /// `jtrail ctl detach`, and waits until the agent is gone.
+    /// Runs `jtrail ctl detach`, and waits until the agent has detached.
     pub(crate) fn detach(&self) {
         self.ctl(&["detach"]).expect("it leaves");
         self.wait_until("the agent is gone", || self.own_threads().is_empty());
@@ -130,7 +130,7 @@ impl AttachedRun {
         Path::new("/proc").join(self.pid()).join(name)
     }
 
-    /// Names of the process's threads that are ours.
+    /// Returns the names of the agent's threads in the process.
     pub(crate) fn own_threads(&self) -> Vec<String> {
         let tasks = fs::read_dir(self.proc("task")).expect("it runs");
         let names = tasks
@@ -139,7 +139,8 @@ impl AttachedRun {
         names.filter(|name| name.starts_with("jtrail")).collect()
     }
 
-    /// What its descriptors stand for, but for pipes and sockets, of which how many there are.
+    /// Returns the number of file descriptors, and the files that they stand for, without pipes and
+    /// sockets.
     pub(crate) fn descriptors(&self) -> (usize, BTreeSet<PathBuf>) {
         let all = fs::read_dir(self.proc("fd")).expect("it runs").flatten();
         let all: Vec<PathBuf> = all.filter_map(|fd| fs::read_link(fd.path()).ok()).collect();
@@ -147,21 +148,21 @@ impl AttachedRun {
         (all.len(), files.cloned().collect())
     }
 
-    /// What it has mapped: bytes of anonymous memory, and how often each file that is called after
-    /// us.
+    /// Returns the bytes of anonymous memory that are mapped, and how often each of the agent's
+    /// files is mapped.
     pub(crate) fn mappings(&self) -> (u64, BTreeMap<String, usize>) {
         let maps = fs::read_to_string(self.proc("maps")).expect("it runs");
         let (mut anonymous, mut files) = (0, BTreeMap::new());
         let folder = self.folder.path();
         for line in maps.lines() {
-            // Addresses, rights, offset, device, inode, path.
+            // Addresses, permissions, offset, device, inode, path.
             let mut words = line.split_whitespace();
             let range = words.next().and_then(|range| range.split_once('-'));
             let (from, to) = range.expect("two addresses");
             let address = |text| u64::from_str_radix(text, 16).expect("hexadecimal");
             match words.nth(4) {
                 Some(file) if file.starts_with('/') => {
-                    // Any other part of a path may have our name in it: that of the JDK, too.
+                    // Any other part of a path may contain the agent's name, even that of the JDK.
                     if file.ends_with("/libjtrail.so") || Path::new(file).starts_with(folder) {
                         *files.entry(file.to_owned()).or_default() += 1;
                     }
@@ -186,14 +187,14 @@ pub(crate) fn rounds(file: &Path, output: &Output) -> u64 {
     trace.calls.get(ROUND).copied().unwrap_or(0)
 }
 
-/// A program that is ready for the agent, and its input.
+/// Starts a program that is ready for the agent.
 pub(crate) fn ready(jdk: &Jdk) -> Running {
     let mut running = program(jdk, "harness.Attached").spawn().expect("it starts");
     running.wait_ready();
     running
 }
 
-/// `jtrail attach` with these options: what it says, if it works.
+/// Runs `jtrail attach` with these options. Returns its output.
 pub(crate) fn attach(running: &Running, options: &[&str]) -> Result<String, String> {
     let (pid, agent) = (running.pid().to_string(), agent());
     let first = ["attach", &pid, "--agent", agent.to_str().expect("text")];
@@ -201,7 +202,7 @@ pub(crate) fn attach(running: &Running, options: &[&str]) -> Result<String, Stri
     outcome(&args)
 }
 
-/// Has the program do its work so many times, and end.
+/// Makes the program do its work `times` times, and end.
 pub(crate) fn work(mut running: Running, times: usize) -> Output {
     let mut input = running.stdin();
     for _ in 0..times {

@@ -1,4 +1,4 @@
-//! What a trace says of classes.
+//! The classes in a trace.
 
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{ClassDetail, ClassId, Event, Member, MethodId};
@@ -7,14 +7,14 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// What a trace says of classes, by name.
+/// The contents of a trace about classes, by name.
 #[derive(Default)]
 pub(crate) struct Classes {
     pub(crate) names: HashMap<ClassId, String>,
-    /// Source files.
+    /// Source files of classes.
     pub(crate) sources: HashMap<String, String>,
     pub(crate) details: Vec<(String, ClassDetail<'static>)>,
-    /// Class, name and descriptor of methods, and the lengths of their bytecode.
+    /// Class of each method, and its name with descriptor; `lengths` holds the lengths of bytecode.
     pub(crate) methods: HashMap<MethodId, (String, String)>,
     pub(crate) lengths: BTreeMap<(String, String), i64>,
     pub(crate) unloaded: BTreeMap<String, u64>,
@@ -47,7 +47,7 @@ impl Classes {
     }
 
     fn name(&self, class: ClassId) -> String {
-        self.names[&class].clone() // a class is defined before all else
+        self.names[&class].clone() // a class is defined before everything else
     }
 
     fn take(&mut self, event: &Event<'_>) {

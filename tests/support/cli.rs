@@ -1,4 +1,4 @@
-//! The command line, run in the process of the test.
+//! Runs the command line in the process of the test.
 
 use jtrail_formats::{Item, Reader, Severity};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Runs `jtrail` in this process: its exit code, output, and messages.
+/// Runs `jtrail` in this process. Returns its exit code, output, and messages.
 pub(crate) fn jtrail(args: &[&str]) -> (ExitCode, String, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let args = std::iter::once("jtrail")
@@ -17,7 +17,7 @@ pub(crate) fn jtrail(args: &[&str]) -> (ExitCode, String, String) {
     (code, text(out), text(err))
 }
 
-/// What a command says, and its messages; the messages alone if it fails.
+/// Runs a command. Returns its output and messages; as an error, its messages alone.
 pub(crate) fn outcome(args: &[&str]) -> Result<String, String> {
     let (code, out, err) = jtrail(args);
     match code == ExitCode::SUCCESS {
@@ -26,7 +26,7 @@ pub(crate) fn outcome(args: &[&str]) -> Result<String, String> {
     }
 }
 
-/// All events of a trace, as text; it may break off only if that is said.
+/// Returns all events of a trace, as text. The trace may be truncated only if `breaks_off` is true.
 pub(crate) fn events(file: &Path, breaks_off: bool) -> Vec<String> {
     let mut all = Vec::new();
     let mut reader = Reader::new(std::fs::File::open(file).expect("there")).expect("a trace");
@@ -45,7 +45,7 @@ pub(crate) fn events(file: &Path, breaks_off: bool) -> Vec<String> {
     all
 }
 
-/// What `jtrail verify` answers.
+/// Runs `jtrail verify`. Returns its exit code and output.
 pub(crate) fn verify(file: &Path) -> (ExitCode, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let file = file.to_str().expect("text");
@@ -59,7 +59,7 @@ pub(crate) fn assert_verified(file: &Path) {
     assert!(code == ExitCode::SUCCESS, "{out}");
 }
 
-/// Writes the trace as a log profile of a data version.
+/// Converts the trace to a log profile of the given data version.
 pub(crate) fn write_mlpd(from: &Path, to: &Path, version: &str) {
     let (from, to) = (from.to_str().expect("text"), to.to_str().expect("text"));
     let (code, out, err) = jtrail(&["convert", "--to", "mlpd", "--mlpd", version, from, to]);
@@ -69,7 +69,7 @@ pub(crate) fn write_mlpd(from: &Path, to: &Path, version: &str) {
 /// A row of a table, by the names of its columns.
 pub(crate) type Row = BTreeMap<String, String>;
 
-/// A table of a report, with all of its rows.
+/// Returns a table of a report, with all its rows.
 pub(crate) fn table(file: &Path, arguments: &[&str], name: &str) -> Vec<Row> {
     let file = file.to_str().expect("text");
     let fixed = ["report", "--top", "0", "--format", "tsv"];

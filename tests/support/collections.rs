@@ -1,4 +1,4 @@
-//! What a trace says of collections.
+//! The collections in a trace.
 
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{Event, Generation};
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// What a trace says of one collection.
+/// A collection in a trace.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Collection {
     pub(crate) collector: String,

@@ -1,4 +1,5 @@
-//! Which collectors a JVM has: what it says itself, against what is known of its version.
+//! Determines which collectors a JVM has. Compares the JVM's own answer with what is known of its
+//! version.
 
 use crate::support::is_thorough;
 use jtrail_testkit::Jdk;
@@ -7,15 +8,15 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{LazyLock, Mutex};
 
-/// What JVMs have answered, by their programs and arguments: many tests ask the same.
+/// Answers of JVMs, by program and arguments, because many tests ask the same.
 static ANSWERS: LazyLock<Mutex<HashMap<(PathBuf, String), bool>>> = LazyLock::new(Mutex::default);
 
-/// Whether the JVM has the collector that these arguments choose. One that has not refuses them, or
-/// says that it passes over one.
+/// Returns true if the JVM has the collector that these arguments select. A JVM that lacks it
+/// refuses the arguments, or prints that it ignores one.
 ///
 /// # Panics
-/// When it does not start, and does not refuse; and when it should have the collector and has not,
-/// or the other way round.
+/// If the JVM fails to start for another reason, or its answer differs from what is known of its
+/// version.
 pub(crate) fn has(jdk: &Jdk, arguments: &[&str]) -> bool {
     let asked = (jdk.java.clone(), arguments.join(" "));
     let known = ANSWERS
@@ -59,8 +60,8 @@ fn asked_for(jdk: &Jdk, arguments: &[&str]) -> bool {
     !is_refused
 }
 
-/// Whether such a JVM has it. Shenandoah may be left out of a build, so that what the JVM says
-/// counts.
+/// Returns true if a JVM of this version should have the collector. A build may lack Shenandoah, so
+/// for that the JVM's answer counts.
 fn is_expected(jdk: &Jdk, arguments: &[&str], is_refused: bool) -> bool {
     let has = |argument| arguments.contains(&argument);
     let is_of_its_time = match jdk.feature {
@@ -71,14 +72,14 @@ fn is_expected(jdk: &Jdk, arguments: &[&str], is_refused: bool) -> bool {
     is_of_its_time && !(has("-XX:+UseShenandoahGC") && is_refused)
 }
 
-/// Those that a JVM may have.
+/// The collectors that a JVM may have.
 pub(crate) const NAMES: [&str; 5] = ["Serial", "Parallel", "G1", "Z", "Shenandoah"];
 
 fn argument(name: &str) -> String {
     format!("-XX:+Use{name}GC")
 }
 
-/// All that the JVM has, as its arguments.
+/// Returns the arguments for all collectors that the JVM has.
 pub(crate) fn all(jdk: &Jdk) -> Vec<String> {
     NAMES
         .map(argument)
@@ -87,8 +88,8 @@ pub(crate) fn all(jdk: &Jdk) -> Vec<String> {
         .collect()
 }
 
-/// JVMs, each with those of these collectors that it has, as an argument. Unless tests are
-/// thorough, they take turns: the newest JVM has the first collector.
+/// Returns JVMs, each with those of these collectors that it has, as an argument. Unless tests are
+/// thorough, the JVMs take turns: the newest one has the first collector.
 pub(crate) fn in_turn(jdks: Vec<Jdk>, names: &[&str]) -> Vec<(Jdk, String)> {
     let (mut found, count) = (Vec::new(), jdks.len());
     for (age, jdk) in jdks.into_iter().rev().enumerate() {

@@ -1,21 +1,21 @@
-//! Programs that stand in a test's own source.
+//! Compiles Java programs whose source is in a test.
 
 use jtrail_testkit::Jdk;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Compiles a class for all JVMs that we test with, into a folder.
+/// Compiles a class into a folder, for all JVMs under test.
 pub(crate) fn compile(class: &str, source: &str, folder: &Path) {
     compile_with(&[], class, source, folder, Path::new(""));
 }
 
-/// As [`compile`], without line tables and the name of the source.
+/// Like [`compile`], without line tables and the name of the source file.
 pub(crate) fn compile_without_lines(class: &str, source: &str, folder: &Path) {
     compile_with(&["-g:none"], class, source, folder, Path::new(""));
 }
 
-/// As [`compile`], with the classes of a folder at hand.
+/// Like [`compile`], with the classes of the folder `harness` on the class path.
 pub(crate) fn compile_with_harness(class: &str, source: &str, folder: &Path, harness: &Path) {
     compile_with(&[], class, source, folder, harness);
 }

@@ -29,7 +29,7 @@ impl ControlledRun {
         Self::with_socket(jdk, options, "socket")
     }
 
-    /// With the socket in a folder of its own, which is made.
+    /// Starts the program with the socket in a folder of its own, which is created.
     pub(crate) fn with_socket(jdk: &Jdk, options: &str, socket: &'static str) -> Self {
         let folder = temp_dir();
         let above = folder.path().join(socket);
@@ -61,14 +61,14 @@ impl ControlledRun {
         self.path(name).display().to_string()
     }
 
-    /// Has the program do its work once, and waits until it has.
+    /// Makes the program do its work once, and waits until it has.
     pub(crate) fn work(&mut self) {
         self.input.write_all(b"work\n").expect("it reads");
         self.rounds += 1;
         self.running.wait_for(&"[done]\n".repeat(self.rounds));
     }
 
-    /// `jtrail ctl`, which must work.
+    /// Runs `jtrail ctl`, which must succeed, and returns its output.
     pub(crate) fn ctl(&self, words: &[&str]) -> String {
         self.try_ctl(words)
             .unwrap_or_else(|e| panic!("{words:?}: {e}"))
@@ -80,13 +80,13 @@ impl ControlledRun {
         outcome(&args)
     }
 
-    /// Another client.
+    /// Connects another client.
     pub(crate) fn client(&self) -> Client {
         let timeout = Duration::from_secs(60);
         Client::of_socket(&self.path(self.socket), timeout).expect("connected")
     }
 
-    /// What the agent says of itself.
+    /// Returns the agent's status.
     pub(crate) fn status(&self) -> Status {
         match self.client().call(Ask::Status, |_| Ok(())) {
             Ok(Answer::Status(status)) => status,
@@ -94,7 +94,7 @@ impl ControlledRun {
         }
     }
 
-    /// How often the program has done its work.
+    /// Returns how often the program has done its work.
     pub(crate) fn rounds(&self) -> u64 {
         self.rounds as u64
     }
@@ -108,7 +108,7 @@ impl ControlledRun {
         }
     }
 
-    /// Waits until the agent has room for a client again.
+    /// Waits until the agent accepts a client again.
     pub(crate) fn wait_until_served(&self) {
         let begin = Instant::now();
         while self.try_ctl(&["status"]).is_err() {
@@ -129,7 +129,7 @@ impl ControlledRun {
     }
 }
 
-/// A trace, which is sound, and how often the program's work was done in it.
+/// Reads a sound trace. Returns it, and how often the program did its work in it.
 pub(crate) fn rounds(file: &Path, output: &Output) -> (Trace, u64) {
     let trace = Trace::read(file).unwrap_or_else(|e| panic!("{}: {e}\n{output}", file.display()));
     trace.assert_sound(output);

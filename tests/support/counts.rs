@@ -1,4 +1,4 @@
-//! Calls of each method, held against what the program counted.
+//! Compares the calls of each method with what the program counted.
 
 use super::Traced;
 
@@ -6,7 +6,8 @@ pub(crate) fn assert_counts(run: &Traced, packages: &[&str]) {
     let Traced { output, trace } = run;
     output.assert_exit(0);
     trace.assert_sound(output);
-    // Classes that the JVM makes for lambdas are hidden; only its own events see their methods.
+    // Classes that the JVM generates for lambdas are hidden. Only the JVM's own events show their
+    // methods.
     let hidden: Vec<&str> = trace
         .calls
         .keys()

@@ -1,6 +1,7 @@
-//! A native program with a JVM inside: it attaches threads of its own, which call Java and detach.
+//! A native program with an embedded JVM. It attaches threads of its own, which call Java and
+//! detach.
 //!
-//! The test program starts itself anew for it, with [`ARGUMENTS`] set.
+//! The test program starts itself again for this, with [`ARGUMENTS`] set.
 
 use jni::sys::{
     JNI_VERSION_1_8, JNIEnv, JavaVM, JavaVMAttachArgs, JavaVMInitArgs, JavaVMOption, jint, jobject,
@@ -15,10 +16,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Names the variable that holds the path of `libjvm` and the options of the JVM, a line each.
+/// Name of the variable that holds the path of `libjvm` and the options of the JVM, one per line.
 pub(crate) const ARGUMENTS: &str = "JTRAIL_TEST_EMBED";
 
-/// What [`ARGUMENTS`] is to be for the harness in that JVM, with more options for it.
+/// Returns the value of [`ARGUMENTS`] for a JVM with the harness and these options.
 pub(crate) fn arguments(jdk: &Jdk, more: &[String]) -> String {
     let classes = crate::support::harness().class_path(jdk);
     let library = jdk.home.join("lib/server/libjvm.so").display().to_string();
@@ -26,7 +27,7 @@ pub(crate) fn arguments(jdk: &Jdk, more: &[String]) -> String {
     [&[library, classes], more].concat().join("\n")
 }
 
-/// Runs one of the tests below in a process of its own, with the agent in its JVM; it must succeed.
+/// Runs one of the tests below in a process of its own, with the agent in its JVM. It must succeed.
 pub(crate) fn run(jdk: &Jdk, test: &str, options: &str) {
     let loaded = format!("-agentpath:{}={options}", crate::support::agent().display());
     let Output {
@@ -46,30 +47,29 @@ pub(crate) fn run(jdk: &Jdk, test: &str, options: &str) {
     assert!(status.success(), "JDK {}: {text}", jdk.feature);
 }
 
-/// What native code makes in [`objects`].
+/// What native code creates in [`objects`].
 pub(crate) struct Made;
 
 impl Made {
-    /// An object of it has an `int` and a `long`.
+    /// A class whose objects have an `int` and a `long`.
     pub(crate) const CLASS: &str = "harness/Allocations$Plain";
     pub(crate) const OBJECTS: u64 = 300;
-    /// Arrays of that class.
+    /// Number of arrays of that class.
     pub(crate) const ARRAYS: u64 = 200;
-    /// Arrays of `int`.
+    /// Number of arrays of `int`.
     pub(crate) const NUMBERS: u64 = 100;
-    /// Elements of each array.
+    /// Number of elements of each array.
     pub(crate) const LENGTH: i32 = 1001;
 }
 
 type CreateJavaVm =
     unsafe extern "system" fn(*mut *mut JavaVM, *mut *mut c_void, *mut c_void) -> jint;
 
-/// The JVM, for other threads.
+/// The JVM, for use on other threads.
 #[derive(Clone, Copy)]
 struct Vm(*mut JavaVM);
 
-// SAFETY: the functions of the invocation interface may be called on any thread (JNI
-// specification).
+// SAFETY: the JNI specification lets any thread call the functions of the invocation interface.
 unsafe impl Send for Vm {}
 
 fn text(s: &str) -> CString {
@@ -77,7 +77,7 @@ fn text(s: &str) -> CString {
 }
 
 impl Vm {
-    /// Attaches a thread of this name, does something with its environment, and detaches.
+    /// Attaches a thread of this name, runs `body` with its environment, and detaches.
     fn attached(self, name: &str, body: impl FnOnce(*mut JNIEnv)) {
         let name = text(name);
         let mut args = JavaVMAttachArgs {
@@ -98,11 +98,11 @@ impl Vm {
         }
     }
 
-    /// Attaches, calls `harness.Threads.step` so often, detaches.
+    /// Attaches, calls `harness.Threads.step` `calls` times, and detaches.
     fn work(self, name: &str, calls: i32) {
         let (class, method, descriptor) = (text("harness/Threads"), text("step"), text("(I)I"));
-        // SAFETY: `env` is this thread's, and the names are C strings. `step` is a static method of
-        // the class, which takes an int and returns one.
+        // SAFETY: `env` is this thread's environment, and the names are C strings. `step` is a
+        // static method of the class, which takes an int and returns one.
         self.attached(name, |env| unsafe {
             let class = ((**env).v1_1.FindClass)(env, class.as_ptr());
             assert!(!class.is_null());
@@ -115,11 +115,11 @@ impl Vm {
         });
     }
 
-    /// Attaches as `maker`, makes what [`Made`] says, and detaches.
+    /// Attaches as `maker`, creates the objects of [`Made`], and detaches.
     fn make(self) {
         let (class, constructor, descriptor) = (text(Made::CLASS), text("<init>"), text("()V"));
-        // SAFETY: `env` is this thread's, and the names are C strings. The constructor takes no
-        // arguments, and each local reference is deleted once, after its last use.
+        // SAFETY: `env` is this thread's environment, and the names are C strings. The constructor
+        // takes no arguments, and each local reference is deleted once, after its last use.
         self.attached("maker", |env| unsafe {
             let class = ((**env).v1_1.FindClass)(env, class.as_ptr());
             assert!(!class.is_null());
@@ -153,7 +153,7 @@ impl Vm {
     }
 }
 
-/// Starts the JVM of [`ARGUMENTS`].
+/// Starts the JVM that [`ARGUMENTS`] describes.
 fn start() -> Vm {
     let arguments = std::env::var(ARGUMENTS).expect("set by the test that starts this one");
     let mut args = arguments.lines();
@@ -173,7 +173,7 @@ fn start() -> Vm {
         ignoreUnrecognized: false,
     };
     let (mut vm, mut env) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the library is a JVM, whose entry point has this type; the arguments live during the
+    // SAFETY: the library is a JVM, whose entry point has this type. The arguments live during the
     // call.
     unsafe {
         let handle = libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL);
@@ -190,15 +190,15 @@ fn start() -> Vm {
     Vm(vm)
 }
 
-/// Ends it.
+/// Destroys the JVM.
 fn destroy(vm: Vm) {
     // SAFETY: this thread created the JVM, and the callers have joined the threads that were
     // attached.
     assert_eq!(unsafe { ((**vm.0).v1_2.DestroyJavaVM)(vm.0) }, 0);
 }
 
-/// Two threads attach as `native-1` and `native-2` and call `harness.Threads.step(int)` 10 and 20
-/// times; the second one detaches, attaches again as `again`, and calls it 5 times.
+/// Two threads attach as `native-1` and `native-2`, and call `harness.Threads.step(int)` 10 and 20
+/// times. The second one detaches, attaches again as `again`, and calls it 5 times.
 #[test]
 #[ignore = "started by another test, in a process of its own"]
 fn child() {
@@ -213,7 +213,7 @@ fn child() {
     destroy(vm);
 }
 
-/// A thread attaches, makes objects as [`Made`] says, and detaches.
+/// A thread attaches, creates the objects of [`Made`], and detaches.
 #[test]
 #[ignore = "started by another test, in a process of its own"]
 fn objects() {
@@ -223,7 +223,7 @@ fn objects() {
     destroy(vm);
 }
 
-/// Until its input ends, threads attach, three at a time, call `harness.Threads.step(int)` a few
+/// Until the input ends, threads attach, three at a time, call `harness.Threads.step(int)` a few
 /// times, and detach.
 #[test]
 #[ignore = "started by another test, in a process of its own"]

@@ -1,4 +1,4 @@
-//! What a trace of any format says, in figures that may be compared between formats.
+//! Figures of a trace of any format, which can be compared between formats.
 
 use jtrail_formats::{Checker, Format, Item, Reader, Severity};
 use jtrail_model::{Event, ObjectId, ThreadId};
@@ -8,39 +8,39 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// The figures.
+/// The figures of a trace.
 #[derive(Default, Debug)]
 pub(crate) struct Figures {
     pub(crate) format: Option<Format>,
-    /// Calls by class, method and parameters: a log profile tells no result types.
+    /// Calls by class, method and parameters, without result types, because log profiles have none.
     pub(crate) calls: BTreeMap<String, u64>,
-    /// Leaves by exception.
+    /// Number of leaves by an exception.
     pub(crate) exceptional: u64,
-    /// Names of threads, in the order of their announcement; empty where the format has none.
+    /// Names of threads, in the order of their definitions; empty if the format has none.
     pub(crate) threads: Vec<String>,
-    /// Objects allocated, by class, and their bytes.
+    /// Number of allocated objects by class; `bytes` holds their sizes.
     pub(crate) objects: BTreeMap<String, u64>,
     pub(crate) bytes: BTreeMap<String, u64>,
-    /// Objects alive at the end, by class; of the last table where the format has tables.
+    /// Objects alive at the end, by class; from the last table if the format has tables.
     pub(crate) live: BTreeMap<String, u64>,
-    /// The most objects that were alive, added up over threads.
+    /// Maximum number of live objects by class, summed over threads.
     pub(crate) peak: BTreeMap<String, u64>,
     pub(crate) collections: u64,
     pub(crate) contended: u64,
     pub(crate) throws: u64,
     pub(crate) samples: u64,
-    /// How often each line ran, by method and line.
+    /// Number of executions of each line, by method and line.
     pub(crate) lines: BTreeMap<(String, u32), u64>,
-    /// Nanoseconds of CPU time, by thread.
+    /// CPU time in nanoseconds, by thread.
     pub(crate) cpu: BTreeMap<u64, u64>,
     pub(crate) process_cpu: u64,
     pub(crate) os_ids: u64,
     pub(crate) compiled: u64,
     /// Classes in the order of their definitions.
     pub(crate) defined: Vec<String>,
-    /// Events by kind, as the checker counts them.
+    /// Number of events by kind, as the checker counts them.
     pub(crate) kinds: BTreeMap<&'static str, u64>,
-    /// Truncated in the middle, or without its end.
+    /// True if the trace is truncated, or lacks its end.
     pub(crate) broken_off: bool,
 
     classes: HashMap<u64, String>,
@@ -50,13 +50,14 @@ pub(crate) struct Figures {
     object_classes: HashMap<ObjectId, u64>,
 }
 
-/// A method key without its result type.
+/// Returns a method key without its result type.
 pub(crate) fn short(key: &str) -> String {
     let end = key.rfind(')').map_or(key.len(), |at| at + 1);
     key[..end].to_owned()
 }
 
-/// Counts under such keys. Methods that differ in their result type only count together.
+/// Returns the counts under keys without result types. Methods that differ in their result type
+/// only are counted together.
 pub(crate) fn short_counts(counts: &Counts) -> Counts {
     let mut out = counts.clone();
     out.exact.clear();
@@ -69,7 +70,7 @@ pub(crate) fn short_counts(counts: &Counts) -> Counts {
 }
 
 impl Figures {
-    /// Reads a trace of ours, which must be sound as far as it goes.
+    /// Reads a trace of the agent, which must be sound as far as it goes.
     pub(crate) fn read(file: &Path) -> Result<Self, String> {
         let source = File::open(file).map_err(|e| format!("no trace: {e}"))?;
         let mut reader = Reader::new(source).map_err(|e| e.to_string())?;
@@ -88,8 +89,8 @@ impl Figures {
                 }
                 Item::Remark(remark) => match remark.severity {
                     Severity::Fault => ControlFlow::Break(format!("{remark:?}")),
-                    // A reader only tells of sums that do not agree, as they may be a stranger's.
-                    // Ours agree.
+                    // A reader only remarks on sums that don't match, because another program may
+                    // have written them. The sums of the agent match.
                     Severity::Info if format == Format::ProfilerJ => {
                         ControlFlow::Break(format!("{remark:?}"))
                     }

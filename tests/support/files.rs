@@ -1,9 +1,9 @@
-//! Files of one trace.
+//! The files of a trace of bounded file size.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files of a trace that began in `first`, in their order.
+/// Returns the files of a trace whose first file is `first`, in order.
 pub(crate) fn files(first: &Path) -> Vec<PathBuf> {
     let stem = first.file_stem().expect("a name").to_str().expect("text");
     let extension = first.extension().expect("one");

@@ -1,4 +1,4 @@
-//! Heap snapshots of a trace.
+//! The heap snapshots of a trace.
 
 use jtrail_formats::{Item, Reader};
 use jtrail_model::{Event, ObjectId};
@@ -8,19 +8,19 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// One snapshot.
+/// A heap snapshot.
 #[derive(Default)]
 pub(crate) struct Dump {
     pub(crate) name: String,
     pub(crate) complete: bool,
-    /// Class and bytes.
+    /// Class and bytes of each object.
     pub(crate) objects: HashMap<ObjectId, (String, i64)>,
     pub(crate) roots: Vec<ObjectId>,
     pub(crate) references: Vec<(ObjectId, ObjectId)>,
 }
 
 impl Dump {
-    /// Objects and bytes of each class.
+    /// Returns the number of objects and bytes of each class.
     pub(crate) fn histogram(&self) -> BTreeMap<&str, (u64, u64)> {
         let mut classes: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for (class, size) in self.objects.values() {
@@ -31,7 +31,7 @@ impl Dump {
         classes
     }
 
-    /// Whether its end was told.
+    /// Returns true if the trace has the snapshot's end.
     pub(crate) fn is_complete(&self) -> bool {
         self.complete
     }
@@ -40,14 +40,14 @@ impl Dump {
         self.histogram().get(class).map_or(0, |(count, _)| *count)
     }
 
-    /// References from objects of one class to objects of another.
+    /// Returns the number of references from objects of one class to objects of another.
     pub(crate) fn references(&self, from: &str, to: &str) -> usize {
         let is = |id: &ObjectId, class: &str| self.objects[id].0 == class;
         let fits = |(source, target): &&(ObjectId, ObjectId)| is(source, from) && is(target, to);
         self.references.iter().filter(fits).count()
     }
 
-    /// What the roots lead to.
+    /// Returns the objects that are reachable from the roots.
     pub(crate) fn reached(&self) -> HashSet<ObjectId> {
         let mut next: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
         for (source, target) in &self.references {
@@ -64,7 +64,8 @@ impl Dump {
     }
 }
 
-/// The snapshots of a trace, and the classes of objects by the events of their allocation.
+/// Returns the snapshots of a trace, and the classes of objects according to their allocation
+/// events.
 pub(crate) fn dumps(file: &Path) -> (Vec<Dump>, HashMap<ObjectId, String>) {
     let mut classes: HashMap<u64, String> = HashMap::new();
     let mut made = HashMap::new();
@@ -108,7 +109,7 @@ pub(crate) fn dumps(file: &Path) -> (Vec<Dump>, HashMap<ObjectId, String>) {
     (dumps, made)
 }
 
-/// Waits until the trace holds this text.
+/// Waits until the trace contains this text.
 pub(crate) fn wait_for(file: &Path, text: &str) {
     let until = Instant::now() + Duration::from_secs(60);
     let holds = || {

@@ -1,25 +1,26 @@
-//! Reads the heap dumps of the JVM's own tools: as much of them as a snapshot of ours can be held
-//! against.
+//! Reads the heap dumps of the JVM's own tools, as far as the agent's snapshots can be compared
+//! with them.
 //!
-//! A dump is a header and records, of which two kinds matter: classes' names, and segments of the
-//! heap. A segment is a row of roots, classes, objects and arrays. Objects come as the bytes of
-//! their fields, those of the class first and then those of its superclasses, so that references
-//! can only be told from numbers when all classes are known: hence two passes.
+//! A dump is a header and records. Two kinds matter: the names of classes, and segments of the
+//! heap. A segment is a sequence of roots, classes, objects and arrays. Objects come as the bytes
+//! of their fields: first those of the class, then those of its superclasses. So references can be
+//! distinguished from numbers only when all classes are known. That takes two passes.
 
 use std::collections::{HashMap, HashSet};
 
-/// What a heap dump holds.
+/// The contents of a heap dump.
 #[derive(Default)]
 pub(crate) struct Hprof {
-    /// Objects by class, in Java's notation (`[Ljava.lang.String;`). Classes are not among them.
+    /// Objects by class, in Java's notation (`[Ljava.lang.String;`). Class objects are not among
+    /// them.
     pub(crate) objects: HashMap<u64, String>,
-    /// From object to object, as often as there are fields and elements that refer to it.
+    /// References from object to object, one for each field and element.
     pub(crate) references: Vec<(u64, u64)>,
-    /// What can be reached from roots and static fields, without hidden ones, whose names stand in
-    /// angle brackets: there the JVM keeps locks and resolved constants of classes. Those of the
-    /// bootstrap loader's classes are roots, though.
+    /// Objects that are reachable from roots and static fields, except hidden ones, whose names are
+    /// in angle brackets. In hidden fields the JVM keeps locks and resolved constants of classes.
+    /// The fields of classes of the boot loader are roots, though.
     pub(crate) sure: HashSet<u64>,
-    /// What can be reached with all hidden fields.
+    /// Objects that are reachable with all hidden fields.
     pub(crate) possible: HashSet<u64>,
     starts: Vec<u64>,
     hidden: Vec<u64>,
@@ -33,7 +34,7 @@ struct Class {
     others: Vec<u64>,
     /// Static references: name and object.
     statics: Vec<(u64, u64)>,
-    /// Types of its own instance fields.
+    /// Types of the class's own instance fields.
     fields: Vec<u8>,
 }
 
@@ -67,7 +68,7 @@ impl<'a> Bytes<'a> {
 
 const OBJECT: u8 = 2;
 
-/// Bytes of a value, and the letter of its type.
+/// Returns the bytes of a value, and the letter of its type.
 fn basic(tag: u8) -> (usize, char) {
     match tag {
         OBJECT => (8, 'L'),
@@ -111,7 +112,7 @@ fn entry<'a>(bytes: &mut Bytes<'a>) -> Entry<'a> {
             Entry::Numbers(id, letter)
         }
         _ => {
-            // What follows the root's id.
+            // Number of bytes after the root's id.
             let rest = match tag {
                 0xff | 0x05 | 0x07 => 0,
                 0x01 => 8,
@@ -219,15 +220,15 @@ impl Hprof {
             dump.take(entry, &classes);
         }
         dump.reach();
-        // Not of all of these classes: some have loaders' data of their own.
+        // These arrays are not certain: some of the classes have loader data of their own.
         for array in constants {
             dump.sure.remove(&array);
         }
         dump
     }
 
-    /// Follows the references. Those in fields of classes' objects are left out, which no walk of
-    /// JVMTI shows.
+    /// Follows the references. Those in fields of class objects are skipped, because no heap walk
+    /// of JVMTI shows them.
     fn reach(&mut self) {
         let mut next: HashMap<u64, Vec<u64>> = HashMap::new();
         for (source, target) in &self.references {

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The jar of `Neighbour`, which transforms classes, too; made in `folder`.
+/// Builds the jar of the agent `Neighbour` in `folder`. That agent transforms classes, too.
 pub(crate) fn java_agent(folder: &Path) -> PathBuf {
     compiled_agent(folder, "Neighbour", include_str!("Neighbour.java"))
 }
 
-/// The jar of a Java agent that may retransform and redefine classes, made in `folder`.
+/// Builds the jar of a Java agent in `folder`. The agent may retransform and redefine classes.
 pub(crate) fn compiled_agent(folder: &Path, class: &str, source_text: &str) -> PathBuf {
     let home = Jdk::all()
         .into_iter()

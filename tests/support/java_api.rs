@@ -1,13 +1,13 @@
-//! Programs that command the agent with the classes of the jar.
+//! Programs that command the agent by the classes of the jar `java-api`.
 
 use super::{harness, program};
 use jtrail_testkit::{Jdk, Run};
 use std::ffi::OsString;
 
-/// The jar.
+/// Path of the jar.
 pub(crate) const API: &str = env!("JTRAIL_API");
 
-/// A harness program, with the jar on its class path.
+/// Prepares a run of a harness program, with the jar on its class path.
 pub(crate) fn with_api(jdk: &Jdk, main: &str) -> Run {
     let mut path: OsString = harness().class_path(jdk);
     path.push(":");

@@ -1,4 +1,4 @@
-//! Files of JinsightLive, record by record: a reader, and the rules of the format.
+//! JinsightLive files, record by record: a reader, and the rules of the format.
 
 #[allow(dead_code, reason = "other tests write with it too")]
 #[path = "../../crates/formats/tests/jinsight/raw.rs"]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Asks the JVM's own tool about the process; its answer.
+/// Runs a command of `jcmd` on the process, and returns its output.
 pub(crate) fn jcmd(jdk: &Jdk, running: &Running, command: &str) -> String {
     let output = Command::new(jdk.home.join("bin/jcmd"))
         .args([&running.pid().to_string(), command])
@@ -19,10 +19,10 @@ pub(crate) fn jcmd(jdk: &Jdk, running: &Running, command: &str) -> String {
 
 pub(crate) type Counts = BTreeMap<String, i64>;
 
-/// What the JVM's compiler works on in these programs.
+/// The sources that the Java compiler compiles in these tests.
 pub(crate) const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../java-harness/src11");
 
-/// JVMs that have the tools.
+/// Returns the JVMs that have the tools.
 pub(crate) fn with_tools() -> Vec<Jdk> {
     let mut jdks = Jdk::require(&crate::support::VERSIONS);
     jdks.retain(|jdk| jdk.home.join("bin/jcmd").is_file());
@@ -30,13 +30,15 @@ pub(crate) fn with_tools() -> Vec<Jdk> {
     jdks
 }
 
-/// The same, with each of those collectors that they have, as an argument. Unless tests are
-/// thorough, each collector is tried on one JVM: in turn on the newest and the one before.
+/// Returns the same JVMs, each with those of the collectors that it has, as an argument. Unless
+/// tests are thorough, each collector is tried on one JVM only: alternately the newest and the one
+/// before.
 pub(crate) fn with_tools_and(collectors: &[&str]) -> Vec<(Jdk, String)> {
     collectors::in_turn(with_tools(), collectors)
 }
 
-/// A program of these tests, compiled into `folder`, with the harness at hand.
+/// Compiles a program of these tests into `folder`, with the harness on its class path, and
+/// prepares its run.
 pub(crate) fn tool_program(jdk: &Jdk, class: &str, source: &str, folder: &Path) -> Run {
     compile_with_harness(class, source, folder, &harness().root().join("11"));
     let mut path = folder.as_os_str().to_owned();

@@ -1,4 +1,4 @@
-//! A traced run of a harness program, and the trace read back.
+//! Runs a harness program with the agent, and reads its trace.
 
 pub(crate) mod attach;
 pub(crate) mod classes;
@@ -32,17 +32,17 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// JVM versions that there are tests on.
+/// The JVM versions that tests run on.
 pub(crate) const VERSIONS: [u32; 4] = [11, 17, 21, 25];
 
-/// True if tests are to try all that they can, as `scripts/nightly` has them do with the variable
-/// `JTRAIL_THOROUGH`.
+/// Returns true if tests try every JVM and input: if the variable `JTRAIL_THOROUGH` is set, as in
+/// `scripts/nightly`.
 pub(crate) fn is_thorough() -> bool {
     std::env::var_os("JTRAIL_THOROUGH").is_some()
 }
 
-/// Versions for tests of what hardly depends on the JVM: the newest and one of the others, which
-/// follows from the test's name; all when tests are thorough.
+/// Returns the versions for tests that hardly depend on the JVM: the newest, and one of the others,
+/// which depends on the test's name. Returns all versions if tests are thorough.
 pub(crate) fn few_versions() -> Vec<u32> {
     let [others @ .., newest] = &VERSIONS;
     match is_thorough() {
@@ -51,7 +51,7 @@ pub(crate) fn few_versions() -> Vec<u32> {
     }
 }
 
-/// As [`few_versions`], for tests that take longer: one of all, which follows from the test's name.
+/// Like [`few_versions`], but returns only one version, for tests that take longer.
 pub(crate) fn one_version() -> Vec<u32> {
     match is_thorough() {
         true => VERSIONS.to_vec(),
@@ -65,7 +65,8 @@ fn sum_of_name() -> usize {
     name.bytes().map(usize::from).sum()
 }
 
-/// The last of some versions, for the longest tests; all when tests are thorough.
+/// Returns the last of these versions, for the longest tests. Returns all of them if tests are
+/// thorough.
 pub(crate) fn newest_of(versions: &[u32]) -> Vec<u32> {
     match is_thorough() {
         true => versions.to_vec(),
@@ -73,7 +74,7 @@ pub(crate) fn newest_of(versions: &[u32]) -> Vec<u32> {
     }
 }
 
-/// Runs a test that does little but wait, in all JVMs at once.
+/// Runs a test that mostly waits, in all JVMs at the same time.
 pub(crate) fn at_once(test: impl Fn(&Jdk) + Sync) {
     let test = &test;
     std::thread::scope(|scope| {
@@ -83,12 +84,12 @@ pub(crate) fn at_once(test: impl Fn(&Jdk) + Sync) {
     });
 }
 
-/// A file or folder of this project, by its path from the project's root.
+/// Returns a file or folder of this project, by its path from the project's root.
 pub(crate) fn of_project(path: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path)
 }
 
-/// The agent library, which cargo leaves beside the test programs.
+/// Returns the agent library, which cargo puts beside the test programs.
 pub(crate) fn agent() -> PathBuf {
     let program = std::env::current_exe().expect("the test program has a path");
     let agent = program.with_file_name("libjtrail.so");
@@ -96,20 +97,20 @@ pub(crate) fn agent() -> PathBuf {
     agent
 }
 
-/// The compiled harness.
+/// Returns the compiled harness.
 pub(crate) fn harness() -> Harness {
     Harness::new(env!("JTRAIL_HARNESS"))
 }
 
-/// A run of a harness program, without the agent.
+/// Prepares a run of a harness program, without the agent.
 pub(crate) fn program(jdk: &Jdk, main: &str) -> Run {
-    // The full verifier, also for classes that the JVM would trust.
+    // The JVM verifies all classes, even those that it would trust.
     Run::new(jdk, main)
         .class_path(harness().class_path(jdk))
         .jvm_arg("-Xverify:all")
 }
 
-/// How programs of the harness are traced: all but their bookkeeping.
+/// The filter for harness programs: everything but the bookkeeping is traced.
 pub(crate) const FILTER: &str = "exclude=harness.Expect*,exclude=assembler.*";
 
 /// A traced run: the program's output, and its trace.
@@ -118,12 +119,12 @@ pub(crate) struct Traced {
     pub(crate) trace: Trace,
 }
 
-/// Runs a program with the agent; `options` come before the file.
+/// Runs a program with the agent. `options` precede the option `file`.
 pub(crate) fn traced(run: Run, options: &str) -> Traced {
     traced_before(run, options, &[])
 }
 
-/// As [`traced`], with arguments for the JVM that come behind the agent.
+/// Like [`traced`], with arguments for the JVM that follow the agent's.
 pub(crate) fn traced_before(run: Run, options: &str, after: &[&str]) -> Traced {
     let folder = jtrail_testkit::temp_dir();
     let file = folder.path().join("trace");
@@ -136,48 +137,48 @@ pub(crate) fn traced_before(run: Run, options: &str, after: &[&str]) -> Traced {
     Traced { output, trace }
 }
 
-/// A call's begin or end.
+/// The begin or the end of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     Enter,
     Leave,
 }
 
-/// What a trace says.
+/// The contents of a trace.
 #[derive(Default)]
 pub(crate) struct Trace {
     pub(crate) format: Option<Format>,
-    /// Enters by method key (`harness.Fib.fib(I)I`).
+    /// Number of enters by method key (`harness.Fib.fib(I)I`).
     pub(crate) calls: BTreeMap<String, u64>,
-    /// Names of all threads, in the order in which they were announced.
+    /// All threads, in the order of their definitions.
     pub(crate) threads: Vec<ThreadTrace>,
     pub(crate) classes: u64,
     pub(crate) collections: u64,
     pub(crate) notes: Vec<Note<'static>>,
-    /// Texts of users.
+    /// Texts that the program or a client has written.
     pub(crate) marks: Vec<String>,
-    /// Keys of methods that are reported as not covered; a class without a method stands for all of
-    /// its own.
+    /// Keys of methods that are reported as not instrumented; a class without a method stands for
+    /// all of its methods.
     pub(crate) uninstrumented: BTreeSet<String>,
-    /// Names of all events, for questions about their order.
+    /// Names of all events, to check their order.
     pub(crate) kinds: Vec<&'static str>,
-    /// What the checker found wrong.
+    /// The faults that the checker found.
     pub(crate) faults: Vec<String>,
 }
 
-/// What a trace says of one thread.
+/// A thread in a trace.
 #[derive(Clone, Default)]
 pub(crate) struct ThreadTrace {
     pub(crate) name: String,
     pub(crate) group: String,
     pub(crate) ended: bool,
-    /// Its calls, by index of the method key in [`Trace::keys`]-like order of first use.
+    /// The thread's enters and leaves, each with the method's key.
     pub(crate) steps: Vec<(Step, String)>,
     pub(crate) open: i64,
 }
 
 impl Trace {
-    /// Reads a file. Fails on anything that is not sound, but for what the checker finds.
+    /// Reads a file. Fails on anything unsound, except for the faults that the checker finds.
     pub(crate) fn read(file: &Path) -> Result<Self, String> {
         let source = File::open(file).map_err(|e| format!("no trace: {e}"))?;
         let mut reader = Reader::new(source).map_err(|e| e.to_string())?;
@@ -294,7 +295,7 @@ impl Trace {
         self.kinds.push(kind);
     }
 
-    /// The totals that close a trace.
+    /// Returns the totals that close the trace.
     pub(crate) fn totals(&self) -> jtrail_model::Totals {
         let totals = self.notes.iter().rev().find_map(|n| match n {
             Note::Totals(totals) => Some(*totals),
@@ -303,7 +304,7 @@ impl Trace {
         totals.expect("a trace that ended well has totals")
     }
 
-    /// The thread of that name, which must be the only one.
+    /// Returns the thread of that name, which must be unique.
     pub(crate) fn thread(&self, name: &str) -> &ThreadTrace {
         let mut found = self.threads.iter().filter(|t| t.name == name);
         let thread = found.next().unwrap_or_else(|| panic!("no thread {name:?}"));

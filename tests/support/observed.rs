@@ -1,4 +1,4 @@
-//! A traced run whose events a test looks at itself.
+//! A traced run whose events the test inspects itself.
 
 use crate::support::{Trace, Traced, agent};
 use jtrail_formats::{Checker, Item, Reader, Severity};
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Names of what a trace has told of so far.
+/// The names that a trace has defined so far.
 #[derive(Default)]
 pub(crate) struct Names {
     /// First names of threads, and their groups.
@@ -38,13 +38,13 @@ impl Names {
         }
     }
 
-    /// The first name of a thread.
+    /// Returns the first name of a thread.
     pub(crate) fn thread(&self, id: ThreadId) -> &str {
         &self.threads[&id].0
     }
 }
 
-/// Runs a program with the agent, checks that the trace is sound, and shows all its events to
+/// Runs a program with the agent, checks that the trace is sound, and passes all its events to
 /// `see`.
 pub(crate) fn observed(run: Run, options: &str, mut see: impl FnMut(&Names, &Event<'_>)) -> Traced {
     let folder = jtrail_testkit::temp_dir();
@@ -69,7 +69,7 @@ pub(crate) fn observed(run: Run, options: &str, mut see: impl FnMut(&Names, &Eve
     Traced { output, trace }
 }
 
-/// Shows all events of a trace; fails if the checker finds fault with it.
+/// Passes all events of a trace to `see`. Fails if the checker finds a fault.
 pub(crate) fn read(file: &Path, mut see: impl FnMut(&Event<'_>)) {
     let mut reader = Reader::new(File::open(file).expect("a trace")).expect("a format");
     let mut checker = Checker::of(reader.format());

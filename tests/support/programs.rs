@@ -5,17 +5,17 @@ use jtrail_testkit::{Jdk, Run};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The program makes enough garbage for collections in so small a heap.
+/// Gives the JVM a heap so small that the program's garbage causes collections.
 pub(crate) fn small_heap(run: Run) -> Run {
     run.jvm_arg("-Xmx24m").jvm_arg("-XX:+UseSerialGC")
 }
 
-/// The sources of the sample application.
+/// Returns the sources of the sample application.
 pub(crate) fn shop_sources() -> Vec<PathBuf> {
     java_files("java-harness/src11/org")
 }
 
-/// The JDK's own compiler over these sources.
+/// Prepares a run of the JDK's compiler on these sources.
 pub(crate) fn java_compiler(jdk: &Jdk, classes: &Path, sources: &[PathBuf]) -> Run {
     let run = Run::new(jdk, "com.sun.tools.javac.Main").jvm_arg("-XX:+UseSerialGC");
     let run = ["-proc:none", "-nowarn", "-d"]
@@ -26,13 +26,13 @@ pub(crate) fn java_compiler(jdk: &Jdk, classes: &Path, sources: &[PathBuf]) -> R
         .fold(run.arg(classes), |run, file| run.arg(file))
 }
 
-/// The run with the quick one of the JVM's two compilers. In a program of some seconds, the other
-/// costs more than it saves.
+/// Limits the JVM to its quick compiler. In a program of some seconds, the other compiler costs
+/// more than it saves.
 pub(crate) fn quick(run: Run) -> Run {
     run.jvm_arg("-XX:TieredStopAtLevel=1")
 }
 
-/// All Java files of a folder of this project, in order.
+/// Returns all Java files of a folder of this project, in order.
 pub(crate) fn java_files(folder: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![of_project(folder)];
@@ -50,7 +50,7 @@ pub(crate) fn java_files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Copies the classes of the harness for that JVM to where another user can read them.
+/// Copies the harness classes for that JVM to a folder that another user can read.
 pub(crate) fn copy_classes(jdk: &Jdk, to: &Path) {
     for from in std::env::split_paths(&harness().class_path(jdk)) {
         let folder = to.join("harness");
@@ -58,7 +58,7 @@ pub(crate) fn copy_classes(jdk: &Jdk, to: &Path) {
         for class in fs::read_dir(from.join("harness")).expect("compiled") {
             let class = class.expect("ours").path();
             let copy = folder.join(class.file_name().expect("a name"));
-            // The first that is found is the one that counts, as for the JVM.
+            // The first class of a name counts, as for the JVM.
             if class.is_file() && !copy.exists() {
                 fs::copy(&class, copy).expect("ours");
             }

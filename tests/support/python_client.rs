@@ -5,13 +5,13 @@ use jtrail_control::{Answer, ErrorCode, Reply};
 use jtrail_testkit::{Dialogue, python};
 use std::path::Path;
 
-/// The client, connected to a socket; none without Python.
+/// Starts the client, connected to a socket. Returns `None` without Python.
 pub(crate) fn client(socket: &Path) -> Option<Dialogue> {
     let script = of_project("crates/control/tests/client.py");
     Some(Dialogue::with(python(script)?.arg(socket)))
 }
 
-/// The answer to a command, which must be a good one.
+/// Returns the answer to a command, which must not be an error.
 pub(crate) fn good(client: &mut Dialogue, command: &str) -> Answer {
     let text = client.ask(command);
     let reply = Reply::parse(text.as_bytes()).unwrap_or_else(|e| panic!("{text}: {e}"));
@@ -21,7 +21,7 @@ pub(crate) fn good(client: &mut Dialogue, command: &str) -> Answer {
     reply.answer
 }
 
-/// The code of the error that answers a command.
+/// Returns the code of the error that answers a command.
 pub(crate) fn refused(client: &mut Dialogue, command: &str) -> ErrorCode {
     let text = client.ask(command);
     let reply = Reply::parse(text.as_bytes()).unwrap_or_else(|e| panic!("{text}: {e}"));

@@ -1,8 +1,9 @@
-//! All ways to write a trace.
+//! All formats of a trace, with their variants.
 
 use jtrail_formats::Format;
 
-/// A way to write a trace: options, the ending of the usual file, and what a reader takes it for.
+/// A way to write a trace: options, the extension of the default file, and the format that a reader
+/// detects.
 pub(crate) struct Spelling {
     pub(crate) options: &'static str,
     pub(crate) ending: &'static str,

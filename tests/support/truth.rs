@@ -1,11 +1,11 @@
-//! Programs of the harness print what they know of themselves; the trace must say the same, on
-//! every JVM and with each of its collectors.
+//! Compares traces with what harness programs print about themselves, on every JVM and with each of
+//! its collectors.
 
 use super::facts::Facts;
 use super::{VERSIONS, agent, collectors, harness, program};
 use jtrail_testkit::{Jdk, Output, Run, temp_dir};
 
-/// Runs a program with these options; its output, and what the trace says.
+/// Runs a program with these options. Returns its output, and the contents of the trace.
 pub(crate) fn traced(
     jdk: &Jdk,
     name: &str,
@@ -28,10 +28,10 @@ pub(crate) fn traced(
     (output, facts)
 }
 
-/// Deeper than any stack of the programs that tell theirs.
+/// Depth of the recorded stacks, which exceeds every stack that the programs print.
 pub(crate) const DEPTH: usize = 64;
 
-/// Runs a program with these events; the trace must say what the program tells.
+/// Runs a program with these events. Fails if the trace differs from what the program prints.
 fn check(jdk: &Jdk, name: &str, events: &str, adapt: impl FnOnce(Run) -> Run) {
     if !harness().has(jdk, name) {
         return;

@@ -1,5 +1,5 @@
-//! What a trace holds of events other than calls, in the terms in which harness programs tell
-//! theirs (`jtrail_testkit::Truth`), so that the two can be compared.
+//! The events of a trace other than calls, in the form in which harness programs print theirs
+//! (`jtrail_testkit::Truth`), so that the two can be compared.
 
 mod stacks;
 
@@ -15,17 +15,17 @@ use std::path::Path;
 type Counts<K = String> = BTreeMap<K, u64>;
 type Site = (String, u32);
 
-/// The package of the programs, less their bookkeeping.
+/// Returns true if the class belongs to the programs' package, and not to their bookkeeping.
 fn is_program(class: &str) -> bool {
     class.starts_with("harness.") && !class.starts_with("harness.Expect")
 }
 
-/// A class of the program, or an array of one.
+/// Returns true for a class of the program, or an array of one.
 fn is_of_program(class: &str) -> bool {
     is_program(class.trim_start_matches('[').trim_start_matches('L')) || is_program(class)
 }
 
-/// The key of a frame: its text is one already.
+/// Returns the key of a frame: its text is one already.
 fn site(frame: &Frame<'_>) -> Site {
     (frame.method.to_string(), frame.line.max(0) as u32)
 }
@@ -38,9 +38,9 @@ fn is_in_program(frame: &Frame<'_>) -> bool {
 pub(crate) struct Facts {
     pub(crate) objects: Counts,
     pub(crate) objects_at: Counts<(Site, String)>,
-    /// All objects, whoever made them.
+    /// All objects, whoever created them.
     pub(crate) all_objects: Counts,
-    /// Likewise.
+    /// Bytes of all objects, whoever created them.
     pub(crate) all_bytes: Counts,
     pub(crate) bytes: Counts,
     pub(crate) live: Counts,
@@ -53,11 +53,11 @@ pub(crate) struct Facts {
     thrown_at: Counts<Site>,
     caught: Counts,
     caught_at: Counts<Site>,
-    /// By method and thread.
+    /// Leaves by an exception, by method and thread.
     left: Counts<(String, String)>,
     lines: Counts<Site>,
     line_methods: HashSet<String>,
-    /// Nanoseconds.
+    /// CPU time in nanoseconds.
     cpu: Counts,
     cpu_threads: Counts,
     parks: Counts,
@@ -71,7 +71,7 @@ pub(crate) struct Facts {
     references: Counts,
     roots: Counts<(String, String)>,
     pub(crate) events: u64,
-    /// Events by kind, as the checker counts them.
+    /// Number of events by kind, as the checker counts them.
     pub(crate) kinds: BTreeMap<&'static str, u64>,
     pub(crate) totals: Option<Totals>,
     pub(crate) faults: Vec<String>,
@@ -80,7 +80,7 @@ pub(crate) struct Facts {
     methods: HashMap<u64, String>,
     names: HashMap<ThreadId, String>,
     object_classes: HashMap<ObjectId, u64>,
-    /// The last object of each thread's own.
+    /// The last object that each thread created.
     last_objects: HashMap<ThreadId, ObjectId>,
     open: HashMap<ThreadId, Vec<(u64, i64)>>,
 }
@@ -113,7 +113,7 @@ impl Facts {
         Ok(facts)
     }
 
-    /// Whether a thread of this name is in the trace.
+    /// Returns true if a thread of this name is in the trace.
     pub(crate) fn has_thread(&self, name: &str) -> bool {
         self.groups.contains_key(name)
     }
@@ -122,7 +122,7 @@ impl Facts {
         self.classes.get(&id).cloned().unwrap_or_default()
     }
 
-    /// Whether the objects have the ids 1, 2, 3 …, each once.
+    /// Returns true if the objects have the ids 1, 2, 3 …, each once.
     pub(crate) fn are_objects_in_a_row(&self) -> bool {
         let last = self.object_classes.keys().map(|object| object.0).max();
         last == Some(self.object_classes.len() as u64)
@@ -282,13 +282,13 @@ impl Facts {
         }
     }
 
-    /// Where the trace says of other calls than the program that an exception left them. Few
-    /// formats tell these apart.
+    /// Returns the differences between the trace and the program about calls that an exception
+    /// left. Few formats distinguish these calls.
     pub(crate) fn left_differences(&self, truth: &Truth) -> Vec<String> {
         const WHAT: &str = "left by an exception";
         let mut all = differences(WHAT, &truth.left, &self.left);
         all.extend(differences_in_range(WHAT, &truth.left_ranges, &self.left));
-        // Hidden classes are seen by one of the engines only.
+        // Only one of the engines sees hidden classes.
         let is_ours = |key: &str| is_program(key) && !key.contains("$$Lambda");
         for (call, seen) in &self.left {
             let reported = truth.left.contains_key(call) || truth.left_ranges.contains_key(call);
@@ -299,7 +299,7 @@ impl Facts {
         all
     }
 
-    /// Where the trace says something else than the program.
+    /// Returns all other differences between the trace and the program.
     pub(crate) fn differences(&self, truth: &Truth) -> Vec<String> {
         let mut all = differences("objects", &truth.objects, &self.objects);
         all.extend(differences(
@@ -349,7 +349,8 @@ impl Facts {
         all.extend(differences("loaded", &truth.loaded, &self.loaded));
         all.extend(differences("unloaded", &truth.unloaded, &self.unloaded));
         all.extend(differences("in the heap", &truth.heap, &self.heap));
-        // Each object refers to its class as well, which the program does not count.
+        // The trace has each object's reference to its class as well, which the program does not
+        // count.
         let mut references = self.references.clone();
         for (class, count) in &mut references {
             *count -= self.heap[class];
@@ -437,8 +438,8 @@ impl Facts {
     }
 }
 
-/// Both are faults: a number that is less than the one before on the same thread, and one that was
-/// given before.
+/// Two faults: an object number that is less than the preceding one of the same thread, and a
+/// number that is used again.
 #[test]
 fn numbers_of_objects_rise_and_are_not_used_again() {
     let faults = |objects: &[(u64, u64)]| {

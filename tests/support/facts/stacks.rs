@@ -5,7 +5,7 @@ use jtrail_model::{Event, Frame};
 use jtrail_testkit::{Stack, Truth};
 use std::collections::BTreeMap;
 
-/// The words of the events for what a program tells as one.
+/// Returns the names of the events that belong to one kind of a program's stacks.
 fn events_of(kind: &str) -> &'static [&'static str] {
     match kind {
         "monitor" => &["contended enter", "contended entered"],
@@ -18,10 +18,10 @@ fn events_of(kind: &str) -> &'static [&'static str] {
 
 #[derive(Default)]
 pub(crate) struct Stacks {
-    /// Events by word, number of frames inside of the first one of the program, and all frames from
-    /// that one on.
+    /// Number of events by name, by the number of frames inside the first frame of the program, and
+    /// by the frames from that one on.
     seen: BTreeMap<(&'static str, usize, Stack), u64>,
-    /// Frames of the longest stack, by word of the event.
+    /// Number of frames of the longest stack, by name of the event.
     pub(crate) longest: BTreeMap<&'static str, usize>,
 }
 
@@ -48,8 +48,8 @@ impl Stacks {
         }
     }
 
-    /// Where the trace has other stacks than the program, if they have no more frames than `depth`,
-    /// which is so many that the innermost of the program is among them.
+    /// Returns the differences between the stacks of the trace and of the program. Stacks have at
+    /// most `depth` frames, which include the innermost frame of the program.
     pub(crate) fn differences(&self, truth: &Truth, depth: usize) -> Vec<String> {
         let mut differences = Vec::new();
         for (kind, reported) in truth.stacks.keys() {
@@ -61,7 +61,7 @@ impl Stacks {
                         continue;
                     }
                     found = true;
-                    // Stacks that differ only in frames that are cut off are one.
+                    // Stacks that differ only in frames beyond the depth count as one.
                     let alike = |(key, _): &(&(String, Stack), _)| {
                         key.0 == *kind && key.1.iter().take(room).eq(seen)
                     };
@@ -80,7 +80,7 @@ impl Stacks {
         differences
     }
 
-    /// The stack that begins with the same method, for messages.
+    /// Returns a stack that begins with the same method, for messages.
     fn near(&self, word: &str, reported: &Stack) -> String {
         let mut all = self.seen.keys();
         let near = all.find(|(other, _, seen)| *other == word && seen[0].0 == reported[0].0);
@@ -88,7 +88,7 @@ impl Stacks {
     }
 }
 
-/// The frames at both ends, for messages.
+/// Returns the frames at both ends, for messages.
 fn short(stack: &Stack) -> String {
     let (first, rest) = stack.split_at(stack.len().min(3));
     let last = &rest[rest.len().saturating_sub(3)..];
