@@ -1,4 +1,4 @@
-//! An agent that is loaded into a running JVM, and what a start depends on.
+//! The agent is loaded into a running JVM; and what a JVM's start depends on.
 
 mod startup;
 mod while_running;

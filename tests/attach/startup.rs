@@ -1,5 +1,5 @@
-//! What a JVM's start depends on and an agent could spoil: ahead-of-time caches, the static TLS
-//! block, and the count of local references.
+//! What an agent could break in a JVM's start: ahead-of-time caches, the static TLS block, and the
+//! count of local references.
 
 use crate::support::attach::{AttachedRun, rounds};
 use crate::support::{FILTER, VERSIONS, agent, at_once, harness, program, traced_before};
@@ -11,10 +11,10 @@ use std::process::Command;
 const ALL: &str = "methods+threads+alloc+free+gc+monitors+parks+exceptions+lines+jit+cpu+samples+\
                    heap+details+mounts+classes";
 
-/// JVMs that make a cache in one step.
+/// The first JVM version that creates an ahead-of-time cache in one step.
 const WITH_CACHE: u32 = 25;
 
-/// A jar with the harness: caches are for jars only.
+/// Builds a jar of the harness, because caches support only jars.
 fn jar(jdk: &Jdk, folder: &Path) -> String {
     let jar = folder.join("harness.jar").display().to_string();
     let tool = jdk.javac.as_ref().expect("a JDK").with_file_name("jar");
@@ -27,8 +27,8 @@ fn jar(jdk: &Jdk, folder: &Path) -> String {
     jar
 }
 
-/// The JVM takes its cache with the agent as without, prints nothing of it, and all calls are in
-/// the trace: also of classes that came out of the cache.
+/// The JVM uses its cache with the agent as without, and prints no complaint. All calls are in the
+/// trace, even those of classes that come from the cache.
 #[test]
 fn an_ahead_of_time_cache_stays_in_use() {
     let with_cache = |jdk: &Jdk| jdk.feature >= WITH_CACHE && jdk.javac.is_some();
@@ -66,8 +66,7 @@ fn an_ahead_of_time_cache_stays_in_use() {
     }
 }
 
-/// With -Xcheck:jni, a JVM up to 17 counts local references, and prints warnings on standard
-/// output.
+/// With -Xcheck:jni, JVMs up to 17 count local references, and print warnings on standard output.
 #[test]
 fn no_more_local_references_than_the_jvm_knows_of() {
     at_once(|jdk| {
@@ -90,7 +89,7 @@ fn no_more_local_references_than_the_jvm_knows_of() {
     });
 }
 
-/// A build of the agent whose hook class is another one: a method of it has another name.
+/// Creates a build of the agent with a different hook class, in which one method has another name.
 fn another_build(folder: &Path) -> PathBuf {
     let (from, to) = (b"leaveByException", b"leaveByExceptiom");
     let mut bytes = fs::read(agent()).expect("there");
@@ -98,7 +97,7 @@ fn another_build(folder: &Path) -> PathBuf {
     let places: Vec<usize> = (0..ends)
         .filter(|&at| bytes[at..].starts_with(from))
         .collect();
-    // In the class, and where the agent names it.
+    // In the class, and where the agent names the method.
     assert!(places.len() >= 2, "{places:?}");
     for at in places {
         bytes[at..at + to.len()].copy_from_slice(to);
@@ -108,7 +107,7 @@ fn another_build(folder: &Path) -> PathBuf {
     library
 }
 
-/// An upgrade under a JVM that had the agent before: builds whose hook classes differ come in turn,
+/// An upgrade in a JVM that had the agent before: builds with different hook classes alternate,
 /// more often than there are hook classes.
 #[test]
 fn builds_with_other_hooks_come_in_turn() {
@@ -120,7 +119,7 @@ fn builds_with_other_hooks_come_in_turn() {
         let names = (0..20).map(|number| format!("trace{number}"));
         let names: Vec<String> = names.collect();
         for (number, name) in names.iter().enumerate() {
-            // So that each of them comes to every number of a hook class.
+            // In this order, each build uses every number of a hook class.
             let library = &libraries[number % 3 % 2];
             let options = if number % 4 < 2 { ticks } else { &[] };
             let said = app.attach_library(library, name, options);
@@ -141,9 +140,9 @@ fn builds_with_other_hooks_come_in_turn() {
     });
 }
 
-/// Copies of the agent at other paths, and newer ones at its own path, come one behind the other:
-/// none needs room in the static TLS block, of which glibc keeps some 1,600 bytes for libraries
-/// that are opened later.
+/// Copies of the agent at other paths, and newer ones at its own path, are attached one after the
+/// other. None of them needs room in the static TLS block, of which glibc reserves some 1,600 bytes
+/// for libraries that are opened later.
 #[test]
 fn other_builds_of_the_agent_come_in_turn() {
     at_once(|jdk| {

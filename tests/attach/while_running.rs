@@ -1,4 +1,4 @@
-//! The agent comes while the program runs.
+//! The agent is attached to a running program.
 
 use crate::support::attach::{attach, ready, work};
 use crate::support::cli::jtrail;
@@ -18,8 +18,8 @@ fn path(folder: &Path) -> String {
     folder.join("trace").to_str().expect("text").to_owned()
 }
 
-/// Calls that begin after the agent has come are all there, on threads that were there and on new
-/// ones; those that began before are not.
+/// All calls that begin after the agent was attached are in the trace, on threads that existed
+/// before and on new ones. Calls that began before are not.
 #[test]
 fn calls_are_exact_from_then_on() {
     for jdk in Jdk::require(&VERSIONS) {
@@ -50,7 +50,8 @@ fn calls_are_exact_from_then_on() {
                 &["harness.Attached"],
                 &["harness.Expect", "$$"],
             );
-            // Threads that were there before: the calls are theirs, and not their carriers'.
+            // For virtual threads that existed before, the calls are recorded as theirs, and not as
+            // their carriers'.
             let has_work = |name: &str| {
                 let thread = trace.thread(name);
                 thread
@@ -71,7 +72,7 @@ fn calls_are_exact_from_then_on() {
     }
 }
 
-/// The program does not notice that an agent has come.
+/// The program behaves the same after an agent was attached.
 #[test]
 fn the_program_does_the_same() {
     for jdk in Jdk::require(&VERSIONS) {
@@ -88,7 +89,7 @@ fn the_program_does_the_same() {
     }
 }
 
-/// What is refused leaves nothing behind: the next try works.
+/// A refused agent leaves nothing behind: the next attempt succeeds.
 #[test]
 fn what_can_not_be_had_is_refused() {
     for jdk in Jdk::require(&VERSIONS) {
@@ -134,8 +135,8 @@ fn what_can_not_be_had_is_refused() {
     }
 }
 
-/// What the command says is what the agent does: it records, or it waits for somebody who has it
-/// record.
+/// The command reports what the agent does: it records, or it waits for a client that starts a
+/// trace.
 #[test]
 fn what_begins_is_reported() {
     for jdk in Jdk::require(&VERSIONS) {
