@@ -1,5 +1,5 @@
-//! Calls added up (`execdetails=false`): against what the programs know themselves, and against a
-//! trace of each single call.
+//! Aggregated calls (`execdetails=false`), compared with what the programs know about themselves,
+//! and with a trace of single calls.
 
 use crate::support::compile::compile;
 use crate::support::observed::{Names, observed};
@@ -9,10 +9,10 @@ use jtrail_testkit::{Jdk, Run};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// Thread, and the methods from the outermost call to this one.
+/// A thread, and the methods from the outermost call to the current one.
 type CallPath = (String, Vec<String>);
 
-/// Figures of the calls at a place, in nanoseconds.
+/// Figures of the calls on one call path; times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Figures {
     calls: i64,
@@ -22,7 +22,7 @@ struct Figures {
     cpu: i64,
 }
 
-/// Reads trees of calls, added up or call by call.
+/// Builds call trees from aggregated or single calls.
 #[derive(Default)]
 struct Trees {
     open: HashMap<ThreadId, Vec<String>>,
@@ -66,7 +66,7 @@ impl Trees {
         assert_eq!(open.pop().as_deref(), Some(method));
     }
 
-    /// Sums of each thread and method.
+    /// Returns the sums for each thread and method.
     fn by_method(&self) -> BTreeMap<(&str, &str), Figures> {
         let mut sums: BTreeMap<(&str, &str), Figures> = BTreeMap::new();
         for ((thread, path), figures) in &self.added {
@@ -124,8 +124,8 @@ fn added(jdk: &Jdk, folder: &Path) -> Run {
     program(jdk, "Added").class_path(folder)
 }
 
-/// Each thread's calls, by the path that leads to them, are as many as in a trace of single calls;
-/// and as many as the program knows of.
+/// Each thread has as many calls on each call path as in a trace of single calls, and as many as
+/// the program counts.
 #[test]
 fn places_are_those_of_single_calls() {
     let folder = jtrail_testkit::temp_dir();
@@ -161,11 +161,11 @@ fn places_are_those_of_single_calls() {
     }
 }
 
-/// Own times, and own CPU times, lie between what the program measures in a call and around it.
+/// Own times, and own CPU times, lie between what the program measures inside a call and around it.
 #[test]
 fn times_are_those_of_the_program() {
-    /// Clocks of the program and the trace may run so much apart; the CPU's clock is read in whole
-    /// ticks of the scheduler's on some kernels.
+    /// Allowed difference between the clocks of the program and the trace. On some kernels the CPU
+    /// clock is read in whole ticks of the scheduler.
     const SLACK: i64 = 200_000;
     let folder = jtrail_testkit::temp_dir();
     compile("Added", include_str!("Added.java"), folder.path());
@@ -199,20 +199,20 @@ fn times_are_those_of_the_program() {
             compared += 1;
         }
         assert_eq!(compared, 12);
-        // Its caller does next to nothing itself.
+        // The caller does almost nothing itself.
         let caller = by_method[&("added-0", "Added$Work.timedBurn(I)V")];
         let callee = by_method[&("added-0", "Added$Work.burn(I)V")];
         assert!(caller.base < callee.base / 4, "{caller:?}, {callee:?}");
     }
 }
 
-/// Calls within more than 1,024 of their own method stand elsewhere in the tree. The trace says how
-/// many these are, or the agent does.
+/// Calls nested in more than 1,024 calls of their own method are moved elsewhere in the tree. The
+/// trace, or the agent, reports how many they are.
 #[test]
 fn folded_calls_are_reported() {
     const DEPTH: u64 = 3000;
     const MOST: u64 = 1024;
-    // `down` and `unwind` alone, and two that call each other.
+    // `down` and `unwind` alone, and two methods that call each other.
     let folded = 2 * (DEPTH + 1 - MOST) + (DEPTH + 1 - 2 * MOST);
     let what = "callers of calls, beyond the bounds of the tree";
     let run = |jdk: &Jdk, depth: u64| program(jdk, "harness.DeepRecursion").arg(depth.to_string());

@@ -1,5 +1,5 @@
-//! Calls with the coarse clock (`clock=tick`): how exact their times are. That each is there, and
-//! in which order, is what `counts` and `engines` test.
+//! The accuracy of call times with the coarse clock (`clock=tick`). `counts` and `engines` test
+//! that all calls are recorded, and in which order.
 
 use crate::support::compile::compile;
 use crate::support::{agent, at_once};
@@ -11,12 +11,12 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Calls of known lengths, as the program sees them: it looks at its own clock inside of a call, so
-/// the call is longer by a little.
+/// Calls of known lengths, as the program measures them. It reads its own clock inside a call, so
+/// the call is a little longer.
 const SPANS: &str = include_str!("Spans.java");
 
-/// The lengths of a method's calls in the order of their ends, in ns; and what the trace says of
-/// its clock.
+/// Returns the lengths of a method's calls in ns, in the order of their ends, and the trace's note
+/// about its clock.
 fn lengths(file: &Path, method: &str) -> (Vec<i64>, Option<ClockNote>) {
     let mut reader = Reader::new(File::open(file).expect("a trace")).expect("a trace");
     let mut checker = Checker::default();
@@ -47,7 +47,7 @@ fn lengths(file: &Path, method: &str) -> (Vec<i64>, Option<ClockNote>) {
     (lengths, checked.counts.clock)
 }
 
-/// What the program says in lines `word number`.
+/// Returns the numbers that the program prints in lines `word number`.
 fn said(stdout: &str, word: &str) -> Vec<i64> {
     let lines = stdout.lines().filter_map(|line| line.split_once(' '));
     lines
@@ -86,9 +86,9 @@ fn times_are_early_by_less_than_a_tick() {
                     reported.longest.0
                 }
             };
-            // By how much each is longer than the program saw. What is between its begin or end and
-            // the program's look at the clock is far below a tick, unless the system takes the
-            // processor away just there.
+            // How much longer each call is than the program measured. The time between the call's
+            // begin or end and the program's reading of the clock is far below a tick, unless the
+            // system preempts the thread just then.
             let own = said(&output.stdout, "long");
             let mut longer: Vec<i64> = longs.iter().zip(&own).map(|(l, own)| l - own).collect();
             longer.sort_unstable();
@@ -97,7 +97,7 @@ fn times_are_early_by_less_than_a_tick() {
                 (0..=longest + 500_000).contains(&median),
                 "{context}: {longer:?}, {longest}"
             );
-            // Each one is off by a tick or so, and their sum is not.
+            // Each short call is off by up to a tick, but their sum is not.
             let (sum, true_sum) = (
                 shorts.iter().sum::<i64>(),
                 said(&output.stdout, "shorts")[0],

@@ -1,11 +1,11 @@
-//! Every program of the harness knows how often it calls each of its methods; the trace must say
-//! the same, by both engines, in both formats, on every JVM.
+//! Every program of the harness knows how often it calls each of its methods. The trace must have
+//! the same counts, with both engines, in both formats, on every JVM.
 
 use crate::support::counts::assert_counts;
 use crate::support::{FILTER, VERSIONS, harness, of_project, one_version, program, traced};
 use jtrail_testkit::{Jdk, Run};
 
-/// Programs that count exactly and end normally, as far as the JVM can load them.
+/// Programs that count exactly and end normally; each JVM runs those that it can load.
 const PROGRAMS: [&str; 25] = [
     "harness.Constructors",
     "harness.DeepRecursion",
@@ -34,7 +34,7 @@ const PROGRAMS: [&str; 25] = [
     "harness.Sync",
 ];
 
-/// Sets of class files of old versions, made by old compilers, with a program in each.
+/// Sets of class files of old versions, from old compilers; each has a program.
 const OLD_SETS: [&str; 8] = ["v45", "v46", "v47", "v48", "cldc", "jsr14", "v49", "v50"];
 
 fn counts_are_exact(format: &str, engine: &str, versions: &[u32]) {
@@ -42,8 +42,8 @@ fn counts_are_exact(format: &str, engine: &str, versions: &[u32]) {
     let newest = VERSIONS[VERSIONS.len() - 1];
     for jdk in Jdk::require(versions) {
         for name in PROGRAMS.iter().filter(|name| harness().has(&jdk, name)) {
-            // Its methods are hard for a rewriter, not for the JVM's own events, by which it runs
-            // longer than all others together: once is enough.
+            // Its methods are a challenge for the rewriter, not for the JVM's own events. With
+            // these, it takes longer than all other programs together, so it runs once.
             if (*name, engine) == ("harness.Limits", "jvmti")
                 && (format, jdk.feature) != ("binary", newest)
             {
@@ -52,7 +52,8 @@ fn counts_are_exact(format: &str, engine: &str, versions: &[u32]) {
             eprintln!("{name}, {engine}, {format}, JDK {}", jdk.feature);
             let mut run = program(&jdk, name);
             if *name == "harness.Limits" {
-                // Else methods that hooks make too large for the JVM's compilers have none.
+                // Otherwise, methods that hooks would make too large for the JVM's compilers have
+                // no hooks.
                 run = run.jvm_arg("-XX:-DontCompileHugeMethods");
             }
             assert_counts(&traced(run, &options), &["harness."]);
@@ -65,7 +66,7 @@ fn bytecode_binary() {
     counts_are_exact("binary", "bytecode", &VERSIONS);
 }
 
-/// The hooks that are compiled into the methods.
+/// Tests the hooks that the JVM compiles into the methods.
 #[test]
 fn bytecode_ticks() {
     counts_are_exact("trail", "bytecode,clock=tick", &one_version());
@@ -86,7 +87,7 @@ fn jvmti_xml() {
     counts_are_exact("xml", "jvmti", &one_version());
 }
 
-/// A program of old class files, which uses the harness's bookkeeping.
+/// Prepares a run of a program of old class files, which uses the harness's bookkeeping.
 fn old_program(jdk: &Jdk, main: &str) -> Run {
     let classes = of_project("java-harness/old/classes");
     let mut folders: Vec<_> = std::env::split_paths(&harness().class_path(jdk)).collect();
@@ -104,7 +105,7 @@ fn old_class_files() {
             for name in ["Program", "Generic"] {
                 let folder = format!("java-harness/old/classes/old/{set}/{name}.class");
                 if !of_project(&folder).exists() {
-                    assert_eq!(name, "Generic"); // which is only there from version 49 on
+                    assert_eq!(name, "Generic"); // exists from class-file version 49 on
                     continue;
                 }
                 for engine in ["bytecode", "jvmti"] {

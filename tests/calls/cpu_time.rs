@@ -7,18 +7,18 @@ use jtrail_model::Event;
 use jtrail_testkit::Jdk;
 use std::collections::{BTreeMap, HashMap};
 
-/// What a trace says of CPU time, in nanoseconds.
+/// The CPU times in a trace, in nanoseconds.
 #[derive(Default)]
 struct Cpu {
-    /// All calls of a method, with what they call.
+    /// Time of all calls of a method, including callees.
     methods: BTreeMap<String, i64>,
-    /// Whole threads, by name.
+    /// Time of whole threads, by name.
     threads: BTreeMap<String, i64>,
-    /// Last figure of each thread.
+    /// The last recorded time of each thread.
     last: HashMap<u64, i64>,
-    /// Time of a thread when it had measured what it burnt.
+    /// Time of a thread when it had measured the CPU time that it used.
     measured: BTreeMap<String, i64>,
-    /// What a thread used behind its last call.
+    /// Time that a thread used after its last call.
     after: BTreeMap<String, i64>,
     open: HashMap<(u64, u32), i64>,
 }
@@ -81,7 +81,7 @@ fn calls_and_threads_have_what_the_program_measured() {
                     jdk.feature
                 );
                 assert!(whole >= measured, "{name}: {measured}, {whole}");
-                // Behind its last call, which writes the measurement down, it only ends.
+                // After its last call, which writes the measurement down, the thread only ends.
                 assert!(cpu.after[name] < 10_000_000, "{name}: {}", cpu.after[name]);
             }
             assert!(!truth.cpu.is_empty() && !truth.cpu_threads.is_empty());
@@ -133,8 +133,8 @@ fn a_virtual_thread_has_its_own_time_and_no_other() {
                     cpu.threads
                 );
             }
-            // What the kernel counts for the carriers is that, and what it takes to change between
-            // them.
+            // The kernel's time of the carriers is that of the virtual threads, plus the time to
+            // switch between them.
             let all = 10 * unit + of(0);
             assert!(all <= carried, "{all} of {carried}");
             assert!(all > carried / 2, "{all} of {carried}");
@@ -160,7 +160,7 @@ fn without_cpu_there_is_none() {
     assert_eq!(sum, 0);
 }
 
-/// With too few buffers, whole pairs of CPU time and call are left out.
+/// With too few buffers, CPU time and call are dropped together.
 #[test]
 fn losses_leave_calls_and_their_cpu_time_in_step() {
     for jdk in Jdk::require(&few_versions()) {

@@ -1,17 +1,17 @@
-//! The two engines against each other: the same deterministic program must give the same calls on
+//! Compares the two engines: for the same deterministic program, both must record the same calls on
 //! each thread, in the same order and nesting. The JVM's own events are the oracle.
 
 use crate::support::{FILTER, Step, ThreadTrace, Trace, one_version, program, traced};
 use jtrail_testkit::Jdk;
 
-/// No helpers for parallel streams.
+/// Disables helper threads of parallel streams.
 const ALONE: &str = "-Djava.util.concurrent.ForkJoinPool.common.parallelism=0";
 
-/// Which threads do the same in each run.
+/// The threads that do the same in each run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Threads {
     All,
-    /// Others race for who does what.
+    /// Only the main thread; the others race for their work.
     Main,
 }
 
@@ -33,7 +33,8 @@ const PROGRAMS: [(&str, Threads); 14] = [
     ("harness.Sync", Threads::All),
 ];
 
-/// What only one engine can see: classes that the JVM hides from the load hook.
+/// Returns true for classes that the JVM hides from the load hook, so that only one engine sees
+/// them.
 fn is_hidden(key: &str) -> bool {
     key.contains("$$Lambda")
 }
@@ -45,7 +46,7 @@ fn calls(thread: &ThreadTrace) -> Vec<(Step, &str)> {
         .collect()
 }
 
-/// Threads with calls, by name; threads of one name in the order of their calls' text.
+/// Returns the threads with calls, by name. Threads of the same name are sorted by their calls.
 fn by_thread(trace: &Trace) -> Vec<(&str, Vec<(Step, &str)>)> {
     let mut all: Vec<_> = trace
         .threads

@@ -1,6 +1,6 @@
-//! Methods that would grow over 8,000 bytes, and that the JVM would then never compile: they stay
-//! as they are, or get the hooks of their calls alone, and the trace and a line on standard error
-//! say so.
+//! Methods that would grow over 8,000 bytes, so that the JVM would never compile them. They stay
+//! unchanged, or get only the hooks of their calls. The trace and a line on standard error report
+//! this.
 
 use crate::support::{Traced, VERSIONS, compile, traced};
 use jtrail_model::Note;
@@ -10,9 +10,9 @@ use std::path::Path;
 
 const REASON: &str = "with hooks it would be over 8000 bytes, and the JVM compiles no such method";
 
-/// `Huge.step` is under 8,000 bytes, and over it with hooks: it has many returns, or is nearly as
-/// large already. `Huge.lines` is over it with probes for its lines only. `Large`, which stands
-/// apart, has a static initializer that is over it with these.
+/// Compiles the programs. `step` of `Returns` and of `Loop` is under 8,000 bytes, and over it with
+/// hooks: it has many returns, or is nearly that large already. `Lines.step` is over it only with
+/// probes for its lines. So is the static initializer of `Start`.
 fn programs(folder: &Path) {
     let cases = |count: usize, case: &dyn Fn(usize) -> String| -> String {
         (0..count)
@@ -66,8 +66,8 @@ fn programs(folder: &Path) {
 }
 
 fn run(jdk: &Jdk, class: &str, folder: &Path, flags: &[&str]) -> Run {
-    // The interpreter's threads wait for the compiler, so that what can be compiled is, in a short
-    // program too.
+    // The interpreter's threads wait for the compiler, so that everything is compiled that can be,
+    // even in a short program.
     let run = Run::new(jdk, class)
         .class_path(folder)
         .jvm_arg("-Xbatch")
@@ -84,7 +84,7 @@ fn result(output: &Output) -> Option<&str> {
     output.stdout.lines().find(|line| line.starts_with("x = "))
 }
 
-/// Methods that are named as not traced in full, with the reason.
+/// Returns the methods that are reported as not traced in full, with the reasons.
 fn named(traced: &Traced) -> BTreeMap<String, String> {
     let notes = traced.trace.notes.iter();
     notes
@@ -133,7 +133,7 @@ fn what_the_jvm_would_not_compile_has_no_hooks() {
                 );
                 assert_eq!(reported(&hooked.output), [line], "{context}");
             }
-            // Where the JVM has no such limit, or compiles nothing, all of it is traced.
+            // If the JVM has no such limit, or compiles nothing, everything is traced.
             for flag in ["-XX:-DontCompileHugeMethods", "-Xint"] {
                 let all = traced(run(&jdk, class, folder.path(), &[flag]), &options);
                 all.trace.assert_sound(&all.output);
@@ -172,7 +172,7 @@ fn calls_are_traced_where_lines_are_too_many() {
             "jtrail: Lines.step(II)I has hooks for its calls alone: {REASON}; the trace names all such methods, -XX:-DontCompileHugeMethods has them traced"
         );
         assert_eq!(reported(&hooked.output), [line], "{context}");
-        // What runs once is never compiled in any case.
+        // Code that runs once is never compiled anyway.
         let options = "format=binary,include=Start,events=+lines";
         let start = traced(run(&jdk, "Start", folder.path(), &[]), options);
         start.trace.assert_sound(&start.output);

@@ -1,4 +1,4 @@
-//! Executed lines, held against what the programs know.
+//! Executed lines, compared with what the programs know.
 
 use crate::support::compile::compile_without_lines;
 use crate::support::truth::{everywhere, with_each_collector};
@@ -11,8 +11,7 @@ fn lines() {
     everywhere("harness.Lines", "threads+lines");
 }
 
-/// A method without a line table has no lines, and its calls all the same: also one that nobody
-/// called.
+/// A method without a line table has calls but no lines, even if it was never called.
 #[test]
 fn methods_without_lines_are_covered() {
     const SOURCE: &str = "public class Bare {

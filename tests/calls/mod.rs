@@ -1,4 +1,4 @@
-//! Method calls: counts, nesting, times, and which calls are left out.
+//! Method calls: counts, nesting, times, and which calls are not recorded.
 
 mod aggregated;
 mod coarse_clock;

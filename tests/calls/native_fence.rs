@@ -1,5 +1,5 @@
-//! The agent has a JVM that starts spare hooks the fence behind native code, as if its command line
-//! had said so, and never against it.
+//! The agent makes a JVM that is starting omit the memory fence after hooks, as if its command line
+//! said so; but never against the command line.
 
 use crate::support::compile::compile;
 use crate::support::{VERSIONS, agent, program};
@@ -10,10 +10,10 @@ const ON: &str = "-XX:+UseSystemMemoryBarrier";
 const OFF: &str = "-XX:-UseSystemMemoryBarrier";
 const EXACT: &str = "format=none,include=Fences";
 
-/// What the program says of the flag, if the command line has it so, with an agent of these
-/// options, or without.
+/// Returns what the program prints about the flag. `given` is the flag on the command line, and
+/// `options` the options of the agent, if there is one.
 fn flag(jdk: &Jdk, folder: &Path, given: Option<&str>, options: Option<&str>) -> String {
-    // 20 has it as an experiment, 17 not at all.
+    // JVM 20 has the flag as an experimental one, 17 does not have it.
     let always = [
         "-XX:+UnlockExperimentalVMOptions",
         "-XX:+IgnoreUnrecognizedVMOptions",
@@ -39,11 +39,11 @@ fn a_jvm_that_can_spares_hooks_the_fence() {
         let what = format!("JDK {}", jdk.feature);
         let bare = if jdk.feature < 20 { "unknown" } else { "false" };
         assert_eq!(flag(&jdk, folder, None, None), bare, "{what}");
-        // Where the kernel can't, the JVM turns it off.
+        // If the kernel lacks the system call, the JVM clears the flag.
         let can = flag(&jdk, folder, Some(ON), None);
         assert_eq!(flag(&jdk, folder, None, Some(EXACT)), can, "{what}");
         assert_eq!(flag(&jdk, folder, Some(OFF), Some(EXACT)), bare, "{what}");
-        // These hooks hardly ever leave Java.
+        // With `clock=tick`, hooks hardly ever leave Java code.
         let ticks = format!("{EXACT},clock=tick");
         assert_eq!(flag(&jdk, folder, None, Some(&ticks)), bare, "{what}");
     }

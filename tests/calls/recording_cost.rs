@@ -1,5 +1,5 @@
-//! What recording takes is measured when the agent comes, is in every trace that has a place for
-//! it, and can be taken off.
+//! The cost of recording is measured when the agent is loaded. It is in every trace whose format
+//! can hold it, and can be subtracted.
 
 use crate::support::cli::jtrail;
 use crate::support::{FILTER, VERSIONS, agent, few_versions, program};
@@ -18,7 +18,7 @@ fn trace(jdk: &Jdk, format: &str, file: &Path) {
     run.agent(agent(), options).output().assert_exit(0);
 }
 
-/// What the trace says of it.
+/// Returns the cost that the trace contains.
 fn cost(file: &Path) -> Cost {
     let mut cost = Cost::default();
     let mut reader = Reader::new(File::open(file).expect("a trace")).expect("a trace");
@@ -36,7 +36,7 @@ fn cost(file: &Path) -> Cost {
     cost
 }
 
-/// Time in calls of a method, as a report tells it: total and self.
+/// Returns the time in calls of a method, as a report prints it: total and self.
 fn times(file: &Path, more: &[&str], method: &str) -> (i64, i64) {
     let file = file.to_str().expect("text");
     let args = [&["report", "--format", "json", "--top", "0", file], more].concat();
@@ -49,8 +49,8 @@ fn times(file: &Path, more: &[&str], method: &str) -> (i64, i64) {
     (time("total_ns"), time("self_ns"))
 }
 
-/// A look at a clock, or a record, takes from a tenth of a nanosecond to some microseconds on any
-/// machine.
+/// Returns true if reading a clock, or storing a record, takes a plausible time: from a tenth of a
+/// nanosecond to some microseconds on any machine.
 fn is_likely(ps: u64) -> bool {
     (100..20_000_000).contains(&ps)
 }
@@ -70,7 +70,7 @@ fn traces_say_what_recording_takes() {
         trace(&jdk, "jinsight", &file);
         let header = fs::read(&file).expect("a trace");
         let ticks = header[41..].first_chunk().copied().expect("a header");
-        let ticks = u32::from_le_bytes(ticks); // of a nanosecond
+        let ticks = u32::from_le_bytes(ticks); // in nanoseconds
         assert_eq!(cost(&file).record, u64::from(ticks) * 1000);
         assert!(is_likely(u64::from(ticks) * 1000), "{ticks}");
         trace(&jdk, "profilerj", &file);
@@ -92,13 +92,13 @@ fn a_report_takes_it_off() {
     trace(&jdk, "trail", &file);
     let record = cost(&file).record as i64;
     let (gross, net) = (times(&file, &[], "fib"), times(&file, &["--net"], "fib"));
-    // Each call of fib has two calls below it or none.
+    // Each call of fib has two callees or none.
     let calls = 21_891;
     assert!(net.0 < gross.0 && net.1 < gross.1, "{gross:?} {net:?}");
     let off = gross.1 - net.1;
-    let most = (2 * calls - 1) * record / 1000 + calls; // of each path it is a whole number
+    let most = (2 * calls - 1) * record / 1000 + calls; // rounded for each call path
     assert!((1..=most).contains(&off), "{off} of {most}");
-    // One that does not say it.
+    // A trace that lacks the cost.
     let (_, text) = (trace(&jdk, "xml", &file), fs::read_to_string(&file));
     let text = text.expect("a trace").replace("recordOverhead", "other");
     fs::write(&file, text).expect("written");

@@ -1,5 +1,5 @@
-//! Calls that become sums (`min=`, `maxrate=`): each call is in the trace once and with its caller,
-//! and those that take as long are written.
+//! Calls that become sums (`min=`, `maxrate=`). Each call is in the trace once and with its caller,
+//! and calls of at least that length are written.
 
 use crate::support::compile::compile;
 use crate::support::counts::assert_counts;
@@ -10,25 +10,25 @@ use jtrail_testkit::{Jdk, Run};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-/// Thread, the method that called, if one did, and the method.
+/// The thread, the calling method, if there is one, and the called method.
 type CallEdge = (String, Option<String>, String);
 
-/// What a trace says of calls, whether they are written or sums.
+/// The calls in a trace, written ones and sums.
 #[derive(Default)]
 struct Calls {
     open: HashMap<ThreadId, Vec<(String, i64)>>,
-    /// Open calls that the sums that come next are not in, the outermost first.
+    /// Open calls that the following sums do not belong to, the outermost first.
     inner: HashMap<ThreadId, Vec<(String, i64)>>,
-    /// Calls by thread, caller and method.
+    /// Number of calls by thread, caller and method.
     places: BTreeMap<CallEdge, u64>,
-    /// Length of each call that is written and has ended, and its method.
+    /// Method and length of each written call that has ended.
     lengths: Vec<(String, i64)>,
     written: u64,
-    /// Calls that are sums.
+    /// Number of calls in sums.
     summed: u64,
-    /// The longest own time of a call that is in a sum.
+    /// The longest own time of a call in a sum.
     longest: i64,
-    /// By method: time of all calls, with callees, that are sums.
+    /// By method: time of all calls in sums, with callees.
     times: BTreeMap<String, i64>,
 }
 
@@ -50,7 +50,7 @@ impl Calls {
                 }
             }
             Event::AggregatedEnter(e) if e.calls == 0 => {
-                // A caller's part.
+                // A part of a caller.
                 self.enter(names, e.thread, key(&e.method), 0, 0);
                 assert!(e.base_time.0 <= 0);
             }
@@ -99,7 +99,7 @@ fn calls(run: Run, options: &str) -> (Calls, crate::support::Traced) {
     (calls, traced)
 }
 
-/// The bounds that the trace tells of, and the methods that it names.
+/// Returns the bounds that the trace notes, and the methods that it names.
 fn notes(notes: &[Note<'_>]) -> (Option<ShortCallsNote>, Vec<Demoted>) {
     let short = notes.iter().find_map(|note| match note {
         Note::ShortCalls(short) => Some(*short),
@@ -134,7 +134,7 @@ fn counts_are_those_of_the_programs() {
         for (at, name) in programs.iter().enumerate() {
             let name = format!("harness.{name}");
             assert!(harness().has(&jdk, &name));
-            // Two of the four for each.
+            // Two of the four options for each program.
             for options in [options[at % 4], options[(at + 1) % 4]] {
                 eprintln!("{name}, {options}, JDK {}", jdk.feature);
                 let run = program(&jdk, &name);
@@ -149,7 +149,7 @@ fn added(jdk: &Jdk, folder: &Path) -> Run {
     program(jdk, "Added").class_path(folder)
 }
 
-/// Each thread's calls of a method by another one are as many as in a trace of single calls.
+/// Each thread has as many calls between two methods as in a trace of single calls.
 #[test]
 fn callers_are_those_of_single_calls() {
     let folder = jtrail_testkit::temp_dir();
@@ -180,8 +180,8 @@ fn callers_are_those_of_single_calls() {
     }
 }
 
-/// A call that takes as long is written, and what is short is none unless it was open when all was
-/// written.
+/// A call of at least that length is written. A shorter one is not, unless it was open when
+/// everything was written.
 #[test]
 fn calls_that_take_as_long_are_written() {
     const MIN: i64 = 2_000_000;
@@ -200,9 +200,9 @@ fn calls_that_take_as_long_are_written() {
                     .filter(|(of, _)| of.starts_with(method));
                 own.map(|(_, length)| *length).collect::<Vec<i64>>()
             };
-            // Those that sleep longer than that are all there.
+            // Calls that sleep longer than that are all written.
             let long = of("Short.sleeps(");
-            // A tick that comes late makes a call shorter, on a busy machine by more than a
+            // A late tick makes a call appear shorter, on a busy machine by more than a
             // millisecond.
             let least = match options.contains("clock=tick") {
                 true => fact("sleeps") * 8 / 10,
@@ -215,8 +215,8 @@ fn calls_that_take_as_long_are_written() {
                 long.len()
             );
             assert!(long.iter().all(|length| *length >= MIN), "{long:?}");
-            // Of some hundred thousand short ones, the few that the system kept waiting, or that
-            // were open when all was written.
+            // Of some hundred thousand short calls, the few that the system delayed, or that were
+            // open when everything was written.
             let short = of("Short.quick(");
             assert!(
                 short.len() as u64 * 1_000 < fact("quick"),
@@ -232,8 +232,8 @@ fn calls_that_take_as_long_are_written() {
     }
 }
 
-/// The trace names the methods that are called too often, and no others; those are written all the
-/// same.
+/// The trace names the methods that are called too often, and no others. The other methods' calls
+/// are written.
 #[test]
 fn methods_that_are_called_too_often_are_named() {
     let folder = jtrail_testkit::temp_dir();
@@ -268,7 +268,7 @@ fn methods_that_are_called_too_often_are_named() {
     }
 }
 
-/// What such a trace says of a program that is killed: each call that it had counted is there.
+/// If the program is killed, its trace has each call that it had counted.
 #[test]
 fn they_are_there_when_the_program_is_killed() {
     let folder = jtrail_testkit::temp_dir();

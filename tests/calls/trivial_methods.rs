@@ -1,5 +1,5 @@
-//! Calls of trivial methods left out (`trivial=skip`): these and no others, each named in the
-//! trace, and the application none the wiser.
+//! Calls of trivial methods are skipped (`trivial=skip`): these calls and no others, each method
+//! named in the trace, and without an effect on the application.
 
 use crate::support::{FILTER, Trace, Traced, agent, few_versions, program, traced};
 use jtrail_formats::{Item, Reader};
@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 const REASON: &str = "trivial=skip: short, without calls, loops and monitors";
 
-/// The methods that were left out for that.
+/// Returns the methods whose calls were skipped because they are trivial.
 fn skipped(trace: &Trace) -> BTreeSet<String> {
     let key = |note: &Note<'_>| match note {
         Note::Uninstrumented(u) if u.reason == REASON => Some(format!("{}.{}", u.class, u.method)),
@@ -69,7 +69,7 @@ fn their_calls_are_left_out_and_no_others() {
     }
 }
 
-/// Runs by line, and the methods that the trace left out.
+/// Returns the number of executions by line, and the methods whose calls were skipped.
 fn lines(jdk: &Jdk, trivial: &str) -> (BTreeMap<(String, u32), u64>, BTreeSet<String>) {
     let folder = temp_dir();
     let file = folder.path().join("trace");
