@@ -1,4 +1,4 @@
-//! The agent leaves, and all is as it was; another one may come.
+//! The agent detaches, and restores the JVM's former state; another agent may follow.
 
 use crate::support::attach::{AttachedRun, rounds};
 use crate::support::cli::outcome;
@@ -9,8 +9,8 @@ use std::io::Write;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Each agent's trace has the calls that happened while it was there, whatever the options, in the
-/// same JVM; what was recorded is whole at the answer.
+/// Each agent's trace has the calls that happened while it was attached, whatever the options, in
+/// the same JVM. The trace is complete when `detach` is answered.
 #[test]
 fn agents_come_and_go() {
     for jdk in Jdk::require(&few_versions()) {
@@ -35,7 +35,7 @@ fn agents_come_and_go() {
             ],
         ];
         for (number, options) in options.iter().enumerate() {
-            app.work(); // in none
+            app.work(); // outside any trace
             let file = number.to_string();
             app.attach(&file, options).expect("it is taken");
             for _ in 0..=number {
@@ -59,14 +59,14 @@ fn agents_come_and_go() {
     }
 }
 
-/// Threads, descriptors, memory and the socket go with the agent; the library stays.
+/// The agent's threads, descriptors, memory and socket are removed with it; the library stays.
 #[test]
 fn nothing_of_ours_is_left() {
     const BUFFER: u64 = 2 << 30;
-    /// The smallest of the agent's mappings, which is for triggers; counters of lines have more.
+    /// Size of the agent's smallest mapping, for triggers. Line counters take more.
     const TABLE: u64 = 64 << 20;
     for jdk in Jdk::require(&few_versions()) {
-        // The memory allocator's arenas, of 64 MB of addresses each, would hide what is left.
+        // The arenas of the memory allocator, each with 64 MB of addresses, would hide leaks.
         let run = program(&jdk, "harness.Cycles").env("MALLOC_ARENA_MAX", "1");
         let app = AttachedRun::of(run);
         let events = "methods+threads+alloc+lines+samples+monitors+gc+heap";
@@ -83,17 +83,17 @@ fn nothing_of_ours_is_left() {
             app.detach();
             (with, threads)
         };
-        cycle("true"); // the JVM's own threads and sockets for attaching are there from then on
+        cycle("true"); // from then on the JVM has its own threads and sockets for attaching
         let ((before, library), descriptors) = (app.mappings(), app.descriptors());
         for spool in ["true", "false", "true", "false"] {
             let ((with, files), threads) = cycle(spool);
-            // Its files had no names when they were opened, and are shown by numbers.
+            // The spool's files had no names when they were opened, so they are shown by numbers.
             let is_spooled = files.keys().any(|file| !file.ends_with("/libjtrail.so"));
             assert_eq!(is_spooled, spool == "true", "{files:?}");
             assert!(is_spooled || with > before + BUFFER, "{with} {before}");
             assert!(threads.len() >= 3, "{threads:?}");
         }
-        // Threads and metadata of the JVM's take some megabytes.
+        // Threads and metadata of the JVM take some megabytes.
         let (after, files) = app.mappings();
         assert!(
             after < before + TABLE / 2,
@@ -109,7 +109,7 @@ fn nothing_of_ours_is_left() {
     }
 }
 
-/// Threads are in calls that began under an earlier agent, in loops with its hooks. These do
+/// Threads are in calls that began under an earlier agent, in loops with its hooks. Those hooks do
 /// nothing any more, and disturb no later agent.
 #[test]
 fn hooks_of_an_earlier_agent_do_nothing() {
@@ -142,15 +142,15 @@ fn hooks_of_an_earlier_agent_do_nothing() {
             let trace = Trace::read(&file).unwrap_or_else(|e| panic!("{cycle}: {e}\n{output}"));
             trace.assert_sound(&output);
             assert!(trace.calls["harness.Cycles.step(I)J"] > 0);
-            // Only the thread that began under this agent is in its loop.
+            // Only the worker that started under this agent has its `run` in the trace.
             assert_eq!(trace.calls["harness.Cycles$Worker.run()V"], 1, "{cycle}");
         }
     }
 }
 
-/// What the JVM uses does not grow with the number of agents that were there. Without a compiler:
-/// compiled code keeps old methods for a while; `scripts/cycles` looks at that, in a thousand
-/// cycles.
+/// The JVM's memory does not grow with the number of agents that were attached. The test runs
+/// without a compiler, because compiled code keeps old methods for a while; `scripts/cycles` covers
+/// that, in a thousand cycles.
 #[test]
 fn the_jvm_does_not_grow() {
     for jdk in Jdk::require(&few_versions()) {
@@ -177,7 +177,7 @@ fn the_jvm_does_not_grow() {
             let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
             digits.parse().expect("a number")
         };
-        // The hook classes are all there by the second look.
+        // By the second reading, all hook classes are defined.
         let (first, last) = (&all[1], &all[all.len() - 1]);
         let growth = |key: &str| value(last, key) - value(first, key);
         assert!(growth("metaspace=") < 100_000, "{all:?}");
@@ -186,8 +186,8 @@ fn the_jvm_does_not_grow() {
     }
 }
 
-/// The agent leaves while the JVM ends: the trace is whole, and nothing is left, whichever comes
-/// first.
+/// The agent detaches while the JVM ends. The trace is complete and nothing is left, whichever
+/// comes first.
 #[test]
 fn the_jvm_ends_meanwhile() {
     for jdk in Jdk::require(&few_versions()) {
@@ -218,7 +218,7 @@ fn the_jvm_ends_meanwhile() {
     }
 }
 
-/// An agent that came with the JVM can leave as well.
+/// An agent that was loaded at the JVM's start can detach, too.
 #[test]
 fn an_agent_of_the_start_leaves() {
     for jdk in Jdk::require(&few_versions()) {
@@ -237,7 +237,7 @@ fn an_agent_of_the_start_leaves() {
     }
 }
 
-/// An agent that came with the JVM; `ready` is called when it has a socket, and must let the
+/// Starts a program with an agent. `ready` is called when the agent has a socket, and must let the
 /// program begin.
 fn with_agent(run: Run, options: &str, ready: impl FnOnce(&AttachedRun)) -> AttachedRun {
     let folder = temp_dir();
@@ -263,7 +263,7 @@ fn with_agent(run: Run, options: &str, ready: impl FnOnce(&AttachedRun)) -> Atta
     app
 }
 
-/// A program that waits for a client's trace does not wait for that of an agent that leaves.
+/// A program that waits for a client's trace does not wait any longer when the agent detaches.
 #[test]
 fn a_program_that_waits_goes_on_without_the_agent() {
     for jdk in Jdk::require(&few_versions()) {
@@ -277,12 +277,12 @@ fn a_program_that_waits_goes_on_without_the_agent() {
         let (folder, output) = app.end();
         assert!(!folder.path().join("first").exists());
         assert_eq!(rounds(&folder.path().join("second"), &output), 2);
-        assert_eq!(output.stderr.matches("jtrail:").count(), 1, "{output}"); // it waits
+        assert_eq!(output.stderr.matches("jtrail:").count(), 1, "{output}"); // that the program waits
     }
 }
 
-/// The program's calls of `jtrail.Trace` do nothing when the agent has left, and reach the next
-/// one, which has bursts of its own.
+/// The program's calls of `jtrail.Trace` do nothing when the agent has detached. They reach the
+/// next agent, which has bursts of its own.
 #[test]
 fn the_program_loses_its_word_and_finds_it() {
     const WORK: &str = "harness.Marked.work()V";
@@ -296,7 +296,7 @@ fn the_program_loses_its_word_and_finds_it() {
         assert_eq!(app.ask("in the first"), "true, done");
         app.detach();
         assert_eq!(app.ask("behind the first"), NO_AGENT);
-        // Its probes look at the gate of its own hook class, also in the loop that never ends,
+        // The program's probes check the gate of their own hook class, even in the endless loop
         // whose lines are counted.
         let bursts = [
             "--burst",
@@ -336,8 +336,8 @@ fn the_program_loses_its_word_and_finds_it() {
     }
 }
 
-/// A refusal is a failure for who asks for the agent, whatever `onerror` says; and nothing of it is
-/// left.
+/// A refusal is an error for the user who attaches the agent, whatever `onerror` says; and nothing
+/// is left of the refused agent.
 #[test]
 fn refusals_leave_nothing() {
     for jdk in Jdk::require(&few_versions()) {
@@ -367,7 +367,8 @@ fn refusals_leave_nothing() {
     }
 }
 
-/// `jtrail record` attaches, records, and leaves; where an agent is, that one records, and stays.
+/// `jtrail record` attaches an agent, records, and detaches it. If an agent is attached already,
+/// that one records, and stays.
 #[test]
 fn a_recording_in_one_go() {
     let library = agent();
@@ -413,7 +414,7 @@ fn a_recording_in_one_go() {
         for name in ["first", "second", "third", "fourth"] {
             let trace = Trace::read(&folder.path().join(name)).unwrap_or_else(|e| panic!("{e}"));
             trace.assert_sound(&output);
-            // How many in that time is the machine's business.
+            // The number of steps in that time depends on the machine.
             assert!(trace.calls["harness.Cycles.step(I)J"] > 0, "{name}");
         }
     }

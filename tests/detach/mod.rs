@@ -1,4 +1,4 @@
-//! An agent that leaves.
+//! Agents that are detached.
 
 mod leaving;
 mod moving_threads;

@@ -1,5 +1,5 @@
-//! Agents come and go while threads do: virtual ones that change carriers all the time, and native
-//! ones that attach and detach.
+//! Agents are attached and detached while virtual threads change carriers all the time, and native
+//! threads attach and detach.
 
 use crate::support::attach::AttachedRun;
 use crate::support::{Trace, few_versions, program};
@@ -8,7 +8,8 @@ use serde_json::Value;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// An agent that comes while virtual threads mount knows whose calls and whose CPU time are whose.
+/// An agent that is attached while virtual threads mount attributes calls and CPU time to the right
+/// threads.
 #[test]
 fn virtual_threads_are_on_the_move() {
     for jdk in Jdk::require(&few_versions()) {
@@ -40,15 +41,15 @@ fn virtual_threads_are_on_the_move() {
             );
             trace.assert_sound(&output);
             assert!(trace.calls["harness.Mounting.step(I)J"] > 0, "{turn}");
-            // What a virtual thread does is never its carrier's.
+            // Calls of a virtual thread are never recorded as its carrier's.
             let carriers = trace.threads.iter().filter(|t| t.group == "CarrierThreads");
             assert_eq!(carriers.map(|t| t.steps.len()).sum::<usize>(), 0, "{turn}");
         }
     }
 }
 
-/// Native threads attach and detach all the time, while agents come and go: each finds its way, and
-/// the JVM lives on.
+/// Native threads attach and detach all the time, while agents come and go. Each agent records
+/// calls, and the JVM does not crash.
 #[test]
 fn native_threads_attach_and_detach() {
     for jdk in Jdk::require(&few_versions()) {
@@ -60,8 +61,8 @@ fn native_threads_attach_and_detach() {
             app.attach(&file, &["--events", kinds[turn % 2]])
                 .expect("it is taken");
             sleep(Duration::from_millis(60));
-            // More than what three threads that attached before can have to say: enters and leaves
-            // of three calls each.
+            // More calls than three threads that attached before can have: enters and leaves of
+            // three calls each.
             app.wait_until("calls of threads that attach", || {
                 let status = app.ctl(&["status", "--json"]).expect("answered");
                 let status: Value = serde_json::from_str(&status).expect("JSON");
