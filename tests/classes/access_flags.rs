@@ -1,4 +1,4 @@
-//! Access flags of classes, fields and methods, held against what reflection says in the same JVM.
+//! Access flags of classes, fields and methods, compared with reflection in the same JVM.
 
 use crate::support::classes::Classes;
 use crate::support::compile::compile;
@@ -20,11 +20,12 @@ const NESTED: [&str; 10] = [
     "1Local",
 ];
 
-/// The bit by which old JVMs told two meanings of `invokespecial` apart. Reflection does not tell
-/// it of a class.
+/// The flag ACC_SUPER, by which old JVMs distinguished two meanings of `invokespecial`. Reflection
+/// does not show it.
 const SUPER: u16 = 0x0020;
 
-/// Numbers by what stands before them, on lines that begin with a word.
+/// Parses lines that begin with `word`. Returns the number at each line's end, by the text before
+/// it.
 fn printed(output: &str, word: &str) -> BTreeMap<String, u16> {
     let entry = |line: &str| {
         let (key, flags) = line.strip_prefix(word)?.trim_start().rsplit_once(' ')?;
@@ -54,7 +55,7 @@ fn flags_are_those_of_reflection() {
                 panic!("not once: {name}, {what}");
             };
             classes.insert(name.clone(), detail.access & !SUPER);
-            let initializer = |name: &str| name == "<clinit>"; // reflection has none
+            let initializer = |name: &str| name == "<clinit>"; // reflection shows none
             let all = detail.fields.iter().chain(&detail.methods);
             for member in all.filter(|m| name.starts_with("Flags") && !initializer(&m.name)) {
                 let key = format!("{name} {} {}", member.name, member.signature);

@@ -1,4 +1,4 @@
-//! Compiled methods, held against the JVM's own list of its code.
+//! Compiled methods, compared with the JVM's own list of its code.
 
 use crate::support::control::ControlledRun;
 use crate::support::truth::everywhere;
@@ -12,8 +12,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 
-/// Has methods compiled, waits until the compiler and our news of it are quiet, and prints the code
-/// cache.
+/// A program that gets methods compiled. It waits until the compiler and the agent's reports are
+/// quiet, and prints the code cache.
 const PROGRAM: &str = include_str!("CodeList.java");
 
 fn compile(folder: &Path) {
@@ -29,9 +29,9 @@ fn compile(folder: &Path) {
     assert!(status.expect("javac starts").success());
 }
 
-/// `1 3 0 java.lang.String.hashCode()I [0x01, 0x02 - 0x03]`: the second address is where the code
-/// begins, the third where it ends, with the stubs behind its instructions. Method and size by
-/// address.
+/// Parses a line such as `1 3 0 java.lang.String.hashCode()I [0x01, 0x02 - 0x03]`. The second
+/// address is the begin of the code, the third its end, including the stubs after the instructions.
+/// Returns method and size, by address.
 fn entry(line: &str) -> Option<(u64, (String, i64))> {
     let (head, addresses) = line.split_once(" [0x")?;
     let (begin, end) = addresses.split_once(", 0x")?.1.split_once(" - 0x")?;
@@ -41,9 +41,9 @@ fn entry(line: &str) -> Option<(u64, (String, i64))> {
     Some((begin, (method.to_owned(), (end - begin) as i64)))
 }
 
-/// Bytes of instructions by address, as the JVM's log of its compilers has them: `<nmethod
-/// entry='0x01' insts_offset='2' stub_offset='3' />`. Code without stubs behind its instructions is
-/// not among them.
+/// Returns the bytes of instructions by address, from the JVM's compilation log: `<nmethod
+/// entry='0x01' insts_offset='2' stub_offset='3' />`. Code without stubs after the instructions is
+/// missing.
 fn instructions(log: &str) -> HashMap<u64, i64> {
     let attribute = |line: &'_ str, name: &str| {
         let (_, rest) = line.split_once(&format!(" {name}='"))?;
@@ -59,17 +59,18 @@ fn instructions(log: &str) -> HashMap<u64, i64> {
     lines.filter_map(entry).collect()
 }
 
-/// Live code by address: method, and when it was told; and the keys of methods that were inlined.
+/// The compiled code in a trace. `live` has the method of live code by address, and the time of its
+/// event; `inlined` has the keys of inlined methods.
 #[derive(Default)]
 struct Code {
     live: BTreeMap<u64, (String, i64)>,
     compiled: u64,
-    /// Address and method of all code that was told of.
+    /// Address and method of all reported code.
     all: BTreeSet<(u64, String)>,
-    /// Address and method of code that was told to be gone.
+    /// Address and method of code that was reported as discarded.
     unloaded: Vec<(u64, String)>,
     inlined: BTreeSet<String>,
-    /// By address.
+    /// Bytes of code, by address.
     sizes: BTreeMap<u64, i64>,
 }
 
@@ -108,7 +109,7 @@ fn read(file: &Path) -> Code {
                     code.live.insert(e.address, (method, e.time.0));
                 }
                 Event::MethodUncompile(e) => {
-                    // The address may have been taken again before.
+                    // The JVM may have reused the address already.
                     let method = &methods[&e.method];
                     code.unloaded.push((e.address, method.clone()));
                     if code.live.get(&e.address).is_some_and(|l| l.0 == *method) {
@@ -160,9 +161,9 @@ fn code_is_what_the_jvm_lists() {
         for (address, (method, reported)) in &code.live {
             match listed.get(address).map(|(name, _)| name) {
                 Some(name) if name == method => {}
-                // The JVM has one id for all of its linkers, so their names can't be told apart.
+                // The JVM has one id for all of its linkers, so their names can't be distinguished.
                 Some(name) if is_linker(name) && is_linker(method) => {}
-                None if *reported > time * 1_000_000 => {} // compiled behind the list
+                None if *reported > time * 1_000_000 => {} // compiled after the list was printed
                 other => wrong.push(format!("{address:#x} {method}: listed {other:?}")),
             }
         }
@@ -177,7 +178,7 @@ fn code_is_what_the_jvm_lists() {
             "{:?}",
             code.inlined
         );
-        // 11 leaves the stubs out of the size that it tells.
+        // JVM 11 reports the size without the stubs.
         let log = fs::read_to_string(log).expect("a log");
         let without_stubs = match jdk.feature {
             11 => instructions(&log),
@@ -196,12 +197,12 @@ fn code_is_what_the_jvm_lists() {
     }
 }
 
-/// A class with compiled methods is unloaded: their code must be thrown away. Says so when it has
-/// happened.
+/// A program that unloads a class with compiled methods, whose code must be discarded. It prints
+/// when that has happened.
 const DISCARDED: &str = include_str!("Discarded.java");
 
-/// All code of an unloaded class is told to be gone, where it was; and nothing that nobody was told
-/// of.
+/// All code of an unloaded class is reported as discarded, at its address; and no code that was
+/// never reported.
 #[test]
 fn code_of_unloaded_classes_is_unloaded() {
     let folder = temp_dir();
@@ -223,7 +224,7 @@ fn code_of_unloaded_classes_is_unloaded() {
             let is_guest = |(_, key): &&(u64, String)| key.starts_with("Discarded$Guest.");
             let loaded: BTreeSet<_> = code.all.iter().filter(is_guest).collect();
             let unloaded: BTreeSet<_> = code.unloaded.iter().filter(is_guest).collect();
-            assert!(loaded.len() >= 2, "{what}"); // at least one of each method
+            assert!(loaded.len() >= 2, "{what}"); // at least one for each method
             assert_eq!(unloaded, loaded, "{what}");
             let is_reported = |unloaded| code.all.contains(unloaded);
             assert!(code.unloaded.iter().all(is_reported), "{what}");
@@ -231,8 +232,8 @@ fn code_of_unloaded_classes_is_unloaded() {
     }
 }
 
-/// Each trace is told of the code that is there when it begins, also of that which an earlier one
-/// has, and a file that follows as well.
+/// Each trace reports the code that exists when it begins, even if an earlier trace reported it. So
+/// does the next file of a rotation.
 #[test]
 fn code_is_in_each_trace() {
     for jdk in Jdk::require(&VERSIONS) {
@@ -257,7 +258,7 @@ fn code_is_in_each_trace() {
             let reported = |(address, (method, _)): &&(&u64, &(String, i64))| {
                 later.all.contains(&(**address, method.clone()))
             };
-            // Some of it is thrown away meanwhile.
+            // Some of the code is discarded meanwhile.
             let reported = live.iter().filter(reported).count();
             assert!(2 * reported > live.len(), "{reported} of {}", live.len());
             assert!(reported > 20, "{reported}");

@@ -1,5 +1,5 @@
-//! Classes in full, their end and their redefinition, held against the class files, `javap` and the
-//! JVM's own log.
+//! Details of classes, their unloading and redefinition, compared with the class files, `javap` and
+//! the JVM's own log.
 
 use crate::support::classes::Classes;
 use crate::support::counts::assert_counts;
@@ -14,7 +14,7 @@ use std::fs::{self};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a program with these events, and reads what the trace says.
+/// Runs a program with these events, and reads the classes of the trace.
 fn run(run: Run, events: &str, after: &[String]) -> Classes {
     let folder = temp_dir();
     let file = folder.path().join("trace.trcbin");
@@ -25,7 +25,7 @@ fn run(run: Run, events: &str, after: &[String]) -> Classes {
     Classes::read(&file)
 }
 
-/// Names and descriptors of a class's fields, as `javap` prints them.
+/// Returns names and descriptors of a class's fields, as `javap` prints them.
 fn fields_by_javap(class_file: &Path) -> Vec<(String, String)> {
     let mut jdks = Jdk::all().into_iter().rev();
     let javac = jdks.find_map(|jdk| jdk.javac).expect("a JDK with tools");
@@ -61,7 +61,8 @@ fn details_are_what_the_class_file_says() {
             assert_eq!(classes.sources[name], source, "{name}");
             let top = name.split('$').next().unwrap_or(name);
             assert_eq!(format!("harness.{source}"), format!("{top}.java"));
-            // An interface has `java.lang.Object` in its class file, and no superclass in Java.
+            // An interface has `java.lang.Object` as superclass in its class file, and none in
+            // Java.
             let is_interface = class.access_flags() & 0x0200 != 0;
             let super_name = class.super_name().filter(|_| !is_interface);
             assert_eq!(
@@ -69,7 +70,7 @@ fn details_are_what_the_class_file_says() {
                 super_name.unwrap_or_default().replace('/', "."),
                 "{name}"
             );
-            // What an inner class adds to the flags is in other classes' files.
+            // An inner class has further flags, which are in the class files of other classes.
             let kind = 0x0200 | 0x0400 | 0x2000 | 0x4000; // interface, abstract, annotation, enum
             assert_eq!(detail.access & kind, class.access_flags() & kind, "{name}");
             let methods: Vec<Member<'_>> = class
@@ -90,7 +91,7 @@ fn details_are_what_the_class_file_says() {
             assert_eq!(fields, fields_by_javap(&file), "{name}");
         }
         assert!(seen > 5, "only {seen} classes, JDK {}", jdk.feature);
-        // Loaded long before the trace; each class once.
+        // These were loaded long before the trace; each class is reported once.
         let object = classes.named("java.lang.Object");
         assert_eq!(object.len(), 1);
         assert_eq!(
@@ -110,7 +111,8 @@ fn details_are_what_the_class_file_says() {
     }
 }
 
-/// By the class file, and by what the JVM says of its code.
+/// With `engine=bytecode`, the lengths in the trace come from the class file; with `engine=jvmti`,
+/// from the JVM.
 #[test]
 fn methods_are_as_long_as_in_the_class_file() {
     let folder = harness().root().join("11");
@@ -210,7 +212,7 @@ fn unloading_is_what_the_log_says() {
         unloaded.retain(|name, _| name.starts_with("harness."));
         assert_eq!(unloaded, logged, "JDK {}", jdk.feature);
         assert_eq!(unloaded["harness.Unloading$Guest"], 8);
-        // One loader each, with a number of its own.
+        // Each class has its own loader, with a number of its own.
         let mut loaders: Vec<&str> = classes
             .named("harness.Unloading$Guest")
             .iter()
@@ -223,8 +225,8 @@ fn unloading_is_what_the_log_says() {
     }
 }
 
-/// Collectors that mark beside the program keep what agents ask for meanwhile. (On 17, HotSpot's
-/// own walk has them keep what weak references lead to.)
+/// Concurrent collectors keep what agents ask for while they mark. (On 17, HotSpot's own walk makes
+/// them keep the targets of weak references.)
 #[test]
 fn classes_are_unloaded_although_each_collection_has_its_snapshot() {
     let mut runs = 0;
@@ -256,7 +258,7 @@ fn redefinition_by_others_is_reported_and_our_own_is_not() {
     let jar = java_agent(folder.path());
     for jdk in Jdk::require(&few_versions()) {
         let other = format!("-javaagent:{}", jar.display());
-        // With calls, we retransform many a class of the JDK ourselves.
+        // With calls, the agent itself retransforms many classes of the JDK.
         for events in ["details", "methods+details"] {
             let classes = run(
                 program(&jdk, "harness.Fib"),
@@ -270,13 +272,13 @@ fn redefinition_by_others_is_reported_and_our_own_is_not() {
     }
 }
 
-/// A program that loads classes all the time has no agent that grows with them: what is known of a
-/// class goes with its loader.
+/// In a program that loads classes all the time, the agent's memory does not grow: it forgets a
+/// class with its loader.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_is_known_of_classes_goes_with_their_loaders() {
-    // Of 60,000 such classes, the last 45,000 took 120 to 130 MB before, and now take 20 to 36; the
-    // JVM itself comes to its level by some 10.
+    // Of 60,000 such classes, the last 45,000 took 120 to 130 MB when nothing was forgotten, and
+    // take 20 to 36 MB now. The JVM's own memory levels off after some 10,000 classes.
     const MOST: u64 = 70_000;
     for jdk in Jdk::require(&one_version()) {
         let sizes = ["-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch"];

@@ -1,4 +1,4 @@
-//! Class initialisations: held against a program that knows its own, and against the JVM's log.
+//! Class initializations, compared with a program that knows its own, and with the JVM's log.
 
 use crate::support::attach::attach;
 use crate::support::compile::compile;
@@ -11,13 +11,13 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-/// Begin or end of an initialisation.
+/// The begin or the end of an initialization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Step {
     class: String,
     is_end: bool,
     failed: bool,
-    /// In ns, by some clock.
+    /// In ns, by any clock.
     time: i64,
 }
 
@@ -29,7 +29,7 @@ impl Step {
 
 type ByThread = BTreeMap<String, Vec<Step>>;
 
-/// What the program prints of its own.
+/// Returns the initializations that the program prints.
 fn printed(output: &Output) -> ByThread {
     let mut all = ByThread::new();
     let lines = output.stdout.lines();
@@ -47,14 +47,14 @@ fn printed(output: &Output) -> ByThread {
     all
 }
 
-/// What a trace says.
+/// The initializations in a trace.
 #[derive(Default)]
 struct Traced {
     by_thread: ByThread,
-    /// Classes in the order in which they began.
+    /// Classes in the order in which their initializations began.
     begun: Vec<String>,
-    /// Calls of initialisers: how many of their enters were right behind the begin, and all of
-    /// them.
+    /// Calls of static initializers: how many enters directly follow the begin of the
+    /// initialization, and how many there are.
     calls: (usize, usize),
     totals: Totals,
 }
@@ -110,7 +110,7 @@ fn traced(file: &Path) -> Traced {
     traced
 }
 
-/// Those of the program's classes, by thread.
+/// Returns the initializations of the program's own classes, by thread.
 fn own(all: &ByThread) -> ByThread {
     let own = |steps: &Vec<Step>| -> Vec<Step> {
         let is_own = |step: &&Step| step.class.starts_with("Initialised$");
@@ -122,7 +122,7 @@ fn own(all: &ByThread) -> ByThread {
     own.filter(|(_, steps)| !steps.is_empty()).collect()
 }
 
-/// How long each took, by class.
+/// Returns how long each initialization took, by class.
 fn lengths(all: &ByThread) -> BTreeMap<String, i64> {
     let mut lengths = BTreeMap::new();
     for steps in all.values() {
@@ -153,8 +153,8 @@ fn assert_same(what: &str, output: &Output, traced: &Traced) {
     };
     assert_eq!(steps(&theirs), steps(&ours), "{what}\n{output}");
     assert_eq!(steps(&ours).len(), 22, "{what}\n{output}");
-    // What the program saw is a part of what the trace says, by two clocks that may be a thousandth
-    // apart.
+    // What the program measured is a part of the traced time. The two clocks may differ by a
+    // thousandth.
     let ours = lengths(&ours);
     for (class, inner) in lengths(&theirs) {
         let outer = ours[&class];
@@ -165,7 +165,8 @@ fn assert_same(what: &str, output: &Output, traced: &Traced) {
     assert!(outer >= 19_000_000, "{what}: {outer}");
 }
 
-/// Classes whose initialisers the JVM's log says it ran, in order, as `Class.getName` has them.
+/// Returns the classes whose initializers ran according to the JVM's log, in order, with names as
+/// in `Class.getName`.
 fn logged(file: &Path) -> Vec<String> {
     let log = fs::read_to_string(file).expect("a log");
     let class = |line: &str| {
@@ -206,8 +207,8 @@ fn they_are_those_of_the_program() {
             assert_same(&what, &output, &traced);
             let steps: usize = traced.by_thread.values().map(Vec::len).sum();
             assert_eq!(traced.totals.initialisations, steps as u64, "{what}");
-            // Where calls are traced, each of the program's initialisers is one, within its
-            // initialisation.
+            // With calls in the trace, each of the program's initializers is a call, within its
+            // initialization.
             let with_calls = options.contains("methods");
             let (after, all) = traced.calls;
             assert_eq!(after, all, "{what}");
@@ -217,8 +218,8 @@ fn they_are_those_of_the_program() {
     }
 }
 
-/// From the first one of the trace on, the JVM's log has the same ones, but for hidden classes,
-/// which no agent gets to rewrite.
+/// From the first class of the trace on, the JVM's log has the same classes, except hidden ones,
+/// which no agent can rewrite.
 fn assert_as_logged(what: &str, ours: &[String], log: &[String], options: &str) {
     let is_seen = |class: &&String| options.contains("jvmti") || !class.contains("0x");
     let first = ours.first().expect("some");
@@ -233,7 +234,7 @@ fn assert_as_logged(what: &str, ours: &[String], log: &[String], options: &str) 
     assert_eq!(sorted(theirs), sorted(ours), "{what}");
 }
 
-/// Classes that were loaded before the agent came, and that nobody had used.
+/// The classes were loaded before the agent was attached, and not initialized yet.
 #[test]
 fn an_agent_that_comes_later_sees_those_to_come() {
     let classes = temp_dir();
@@ -261,7 +262,7 @@ fn an_agent_that_comes_later_sees_those_to_come() {
     }
 }
 
-/// Runs the program with these options.
+/// Runs the program with these options, and reads the trace.
 fn run(jdk: &Jdk, classes: &Path, options: &str) -> Traced {
     let folder = temp_dir();
     let file = folder.path().join("trace");
@@ -273,7 +274,7 @@ fn run(jdk: &Jdk, classes: &Path, options: &str) -> Traced {
     traced(&file)
 }
 
-/// Where only bursts are recorded, an initialiser may begin one, and is in it.
+/// If only bursts are recorded, an initializer may begin a burst, and is part of it.
 #[test]
 fn an_initialiser_begins_a_burst() {
     let classes = temp_dir();
@@ -288,8 +289,8 @@ fn an_initialiser_begins_a_burst() {
     }
 }
 
-/// What begins in a burst has its end, though that comes behind it; what was begun before has none
-/// in the trace.
+/// An initialization that begins in a burst has its end in the trace, even after the burst. One
+/// that began before the burst is not in the trace.
 #[test]
 fn initialisations_outlive_bursts() {
     let classes = temp_dir();
@@ -298,13 +299,13 @@ fn initialisations_outlive_bursts() {
     for jdk in Jdk::require(&newest_of(&VERSIONS)) {
         for engine in ["bytecode", "jvmti"] {
             let mut begun = HashSet::new();
-            // One of them ends in the middle of an initialisation that follows.
+            // One of these bursts ends in the middle of an initialization.
             for events in (2..20).step_by(3) {
                 let options = format!(
                     "format=trail,events=methods+clinit,include=Initialised*,engine={engine},burst=exception:java.lang.IllegalStateException/{events}"
                 );
                 let traced = run(&jdk, classes.path(), &options);
-                lengths(&traced.by_thread); // all that begin end
+                lengths(&traced.by_thread); // checks that all that begin end
                 begun.extend(traced.begun);
             }
             assert!(begun.contains("Initialised$Busy"), "{engine}: {begun:?}");

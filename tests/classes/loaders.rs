@@ -1,4 +1,4 @@
-//! Class loaders that do not give out the hook class, and some that do.
+//! Class loaders that do not resolve the hook class, and some that do.
 
 use crate::support::cli::outcome;
 use crate::support::compile::compile;
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 
 const PROGRAM: &str = "ForeignLoaders";
-/// Of the program's loaders, those that give out what they are asked for.
+/// Number of the program's loaders that resolve the hook class.
 const GOOD: u64 = 3;
 const ALL: u64 = 13;
 
@@ -27,7 +27,7 @@ fn compiled() -> tempfile::TempDir {
     folder
 }
 
-/// The reasons that a trace has for not covering plug-ins, with how often.
+/// Returns the reasons in the trace why plug-ins are not instrumented, with their counts.
 fn reasons(trace: &Trace) -> BTreeMap<String, u64> {
     let mut reasons = BTreeMap::new();
     for note in &trace.notes {
@@ -40,7 +40,7 @@ fn reasons(trace: &Trace) -> BTreeMap<String, u64> {
     reasons
 }
 
-/// What the reasons must say, each of one loader.
+/// The reasons that must be there, each from one loader.
 const REASONS: [&str; 6] = [
     "(ForeignLoaders$Foreign) does not give out java.lang.JtrailHook: java.lang.AssertionError",
     "(ForeignLoaders$Foreign) does not give out java.lang.JtrailHook: java.lang.ClassNotFoundException",
@@ -80,8 +80,8 @@ fn printed_calls(output: &str, nth: usize) -> u64 {
         .expect("printed")
 }
 
-/// The program does as without the agent; what is traced is exact; and no call of a loader is, that
-/// only the agent made.
+/// The program behaves as without the agent, and the trace is exact. A call of a loader that only
+/// the agent made is not in the trace.
 #[test]
 fn a_loader_that_does_not_give_out_the_hook_is_found_out() {
     let folder = compiled();
@@ -114,8 +114,8 @@ fn a_loader_that_does_not_give_out_the_hook_is_found_out() {
     });
 }
 
-/// The first hook runs where a lock of the program is held, and another thread waits for that lock
-/// inside of the loader.
+/// The first hook runs while the program holds a lock, and another thread waits for that lock
+/// inside the loader.
 #[test]
 fn no_hook_waits_for_a_loader() {
     let folder = compiled();
@@ -131,7 +131,7 @@ fn no_hook_waits_for_a_loader() {
     });
 }
 
-/// Loaders with classes that are there when the agent comes.
+/// Loaders whose classes exist when the agent is attached.
 #[test]
 fn loaders_are_asked_when_the_agent_comes() {
     let folder = compiled();

@@ -1,4 +1,4 @@
-//! Classes: their definitions, bytecode, initialisation, compilation and redefinition.
+//! Classes: their definitions, bytecode, initialization, compilation and redefinition.
 
 mod access_flags;
 mod compiled_methods;

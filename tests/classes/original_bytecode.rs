@@ -1,5 +1,5 @@
-//! What the JVM runs is what it ran before, instruction by instruction, whenever the agent says
-//! that it is not there: in the program's classes and in the JDK's.
+//! When the agent is detached or idle, the JVM runs the original bytecode, instruction by
+//! instruction, in classes of the program and of the JDK.
 
 use crate::support::cli::outcome;
 use crate::support::{agent, few_versions};
@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// Methods of which each JVM has some: of the program's, of a class that it uses, and of the one
-/// that parks.
+/// Methods that exist in each JVM: of the program, of a class that it uses, and of the class that
+/// parks threads.
 const WORK: &str = "Lharness/Attached;work(I)I";
 const ADD: &str = "Ljava/util/ArrayList;add(Ljava/lang/Object;)Z";
 const PARK: &str = "Ljava/util/concurrent/locks/LockSupport;park()V";
@@ -17,23 +17,23 @@ const PARK: &str = "Ljava/util/concurrent/locks/LockSupport;park()V";
 /// Bytecode by method.
 type Code = BTreeMap<String, String>;
 
-/// The agent that says which bytecode the JVM runs. It is a dependency of the tests, so cargo
-/// leaves it beside ours.
+/// Returns the agent that prints the bytecode that the JVM runs. It is a dependency of the tests,
+/// so cargo puts it beside jtrail's agent.
 fn library() -> PathBuf {
     let library = agent().with_file_name("libjtrail_bytecodes.so");
     assert!(library.exists(), "no agent at {}", library.display());
     library
 }
 
-/// What the JVM runs now; `file` is where to put it meanwhile. Classes that the JVM makes for
-/// lambdas are left out: there may be more of them.
+/// Returns the bytecode that the JVM runs now, by way of the file `file`. Classes that the JVM
+/// generates for lambdas are skipped, because there may be more of them later.
 fn code(pid: &str, file: &str) -> Code {
     let library = library();
     let library = library.to_str().expect("text");
     let args = [
         "attach", pid, "--agent", library, "--file", file, "--format", "xml",
     ];
-    // The JVM takes it, and it is no jtrail.
+    // The JVM loads it, although it is no jtrail agent.
     let said = outcome(&args).expect_err("another agent");
     assert!(said.contains("has no jtrail agent that is new"), "{said}");
     let text = fs::read_to_string(file).expect("written");
@@ -48,7 +48,7 @@ fn code(pid: &str, file: &str) -> Code {
     code
 }
 
-/// The methods whose code is another one.
+/// Returns the methods whose code differs.
 fn changed<'c>(code: &'c Code, before: &Code) -> Vec<&'c str> {
     // Classes may have been loaded since.
     let common = code
@@ -64,7 +64,7 @@ fn assert_same(code: &Code, before: &Code, when: &str) {
     assert_eq!(missing, None, "{when}");
 }
 
-/// Whatever an agent that came did, it is undone when it is gone.
+/// Detaching an agent undoes all its changes, whatever the options.
 #[test]
 fn the_original_is_back_after_detach() {
     const LIST: &str = "java.util.ArrayList";
@@ -101,9 +101,9 @@ fn the_original_is_back_after_detach() {
     }
 }
 
-/// An agent of the start, whose probes are in parking as well and in methods that may begin a
-/// burst: its classes are their own again while it is idle, behind other filters, and when it is
-/// gone. The JVM that tells what they were has no agent.
+/// An agent that was loaded at the JVM's start has hooks in parking, too, and in methods that may
+/// begin a burst. The original code is back while it is idle, for methods that other filters
+/// exclude, and after it was detached. A second JVM without an agent provides the original code.
 #[test]
 fn the_original_is_back_while_the_agent_is_idle() {
     for jdk in Jdk::require(&few_versions()) {
@@ -123,7 +123,8 @@ fn the_original_is_back_while_the_agent_is_idle() {
             assert!(changed(&with, &before).contains(&method), "{method}");
         }
 
-        // Other filters, and those again: parking and what begins bursts stay as they are.
+        // With other filters, and the first ones again: parking, and methods that begin bursts,
+        // keep their hooks.
         app.ctl(&["filters", "include=harness.Attached.leaf"]);
         let other = now();
         let other = changed(&other, &before);
@@ -143,7 +144,7 @@ fn the_original_is_back_while_the_agent_is_idle() {
         app.ctl(&["filters", "include=harness.*"]);
         assert_same(&now(), &before, "idle, with other filters");
 
-        // Without parks and bursts' methods, filters decide all.
+        // Without `parks` and bursts, the filters alone decide.
         let second = format!("file={}", app.text("second"));
         app.ctl(&["start", &second, "events=methods"]);
         app.work();
@@ -155,8 +156,8 @@ fn the_original_is_back_while_the_agent_is_idle() {
     }
 }
 
-/// Filters there and back, of a trace that has no other probes: what no filter takes any more is as
-/// it was, at once.
+/// Filters change back and forth, in a trace without other hooks. What no filter includes any more
+/// has its original code at once.
 #[test]
 fn the_original_is_restored_after_filters() {
     for jdk in Jdk::require(&few_versions()) {

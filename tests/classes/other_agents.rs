@@ -1,4 +1,4 @@
-//! Other agents beside ours.
+//! Other agents in the same JVM.
 
 use crate::support::java_agent::java_agent;
 use crate::support::{FILTER, few_versions, program, traced, traced_before};
@@ -31,8 +31,8 @@ fn a_java_agent_that_transforms_classes_too() {
                 "{}",
                 run.output
             );
-            // In the first case called before the JVM told us that it is ready, and traced all the
-            // same.
+            // If the other agent comes first, it calls the method before the JVM is ready; the call
+            // is traced all the same.
             assert_eq!(
                 run.trace.calls.get("Early.call()V"),
                 Some(&2),

@@ -1,4 +1,4 @@
-//! Another agent redefines a class: the program runs the new code, and the trace tells so.
+//! Another agent redefines a class: the program runs the new code, and the trace reports it.
 
 use crate::support::classes::Classes;
 use crate::support::compile::compile_with_harness;
@@ -8,17 +8,17 @@ use jtrail_testkit::{Jdk, temp_dir};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Has a class redefined with the bytes of a file.
+/// An agent that redefines a class with the bytes of a file.
 const REDEFINER: &str = include_str!("Redefiner.java");
 
-/// `BODY` differs from version to version: what `answer` returns, and which method it calls.
+/// A class whose `BODY` differs between versions: what `answer` returns, and which method it calls.
 const CHANGING: &str = include_str!("Changing.java");
 
-/// Arguments: files with the versions that the class gets one after the other. Between them, so
-/// many calls.
+/// The program. Its arguments are files with the versions that the class gets one after the other.
+/// It makes some calls after each.
 const PROGRAM: &str = include_str!("Redefined.java");
 
-/// Compiles a version of the class into a folder of its own; its file.
+/// Compiles a version of the class into a folder of its own, and returns its file.
 fn version(folder: &Path, name: &str) -> PathBuf {
     let folder = folder.join(name);
     fs::create_dir(&folder).expect("made");

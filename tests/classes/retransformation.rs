@@ -1,4 +1,4 @@
-//! Classes are made anew again and again, as traces begin and end.
+//! Classes are retransformed again and again, as traces begin and end.
 
 use crate::support::compile::compile_with_harness;
 use crate::support::java_api::API;
@@ -8,8 +8,9 @@ use std::path::Path;
 
 const TIMES: u64 = 400;
 
-/// Each pool of a class that grows is too large for the memory of the one before: the 600 pools
-/// from the first look to the last took 14 MB on 17 and 21.
+/// Maximum growth in bytes. If the constant pool grows with each retransformation, each pool is too
+/// large for the memory of the preceding one: the 600 pools between the two readings took 14 MB on
+/// 17 and 21.
 const MOST: u64 = 1 << 20;
 
 #[test]

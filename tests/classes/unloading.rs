@@ -1,4 +1,4 @@
-//! Classes and their unloading, held against what the program knows.
+//! Classes and their unloading, compared with what the program knows.
 
 use crate::support::truth::with_each_collector;
 
