@@ -1,4 +1,4 @@
-//! Of each catch, which handler it is in its method: held against a program that tells which of its
+//! Each catch names its handler in the method, compared with a program that prints which of its
 //! handlers run.
 
 use crate::support::compile::compile;
@@ -8,8 +8,8 @@ use jtrail_model::{CatchDetail, Event};
 use jtrail_testkit::{Jdk, temp_dir};
 use std::path::Path;
 
-/// Handlers as the program prints them: method, first entry in its exception table, whether it
-/// takes all.
+/// Handlers as the program prints them: method, first entry in its exception table, and whether it
+/// catches everything.
 type Ran = Vec<(String, u64, bool)>;
 
 fn printed(output: &str) -> Ran {
@@ -29,12 +29,12 @@ fn printed(output: &str) -> Ran {
     output.lines().filter_map(handler).collect()
 }
 
-/// The program's catches in the order of a trace, with the handlers that it tells.
+/// Returns the program's catches in the order of the trace, with their handlers.
 fn traced(file: &Path) -> Vec<(String, Option<(u64, bool)>)> {
     let mut reported = Vec::new();
     let mut detail: Option<CatchDetail> = None;
     read(file, |event| {
-        // Right before its catch, and of the same thread and time.
+        // A catch's detail precedes it directly, with the same thread and time.
         let Event::ExceptionCatch(e) = event else {
             assert_eq!(detail, None, "before {event:?}");
             if let Event::CatchDetail(e) = event {
@@ -52,7 +52,7 @@ fn traced(file: &Path) -> Vec<(String, Option<(u64, bool)>)> {
     reported
 }
 
-/// Which class files a run shows to the agent.
+/// Which class files the agent sees in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Shows {
     All,
@@ -111,7 +111,7 @@ fn catches_have_their_handlers() {
             let ran = printed(&output.stdout);
             assert_eq!(ran.len(), 69, "{case}: {output}");
             let is_written = |entry: u64, takes_all: bool| {
-                // There, a first handler reads as one of which nothing was told.
+                // A log profile can't distinguish the first handler from an unknown one.
                 shows == Shows::All && !(options.contains("mlpd") && entry == 0 && !takes_all)
             };
             let expected: Vec<_> = ran

@@ -1,4 +1,4 @@
-//! Throws and catches.
+//! Exceptions that are thrown and caught.
 
 mod handlers;
 mod throws;

@@ -1,4 +1,4 @@
-//! Exceptions, and the calls that they leave, held against what the programs know.
+//! Exceptions, and the calls that they leave, compared with what the programs know.
 
 use crate::support::one_version;
 use crate::support::truth::{traced, with_each_collector};
@@ -9,10 +9,10 @@ fn exceptions() {
     with_each_collector("harness.Throws", "+exceptions", &[]);
 }
 
-/// Which calls an exception left, method by method and thread by thread: over several frames,
-/// through `finally`, out of synchronized methods, constructors and static initialisers, past
-/// frames of the library and native ones, and with an overflow of the stack. The programs ask the
-/// JVM where they throw who is on the stack.
+/// Which calls an exception left, by method and thread: over several frames; through `finally`; out
+/// of synchronized methods, constructors and static initializers; past frames of the library and
+/// native frames; and after a stack overflow. The programs ask the JVM for the stack where they
+/// throw.
 #[test]
 fn calls_left_by_exceptions() {
     const PROGRAMS: [&str; 4] = [
@@ -21,7 +21,7 @@ fn calls_left_by_exceptions() {
         "harness.Overflow",
         "harness.Throws",
     ];
-    // The JVM's own events say so of all calls that come behind an exception which nobody caught.
+    // The JVM's own events say so of all calls that follow an exception which nobody caught.
     const HANDLER: &str = "harness.Throws.handle(Ljava/lang/Thread;Ljava/lang/Throwable;)V";
     for jdk in Jdk::require(&one_version()) {
         for name in PROGRAMS {
