@@ -1,4 +1,4 @@
-//! The command line over traces of real programs.
+//! The command line, with traces of real programs.
 
 mod report;
 mod run_and_convert;

@@ -1,4 +1,4 @@
-//! What `jtrail report` says of live traces, against what the programs print of themselves.
+//! Compares `jtrail report` of live traces with what the programs print about themselves.
 
 use crate::support::cli::{Row, table};
 use crate::support::compile::compile_with_harness;
@@ -14,7 +14,7 @@ fn number(row: &Row, column: &str) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("{column}: {row:?}"))
 }
 
-/// Runs a program with these options and arguments, writing a trace into that file.
+/// Runs a program with these options and arguments, and writes a trace into the file.
 fn run(jdk: &Jdk, name: &str, options: &str, file: &Path, args: &[&str]) -> Output {
     let options = format!("format=binary,{options},file={}", file.display());
     let run = args
@@ -25,7 +25,7 @@ fn run(jdk: &Jdk, name: &str, options: &str, file: &Path, args: &[&str]) -> Outp
     output
 }
 
-/// Lines of a method that were reached, and all that it has.
+/// Number of reached lines, and of all lines, by method.
 type Coverage = BTreeMap<String, (u64, u64)>;
 
 fn expected_coverage(truth: &Truth) -> Coverage {
@@ -38,7 +38,7 @@ fn expected_coverage(truth: &Truth) -> Coverage {
     expected
 }
 
-/// `13-14, 20`: all of these lines.
+/// Returns all lines of a list such as `13-14, 20`.
 fn lines(ranges: &str) -> impl Iterator<Item = u32> + '_ {
     let number = |text: &str| text.parse::<u32>().expect("a line");
     ranges
@@ -86,7 +86,7 @@ fn coverage_is_what_the_program_knows() {
     });
 }
 
-/// How many events there are, the sum of their times, and the longest one.
+/// The number of events, the sum of their times, and the longest time.
 type Sums = (u64, u64, u64);
 
 fn sums(row: &Row) -> Sums {
@@ -94,7 +94,7 @@ fn sums(row: &Row) -> Sums {
     (of("waits"), of("total_ns"), of("longest_ns"))
 }
 
-/// The classes of the library have monitors that may be contended, too.
+/// Returns true for rows of the program. Classes of the library have contended monitors, too.
 fn is_of_program(row: &Row) -> bool {
     let is_program =
         |name: &str| name.starts_with("harness.") && !name.starts_with("harness.Expect");
@@ -140,9 +140,9 @@ fn monitors_are_what_the_program_knows() {
     });
 }
 
-/// Holds a monitor that another thread wants for so many milliseconds, and prints the bounds of how
-/// long that one blocks, by its own clock: from when it is seen to sleep until it is let in, and
-/// from its start to its end.
+/// A program that holds a monitor for given numbers of milliseconds while another thread contends
+/// for it. It prints bounds for the time that this thread is blocked, by its own clock: from when
+/// the thread is seen blocked until it enters, and from its start to its end.
 const HELD: &str = include_str!("Held.java");
 
 #[test]

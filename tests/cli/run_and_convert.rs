@@ -1,4 +1,4 @@
-//! The command line over traces of real programs.
+//! `jtrail run`, `convert`, `report` and `dump`, with traces of real programs.
 
 use crate::support::cli::{events, jtrail};
 use crate::support::{FILTER, agent, few_versions, harness, of_project, program};
@@ -86,7 +86,7 @@ fn run_passes_on_what_the_program_does_and_sums_up() {
     }
 }
 
-/// A second reader, in Python, by the specification of the format alone.
+/// A second reader, in Python, written from the format's specification alone.
 #[test]
 fn a_reader_by_the_specification_reads_trails() {
     let script = of_project("scripts/trail_dump.py");

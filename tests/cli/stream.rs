@@ -1,5 +1,5 @@
-//! `jtrail stream` into a pipe whose reader is slow: the agent drops events and says so, or the
-//! program waits.
+//! `jtrail stream` into a pipe whose reader is slow: the agent drops events and reports that, or
+//! the program waits.
 
 use crate::support::cli::verify;
 use crate::support::control::{ControlledRun, ROUND};
@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-/// How long anything here may take.
+/// Maximum time of anything in these tests.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// `jtrail stream -o -`, and who reads what it writes.
+/// `jtrail stream -o -`, and the reader of its output.
 struct Streaming {
     app: ControlledRun,
-    /// As long as it holds, the reader takes 80 KB a second at most.
+    /// While this is true, the reader takes 80 KB a second at most.
     slow: Arc<AtomicBool>,
     client: JoinHandle<(ExitCode, String)>,
     reader: JoinHandle<Vec<u8>>,
@@ -65,8 +65,8 @@ impl Streaming {
         }
     }
 
-    /// The trace, which `jtrail verify` accepts; what it says, and what the client said; and the
-    /// program's output.
+    /// Ends the program. Returns the trace, the output of `jtrail verify` (which must accept the
+    /// trace), the output of the client, and the program's output.
     fn end(self) -> (Trace, String, String, Output) {
         let (code, said) = self.client.join().expect("no panic");
         assert_eq!(code, ExitCode::SUCCESS, "{said}");
@@ -81,7 +81,7 @@ impl Streaming {
     }
 }
 
-/// The program goes on, and how many events are lost is told everywhere alike.
+/// The program goes on, and the number of lost events is the same wherever it is reported.
 #[test]
 fn a_slow_reader_costs_events() {
     for jdk in Jdk::require(&few_versions()) {
@@ -93,10 +93,10 @@ fn a_slow_reader_costs_events() {
             app.work();
         }
         streaming.slow.store(false, Ordering::Relaxed);
-        // The program's threads return from the calls of the last round, which would end in the
-        // pause otherwise.
+        // Time for the program's threads to return from the calls of the last round. Otherwise
+        // these would end in the pause.
         thread::sleep(Duration::from_secs(1));
-        app.ctl(&["pause"]); // all of it is written then
+        app.ctl(&["pause"]); // everything is written by then
         let status = app.status();
         assert_eq!(status.state, State::Paused);
         let reported = status.trace.expect("a trace").figures;
@@ -118,7 +118,7 @@ fn a_slow_reader_costs_events() {
     }
 }
 
-/// The program waits for the reader, and all that it did is there.
+/// The program waits for the reader, and everything that it did is in the trace.
 #[test]
 fn a_slow_reader_holds_the_program_up() {
     for jdk in Jdk::require(&few_versions()) {
@@ -131,8 +131,8 @@ fn a_slow_reader_holds_the_program_up() {
             let (rounds, over) = (Arc::clone(&rounds), Arc::clone(&over));
             let slow = Arc::clone(&streaming.slow);
             move || {
-                // Nothing gets done for two seconds: the program waits. It goes on as soon as what
-                // it did is read.
+                // If no round ends within two seconds, the program is waiting. It goes on when the
+                // reader catches up.
                 let mut before = None;
                 while !over.load(Ordering::Relaxed) {
                     let now = rounds.load(Ordering::Relaxed);
@@ -156,7 +156,7 @@ fn a_slow_reader_holds_the_program_up() {
         let done = streaming.app.rounds();
         streaming.app.ctl(&["stop"]);
         let (trace, _, said, output) = streaming.end();
-        trace.assert_sound(&output); // and nothing is lost
+        trace.assert_sound(&output); // this checks that nothing is lost, too
         assert_eq!(trace.calls[ROUND], done);
         assert!(said.contains("lost: 0,"), "{said}");
     }

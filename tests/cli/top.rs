@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Intervals that a few rounds of the program's work lie in: the next where a machine is too slow
-/// for one.
+/// Intervals in seconds that should cover a few rounds of the program's work. On a slow machine,
+/// the next one is tried.
 const INTERVALS: [u64; 3] = [6, 20, 60];
 
 fn status(socket: &str) -> Value {
@@ -18,8 +18,8 @@ fn status(socket: &str) -> Value {
     serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"))
 }
 
-/// What `top` says of one interval, as JSON, and what the program that worked within it printed;
-/// `None` if its work did not lie within the interval.
+/// Returns the JSON that `top` prints for one interval, and the output of the program that worked
+/// within it. Returns `None` if the work was not within the interval.
 fn one_interval(jdk: &Jdk, seconds: u64) -> Option<(String, Output)> {
     const ROUNDS: usize = 3;
     let folder = temp_dir();
@@ -58,8 +58,8 @@ fn one_interval(jdk: &Jdk, seconds: u64) -> Option<(String, Output)> {
     is_within.then_some((out, output))
 }
 
-/// The calls of an interval are all there; nothing is left behind, and nothing is said on the
-/// program's account.
+/// All calls of an interval are counted. Nothing is left behind, and the program's output has no
+/// messages of jtrail.
 #[test]
 fn counts_are_exact() {
     for jdk in Jdk::require(&one_version()) {
@@ -76,7 +76,7 @@ fn counts_are_exact() {
         let exact = &output.counts().exact;
         assert!(exact["harness.Attached.work(I)I"] > 0);
         for (method, count) in exact {
-            // It waits for its first task since before the trace.
+            // The thread has waited for its first task since before the trace.
             if method.contains(".next()") {
                 continue;
             }
