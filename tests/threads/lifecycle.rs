@@ -1,5 +1,4 @@
-//! Threads: platform and virtual, their names and groups, and that their calls are told apart.
-//! Collections.
+//! Threads, platform and virtual: their names, groups, and calls. Garbage collections.
 
 use crate::support::{FILTER, Step, Trace, collectors, few_versions, program, traced};
 use jtrail_testkit::Jdk;
@@ -37,7 +36,7 @@ fn platform_threads() {
 fn many_threads_over_few_buffers() {
     for jdk in Jdk::require(&few_versions()) {
         for clock in ["exact", "tick"] {
-            // 1 MB are four chunks, far fewer than there are threads.
+            // 1 MB is four chunks, far fewer than there are threads.
             let run = program(&jdk, "harness.Threads").arg("600");
             let options = format!("format=binary,clock={clock},buffer=1m,{FILTER}");
             let run = traced(run, &options);
@@ -58,7 +57,7 @@ fn many_threads_over_few_buffers() {
 fn thousands_of_virtual_threads() {
     for jdk in Jdk::require(&few_versions()) {
         if jdk.feature < 21 {
-            continue; // has none
+            continue; // JVM without virtual threads
         }
         for engine in ["bytecode", "bytecode,clock=tick", "jvmti"] {
             let run = program(&jdk, "harness.VirtualThreads").arg("3000");
@@ -90,7 +89,7 @@ fn thousands_of_virtual_threads() {
                 virtual_ones.len()
             );
             assert!(virtual_ones.iter().all(|t| t.open == 0));
-            // Their calls are theirs, not those of the threads that carry them.
+            // The calls belong to the virtual threads, not to their carriers.
             let carriers = threads.iter().filter(|t| t.group == "CarrierThreads");
             assert_eq!(carriers.map(|t| t.steps.len()).sum::<usize>(), 0);
         }

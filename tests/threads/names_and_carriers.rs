@@ -1,4 +1,4 @@
-//! Threads' names and groups, and the carriers of virtual threads.
+//! Names and groups of threads, and the carriers of virtual threads.
 
 use crate::support::observed::observed;
 use crate::support::truth::everywhere;
