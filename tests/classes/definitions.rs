@@ -278,7 +278,7 @@ fn redefinition_by_others_is_reported_and_our_own_is_not() {
 #[cfg(target_os = "linux")]
 fn what_is_known_of_classes_goes_with_their_loaders() {
     // Of 60,000 such classes, the last 45,000 took 120 to 130 MB when nothing was forgotten, and
-    // take 20 to 36 MB now. The JVM's own memory levels off after some 10,000 classes.
+    // take 20 to 36 MB now. Some 10 MB of that is memory of the JVM itself, before it levels off.
     const MOST: u64 = 70_000;
     for jdk in Jdk::require(&one_version()) {
         let sizes = ["-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch"];
