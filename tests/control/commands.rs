@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Every call is in the trace that was under way when it happened, and in no other.
+/// Every call is in the trace that was active when it happened, and in no other.
 #[test]
 fn traces_begin_pause_and_follow_each_other() {
     for jdk in Jdk::require(&few_versions()) {
@@ -22,7 +22,7 @@ fn traces_begin_pause_and_follow_each_other() {
         app.work();
         app.ctl(&["mark", "one <&> two"]);
         app.ctl(&["pause"]);
-        app.work(); // in none
+        app.work(); // in no trace
         app.ctl(&["gc"]);
         app.ctl(&["resume"]);
         app.work();
@@ -41,7 +41,7 @@ fn traces_begin_pause_and_follow_each_other() {
             "{status}"
         );
         app.ctl(&["stop"]);
-        app.work(); // in none
+        app.work(); // in no trace
         let status = app.ctl(&["status"]);
         assert!(
             status.contains("idle") && !status.contains("overhead"),
@@ -61,7 +61,7 @@ fn traces_begin_pause_and_follow_each_other() {
         assert_eq!(count, 1);
         let (third, count) = rounds(&file("third"), &output);
         assert_eq!((third.format, count), (Some(Format::TptpXml), 2));
-        // All the work of a round is there, on all threads.
+        // All the work of a round is recorded, on all threads.
         let attempts = first.calls["harness.Attached.attempt()V"];
         let one = third.calls["harness.Attached.attempt()V"] / 2;
         assert_eq!(attempts, 2 * one);
@@ -69,7 +69,7 @@ fn traces_begin_pause_and_follow_each_other() {
     }
 }
 
-/// What a client is told of the trace is what stands in it in the end.
+/// The figures that a client gets about the trace match its final contents.
 #[test]
 fn status_is_what_is_in_the_trace() {
     for jdk in Jdk::require(&few_versions()) {
@@ -118,7 +118,8 @@ fn status_is_what_is_in_the_trace() {
     }
 }
 
-/// The file of a trace is not opened again while that is written, whatever it is called.
+/// While a trace is being written to a file, the file can't be opened for another trace, by
+/// whatever name.
 #[test]
 fn a_trace_is_not_written_over() {
     for jdk in Jdk::require(&few_versions()) {
@@ -143,10 +144,10 @@ fn a_trace_is_not_written_over() {
                     let expected = format!("is the file of the active trace ({}/@file)", words[0]);
                     assert!(error.contains(&expected), "{words:?}: {error}");
                 }
-                names.push("now.xml"); // which is called otherwise until it is whole
+                names.push("now.xml"); // written under another name until it is complete
             }
             app.work();
-            // What it was called may be given to another one.
+            // Once the file was renamed, its old name is free for another trace.
             std::fs::rename(app.path("first"), app.path("moved")).expect("ours");
             app.ctl(&["rotate", &app.text("first")]);
             let error = app.try_ctl(&["rotate", &app.text("first")]);
@@ -160,7 +161,7 @@ fn a_trace_is_not_written_over() {
                 );
             }
             app.ctl(&["stop"]);
-            // It is not under way any more.
+            // The trace is not active any more.
             let third = format!("file={}", app.text("first"));
             app.ctl(&["start", &third]);
             for _ in 0..4 {
@@ -177,8 +178,8 @@ fn a_trace_is_not_written_over() {
     }
 }
 
-/// Other filters hold at once, for classes that are loaded and for calls to come; a trace of its
-/// own may have its own.
+/// New filters take effect at once, for loaded classes and for new calls. A new trace may have
+/// filters of its own.
 #[test]
 fn filters_change_while_the_program_runs() {
     const WORK: &str = "harness.Attached.work(I)I";
@@ -202,7 +203,7 @@ fn filters_change_while_the_program_runs() {
         app.work();
         app.ctl(&["stop"]);
         let third = format!("file={}", app.text("third"));
-        app.ctl(&["start", &third]); // the filters are what they were last
+        app.ctl(&["start", &third]); // the filters are still the last ones
         app.work();
         let (folder, output) = app.end();
         let file = |name: &str| folder.path().join(name);
@@ -210,7 +211,7 @@ fn filters_change_while_the_program_runs() {
         assert_eq!(count, 3);
         let attempts = first.calls["harness.Attached.attempt()V"];
         assert_eq!(attempts % 2, 0, "two of the rounds");
-        // 21 calls of it in each attempt, in the first round.
+        // 21 calls of the method in each attempt, in the first round.
         assert_eq!(first.calls[WORK], attempts / 2 * 21);
         assert!(first.calls[NEXT] > 0);
         for name in ["second", "third"] {
@@ -221,7 +222,7 @@ fn filters_change_while_the_program_runs() {
     }
 }
 
-/// Each trace defines the objects that it mentions, also those that an earlier one has.
+/// Each trace defines the objects that it mentions, even those that an earlier trace defined.
 #[test]
 fn objects_are_defined_in_each_trace() {
     for jdk in Jdk::require(&few_versions()) {
@@ -247,8 +248,8 @@ fn objects_are_defined_in_each_trace() {
     }
 }
 
-/// A trace whose format lists what classes declare begins with that, also if the agent was loaded
-/// for something else, and also the traces that follow.
+/// If a trace's format lists the members of classes, the trace begins with them, even if the agent
+/// was loaded for other events. So do the following traces.
 #[test]
 fn classes_are_declared_in_each_trace() {
     for jdk in Jdk::require(&few_versions()) {
@@ -268,7 +269,7 @@ fn classes_are_declared_in_each_trace() {
             assert_eq!(rounds(&file, &output).1, 1, "{name}");
             let classes = Classes::read(&file);
             let own = classes.named("harness.Attached");
-            assert_eq!(own.len(), 1, "{name}: {own:?}"); // a class whose methods turn up later is told twice
+            assert_eq!(own.len(), 1, "{name}: {own:?}"); // once, though methods may be found later
             assert!(own[0].methods.iter().any(|method| method.name == "round"));
             assert!(own[0].fields.iter().any(|field| field.name == "LOCK"));
             assert_eq!(classes.named("java.util.HashMap").len(), 1, "{name}");
@@ -276,7 +277,7 @@ fn classes_are_declared_in_each_trace() {
     }
 }
 
-/// A client takes the data as they come, in the format that it asked for.
+/// A client receives the data as they are written, in the format that it requested.
 #[test]
 fn data_come_live() {
     for jdk in Jdk::require(&few_versions()) {
@@ -313,8 +314,8 @@ fn data_come_live() {
     }
 }
 
-/// A trace for a client is rotated: two traces, parted by the notice, and every call in exactly one
-/// of them.
+/// A trace that is streamed to a client is rotated: two traces, separated by the notice, and every
+/// call in exactly one of them.
 #[test]
 fn a_stream_is_rotated() {
     for jdk in Jdk::require(&few_versions()) {
@@ -361,7 +362,7 @@ fn a_stream_is_rotated() {
     }
 }
 
-/// The program ends, and goes on, without a client that was there.
+/// The program goes on, and ends, after its client was killed.
 #[test]
 fn clients_that_go_away_do_no_harm() {
     for jdk in Jdk::require(&few_versions()) {
@@ -418,29 +419,29 @@ fn what_can_not_be_done_is_refused() {
     }
 }
 
-/// Bursts end by themselves, by the time or by the number of events: what was paused is paused
-/// again, what was idle is idle again.
+/// Bursts end after their time or their number of events. Afterwards, a paused trace is paused
+/// again, and an idle agent is idle again.
 #[test]
 fn bursts_end_by_themselves() {
     for jdk in Jdk::require(&few_versions()) {
         let mut app = ControlledRun::new(&jdk, "format=binary,events=methods+threads");
         app.ctl(&["pause"]);
-        app.work(); // in none
+        app.work(); // in no trace
         app.ctl(&["burst", "--for", "60s"]);
         app.work();
-        app.ctl(&["pause"]); // cuts it short
-        app.work(); // in none
+        app.ctl(&["pause"]); // cuts the burst short
+        app.work(); // in no trace
         app.ctl(&["burst", "--events", "100"]);
         app.work();
         app.wait_for("paused");
-        app.work(); // in none
+        app.work(); // in no trace
         app.ctl(&["burst", "--for", "200ms"]);
         app.wait_for("paused");
         app.ctl(&["stop"]);
         app.ctl(&["burst", "--events", "50"]);
         app.work();
         app.wait_for("idle");
-        app.work(); // in none
+        app.work(); // in no trace
         let done = app.rounds as u64;
         let (folder, output) = app.end();
         let in_one: u64 = output.counts().exact.values().sum::<u64>() / done;
@@ -448,7 +449,7 @@ fn bursts_end_by_themselves() {
             let (trace, _) = rounds(&folder.path().join(name), &output);
             trace.calls.values().sum::<u64>()
         };
-        // A whole round, and of another one what 100 events hold.
+        // A whole round, and what 100 events of another round hold.
         let first = calls("first");
         assert!(
             (in_one + 20..=in_one + 100).contains(&first),
@@ -460,7 +461,7 @@ fn bursts_end_by_themselves() {
     }
 }
 
-/// Behind a full disk there is no trace, and none can begin; the program goes on.
+/// After a write to a full disk there is no trace, and none can begin; the program goes on.
 #[test]
 fn a_full_disk_is_reported() {
     for jdk in Jdk::require(&few_versions()) {
@@ -492,7 +493,7 @@ fn old_agents_are_known_by_their_answer() {
     }
 }
 
-/// Snapshots on command: the heap goes into the trace, a document of totals into a file.
+/// Snapshots on command: a heap snapshot goes into the trace, a document of totals into a file.
 #[test]
 fn snapshots_on_command() {
     for jdk in Jdk::require(&few_versions()) {

@@ -4,7 +4,7 @@ use crate::support::control::{ControlledRun, rounds};
 use crate::support::few_versions;
 use jtrail_testkit::Jdk;
 
-/// A trace holds the kinds of events that it was started with, and no others.
+/// A trace has the kinds of events that it was started with, and no others.
 #[test]
 fn a_trace_has_its_own_events() {
     const LOADED: &str = "format=binary,events=methods+threads+gc+monitors+alloc+jit+cpu";
@@ -19,7 +19,7 @@ fn a_trace_has_its_own_events() {
         ] {
             let file = format!("file={}", app.text(name));
             app.ctl(&["start", &file, &format!("events={events}")]);
-            app.ctl(&["gc"]); // makes new areas to allocate in, too
+            app.ctl(&["gc"]); // creates new allocation areas, too
             app.work();
             app.ctl(&["stop"]);
             app.work();
@@ -42,8 +42,8 @@ fn a_trace_has_its_own_events() {
     }
 }
 
-/// Kinds of events that the agent was not loaded for are there when a trace asks for them, as far
-/// as the JVM gives them.
+/// A trace can request kinds of events that the agent was not loaded for, as far as the JVM grants
+/// them.
 #[test]
 fn kinds_of_events_come_later() {
     const LATER: &str =

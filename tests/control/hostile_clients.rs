@@ -1,4 +1,4 @@
-//! Clients that are slow, broken or hostile do the program and its trace no harm.
+//! Slow, broken or hostile clients harm neither the program nor its trace.
 
 use crate::support::control::{ControlledRun, rounds, send};
 use crate::support::{Trace, few_versions, one_version};
@@ -9,14 +9,14 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long a client may take nothing.
+/// How long a client may read nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long rounds of the program's work take.
+/// The durations of rounds of the program's work.
 struct Rounds(Vec<Duration>);
 
 impl Rounds {
-    /// Works until it is enough.
+    /// Makes the program work until `is_enough` returns true.
     fn of(app: &mut ControlledRun, mut is_enough: impl FnMut() -> bool) -> Self {
         let mut all = Vec::new();
         while !is_enough() {
@@ -37,7 +37,7 @@ impl Rounds {
     }
 }
 
-/// A client that begins a trace.
+/// Connects a client and begins a trace.
 fn begin_trace(app: &ControlledRun) -> UnixStream {
     let mut client = UnixStream::connect(app.path("socket")).expect("connected");
     let format = "<setOutputFormat><format>xml</format></setOutputFormat>";
@@ -46,8 +46,8 @@ fn begin_trace(app: &ControlledRun) -> UnixStream {
     client
 }
 
-/// Rounds beside a client that takes all of its trace, and beside one in the same JVM that takes
-/// none, until that is cut off and some time behind that.
+/// Measures rounds while a client reads all of its trace. Then measures rounds in the same JVM with
+/// a client that reads nothing, until some time after that client is disconnected.
 fn beside_clients(jdk: &Jdk, overflow: &str) -> (Rounds, Rounds) {
     let options =
         format!("format=none,server=enabled,events=methods,buffer=1m,overflow={overflow}");
@@ -59,7 +59,7 @@ fn beside_clients(jdk: &Jdk, overflow: &str) -> (Rounds, Rounds) {
         let mut left = count;
         move || left.checked_sub(1).map(|less| left = less).is_none()
     };
-    Rounds::of(&mut app, many(50)); // the JVM compiles what it does
+    Rounds::of(&mut app, many(50)); // warms the JVM's compilers up
     let with_reader = Rounds::of(&mut app, many(101));
     app.ctl(&["stop"]);
     reader.shutdown(Shutdown::Both).expect("connected");
@@ -78,7 +78,7 @@ fn beside_clients(jdk: &Jdk, overflow: &str) -> (Rounds, Rounds) {
         cut_off.is_some_and(|at: Instant| at.elapsed() > Duration::from_millis(500))
     });
     app.wait_for("idle");
-    // Another client may come, and gets all.
+    // Another client may connect, and gets everything.
     let file = format!("file={}", app.text("after"));
     app.ctl(&["start", &file, "format=binary"]);
     app.work();
@@ -96,15 +96,15 @@ fn beside_clients(jdk: &Jdk, overflow: &str) -> (Rounds, Rounds) {
     (with_reader, with_stuck)
 }
 
-/// Whether the agent has closed the connection: what is sent is refused then.
+/// Returns true if the agent has closed the connection: sending fails then.
 fn is_closed(mut socket: &UnixStream) -> bool {
     let mut frame = Vec::new();
     encode(FrameKind::Command, b"<status/>", &mut frame);
     socket.write_all(&frame).is_err()
 }
 
-/// Where events may be dropped, the program goes on as fast as beside a client that reads: in the
-/// middle, and in every round.
+/// If events may be dropped, the program is as fast as with a client that reads: in the median, and
+/// in every round.
 #[test]
 fn a_client_that_never_reads_does_not_slow_the_program_down() {
     for jdk in Jdk::require(&one_version()) {
@@ -116,8 +116,8 @@ fn a_client_that_never_reads_does_not_slow_the_program_down() {
     }
 }
 
-/// A flight recorder asks nobody to take anything: the program goes on as fast beside a client that
-/// has commanded what it can, and reads no answer.
+/// A flight recorder sends no data that a client must read. The program is as fast as without a
+/// client, even if one has sent all the commands that it can, and reads no answer.
 #[test]
 fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
     for jdk in Jdk::require(&few_versions()) {
@@ -127,14 +127,14 @@ fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
             let mut left = count;
             move || left.checked_sub(1).map(|less| left = less).is_none()
         };
-        Rounds::of(&mut app, many(50)); // the JVM compiles what it does
+        Rounds::of(&mut app, many(50)); // warms the JVM's compilers up
         let alone = Rounds::of(&mut app, many(101));
         let mut stuck = UnixStream::connect(app.path("socket")).expect("connected");
         send(&mut stuck, &["<save/>", "<save/>"]);
         stuck.set_nonblocking(true).expect("a socket");
         let mut frame = Vec::new();
         encode(FrameKind::Command, b"<status/>", &mut frame);
-        // Until the agent takes no more of them, for a while.
+        // Until the agent has read no command for a while.
         let mut last = Instant::now();
         while last.elapsed() < Duration::from_secs(1) {
             match stuck.write(&frame) {
@@ -151,7 +151,7 @@ fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
             "{:?}, {jdk}",
             beside.longest()
         );
-        // Another client has what it wants.
+        // Another client's command is carried out.
         app.ctl(&["save", &app.text("other")]);
         let (folder, output) = app.end();
         for name in ["first", "first-2", "other", "first-3"] {
@@ -161,7 +161,8 @@ fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
     }
 }
 
-/// Where nothing may be lost, the program waits as long as the client is waited for, and no longer.
+/// If no event may be lost, the program waits for the client as long as the agent does, and no
+/// longer.
 #[test]
 fn a_client_that_never_reads_is_waited_for() {
     for jdk in Jdk::require(&one_version()) {
@@ -175,8 +176,8 @@ fn a_client_that_never_reads_is_waited_for() {
     }
 }
 
-/// Garbage, halves, and too many at once, while a trace is recorded: none of it shows in the trace
-/// or in the program.
+/// Garbage, truncated frames, and too many connections at once, while a trace is recorded: no
+/// effect on the trace or the program.
 #[test]
 fn hostile_clients() {
     for jdk in Jdk::require(&few_versions()) {
@@ -185,17 +186,17 @@ fn hostile_clients() {
         let mut half = connect();
         half.write_all(b"JT\x01\0\x09\0\0\0<sta").expect("sent");
         let mut garbage = connect();
-        let _ = garbage.write_all(&vec![0xff; 1 << 20]); // it is closed meanwhile
+        let _ = garbage.write_all(&vec![0xff; 1 << 20]); // the agent may close it meanwhile
         let mut huge = connect();
         huge.write_all(b"JT\x01\0\0\0\0\x40").expect("sent"); // a GiB
         let mut many: Vec<UnixStream> = (0..200).map(|_| connect()).collect();
         for socket in &mut many {
-            let _ = socket.write_all(b"JT\x01\0\x09\0\0\0<status/>"); // likewise
+            let _ = socket.write_all(b"JT\x01\0\x09\0\0\0<status/>"); // may be closed
         }
         app.work();
         for socket in [&mut garbage, &mut huge] {
             let mut said = Vec::new();
-            let _ = socket.read_to_end(&mut said); // a reset ends it too
+            let _ = socket.read_to_end(&mut said); // a reset ends the connection, too
             assert!(said.is_empty() || String::from_utf8_lossy(&said).contains("code=\"frame\""));
         }
         drop((many, half));
@@ -208,8 +209,8 @@ fn hostile_clients() {
     }
 }
 
-/// The folder goes while the program runs: who is connected stays so, and the program ends as it
-/// would have.
+/// The socket's folder is replaced while the program runs. Connected clients stay connected, and
+/// the program ends as usual.
 #[test]
 fn the_sockets_folder_is_removed() {
     for jdk in Jdk::require(&few_versions()) {
@@ -230,7 +231,7 @@ fn the_sockets_folder_is_removed() {
     }
 }
 
-/// What the program starts gets none of the agent's descriptors, whoever starts it and how.
+/// A process that the program starts inherits none of the agent's descriptors.
 #[test]
 fn descriptors_end_with_exec() {
     for jdk in Jdk::require(&few_versions()) {
@@ -242,7 +243,7 @@ fn descriptors_end_with_exec() {
         for fd in std::fs::read_dir(format!("{process}/fd")).expect("it runs") {
             let fd = fd.expect("it runs");
             let Ok(target) = std::fs::read_link(fd.path()) else {
-                continue; // it was closed meanwhile
+                continue; // closed meanwhile
             };
             let target = target.display().to_string();
             let is_ours = target.starts_with("socket:") || target.ends_with("/first");
@@ -251,7 +252,7 @@ fn descriptors_end_with_exec() {
             }
             let info = format!("{process}/fdinfo/{}", fd.file_name().display());
             let Ok(info) = std::fs::read_to_string(info) else {
-                continue; // likewise
+                continue; // closed meanwhile
             };
             sockets += 1;
             let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
@@ -259,7 +260,8 @@ fn descriptors_end_with_exec() {
             const CLOSE_ON_EXEC: u32 = 0o2_000_000;
             assert!(flags & CLOSE_ON_EXEC != 0, "{target}: {info}");
         }
-        // The listener, the client's two ends of one, the pair that wakes the thread, the trace.
+        // The listener, both ends of the client's connection, the pair that wakes the thread, the
+        // trace.
         assert!(sockets >= 5, "{sockets}");
         drop(client);
         app.end();

@@ -7,14 +7,14 @@ use jtrail_testkit::{Jdk, Output, Run, temp_dir};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// What the program says that became of its calls.
+/// Returns what the program prints about the results of its calls.
 fn said<'a>(output: &'a Output, what: &str) -> Vec<&'a str> {
     let lines = output.stdout.lines();
     let begin = format!("{what}: ");
     lines.filter_map(|line| line.strip_prefix(&begin)).collect()
 }
 
-/// Each trace holds what its thread did between start and stop, and nothing else.
+/// Each trace has the calls of its thread between start and stop, and nothing else.
 #[test]
 fn the_program_begins_and_ends_its_traces() {
     for jdk in Jdk::require(&few_versions()) {
@@ -103,7 +103,7 @@ fn the_program_begins_and_ends_its_traces() {
             let mark = dump
                 .find("first <&> \\\"mark\\\" ä😀")
                 .unwrap_or_else(|| panic!("{dump}"));
-            // Behind the first calls, before the next ones.
+            // After the first calls, before the next ones.
             let enters = |part: &str| part.matches("enter harness.OwnTrace.work(").count();
             assert_eq!(
                 (enters(&dump[..mark]), enters(&dump[mark..])),
@@ -117,7 +117,7 @@ fn the_program_begins_and_ends_its_traces() {
     }
 }
 
-/// Without the agent, and with one that is not the program's to command, the program does the same.
+/// Without the agent, or if the program may not command it, the program behaves the same.
 #[test]
 fn a_program_that_may_not_command_runs_as_ever() {
     for jdk in Jdk::require(&few_versions()) {
@@ -165,7 +165,7 @@ fn a_program_that_may_not_command_runs_as_ever() {
     }
 }
 
-/// The example of the documentation does what it says, with and without the agent.
+/// The example in the documentation works as described, with and without the agent.
 #[test]
 fn the_example_runs() {
     let document = include_str!("../../docs/api.md");
@@ -207,7 +207,7 @@ fn the_example_runs() {
     }
 }
 
-/// The jar is for any JVM from Java 8 on, and needs nothing.
+/// The jar supports Java 8 and later, and has no dependencies.
 #[test]
 fn the_jar_is_of_java_8() {
     let jdks = Jdk::all();

@@ -1,6 +1,6 @@
-//! Clients and agents that are apart: the JVM has other namespaces, another environment, another
-//! user, or a library that an upgrade has replaced. They meet all the same, and what can't work is
-//! told.
+//! Clients and agents that are separated: the JVM has other namespaces, another environment,
+//! another user, or a library that an upgrade has replaced. They find each other all the same, and
+//! what can't work is reported.
 
 use crate::support::cli::outcome;
 use crate::support::programs::copy_classes;
@@ -17,14 +17,15 @@ use std::time::{Duration, Instant};
 
 const MAIN: &str = "harness.Cycles";
 const STEP: &str = "harness.Cycles.step(I)J";
-/// JVMs of one number share a folder, where HotSpot has its socket by that number: one at a time.
+/// Held while a JVM has a process id that another JVM may have too: HotSpot's socket is in a folder
+/// that they share, with the process id in its name.
 static SHARED_TMP: Mutex<()> = Mutex::new(());
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The JVM is where it can't be hidden.
+/// Makes the JVM visible at a path that is not hidden by the other mounts.
 const KEEP_JVM: &str =
     "mount -t tmpfs none /mnt && mkdir /mnt/jdk && mount --bind \"$JDK\" /mnt/jdk && ";
-/// What was built stays where it is, also if that is below `/tmp`.
+/// Keeps the build folder visible, even if it is below `/tmp`.
 const PRIVATE_TMP: &str = "mkdir /mnt/built && mount --bind \"$BUILT\" /mnt/built && mount -t tmpfs none /tmp && \
     mkdir -p \"$BUILT\" && mount --move /mnt/built \"$BUILT\" && ";
 const NO_LIBRARY: &str = "mount -t tmpfs none \"$LIBRARY\" && ";
@@ -62,8 +63,8 @@ impl Apart {
     }
 }
 
-/// Whether there can be other namespaces. That they can't be had fails the test under CI
-/// (`CI=true`), and is told elsewhere.
+/// Returns true if namespaces can be created. If not, fails the test under CI (`CI=true`), and
+/// prints a message elsewhere.
 fn can_unshare() -> bool {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--pid", "--fork", "--mount-proc", "true"]);
@@ -75,7 +76,7 @@ fn can_unshare() -> bool {
     can
 }
 
-/// A program in a JVM that is apart.
+/// A program in a JVM that is separated from the client.
 struct There {
     folder: tempfile::TempDir,
     running: Running,
@@ -143,7 +144,7 @@ impl There {
         self.folder.path().join(name).display().to_string()
     }
 
-    /// A path of the JVM, as we see it.
+    /// Returns the path by which the test sees a path of the JVM.
     fn within(&self, path: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root{path}", self.pid))
     }
@@ -155,7 +156,7 @@ impl There {
         outcome(&args)
     }
 
-    /// Waits until there is no agent, and nothing of it.
+    /// Waits until the agent has detached, and checks that nothing of it is left.
     fn assert_nothing_left(&self) {
         let begin = Instant::now();
         while !own_threads(self.pid).is_empty() {
@@ -174,7 +175,7 @@ impl There {
             .iter()
             .flat_map(|place| files(place).into_iter().map(move |file| (place, file)))
             .filter(|(place, file)| {
-                // The path of the folder itself may have our name in it.
+                // The folder's own path may contain the agent's name.
                 let file = file.strip_prefix(place).expect("within");
                 file.display().to_string().contains("jtrail")
             })
@@ -197,7 +198,7 @@ impl There {
     }
 }
 
-/// All that is below a folder and is no folder.
+/// Returns all files below a folder, without folders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -210,7 +211,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Names of the process's threads that are ours.
+/// Returns the names of the agent's threads in the process.
 fn own_threads(pid: u32) -> Vec<String> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
     let names = tasks
@@ -219,7 +220,7 @@ fn own_threads(pid: u32) -> Vec<String> {
     names.filter(|name| name.starts_with("jtrail")).collect()
 }
 
-/// A JVM in other namespaces.
+/// Prepares a run of a JVM in other namespaces.
 fn unshared(jdk: &Jdk, apart: Apart) -> Run {
     let mut script = String::new();
     let mut java = jdk.java.clone();
@@ -244,7 +245,7 @@ fn unshared(jdk: &Jdk, apart: Apart) -> Run {
         .env("BUILT", library.ancestors().nth(2).expect("a folder"))
 }
 
-/// The JVM that `unshare` has started.
+/// Returns the process id of the JVM that `unshare` has started.
 fn java_below(pid: u32) -> u32 {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).expect("it runs");
     let is_java = |pid: &&str| {
@@ -254,8 +255,8 @@ fn java_below(pid: u32) -> u32 {
     java.and_then(|pid| pid.parse().ok()).expect("it is ready")
 }
 
-/// A JVM that can be upgraded: all of it is links to the one that there is, but for the launcher
-/// and what it loads. Answers the launcher.
+/// Copies a JVM that can then be upgraded: everything is a link to the original, except the
+/// launcher and the libraries that it loads. Returns the launcher.
 fn copy_of(jdk: &Jdk, folder: &Path) -> PathBuf {
     let copy = folder.join("jdk");
     let done = Command::new("cp")
@@ -279,15 +280,15 @@ fn copy_of(jdk: &Jdk, folder: &Path) -> PathBuf {
     copy.join("bin/java")
 }
 
-/// A trace, which is sound, and in which the program has done something.
+/// Checks that a trace is sound, and that the program has worked in it.
 fn assert_recorded(file: &str, apart: Apart) {
     let trace = Trace::read(Path::new(file)).unwrap_or_else(|e| panic!("{apart:?}: {file}: {e}"));
     assert_eq!(trace.faults, [""; 0], "{apart:?}");
     assert!(trace.calls.get(STEP).is_some_and(|n| *n > 0), "{apart:?}");
 }
 
-/// `record` and `attach` find the JVM, and `ctl` the agent, whatever is between them: the trace is
-/// where its name says, and nothing stays in the JVM.
+/// `record` and `attach` find the JVM, and `ctl` the agent, whatever separates them. The trace is
+/// at the path that was given, and nothing is left in the JVM.
 #[test]
 fn they_meet() {
     at_once(|jdk| {
@@ -297,7 +298,7 @@ fn they_meet() {
             let Some(there) = There::new(jdk, apart) else {
                 continue;
             };
-            // Nobody but us can read it here.
+            // Only root can read the library here.
             let hidden = temp_dir();
             let library = match apart {
                 Apart::OtherUser => hidden.path().join("libjtrail.so"),
@@ -345,7 +346,7 @@ fn they_meet() {
     });
 }
 
-/// A file that would be written elsewhere is refused, and the message says what to do.
+/// A file that the JVM would write to another place is refused, and the message says what to do.
 fn assert_refuses_files(there: &There, library: &str) {
     let file = there.text("elsewhere.trail");
     let hint = format!(
@@ -360,7 +361,7 @@ fn assert_refuses_files(there: &There, library: &str) {
     let idle = ["--format", "none", "--agent", library];
     there.jtrail("attach", &idle).expect("it is taken");
     refused(there.jtrail("ctl", &["start", &format!("file={file}")]));
-    // An agent that is there already: the trace comes here.
+    // An agent is attached already; the trace comes to the client's file.
     let recorded = there.text("again.trail");
     let args = [
         "--for",
@@ -378,8 +379,8 @@ fn assert_refuses_files(there: &There, library: &str) {
     there.assert_nothing_left();
 }
 
-/// An agent that came for a client leaves when there is none: when nobody comes, and when the
-/// client is gone. The trace is whole.
+/// With `linger`, an agent that was attached for a client detaches when it has none: if no client
+/// comes, and after the client has disconnected. The trace is complete.
 #[test]
 fn an_agent_without_clients_leaves() {
     at_once(|jdk| {
@@ -410,7 +411,7 @@ fn an_agent_without_clients_leaves() {
     });
 }
 
-/// A `jtrail record` that is killed leaves an agent that nobody has asked to stay.
+/// The agent of a `jtrail record` that is killed detaches, because no user has asked it to stay.
 #[test]
 fn the_agent_of_a_killed_client_leaves() {
     let client = agent()
@@ -456,8 +457,8 @@ fn the_agent_of_a_killed_client_leaves() {
     });
 }
 
-/// A JVM with a file system of its own is killed in the middle of a recording, and its file system
-/// goes with it: what it has written comes to where it was to come, and can be recovered.
+/// A JVM with a file system of its own is killed during a recording, and its file system disappears
+/// with it. What it had written is fetched to the client's file, and can be recovered.
 #[test]
 fn the_trace_of_a_killed_jvm_is_fetched() {
     for jdk in Jdk::require(&few_versions()).iter().take(1) {
@@ -488,7 +489,7 @@ fn the_trace_of_a_killed_jvm_is_fetched() {
     }
 }
 
-/// What comes of the wish to attach is what the agent says, not what the JVM answers.
+/// The result of attaching is what the agent reports, not what the JVM answers.
 #[test]
 fn no_agent_is_no_success() {
     for jdk in Jdk::require(&few_versions()) {
@@ -497,9 +498,9 @@ fn no_agent_is_no_success() {
         fs::write(&text, "no library").expect("ours");
         let mut library = fs::read(agent()).expect("ours");
         library.truncate(4096);
-        library[18] = library[18].wrapping_add(1); // another processor's
+        library[18] = library[18].wrapping_add(1); // for another processor
         fs::write(&broken, library).expect("ours");
-        // Of the JVM, so it can be loaded; but no agent.
+        // A library of the JVM: it can be loaded, but is no agent.
         let other = jdk.home.join("lib/libzip.so");
         for (library, expected) in [
             (&*text, "is no library"),
@@ -522,8 +523,8 @@ fn no_agent_is_no_success() {
     }
 }
 
-/// An agent from the start is found by the process id wherever its socket is, while the program
-/// waits, and in a JVM that nobody can attach to.
+/// An agent that was loaded at the JVM's start is found by the process id, wherever its socket is.
+/// This works while the program waits, and in a JVM that refuses to be attached to.
 #[test]
 fn the_agent_is_found_without_the_jvm() {
     for jdk in Jdk::require(&few_versions()) {

@@ -1,5 +1,5 @@
-//! What clients are told of a trace, and when: before the answer to what brought it about, and all
-//! in the same order.
+//! The notices that clients get about a trace. They arrive before the answer to the command that
+//! caused them, and in the same order for all clients.
 
 use crate::support::at_once;
 use crate::support::control::ControlledRun;
@@ -7,7 +7,7 @@ use jtrail_control::{Client, Command, Incoming, Notice, Start, State};
 use jtrail_options::BurstLimit;
 use std::time::Duration;
 
-/// How long a notice may take.
+/// Maximum time for a notice to arrive.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn word(incoming: &Incoming) -> String {
@@ -19,7 +19,7 @@ fn word(incoming: &Incoming) -> String {
     }
 }
 
-/// Has a command carried out. What the client is told before the answer.
+/// Carries out a command. Returns the notices that arrive before the answer.
 fn reported(client: &mut Client, command: Command) -> Vec<String> {
     let mut seen = Vec::new();
     let answer = client.call(command, |incoming| {
@@ -61,11 +61,12 @@ fn notices_come_before_the_answer() {
             let seen = reported(&mut client, command);
             assert_eq!(seen, expected, "{name}, {jdk}");
             all.extend(seen);
-            // What was told is so, and nothing came behind the answer.
+            // The notice is true, and nothing comes after the answer.
             assert_eq!(app.status().state, state, "{name}, {jdk}");
             assert!(reported(&mut client, Command::Status).is_empty(), "{name}");
         }
-        // A burst's end may be told before its answer or behind it, but behind its begin.
+        // The notice of a burst's end may come before or after the answer, but after that of its
+        // begin.
         let burst = Command::Burst(BurstLimit::Time(Duration::from_millis(1)));
         let mut seen = reported(&mut client, burst);
         while seen.len() < 2 {
@@ -74,7 +75,7 @@ fn notices_come_before_the_answer() {
         }
         assert_eq!(seen, ["Recording", "Paused"], "{jdk}");
         all.extend(seen);
-        // The others are told the same.
+        // The other clients get the same notices.
         for expected in all {
             let incoming = other.receive(PATIENCE).expect("connected");
             assert_eq!(word(&incoming.expect("it is told")), expected, "{jdk}");

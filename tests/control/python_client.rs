@@ -1,6 +1,6 @@
-//! The client in Python, written from docs/control.md alone, and agents in real JVMs: it agrees on
-//! formats with old and new ones, takes their data live, and each of its commands does what the
-//! document says.
+//! The client in Python, written from docs/control.md alone, with agents in real JVMs. It
+//! negotiates formats with old and new agents and receives their data live. Each of its commands
+//! does what the document says.
 
 use crate::support::cli::{jtrail, outcome};
 use crate::support::control::{ControlledRun, rounds};
@@ -14,13 +14,13 @@ use std::process::ExitCode;
 
 const WORK: &str = "harness.Attached.work(I)I";
 
-/// `jtrail verify`, which must find it sound.
+/// Runs `jtrail verify`, which must find the trace sound.
 pub(crate) fn verify(file: &Path) {
     let (code, out, err) = jtrail(&["verify", &file.display().to_string()]);
     assert_eq!(code, ExitCode::SUCCESS, "{}: {out}{err}", file.display());
 }
 
-/// How often [`WORK`] was called, as `jtrail report` has it.
+/// Returns how often [`WORK`] was called, according to `jtrail report`.
 fn calls_of_work(file: &Path) -> Option<u64> {
     let file = file.display().to_string();
     let args = ["report", "--only", "methods", "--format", "tsv", &file];
@@ -31,14 +31,14 @@ fn calls_of_work(file: &Path) -> Option<u64> {
     line.split('\t').find_map(|word| word.parse().ok())
 }
 
-/// All rows of the negotiation: an old client, which asks for nothing, and a new one, and agents of
-/// both kinds. What the client is sent is in the format that it took the answer for.
+/// All cases of the format negotiation: an old client, which requests nothing, and a new one, with
+/// agents of both kinds. The client receives the format that the answer named.
 #[test]
 fn formats_are_agreed_on() {
     for jdk in Jdk::require(&few_versions()) {
         for is_old in [false, true] {
             let compat = if is_old { "pre45" } else { "current" };
-            // What the agent's own options say of the format does not matter.
+            // The format in the agent's own options does not matter.
             let options = format!("format=binary,compat={compat},events=methods+threads+gc");
             let mut app = ControlledRun::new(&jdk, &options);
             app.ctl(&["stop"]);
@@ -82,8 +82,8 @@ fn formats_are_agreed_on() {
     }
 }
 
-/// What happens to a trace while it goes to a file: pauses, bursts, filters, marks, collections,
-/// snapshots, other files.
+/// Commands for a trace in a file: pauses, bursts, filters, marks, collections, snapshots,
+/// rotation.
 #[test]
 fn commands_for_files() {
     for jdk in Jdk::require(&few_versions()) {
@@ -101,7 +101,7 @@ fn commands_for_files() {
         let rest = start("totals.xml", "format=\"profilerj\" events=\"methods\"");
         let (second, totals) = (app.text("second.trcbin"), app.text("now.xml"));
 
-        good(&mut client, "<stop/>"); // the one of the start
+        good(&mut client, "<stop/>"); // the trace from the JVM's start
         let Answer::Status(status) = good(&mut client, "<status/>") else {
             panic!("no status");
         };
@@ -123,7 +123,7 @@ fn commands_for_files() {
         good(&mut client, "<snapshot kind=\"heap\"/>");
         good(&mut client, "<pause/>");
         assert_eq!(refused(&mut client, "<pause/>"), ErrorCode::State);
-        app.work(); // in none
+        app.work(); // in no trace
         good(&mut client, "<resume/>");
         app.work();
         let Answer::Status(status) = good(&mut client, "<status/>") else {
@@ -138,7 +138,7 @@ fn commands_for_files() {
                 .any(|(kind, n)| kind == "calls" && *n > 0)
         );
 
-        // Another file, in which only one method is traced, and then all again.
+        // Another file; first only one method is traced, then everything again.
         let Answer::Rotated { ended, started } =
             good(&mut client, &format!("<rotate file=\"{second}\"/>"))
         else {
@@ -154,8 +154,8 @@ fn commands_for_files() {
         app.work();
         let filters = "<setFilters><exclude pattern=\"harness.Expect*\"/></setFilters>";
         good(&mut client, filters);
-        // A burst for a time, which `pause` cuts short, one that is over by itself, and one of some
-        // events.
+        // A burst for a time, which `pause` cuts short; one that ends after its time; and one of a
+        // number of events.
         good(&mut client, "<pause/>");
         good(&mut client, "<burst for=\"10m\"/>");
         app.work();
@@ -167,13 +167,13 @@ fn commands_for_files() {
         ] {
             assert!(client.ask("await state").contains(state));
         }
-        app.work(); // in none
+        app.work(); // in no trace
         let Answer::Ended(ended) = good(&mut client, "<stop/>") else {
             panic!("no end");
         };
         assert_eq!((ended.figures.lost, ended.trace.file), (0, Some(second)));
 
-        // One of its own, of some events.
+        // A burst that is a trace of its own, of a number of events.
         for reason in ["stop", "rotate", "stop"] {
             assert!(client.ask("await traceEnded").contains(reason));
         }
@@ -238,7 +238,7 @@ fn commands_for_files() {
     }
 }
 
-/// The data stream: one client has it at a time, may give it back, and gets one trace after the
+/// The data stream: one client has it at a time, may release it, and receives one trace after the
 /// other.
 #[test]
 fn commands_for_the_stream() {
@@ -269,7 +269,7 @@ fn commands_for_the_stream() {
         good(&mut other, start);
         let release = "<stream release=\"true\"/>";
         assert_eq!(refused(&mut other, release), ErrorCode::State);
-        // Too late for another format: the one in force is answered.
+        // Too late for another format: the answer names the current one.
         assert_eq!(other.ask("negotiate xml"), "jinsight");
         app.work();
         good(&mut one, "<rotate/>"); // any client may command
@@ -281,7 +281,7 @@ fn commands_for_the_stream() {
             other.ask(&format!("save {}", file.display()));
         }
 
-        // The agent leaves: everybody is told, and the program goes on.
+        // The agent detaches: all clients are notified, and the program goes on.
         good(&mut one, "<detach/>");
         for client in [&mut one, &mut other] {
             assert!(client.ask("await ending").contains("detach"));
@@ -290,7 +290,7 @@ fn commands_for_the_stream() {
         one.end();
         other.end();
         assert!(!app.path("socket").exists());
-        app.work(); // in none
+        app.work(); // in no trace
         let (folder, output) = app.end();
         for (file, expected) in files.iter().zip(1..) {
             verify(file);
@@ -303,7 +303,7 @@ fn commands_for_the_stream() {
     }
 }
 
-/// A program that waits for a client goes on when it is told to, and not before.
+/// A program that waits for a client goes on at the client's command, and not before.
 #[test]
 fn a_program_that_waits_is_let_go() {
     for jdk in Jdk::require(&few_versions()) {

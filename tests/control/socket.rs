@@ -1,4 +1,4 @@
-//! Where the socket is, and who gets hold of it.
+//! The location of the socket, and access to it.
 
 use crate::support::attach::work;
 use crate::support::cli::{jtrail, outcome};
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// What [`ctl_by_process_id`] finds the process in.
+/// Name of the variable by which [`ctl_by_process_id`] gets the process id.
 const PID: &str = "JTRAIL_TEST_PID";
 const RUNTIME: &str = "XDG_RUNTIME_DIR";
 
@@ -24,8 +24,8 @@ fn mode(path: &Path) -> u32 {
     path.metadata().expect("there").mode() & 0o7777
 }
 
-/// Without `control=`, it is in the user's runtime directory, by process id, and clients look for
-/// it there.
+/// Without `control=`, the socket is in the user's runtime directory, named by the process id, and
+/// clients look for it there.
 #[test]
 fn the_usual_socket() {
     for jdk in Jdk::require(&few_versions()) {
@@ -44,7 +44,7 @@ fn the_usual_socket() {
         let found = socket.symlink_metadata().expect("there");
         assert!(found.file_type().is_socket());
         assert_eq!((mode(&folder), mode(&socket)), (0o700, 0o600));
-        // The client's environment counts, so it is a process of its own.
+        // The client's environment matters, so the client is a process of its own.
         let child = std::env::current_exe().expect("a path");
         let test = [
             "--exact",
@@ -74,7 +74,7 @@ fn ctl_by_process_id() {
     println!("{out}");
 }
 
-/// Another user's process is sent away, though modes let it connect. It is said once.
+/// Another user's process is refused, even if the file modes let it connect. This is reported once.
 #[test]
 fn other_users_are_refused() {
     for jdk in Jdk::require(&few_versions()) {
@@ -103,8 +103,8 @@ fn other_users_are_refused() {
     }
 }
 
-/// The agent in a process of a user who is not root serves that user and root, and nobody else.
-/// Root may attach it there.
+/// The agent in a process of a user other than root serves that user and root, and nobody else.
+/// Root may attach the agent there.
 #[test]
 fn the_agent_of_another_user() {
     let mut tried = 0;
@@ -130,7 +130,7 @@ fn the_agent_of_another_user() {
         let traced = run.clone().agent(path("libjtrail.so"), options);
         let mut running = match traced.spawn() {
             Ok(running) => running,
-            // Others may not come to where it was unpacked.
+            // Other users may lack access to the folder of the JDK.
             Err(error) => {
                 eprintln!("SKIPPED: JDK {} of another user: {error}", jdk.feature);
                 continue;
@@ -166,8 +166,8 @@ fn the_agent_of_another_user() {
     assert!(tried > 0, "no JVM can be run by another user");
 }
 
-/// The socket's folder goes, with all that is in it: who is connected stays so, and the agent
-/// leaves as ever.
+/// The socket's folder is removed with all its contents. Connected clients stay connected, and the
+/// agent detaches as usual.
 #[test]
 fn the_folder_is_removed() {
     for jdk in Jdk::require(&few_versions()) {
@@ -184,7 +184,7 @@ fn the_folder_is_removed() {
             app.work();
             if detaches {
                 client.call(Ask::Detach, nothing).expect("it leaves");
-                app.work(); // in none
+                app.work(); // in no trace
             }
             let (folder, output) = app.end();
             let (_, count) = rounds(&folder.path().join("first"), &output);
@@ -204,8 +204,8 @@ fn the_folder_is_removed() {
     }
 }
 
-/// Programs that the program starts get neither the sockets nor the trace, however the JVM starts
-/// them.
+/// Processes that the program starts inherit neither the sockets nor the trace, by either launch
+/// mechanism.
 #[test]
 fn children_hold_nothing_of_ours() {
     let classes = temp_dir();
@@ -231,8 +231,7 @@ fn children_hold_nothing_of_ours() {
             output.assert_exit(0);
             let listed = output.stdout.lines();
             let listed: Vec<&str> = listed.filter_map(|l| l.strip_prefix("child: ")).collect();
-            // Two children, each with what it reads, what it writes, where its errors go, and the
-            // folder.
+            // Two children, each with its standard input, output and error, and the folder.
             let links = listed.iter().filter(|line| line.contains(" -> "));
             assert_eq!(links.count(), 8, "{output}");
             for line in listed {

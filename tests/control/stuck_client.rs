@@ -1,5 +1,5 @@
-//! The JVM ends beside a client that has the data stream and takes nothing of it, where nothing may
-//! be lost: it waits as long as docs/control.md says.
+//! The JVM ends while a client has the data stream and reads nothing, and no event may be lost. The
+//! JVM waits as long as docs/control.md says.
 
 use crate::support::compile::compile;
 use crate::support::control::send;
@@ -12,12 +12,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long the end of a program takes at most: 5 s for the data, 2 s for the last words, and what
-/// the JVM itself needs, be the machine busy.
+/// Maximum time for a program to end: 5 s for the data, 2 s for the last command, and what the JVM
+/// itself needs on a busy machine.
 const MOST: Duration = Duration::from_secs(15);
-/// Who is not answered, or does not wake up, for so long waits for something.
+/// A thread or an agent that does not react for this long is considered to be waiting.
 const SILENCE: Duration = Duration::from_millis(500);
-/// How long anything else may take.
+/// Maximum time of anything else.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program, and a client that begins a trace and reads nothing.
@@ -47,10 +47,10 @@ impl Stuck {
         }
     }
 
-    /// Waits until the sampler waits with full buffers: it does not wake up any more.
+    /// Waits until the sampler is blocked with full buffers, so that it does not wake up any more.
     fn wait_for_sampler(&self) {
         let tasks = format!("/proc/{}/task", self.running.pid());
-        // None before it is there.
+        // `None` before the sampler exists.
         let wakes = || {
             let tasks = std::fs::read_dir(&tasks).expect("it runs");
             let status = tasks.map(|task| task.expect("it runs").path().join("status"));
@@ -73,7 +73,7 @@ impl Stuck {
         }
     }
 
-    /// The program ends by itself, or is told to. Its end is its own, and comes in time.
+    /// The program ends by itself, or by a signal. It ends with its own exit code, and in time.
     fn end(mut self, jdk: &Jdk, by_signal: bool) {
         let mut input = Some(self.running.stdin());
         let begun = Instant::now();
@@ -97,14 +97,14 @@ impl Stuck {
     }
 }
 
-/// The folder of the program.
+/// Compiles the program, and returns its folder.
 fn compiled() -> TempDir {
     let folder = temp_dir();
     compile("Endless", include_str!("Endless.java"), folder.path());
     folder
 }
 
-/// Threads of the program and of ours wait with full buffers.
+/// Threads of the program and of the agent wait with full buffers.
 #[test]
 fn a_program_ends_in_the_middle_of_a_trace() {
     let folder = compiled();
@@ -120,7 +120,8 @@ fn a_program_ends_in_the_middle_of_a_trace() {
     });
 }
 
-/// What opens a trace is more than the client's socket has room for: it has not begun yet.
+/// The opening of the trace is larger than the buffer of the client's socket, so the trace has not
+/// begun yet.
 #[test]
 fn a_program_ends_while_a_trace_begins() {
     let folder = compiled();

@@ -1,4 +1,4 @@
-//! Bursts that begin by themselves: what is in them is known to the event.
+//! Bursts that triggers begin. Their contents are known to the event.
 
 use crate::support::cli::jtrail;
 use crate::support::control::{ControlledRun, rounds};
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Runs the program with these bursts.
+/// Runs the program with these options for bursts.
 fn run(jdk: &Jdk, file: &Path, options: &str, args: &[&str]) -> Output {
     let options = format!("{options},{FILTER},file={}", file.display());
     let run = program(jdk, "harness.Bursts").agent(agent(), options);
@@ -20,7 +20,7 @@ fn run(jdk: &Jdk, file: &Path, options: &str, args: &[&str]) -> Output {
     output
 }
 
-/// As [`run`], with the trace that it leaves, in binary.
+/// Like [`run`], in binary format; returns the trace, too.
 fn burst(jdk: &Jdk, options: &str, args: &[&str]) -> (Trace, Output) {
     let folder = temp_dir();
     let file = folder.path().join("trace");
@@ -30,7 +30,7 @@ fn burst(jdk: &Jdk, options: &str, args: &[&str]) -> (Trace, Output) {
     (trace, output)
 }
 
-/// Calls by the method's name, in the order given.
+/// Returns the number of calls by method name, in the order given.
 fn calls<const N: usize>(trace: &Trace, names: [&str; N]) -> [u64; N] {
     let mine = |key: &str| key.starts_with("harness.Bursts.");
     let all = trace.calls.iter().filter(|(key, _)| mine(key));
@@ -40,14 +40,14 @@ fn calls<const N: usize>(trace: &Trace, names: [&str; N]) -> [u64; N] {
         let of_name = trace.calls.iter().filter(|(k, _)| k.starts_with(&key));
         of_name.map(|(_, n)| n).sum()
     });
-    // The rest are constructors of its exceptions.
+    // The rest are constructors of the program's exceptions.
     let rest = |key: &String| mine(key) || key == "harness.Bursts$Own.<init>()V";
     assert!(trace.calls.keys().all(rest), "{:?}", trace.calls);
     assert_eq!(found.iter().sum::<u64>(), all, "{:?}", trace.calls);
     found
 }
 
-/// What began the bursts of a trace.
+/// Returns the triggers of the bursts in a trace.
 fn triggers(trace: &Trace) -> Vec<BurstNote<'static>> {
     let burst = |note: &Note<'static>| match note {
         Note::Burst(burst) => Some(burst.clone()),
@@ -63,11 +63,12 @@ fn names(trace: &Trace) -> Vec<String> {
 
 const ROUND: [&str; 4] = ["round", "a", "leaf", "b"];
 
-/// From the n-th call on, as many events as asked for: what is open then is left there.
+/// The burst begins at the n-th call, and has as many events as requested. Calls that are open then
+/// are left at its end.
 #[test]
 fn the_nth_call_and_so_many_events() {
     for jdk in Jdk::require(&few_versions()) {
-        // Two rounds, and of the third the first four events.
+        // Two rounds, and the first four events of the third.
         let (trace, output) = burst(&jdk, "burst=call:harness.Bursts.round:50/20", &["rounds"]);
         assert_eq!(calls(&trace, ROUND), [3, 3, 3, 2], "{output}");
         let totals = trace.totals();
@@ -87,7 +88,7 @@ fn the_nth_call_and_so_many_events() {
         );
         assert_eq!(calls(&trace, ROUND), [0, 1, 1, 0]);
 
-        // Also of the JDK, and of other events than calls.
+        // The method may belong to the JDK, and the events may be others than calls.
         let (trace, output) = burst(
             &jdk,
             "burst=call:java.io.PrintStream.println/1000,events=methods+threads+alloc",
@@ -96,7 +97,7 @@ fn the_nth_call_and_so_many_events() {
         assert_eq!(calls(&trace, ROUND), [0; 4], "{output}");
         assert_eq!(names(&trace).len(), 1, "{output}");
 
-        // Without methods, nothing but the trigger is rewritten.
+        // Without `methods`, only the trigger's method is rewritten.
         let (trace, _) = burst(
             &jdk,
             "burst=call:harness.Bursts.round/1s,events=threads+gc",
@@ -105,7 +106,7 @@ fn the_nth_call_and_so_many_events() {
         assert_eq!(calls(&trace, ROUND), [0; 4]);
         assert_eq!(names(&trace), ["call:harness.Bursts#round:1/1s"]);
 
-        // A constructor, and a class with all it nests.
+        // A constructor; and a class with all its nested classes.
         let (trace, _) = burst(
             &jdk,
             "burst=call:harness.Bursts.<init>,burst=call:harness.Bursts$Made.<init>",
@@ -127,11 +128,11 @@ fn bursts_that_overlap() {
     for jdk in Jdk::require(&few_versions()) {
         let options = "burst=call:harness.Bursts.round:10/8,burst=call:harness.Bursts.b:10/8";
         let (trace, output) = burst(&jdk, options, &["rounds"]);
-        // Five events of the first alone, three of both, five of the second alone.
+        // Five events of the first burst alone, three of both, five of the second alone.
         assert_eq!(calls(&trace, ROUND), [2, 2, 2, 1], "{output}");
         assert_eq!(trace.totals().enters + trace.totals().leaves, 13 + 1);
         assert_eq!(names(&trace).len(), 2);
-        // One within another that goes on, and one behind it.
+        // A burst within another one that goes on, and one after it.
         let options = "burst=call:harness.Bursts.round:10/80,burst=call:harness.Bursts.round:12/8,\
                        burst=call:harness.Bursts.round:90/8";
         let (trace, _) = burst(&jdk, options, &["rounds"]);
@@ -140,7 +141,7 @@ fn bursts_that_overlap() {
     }
 }
 
-/// The n-th call is one call, whichever thread makes it; all threads are in the burst.
+/// The n-th call is one call, on whichever thread; all threads are in the burst.
 #[test]
 fn threads_share_a_trigger() {
     for jdk in Jdk::require(&few_versions()) {
@@ -156,7 +157,7 @@ fn threads_share_a_trigger() {
             assert_eq!(names(&trace).len(), 2, "{output}");
             let totals = trace.totals();
             let written = totals.enters + totals.leaves;
-            // What is open at an end is left: three calls of each thread at most.
+            // Calls that are open at an end are left: at most three calls of each thread.
             assert!(
                 (10_010..=10_010 + 2 * 24).contains(&written),
                 "{written}\n{output}"
@@ -166,8 +167,8 @@ fn threads_share_a_trigger() {
     }
 }
 
-/// A slow call is seen while it lasts, so what it does behind the limit is in the burst; or else
-/// when it ends.
+/// A slow call is noticed while it lasts, so its actions after the limit are in the burst; at the
+/// latest, it is noticed when it ends.
 #[test]
 fn slow_calls() {
     for jdk in Jdk::require(&newest_of(&VERSIONS)) {
@@ -175,15 +176,15 @@ fn slow_calls() {
         let (trace, output) = burst(&jdk, "burst=slow:harness.Bursts.slow:300ms", &["slow"]);
         assert_eq!(of(&trace), [0, 0, 1, 1], "{output}");
         assert_eq!(names(&trace), ["slow:harness.Bursts#slow:300ms/10s"]);
-        // Too short for anybody to look in between: the outermost call is the first to be too slow,
-        // or all are.
+        // The calls are too short to be noticed while they last: the outermost call is the first to
+        // be too slow, or all are.
         let (trace, output) = burst(
             &jdk,
             "burst=slow:harness.Bursts.nested:1us/10s",
             &["slow-end"],
         );
         assert_eq!(calls(&trace, ["before", "after"])[..], [0, 1], "{output}");
-        // It is not slow.
+        // This call is not slow.
         let (trace, output) = burst(&jdk, "burst=slow:harness.Bursts.slow:1h", &["slow"]);
         assert_eq!(of(&trace), [0; 4]);
         let never = "jtrail: burst=slow:harness.Bursts#slow:1h/10s never happened";
@@ -196,7 +197,8 @@ fn slow_calls() {
     }
 }
 
-/// An exception of the class, or of one below it; each time, unless its burst lasts still.
+/// Exceptions of the class or of a subclass. Each one begins a burst, unless its burst is still
+/// active.
 #[test]
 fn exceptions() {
     for jdk in Jdk::require(&few_versions()) {
@@ -232,7 +234,7 @@ fn exceptions() {
     }
 }
 
-/// By the clock: once, or again and again.
+/// Bursts by the clock: once, or periodically.
 #[test]
 fn times() {
     for jdk in Jdk::require(&few_versions()) {
@@ -246,7 +248,7 @@ fn times() {
         let (trace, output) = burst(&jdk, "burst=every:300ms/40ms", &["busy", "2000"]);
         let bursts = triggers(&trace);
         assert!((3..=12).contains(&bursts.len()), "{bursts:?}\n{output}");
-        // One may come late; the next one comes in its own time.
+        // One burst may be late; the next one comes at its own time.
         let apart = bursts.windows(2).map(|two| two[1].time.0 - two[0].time.0);
         let (least, sum) = (apart.clone().min(), apart.sum::<i64>());
         let whole = 300_000_000 * (bursts.len() as i64 - 1);
@@ -297,7 +299,7 @@ fn every_format() {
     }
 }
 
-/// Other ways to record go with it.
+/// Bursts work with other recording options.
 #[test]
 fn with_other_options() {
     let jdks = Jdk::require(&VERSIONS);
@@ -350,7 +352,7 @@ fn with_other_options() {
     }
 }
 
-/// The agent may come late; classes that are loaded begin bursts too.
+/// The agent may be attached later. Methods of loaded classes begin bursts, too.
 #[test]
 fn in_a_program_that_runs() {
     for jdk in Jdk::require(&few_versions()) {
@@ -388,7 +390,7 @@ fn in_a_program_that_runs() {
     }
 }
 
-/// Clients see bursts, and command as ever.
+/// Clients see bursts, and their commands work as usual.
 #[test]
 fn clients_and_triggers() {
     for jdk in Jdk::require(&few_versions()) {
@@ -397,26 +399,26 @@ fn clients_and_triggers() {
             "format=binary,events=methods+threads,burst=call:harness.Attached.round:2/1h",
         );
         app.wait_for("paused");
-        app.work(); // in none
+        app.work(); // in no trace
         app.work(); // begins the burst
         app.wait_for("recording");
         app.work();
-        app.ctl(&["pause"]); // cuts it short
-        app.work(); // in none
+        app.ctl(&["pause"]); // cuts the burst short
+        app.work(); // in no trace
         app.ctl(&["resume"]);
         app.work();
         app.ctl(&["pause"]);
         app.ctl(&["burst", "--for", "1h"]);
         app.work();
         app.ctl(&["stop"]);
-        app.work(); // in none
+        app.work(); // in no trace
         let second = format!("file={}", app.text("second"));
         app.ctl(&["start", &second]);
         app.wait_for("paused");
-        app.work(); // in none
+        app.work(); // in no trace
         app.ctl(&["rotate", &app.text("third")]);
         app.wait_for("paused");
-        app.work(); // the second of this one's: the count goes on
+        app.work(); // second call in this trace: the count goes on
         app.wait_for("recording");
         app.ctl(&["rotate", &app.text("fourth")]);
         app.wait_for("recording");

@@ -25,7 +25,7 @@ impl Waiting {
         let running = run.spawn().expect("it starts");
         let waiting = Self { folder, running };
         let begin = Instant::now();
-        // It may be there a moment before it listens.
+        // The socket may exist a moment before the agent listens.
         while std::os::unix::net::UnixStream::connect(waiting.text("socket")).is_err() {
             assert!(begin.elapsed() < Duration::from_secs(60), "no socket");
             thread::sleep(Duration::from_millis(5));
@@ -50,8 +50,8 @@ impl Waiting {
     }
 }
 
-/// All of the program is in the trace that a client begins; clients that come and go do not let it
-/// go on.
+/// The whole program is in the trace that a client begins. Clients that connect and disconnect do
+/// not let the program go on.
 #[test]
 fn the_whole_program_is_traced() {
     for jdk in Jdk::require(&few_versions()) {
@@ -90,7 +90,7 @@ fn the_whole_program_is_traced() {
     }
 }
 
-/// A client may say that there shall be none.
+/// A client may let the program go on without a trace.
 #[test]
 fn it_goes_on_without_a_trace() {
     for jdk in Jdk::require(&few_versions()) {
@@ -99,7 +99,7 @@ fn it_goes_on_without_a_trace() {
         let (folder, output) = waiting.end();
         assert!(!folder.path().join("trace").exists());
         assert_eq!(output.stderr.matches("jtrail: ").count(), 1, "{output}");
-        // Nobody comes, or nobody who begins a trace.
+        // No client comes, or none that begins a trace.
         for client in [false, true] {
             let waiting = Waiting::new(&jdk, "700ms");
             let stays =
@@ -113,14 +113,14 @@ fn it_goes_on_without_a_trace() {
     }
 }
 
-/// While it waits it can be ended, and answers tools.
+/// While the program waits it can be ended, and answers tools.
 #[test]
 fn it_can_be_ended_while_it_waits() {
     for jdk in Jdk::require(&few_versions()) {
         for signal in ["TERM", "INT"] {
             let waiting = Waiting::new(&jdk, "10m");
-            // The JVM's own mechanism to attach answers: it loads the library, which says that it
-            // is there.
+            // The JVM answers an attach request: it loads the library, which reports that the agent
+            // is loaded already.
             let (pid, agent) = (waiting.running.pid().to_string(), agent());
             let file = waiting.text("late");
             let args = [
@@ -144,7 +144,7 @@ fn it_can_be_ended_while_it_waits() {
     }
 }
 
-/// It waits only once: a program that runs can't be told to go on.
+/// The program waits only once: a running program can't be told to go on.
 #[test]
 fn a_program_that_runs_does_not_wait() {
     for jdk in Jdk::require(&few_versions()) {
