@@ -1,4 +1,4 @@
-//! The agent's options in a real JVM: what they choose, and what wrong ones are answered.
+//! The agent's options in a real JVM: their effects, and the answers to wrong ones.
 
 use crate::support::{FILTER, VERSIONS, agent, few_versions, newest_of, program, traced};
 use jtrail_formats::Format;
@@ -150,7 +150,7 @@ fn everything_can_be_included() {
                     .keys()
                     .any(|k| k.starts_with("java.lang.String."))
             );
-            // Object is never touched, and the trace says so.
+            // Object is never rewritten, and the trace says so.
             assert!(
                 run.trace.uninstrumented.contains("java.lang.Object."),
                 "JDK {}",

@@ -1,5 +1,5 @@
-//! A kind of events that is off puts nothing into any class. (That no capability is held for it is
-//! a test of the agent's own.)
+//! A kind of events that is off inserts nothing into any class. (An agent test checks that it holds
+//! no capability.)
 
 use crate::support::compile::compile;
 use crate::support::figures::Figures;
@@ -9,7 +9,8 @@ use jtrail_options::Events;
 use jtrail_testkit::{Jdk, Output, temp_dir};
 use std::collections::BTreeMap;
 
-/// Classes by name, with length and sum of their bytes, as an agent behind ours sees them.
+/// Returns classes by name, with length and sum of their bytes, as a second agent sees them after
+/// ours.
 fn seen(output: &Output) -> BTreeMap<String, String> {
     output.assert_exit(0);
     let lines = output.stdout.lines();
@@ -43,7 +44,7 @@ fn classes_are_as_they_were_unless_a_kind_needs_probes() {
             let options = format!("format=binary,events={events},include=harness.*");
             let traced = traced_before(run(), &options, &[&witness]);
             let seen = seen(&traced.output);
-            // Which of the JDK's own classes a run loads is not the same each time.
+            // The JDK's own classes that a run loads are not always the same.
             let missing = of_program().find(|name| !seen.contains_key(*name));
             assert_eq!(missing, None, "{events}, JDK {}", jdk.feature);
             let differs =
@@ -53,7 +54,7 @@ fn classes_are_as_they_were_unless_a_kind_needs_probes() {
         assert_eq!(changed(&others.join("+")), [""; 0], "JDK {}", jdk.feature);
         let in_program = |name: &String| name.starts_with("harness/");
         assert_eq!(changed("parks"), [LOCKS], "JDK {}", jdk.feature);
-        // Whatever the filter says; those that have something to initialise, and no others.
+        // Whatever the filter says, exactly the classes with a static initializer are rewritten.
         let initialised = changed("clinit");
         let has = |name: &str| initialised.iter().any(|changed| changed == name);
         assert!(has("harness/Expect") && has("java/util/ArrayList"));
@@ -69,8 +70,8 @@ fn classes_are_as_they_were_unless_a_kind_needs_probes() {
 
 const ASIDE: &str = include_str!("Aside.java");
 
-/// The JVM is not asked to tell of virtual threads where no record belongs to a thread; what is
-/// recorded on them is all there.
+/// If no record belongs to a thread, the JVM is not asked to report virtual threads. Other events
+/// on them are complete.
 #[test]
 fn virtual_threads_are_left_alone_unless_a_kind_speaks_of_threads() {
     for jdk in Jdk::require(&[21, 25]) {
@@ -85,7 +86,7 @@ fn virtual_threads_are_left_alone_unless_a_kind_speaks_of_threads() {
             let line = ("Aside$Loaded.twice(I)I".to_owned(), 4);
             assert_eq!(figures.lines[&line], 140, "{events}, JDK {}", jdk.feature);
             assert!(figures.defined.iter().any(|name| name == "Aside$Loaded"));
-            // Several that ask for a collection at once may share one.
+            // Several collections that are requested at once may become one.
             assert!(figures.kinds["ClassDetail"] > 300 && figures.collections > 0);
             figures.kinds.get("ThreadStart").copied().unwrap_or(0)
         };
@@ -96,7 +97,7 @@ fn virtual_threads_are_left_alone_unless_a_kind_speaks_of_threads() {
     }
 }
 
-/// The JVM's own log of what agents have it tell.
+/// Returns the events that agents enable, from the JVM's own log.
 fn expected_events(jdk: &Jdk, options: &str) -> Vec<String> {
     let folder = temp_dir();
     let log = folder.path().join("log");
