@@ -1,4 +1,4 @@
-//! A real trace, cut at every byte, and with every byte changed, or every fifth.
+//! A real trace, truncated at every byte; and with every byte changed, or every fifth.
 
 use super::{Done, Failures, in_time, jtrail};
 use crate::support::spellings::{SPELLINGS, Spelling};
@@ -18,19 +18,20 @@ use std::time::Duration;
 )]
 mod damage;
 
-/// For one format, all bytes, all verbs.
+/// Maximum time for one format: all bytes, all verbs.
 const LIMIT: Duration = Duration::from_secs(600);
-/// Of so many bytes, one is changed, unless the test is thorough.
+/// One of this many bytes is changed, unless tests are thorough.
 const CHANGED: usize = 5;
 const BINARY_HEADER: usize = 12;
-/// Events up to the one that names the agent.
+/// Number of events up to the one that names the agent.
 const AGENT_EVENT: usize = 3;
 
-/// The trace of `harness.Fib 5`.
+/// Returns the trace of `harness.Fib 5`.
 fn real(spelling: &Spelling) -> Vec<u8> {
     let folder = jtrail_testkit::temp_dir();
     let file = folder.path().join("trace").display().to_string();
-    // Live, JinsightLive has every class of the JVM: too many bytes to cut at each.
+    // A live JinsightLive trace has every class of the JVM: too many bytes to truncate it at each
+    // of them.
     let options = match spelling.format {
         Format::Jinsight => "format=binary",
         _ => spelling.options,
@@ -47,12 +48,12 @@ fn real(spelling: &Spelling) -> Vec<u8> {
     fs::read(file).expect("a trace")
 }
 
-/// What a trace gets that is cut: the exit codes of reading it, and of checking it.
+/// Returns the exit codes for a truncated trace: of reading it, and of checking it.
 fn codes(format: Format, trace: &[u8], ends: &[(usize, usize)], cut: usize) -> (u8, u8) {
     let found = |text: &[u8]| trace.windows(text.len()).position(|part| part == text);
     let lines = trace.split_inclusive(|byte| *byte == b'\n');
     let first_line = || lines.clone().next().map_or(0, |line| line.len() - 1);
-    // With fewer bytes nobody knows what it is.
+    // With fewer bytes, the format can't be detected.
     let least = match format {
         Format::TptpXml | Format::ProfilerJ => 1,
         Format::TptpBinary => BINARY_HEADER,
@@ -66,12 +67,12 @@ fn codes(format: Format, trace: &[u8], ends: &[(usize, usize)], cut: usize) -> (
         Format::TptpXml | Format::ProfilerJ => cut == trace.len() - 1,
         Format::TptpBinary => between(trace, ends, cut),
         Format::TraceLog => cut > 0 && trace[cut - 1] == b'\n',
-        // It may be of a profiler that writes no end.
+        // The trace could be from a profiler that writes no end.
         Format::Mlpd => cut == least,
         _ => false,
     };
-    // Between two messages only the checker sees that the end is missing, once it knows whose trace
-    // it is.
+    // If the trace is truncated between two messages, only the checker notices the missing end, and
+    // only after the event that names the agent.
     let events = ends.last().map_or(0, |(_, events)| *events);
     let is_seen =
         format == Format::TptpBinary && (AGENT_EVENT..events - 1).contains(&told_before(ends, cut));
@@ -142,9 +143,9 @@ fn cut_everywhere(spelling: &Spelling) {
     failures.finish();
 }
 
-/// Whether a binary trace that ends at `cut` ends with its header or a whole message.
+/// Returns true if a binary trace that ends at `cut` ends with its header or a complete message.
 fn between(trace: &[u8], ends: &[(usize, usize)], cut: usize) -> bool {
-    // Behind the header: the size of a message stands behind its id.
+    // These messages follow the header. The size of a message follows its id.
     let size = |at: usize| {
         u32::from_le_bytes(trace[at + 2..at + 6].try_into().expect("four bytes")) as usize
     };
@@ -187,7 +188,7 @@ fn changed_everywhere(spelling: &Spelling) {
     failures.finish();
 }
 
-/// The exit code; none after a panic.
+/// Returns the exit code; `None` after a panic.
 fn code_of(line: &[&str], path: &Path) -> Option<u8> {
     debug_assert!(path.exists());
     std::panic::catch_unwind(|| jtrail(line).code).ok()
@@ -206,7 +207,7 @@ macro_rules! every_byte {
         }
     )*
 
-        /// None is left out.
+        /// Checks that no format is missing.
         const _: () = assert!([$($at),*].len() == SPELLINGS.len());
     };
 }

@@ -1,4 +1,4 @@
-//! `docs/bad-input.md`, made from the tables.
+//! Generates `docs/bad-input.md` from the tables.
 
 use super::options::{FILTERS, OPTIONS, SETTINGS};
 use super::{huge, in_a_jvm, trace_rows};

@@ -1,4 +1,4 @@
-//! Damage in the formats other than TPTP's: each row changes a seed of the fuzz targets.
+//! Damage in the formats other than TPTP's. Each row changes a seed of the fuzz targets.
 
 use super::traces::{Given, Row, row};
 
@@ -17,7 +17,7 @@ fn cut(whole: &[u8], at: usize) -> Given {
     bytes(&whole[..at])
 }
 
-/// With other bytes from a place on.
+/// Overwrites bytes, from the offset `at` on.
 fn patch(whole: &[u8], at: usize, patch: &[u8]) -> Given {
     let mut whole = whole.to_vec();
     whole[at..at + patch.len()].copy_from_slice(patch);
@@ -28,20 +28,20 @@ fn after(whole: &[u8], more: &[u8]) -> Given {
     Given::Bytes([whole, more].concat())
 }
 
-/// With other bytes where these stand first, which they must.
+/// Replaces the first occurrence of `old`, which must exist.
 fn swapped(whole: &[u8], old: &[u8], new: &[u8]) -> Given {
     let at = whole.windows(old.len()).position(|part| part == old);
     let at = at.expect("the seed has it");
     Given::Bytes([&whole[..at], new, &whole[at + old.len()..]].concat())
 }
 
-/// Where the last buffer of a log profile starts.
+/// Returns the offset of the last buffer of a log profile.
 fn last_buffer(whole: &[u8]) -> usize {
     let begins = |part: &[u8]| part == b"\x01LPM";
     whole.windows(4).rposition(begins).expect("a buffer")
 }
 
-/// With `\r\n` at the ends of lines.
+/// Ends the lines with `\r\n`.
 fn carriage_returns(whole: &[u8]) -> Given {
     let lines = whole.split_inclusive(|&byte| byte == b'\n');
     Given::Bytes(
@@ -56,7 +56,7 @@ fn refused(what: &'static str, given: Given, why: &str) -> Row {
     row(what, given, format!("can't read FILE: {why}"), (2, 2))
 }
 
-/// A row whose trace breaks off.
+/// A row whose trace is truncated.
 fn truncated(what: &'static str, given: Given, at: usize, how: &str) -> Row {
     row(
         what,
@@ -66,7 +66,7 @@ fn truncated(what: &'static str, given: Given, at: usize, how: &str) -> Row {
     )
 }
 
-/// A row of which something is passed over.
+/// A row of which something is skipped.
 fn fault(what: &'static str, given: Given, at: usize, expected: &str) -> Row {
     row(
         what,
@@ -76,7 +76,7 @@ fn fault(what: &'static str, given: Given, at: usize, expected: &str) -> Row {
     )
 }
 
-/// A row that is read up to a place.
+/// A row that is read up to an offset.
 fn gives_up(what: &'static str, given: Given, format: &str, at: usize, why: &str) -> Row {
     row(
         what,
@@ -151,7 +151,7 @@ pub(super) fn mlpd() -> Vec<Row> {
 /// Damage in trace logs.
 #[rustfmt::skip]
 pub(super) fn tracelog() -> Vec<Row> {
-    // A line behind the others.
+    // Appends a line.
     let odd = |what, line: &'static [u8], expected: &str| {
         let expected = format!("{expected} (1 times, first in line 40)");
         fault(what, after(TRACELOG, line), TRACELOG.len(), &expected)
@@ -185,7 +185,7 @@ pub(super) fn tracelog() -> Vec<Row> {
 /// Damage in ProfilerJ snapshots.
 #[rustfmt::skip]
 pub(super) fn profilerj() -> Vec<Row> {
-    // Another attribute in place of the thread's name.
+    // Another attribute instead of the thread's name.
     let named = |what, attribute: &[u8], why: &str| {
         let given = swapped(PROFILERJ, b"name=\"main\"", attribute);
         refused(what, given, &format!("profilerj: at byte 69: {why}"))

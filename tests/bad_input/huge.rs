@@ -1,5 +1,5 @@
-//! Input that would take much memory or time. It is written while it is read, so that its size
-//! costs no room on the disk, and read in a process of its own that has little memory.
+//! Input that could take much memory or time. It is generated while it is read, so that it needs no
+//! room on the disk, and is read in a process of its own with little memory.
 
 use super::formats::{JINSIGHT, MLPD, TRACELOG};
 use super::traces::{Given, Row, begin, encoded, end, enter, leave, message, row, sample};
@@ -7,7 +7,7 @@ use flate2::{Compression, write::GzEncoder};
 use jtrail_formats::Format;
 use std::io::{self, Write};
 
-/// 64 KiB blocks of this text, `megabytes` in all.
+/// Writes the text repeatedly, in blocks of 64 KiB, `megabytes` in all.
 fn flood(to: &mut dyn Write, text: &str, megabytes: usize) -> io::Result<()> {
     let block = text.repeat((64 << 10) / text.len());
     for _ in 0..megabytes * 16 {
@@ -16,7 +16,7 @@ fn flood(to: &mut dyn Write, text: &str, megabytes: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// A buffer of a log profile, with that many bytes of events which say nothing: sizes of the heap.
+/// Returns a buffer of a log profile with that many bytes of meaningless events: sizes of the heap.
 fn mlpd_buffer(bytes: usize) -> Vec<u8> {
     let events = b"\x21\0\0".repeat(bytes / 3);
     let mut buffer = b"\x01LPM".to_vec();
@@ -38,7 +38,7 @@ fn others() -> Vec<Row> {
             "JinsightLive: a class of 65,535 methods, whose names take 2 GB",
             Given::Pipe(|to| {
                 to.write_all(&JINSIGHT[..45])?;
-                // Ticks, id and size; name; number of methods. Each text says that it has 0x7878
+                // Ticks, id and size; name; number of methods. Each text claims to have 0x7878
                 // bytes.
                 to.write_all(b"\x6e\0\0\0\0\0\0\0\0\x02\0\0\0\x01\0x\xff\xff")?;
                 flood(to, "x", 2000)

@@ -1,5 +1,5 @@
-//! Bad input: what wrong options and damaged files get. Never a panic, never a hang, and memory
-//! stays bounded.
+//! Bad input: the answers to wrong options and damaged files. Never a panic, never a hang, and
+//! bounded memory.
 //!
 //! | Module | Holds |
 //! |---|---|
@@ -7,9 +7,9 @@
 //! | `traces`, `formats`, `huge` | the tables of trace files |
 //! | `process` | the command line in a process of its own |
 //! | `document` | makes `docs/bad-input.md` of the tables |
-//! | `cuts` | a real trace cut at every byte, and with every byte changed |
+//! | `cuts` | a real trace, truncated at every byte, and with every byte changed |
 //!
-//! `JTRAIL_BLESS=1` writes the document anew; otherwise a test compares.
+//! With `JTRAIL_BLESS=1`, a test writes the document; otherwise it compares it.
 
 mod cuts;
 mod document;
@@ -33,21 +33,21 @@ use std::time::{Duration, Instant};
 use std::{panic, thread};
 use traces::{Given, Row};
 
-/// No row takes longer, on a machine under load and in a debug build.
+/// Maximum time for a row, on a machine under load and in a debug build.
 const LIMIT: Duration = Duration::from_secs(60);
-/// What a process may have in memory that reads a huge file.
+/// Maximum resident memory of a process that reads a huge file.
 const MOST_RESIDENT_KB: u64 = 120 << 10;
-/// The same for one of a few kilobytes.
+/// Maximum resident memory of a process that reads a file of a few kilobytes.
 const SMALL_RESIDENT_KB: u64 = 32 << 10;
 
-/// What a command line did.
+/// The result of a command line.
 struct Done {
     code: u8,
     out: String,
     err: String,
 }
 
-/// Runs a command line in process.
+/// Runs a command line in this process.
 fn jtrail(args: &[&str]) -> Done {
     let args = ["jtrail"].iter().chain(args).map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -62,7 +62,7 @@ fn jtrail(args: &[&str]) -> Done {
     }
 }
 
-/// Does `work` on a thread of its own; fails when it panics or takes too long.
+/// Runs `work` on a thread of its own. Fails if it panics or takes too long.
 fn in_time<T: Send + 'static>(
     what: &str,
     limit: Duration,
@@ -77,7 +77,7 @@ fn in_time<T: Send + 'static>(
     }
 }
 
-/// All that went wrong, told at once.
+/// All failures, which are reported together.
 #[derive(Default)]
 struct Failures(Vec<String>);
 
@@ -98,7 +98,8 @@ impl Failures {
     }
 }
 
-/// All rows about options: the folder's file that the row fills, the option text, the row.
+/// Returns all rows about options: the name of the file that the row fills, the option text, the
+/// row.
 fn option_rows() -> impl Iterator<Item = (Option<&'static str>, &'static str, &'static options::Row)>
 {
     let own = OPTIONS.iter().map(|row| (None, row.0, row));
@@ -111,7 +112,7 @@ fn option_rows() -> impl Iterator<Item = (Option<&'static str>, &'static str, &'
     own.chain(filters).chain(settings)
 }
 
-/// A folder with the files that the rows name.
+/// Creates a folder with the files that the rows name.
 fn folder_of(file: Option<&str>, content: &str) -> tempfile::TempDir {
     let folder = jtrail_testkit::temp_dir();
     fs::write(folder.path().join("rules"), "* * INCLUDE\n").expect("written");
@@ -141,7 +142,7 @@ fn wrong_options_are_reported_by_parser_and_command_line() {
             format!("{text:?}: not one line")
         });
 
-        // `run` takes the same as arguments, where it is made of keys and values.
+        // `run` takes the same options as arguments, if the text consists of keys and values.
         let pairs: Vec<&str> = text.split(',').collect();
         let word = |pair: &&str| {
             pair.split_once('=').is_some_and(|(key, _)| {
@@ -168,8 +169,8 @@ fn wrong_options_are_reported_by_parser_and_command_line() {
         failures.check(!done.err.contains("can't start"), || {
             format!("{line:?}: {}", done.err)
         });
-        // Of keys it knows itself which there are, and that each comes once; paths it makes
-        // absolute.
+        // The command line itself checks which options exist, and that each is given once. It makes
+        // paths absolute.
         let own = [
             "no such option",
             "given twice",
@@ -211,7 +212,7 @@ fn wrong_options_are_reported_in_a_jvm() {
             failures.check(good, || {
                 format!("{text:?} in {jdk}: not {code} and {line}\n{output}")
             });
-            // After a wrong option the program does not start; in TPTP's spelling it runs.
+            // After a wrong option the program does not start; in the TPTP syntax it runs.
             failures.check(output.stdout.contains("fib(5)") == (code == 0), || {
                 format!("{text:?}\n{output}")
             });
@@ -224,7 +225,7 @@ fn wrong_options_are_reported_in_a_jvm() {
     failures.finish();
 }
 
-/// Exit code and line of a JVM whose options are wrong in the way that `reported` says.
+/// Returns the exit code and the line of a JVM whose options have that error.
 fn in_a_jvm(text: &str, reported: &str) -> (i32, String) {
     if text.starts_with("JPIAgent") {
         (
@@ -268,7 +269,7 @@ fn long_options_get_short_answers() {
     }
 }
 
-/// Runs one verb over a row's file, with a writer where it is a pipe.
+/// Runs a verb on a row's file, with a writer thread if the file is a pipe.
 fn read_with(given: &Given, path: &Path, run: impl FnOnce() -> Done) -> Done {
     let Given::Pipe(write) = *given else {
         return run();
@@ -278,13 +279,13 @@ fn read_with(given: &Given, path: &Path, run: impl FnOnce() -> Done) -> Done {
         write(&mut File::options().write(true).open(pipe)?)
     });
     let done = run();
-    // It fails when the reader has seen enough.
+    // Writing fails when the reader has seen enough.
     let _ = writer.join().expect("no panic");
     done
 }
 
-/// The line of `jtrail verify` that says what is wrong: the first fault, else the error, else the
-/// break.
+/// Returns the line of `jtrail verify` that reports what is wrong: the first fault, else the error,
+/// else the truncation.
 fn telling(out: &str, path: &Path) -> String {
     let path = path.display().to_string();
     let head = format!("{path}: ");
@@ -299,13 +300,13 @@ fn telling(out: &str, path: &Path) -> String {
         let finding = |l: &&&str| l.starts_with("at byte ") || l.starts_with('…');
         lines.iter().find(|l| !finding(l))
     };
-    // The last, for of a trace that breaks off the checker tells that its end is missing, too.
+    // The last line, because the checker reports the missing end of a truncated trace, too.
     let cut = || lines.iter().rfind(|l| l.contains(": truncated ("));
     let reported = fault.or_else(error).or_else(cut);
     reported.map_or_else(String::new, |l| l.replace(&path, "FILE"))
 }
 
-/// Compares a row with what `verify` did.
+/// Compares a row with the result of `verify`.
 fn compare(row: &Row, path: &Path, done: &Done, failures: &mut Failures) {
     let reported = telling(&done.out, path);
     let good = done.code == row.codes.0 && reported == row.says;
@@ -378,7 +379,7 @@ fn damaged_traces_are_reported() {
                 format!("{what}: {} bytes said", done.err.len())
             });
         }
-        // A copy is there, whole, or not at all.
+        // The copy exists in full, or not at all.
         failures.check(copy.exists() == (row.codes.1 != 2), || {
             format!("{}: a copy", row.what)
         });
@@ -443,8 +444,8 @@ fn huge_input_takes_little_memory() {
     failures.finish();
 }
 
-/// Every row that is made of bytes, by name and by standard input. Sizes and ids are as hostile as
-/// they may be, and the files are small: so must the memory be.
+/// All rows that consist of bytes, read by name and from standard input. Sizes and ids are as
+/// hostile as possible, while the files are small; so the memory must be small, too.
 #[test]
 fn small_files_take_little_memory_in_a_process() {
     let mut failures = Failures::default();

@@ -1,6 +1,6 @@
 //! Wrong options, filter files and options files, each with the line that the user sees.
 
-/// In which JVMs a row is tried, besides the parser.
+/// The JVMs in which a row is tested, besides the parser.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Jvms {
     No,
@@ -9,14 +9,14 @@ pub(super) enum Jvms {
 }
 use Jvms::{All, Newest, No};
 
-/// What was given, what it gets, and where that is tried.
+/// The input, the message, and the JVMs in which the row is tested.
 pub(super) type Row = (&'static str, &'static str, Jvms);
 
-/// Option texts. The JVM's exit code is 1; after text in TPTP's spelling the program runs, without
-/// a trace.
+/// Option texts. The JVM's exit code is 1. With text in the TPTP syntax the program runs, without a
+/// trace.
 #[rustfmt::skip]
 pub(super) const OPTIONS: &[Row] = &[
-    // The shape.
+    // The syntax.
     ("xml", r#"options at byte 0: "xml" is not key=value"#, Newest),
     ("fil", r#"options at byte 0: "fil" is not key=value; did you mean "file"?"#, No),
     ("=xml", r#"options at byte 0: a key is missing before "=""#, No),
@@ -132,7 +132,7 @@ pub(super) const OPTIONS: &[Row] = &[
     ("buffer=99999999999g", r#"option buffer at byte 7: "99999999999g" is too large"#, Newest),
     ("format=trail,spool=maybe", r#"option spool at byte 19: no such value "maybe"; allowed are true, false"#, No),
     ("onerror=ignore", r#"option onerror at byte 8: no such value "ignore"; allowed are stop, continue"#, Newest),
-    // Files that can't be had.
+    // Files that can't be read.
     ("filters=", "option filters at byte 8: the path is missing", No),
     ("filters=missing", r#"option filters at byte 8: can't read "missing": No such file or directory (os error 2)"#, Newest),
     ("filters=.", r#"option filters at byte 8: can't read ".": Is a directory (os error 21)"#, Newest),
@@ -140,7 +140,7 @@ pub(super) const OPTIONS: &[Row] = &[
     ("filters=/proc/self/exe", r#"option filters at byte 8: can't read "/proc/self/exe": stream did not contain valid UTF-8"#, Newest),
     ("options=missing", r#"option options at byte 8: can't read "missing": No such file or directory (os error 2)"#, No),
     ("filters=rules,include=a.B", "option include at byte 14: a filter file and include or exclude can't be used together", No),
-    // TPTP's spelling.
+    // The TPTP syntax.
     ("JPIAgent", "options at byte 8: no profiler is named; write for instance JPIAgent:server=standalone;CGProf", All),
     ("JPIAgent:;CGProf", "options at byte 9: an option is missing here", No),
     ("JPIAgent:foo=1;CGProf", "option foo at byte 9: no such option; allowed are server, file, filters, profile, format", No),
@@ -152,7 +152,7 @@ pub(super) const OPTIONS: &[Row] = &[
     ("JPIAgent;", r#"options at byte 9: no such profiler ""; allowed are CGProf, HeapProf, ThreadProf"#, No),
 ];
 
-/// What stands in a filter file named `rules`. The JVM's exit code is 1.
+/// Contents of a filter file named `rules`. The JVM's exit code is 1.
 #[rustfmt::skip]
 pub(super) const FILTERS: &[Row] = &[
     ("harness.Fib\n", "rules:1: 1 words instead of three: class pattern, method pattern, INCLUDE or EXCLUDE", Newest),
@@ -171,7 +171,7 @@ pub(super) const FILTERS: &[Row] = &[
     ("a * \u{1b}[2J\n", r#"rules:1: no such value "\u{1b}[2J"; allowed are INCLUDE, EXCLUDE"#, No),
 ];
 
-/// What stands in an options file named `settings`. The JVM's exit code is 1.
+/// Contents of an options file named `settings`. The JVM's exit code is 1.
 #[rustfmt::skip]
 pub(super) const SETTINGS: &[Row] = &[
     ("* comment\n\nCOLOUR = red\n", "settings:3: COLOUR: no such option", Newest),

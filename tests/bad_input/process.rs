@@ -1,4 +1,4 @@
-//! The command line as a process of its own, with bounded memory and time.
+//! The command line in a process of its own, with bounded memory and time.
 
 use super::{Done, LIMIT};
 use std::ffi::OsString;
@@ -9,10 +9,10 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
-/// Names the variable with the arguments of [`child`], a line each.
+/// Name of the variable with the arguments of [`child`], one per line.
 const ARGUMENTS: &str = "JTRAIL_TEST_BAD_INPUT";
 
-/// The command line as a process of its own, which tells its peak memory at the end.
+/// Runs the command line in a process of its own. It prints its peak memory at the end.
 #[test]
 #[ignore = "started by other tests, in a process of its own"]
 fn child() {
@@ -21,7 +21,7 @@ fn child() {
         .into_iter()
         .chain(arguments.lines())
         .map(OsString::from);
-    println!(); // what the test program says comes without a line feed
+    println!(); // the test program's output lacks a line feed
     let exit = jtrail_cli::main_with(arguments, &mut io::stdout(), &mut io::stderr());
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find(|l| l.starts_with("VmHWM:"));
@@ -32,11 +32,11 @@ fn child() {
     std::process::exit(i32::from(code));
 }
 
-/// Address space of such a process.
+/// Address space of the process in KiB.
 const MOST_VIRTUAL_KB: u64 = 400 << 10;
 
-/// Runs a command line in a process of its own with bounded memory; answers with its peak in KiB
-/// too.
+/// Runs a command line in a process of its own with bounded memory. Returns its result, and its
+/// peak memory in KiB.
 pub(super) fn process(what: &str, args: &[&str], stdin: Option<&Path>) -> (Done, u64) {
     let folder = jtrail_testkit::temp_dir();
     let file = |name: &str| File::create(folder.path().join(name)).expect("created");

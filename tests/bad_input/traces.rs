@@ -1,4 +1,4 @@
-//! Trace files that are not what they should be, each with what `jtrail verify` says of it.
+//! Trace files that are damaged, each with the output of `jtrail verify`.
 
 use jtrail_formats::Format;
 use jtrail_model::*;
@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Nobody may read it, not even a superuser.
+/// A file that nobody may read, not even a superuser.
 const WRITE_ONLY: &str = "/proc/sys/vm/compact_memory";
 
-/// How a file is given.
+/// The kinds of files.
 pub(super) enum Given {
     Bytes(Vec<u8>),
-    /// What is there without us.
+    /// A file that exists anyway.
     Path(&'static str),
     Directory,
     /// A link to itself.
@@ -25,9 +25,9 @@ pub(super) enum Given {
 pub(super) struct Row {
     pub(super) what: &'static str,
     pub(super) given: Given,
-    /// The line of `jtrail verify` that tells, with `FILE` for the file's name.
+    /// The decisive line of `jtrail verify`, with `FILE` for the file's name.
     pub(super) says: Cow<'static, str>,
-    /// Exit codes of `verify`, and of `report`, `dump` and `convert`.
+    /// Exit codes: of `verify`, and of `report`, `dump` and `convert`.
     pub(super) codes: (u8, u8),
 }
 
@@ -82,7 +82,7 @@ pub(super) fn strange() -> Vec<Row> {
     ]
 }
 
-/// Header of a little-endian stream whose data start at byte 12.
+/// Header of a little-endian trace whose data start at byte 12.
 const HEADER: &[u8] = b"0TBF\x01\x00\x01\x01\x0c\x00\x00\x00";
 const NOW: i64 = 1_700_000_000_000_000_000;
 
@@ -90,7 +90,7 @@ pub(super) fn message(id: u16, size: u32, body: &[u8]) -> Vec<u8> {
     [&id.to_le_bytes()[..], &size.to_le_bytes(), body].concat()
 }
 
-/// A message with its right size.
+/// A message with its correct size.
 fn sized(id: u16, body: &[u8]) -> Vec<u8> {
     message(id, 6 + body.len() as u32, body)
 }
@@ -101,14 +101,14 @@ fn header(at: usize, byte: u8) -> Given {
     bytes(whole)
 }
 
-/// The sample, called big-endian.
+/// The sample, with a header that says big-endian.
 fn swapped() -> Given {
     let mut whole = encoded(Format::TptpBinary, &sample());
     whole[7..12].copy_from_slice(&[0, 0, 0, 0, 12]);
     bytes(whole)
 }
 
-/// The sample, and these messages behind it.
+/// The sample, followed by these messages.
 fn after(messages: &[Vec<u8>]) -> Given {
     bytes(
         [
@@ -124,7 +124,7 @@ fn alone(messages: &[Vec<u8>]) -> Given {
     bytes([HEADER, &messages.concat()].concat())
 }
 
-/// monWait with no frame, but with this number of frames.
+/// A monWait message that claims to have `n` frames, but has none.
 fn frames(n: i32) -> Vec<u8> {
     let longs: Vec<u8> = [1, NOW, 2, 0]
         .iter()
@@ -133,7 +133,7 @@ fn frames(n: i32) -> Vec<u8> {
     sized(1032, &[&longs[..], &n.to_le_bytes()].concat())
 }
 
-/// Damage in the binary spelling.
+/// Damage in the binary format.
 #[rustfmt::skip]
 pub(super) fn binary() -> Vec<Row> {
     let faulty = |what, given, says| row(what, given, says, (1, 1));
@@ -182,24 +182,24 @@ fn xml(text: impl AsRef<str>) -> Given {
     bytes(text.as_ref())
 }
 
-/// A document that begins well, up to before its end.
+/// The beginning of a sound document, without its end.
 pub(super) fn begin() -> Vec<u8> {
     let mut whole = encoded(Format::TptpXml, &opening());
     whole.truncate(whole.len() - "</TRACE>\n".len());
     whole
 }
 
-/// Its end.
+/// The end of that document.
 pub(super) fn end() -> Vec<u8> {
     encoded(Format::TptpXml, &[opening(), ending()].concat()).split_off(begin().len())
 }
 
-/// A document that is sound but for what is put inside of it.
+/// A document that is sound except for the text inside it.
 fn inside(text: impl AsRef<[u8]>) -> Given {
     bytes([&begin(), text.as_ref(), b"\n", &end()].concat())
 }
 
-/// Damage in the XML spelling.
+/// Damage in the XML format.
 #[rustfmt::skip]
 pub(super) fn document() -> Vec<Row> {
     let faulty = |what, given, says| row(what, given, says, (1, 1));
@@ -377,11 +377,11 @@ fn custom(body: &'static str) -> Event<'static> {
     Event::Custom(Custom { body: body.into() })
 }
 
-/// Events that are well spelled and make no sense.
+/// Events that are encoded correctly and make no sense.
 #[rustfmt::skip]
 pub(super) fn meaning() -> Vec<Row> {
     const MOST: u64 = u64::MAX;
-    // Reading such a trace is no trouble; only the checker sees what is wrong.
+    // Readers accept these traces; only the checker reports what is wrong.
     let faulty = |what, given, says| row(what, given, says, (1, 0));
     let end = Event::ThreadEnd(ThreadEnd {
         thread: ThreadId(1),
@@ -469,7 +469,8 @@ pub(super) fn meaning() -> Vec<Row> {
     ]
 }
 
-/// A thread's name that would take a terminal over; binary only, for XML forbids it.
+/// Returns a trace with a thread's name that would take a terminal over. It is binary, because XML
+/// forbids the name.
 pub(super) fn hostile_names() -> Vec<u8> {
     let mut events = sample();
     let Some(Event::ThreadStart(e)) = events.get_mut(4) else {
@@ -479,8 +480,8 @@ pub(super) fn hostile_names() -> Vec<u8> {
     encoded(Format::TptpBinary, &events)
 }
 
-/// Makes what `given` says, at `path` where it has no place of its own. A pipe is made without its
-/// writer.
+/// Creates the file that `given` describes, at `path` unless it exists elsewhere. For a pipe,
+/// creates no writer.
 pub(super) fn place<'a>(given: &Given, path: &'a Path) -> &'a Path {
     use std::fs;
     use std::os::unix::fs::symlink;
