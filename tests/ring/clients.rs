@@ -1,5 +1,5 @@
-//! A flight recorder (`overflow=ring`) that clients command: they have the newest events saved,
-//! mark them, and are told of what is saved.
+//! A flight recorder (`overflow=ring`) that clients command: they save its events, add marks, and
+//! are notified of saved traces.
 
 use crate::support::cli::{assert_verified, outcome};
 use crate::support::control::{ControlledRun, rounds};
@@ -19,7 +19,8 @@ fn saved(answer: Answer) -> Ended {
     }
 }
 
-/// All that the document says of a flight recorder, by a client that was written from it.
+/// Everything that the document says about flight recorders, with a client that was written from
+/// the document.
 #[test]
 fn clients_save_the_newest_events() {
     for jdk in Jdk::require(&few_versions()) {
@@ -78,7 +79,7 @@ fn clients_save_the_newest_events() {
         );
         let nowhere = format!("<save file=\"{}/a/b\"/>", app.text("nowhere"));
         assert_eq!(refused(&mut client, &nowhere), ErrorCode::Failed);
-        // What was to be there is lost, and recording goes on.
+        // These events are lost, and recording goes on.
         assert_eq!(
             refused(&mut client, "<save file=\"/dev/full\"/>"),
             ErrorCode::Failed
@@ -111,7 +112,7 @@ fn clients_save_the_newest_events() {
         assert!(client.ask("await traceEnded").contains("to=\"ring\""));
         assert!(client.ask("await ending").contains("detach"));
         client.end();
-        app.work(); // in none
+        app.work(); // in no trace
         let (folder, output) = app.end();
         let path = |name: &str| folder.path().join(name);
         for name in ["first", "other", "first-2", "first-3"] {
@@ -144,7 +145,8 @@ fn clients_save_the_newest_events() {
     }
 }
 
-/// What saves by itself is told to all, and what the program marks is among the newest events.
+/// All clients are notified of a trace that is saved without a command. A client's mark is kept
+/// among the recorded events.
 #[test]
 fn clients_are_notified_of_each_save() {
     at_once(|jdk| {
@@ -185,7 +187,7 @@ fn clients_are_notified_of_each_save() {
     });
 }
 
-/// A program that runs gets a flight recorder, and loses it again, several times.
+/// A running program gets a flight recorder that is detached again, several times.
 #[test]
 fn a_flight_recorder_comes_and_goes() {
     at_once(|jdk| {

@@ -1,5 +1,5 @@
-//! A flight recorder (`overflow=ring`) whose process is killed leaves the newest events behind, up
-//! to the last one, in the spool beside the trace that it would have saved next.
+//! A flight recorder (`overflow=ring`) whose process is killed. All events that it kept, up to the
+//! last one, are in the spool beside the trace that it would have saved next.
 
 use crate::support::cli::{assert_verified, jtrail, outcome};
 use crate::support::compile::{compile, compile_with_harness};
@@ -20,14 +20,13 @@ use std::time::{Duration, Instant};
 
 const THREADS: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(120);
-/// With so many numbers of each thread, a ring of 32 MB has gone round: a number takes more than
-/// 100 bytes.
+/// Count of numbers after which a ring of 32 MB is full: a number takes more than 100 bytes.
 const ROUND: u64 = 150_000;
 
-/// `Numbered`, as it runs.
+/// The running program `Numbered`.
 struct Numbered {
     folder: tempfile::TempDir,
-    /// Until it is killed.
+    /// The process; none once it was killed.
     running: Option<Running>,
 }
 
@@ -51,7 +50,7 @@ impl Numbered {
         self.folder.path().join("newest.trail")
     }
 
-    /// By thread, the last number.
+    /// Returns the last number of each thread.
     fn tally(&self) -> Vec<u64> {
         let tally = fs::read(self.folder.path().join("tally")).expect("a tally");
         let of = |thread: usize| {
@@ -60,7 +59,7 @@ impl Numbered {
         (0..THREADS).map(of).collect()
     }
 
-    /// Until each thread has come so much further.
+    /// Waits until each thread has advanced by `more` numbers.
     fn wait_for(&self, more: u64) {
         let (before, begun) = (self.tally(), Instant::now());
         let has_come = |(now, before): (u64, &u64)| now >= before + more;
@@ -70,12 +69,13 @@ impl Numbered {
         }
     }
 
-    /// Has a trace saved, behind which the one of that number is next.
+    /// Makes the program save a trace. Waits until the next trace, with the number `next`, has the
+    /// spool.
     fn save(&self, next: u64) {
         let running = self.running.as_ref().expect("it runs");
         outcome(&["request", &running.pid().to_string()]).expect("it is asked");
         let begun = Instant::now();
-        // A trace that is saved has its end, and then the spool the next one's name.
+        // A saved trace is closed first. Then the spool is renamed for the next trace.
         while !folder_of(&self.trail_of(next)).exists() {
             assert!(begun.elapsed() < PATIENCE, "it is not saved");
             thread::sleep(Duration::from_millis(5));
@@ -99,7 +99,7 @@ fn compile_numbered(folder: &Path) {
     compile_with_harness("Numbered", numbered, folder, folder);
 }
 
-/// Recovers the newest events of what would have become that trace, which must be all of them.
+/// Recovers the events that would have been saved in the trace `trail`. None may be lost.
 fn recover(trail: &Path, out: &Path, context: &str) {
     let [from, to] = [trail, out].map(|path| path.to_str().expect("text"));
     let said = outcome(&["recover", from, "-o", to]);
@@ -112,8 +112,8 @@ fn recover(trail: &Path, out: &Path, context: &str) {
     assert_verified(out);
 }
 
-/// By thread, the numbers of a trace. Each follows the one before; the first may be there in part,
-/// and the last one open.
+/// Returns the numbers of a trace, by thread. They must be consecutive. The first number may be
+/// incomplete, and the last call open.
 fn numbers(trail: &Path, context: &str) -> HashMap<String, RangeInclusive<u64>> {
     let (mut threads, mut methods) = (
         HashMap::<ThreadId, String>::new(),
@@ -135,7 +135,7 @@ fn numbers(trail: &Path, context: &str) -> HashMap<String, RangeInclusive<u64>> 
                 digit => *digits.entry(e.thread).or_default() += digit.trim_start_matches('d'),
             },
             Event::MethodLeave(e) if methods[&e.method] == "number" => {
-                // The first one may have begun before the trace did.
+                // The first call may have begun before the trace.
                 let is_first = !std::mem::replace(is_begun.entry(e.thread).or_default(), true);
                 if is_first {
                     return ControlFlow::Continue(());
@@ -155,8 +155,8 @@ fn numbers(trail: &Path, context: &str) -> HashMap<String, RangeInclusive<u64>> 
     all
 }
 
-/// The numbers of a trace go on behind those of the one before, up to the last one that each thread
-/// had noted.
+/// Checks that the numbers of a trace follow those of the preceding one, up to the last number that
+/// each thread had noted.
 fn assert_follows(
     numbered: &Numbered,
     before: &HashMap<String, RangeInclusive<u64>>,
@@ -166,7 +166,7 @@ fn assert_follows(
     for (thread, last) in numbered.tally().into_iter().enumerate() {
         let name = format!("numbered-{thread}");
         let (before, newest) = (&before[&name], &newest[&name]);
-        // The last one may have been recorded and not written down.
+        // A thread may have recorded a number that it had not noted yet.
         assert!(
             (last..=last + 1).contains(newest.end()) && newest.start() > before.end(),
             "{context}: thread {thread}: {before:?}, {newest:?}, {last}"
@@ -196,7 +196,7 @@ fn the_newest_events_of_a_killed_process_are_recovered() {
             let mut first = u64::MAX;
             for (thread, last) in numbered.tally().into_iter().enumerate() {
                 let range = &numbers[&format!("numbered-{thread}")];
-                // The last one may have been recorded and not written down.
+                // A thread may have recorded a number that it had not noted yet.
                 assert!(
                     (last..=last + 1).contains(range.end()),
                     "{context}: thread {thread}: {range:?}, {last}"
@@ -232,13 +232,13 @@ fn what_follows_a_saved_trace_is_recovered_by_the_name_of_the_next_one() {
     });
 }
 
-/// Has a client save the newest events into that file.
+/// Makes a client save the recorded events into that file.
 fn save_to(socket: &Path, file: &Path) {
     let [socket, file] = [socket, file].map(|path| path.to_str().expect("text"));
     outcome(&["ctl", socket, "save", file]).expect("it is saved");
 }
 
-/// A folder in another file system, where there is one.
+/// Creates a folder in another file system, if there is one.
 fn elsewhere(than: &Path) -> Option<tempfile::TempDir> {
     let device = |path: &Path| fs::metadata(path).map(|about| about.dev()).ok();
     let memory = Path::new("/dev/shm");
@@ -302,7 +302,8 @@ fn a_process_that_saves_what_it_has_leaves_no_spool() {
     });
 }
 
-/// Methods that the trace says to lack, and how many classes are instrumented.
+/// Returns the methods that are reported as not instrumented, and the number of instrumented
+/// classes.
 fn missing(trail: &Path) -> (BTreeSet<String>, u64) {
     let (mut missing, mut classes) = (BTreeSet::new(), 0);
     let mut reader = Reader::new(File::open(trail).expect("a trail")).expect("a trail");

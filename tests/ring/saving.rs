@@ -1,5 +1,5 @@
-//! The newest events are kept in the buffers (`overflow=ring`), and become a trace when something
-//! happens.
+//! With `overflow=ring`, the latest events are kept in the buffers, and saved as a trace when
+//! something happens.
 
 use crate::support::cli::assert_verified;
 use crate::support::compile::compile;
@@ -13,19 +13,19 @@ use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Calls of a trace.
+/// The calls of a trace.
 #[derive(Default)]
 struct Calls {
-    /// By method, begins and ends.
+    /// Number of enters and leaves, by method.
     counts: HashMap<String, (u64, u64)>,
-    /// By thread, the calls that are open at the end, outermost first.
+    /// Calls that are open at the end, by thread, outermost first.
     open: HashMap<String, Vec<String>>,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
 }
 
 impl Calls {
-    /// Reads a trace in which each leave is that of the innermost call.
+    /// Reads a trace, and checks that each leave belongs to the innermost call.
     fn read(file: &Path) -> Self {
         assert_verified(file);
         let mut all = Self::default();
@@ -92,13 +92,13 @@ fn the_last_events_are_written_at_the_end() {
             let what = format!("{format}, {clock}, JDK {}: {output}", jdk.feature);
             assert_eq!(output.stdout, "done\n", "{what}");
             let calls = Calls::read(&file);
-            // Of 32 chunks, 20 are full or more, less two for each of the threads that come and go.
-            // A record is a word; 4 million were made.
+            // Of 32 chunks, at least 20 are full, less two for each thread that ends and starts. A
+            // record is one word; the program makes 4 million.
             let room = (8 << 20) / 8;
             let events = calls.events();
             assert!((room / 4..=room).contains(&events), "{events}, {what}");
             assert!(calls.open.values().all(Vec::is_empty), "{what}");
-            // The last ones of each thread that was still there, as far as they go back.
+            // The last calls of each thread that still ran, as far as the trace reaches back.
             let (begun, ended) = calls.counts["outer"];
             assert_eq!(begun, ended, "{what}");
             assert_eq!(calls.counts["rounds"].0, calls.counts["rounds"].1, "{what}");
@@ -142,7 +142,8 @@ fn what_is_asked_for_is_written_once() {
         for file in &files {
             let calls = Calls::read(file);
             assert!(calls.counts["step"].1 > 100, "{jdk}: {:?}", calls.counts);
-            // What is open at one's end is open at the next one's begin, and nothing is in both.
+            // Calls that are open at a trace's end are open at the begin of the next one, and no
+            // event is in both.
             if let Some(before) = before {
                 assert!(calls.first >= before.last, "{jdk}");
             }
@@ -173,7 +174,7 @@ fn the_end_of_memory_is_written_and_nothing_else() {
                 .jvm_arg("-Xmx32m");
             let output = run.agent(agent(), options).output();
             output.assert_exit(0);
-            // HotSpot itself says so on the standard output, where an agent wants to know.
+            // HotSpot prints a line on standard output if an agent requests this event.
             let is_ours = |line: &&str| !line.contains("Posting Resource Exhausted event");
             let said: Vec<&str> = output.stdout.lines().filter(is_ours).collect();
             assert_eq!(said, ["[full]"], "{jdk}");
@@ -202,7 +203,7 @@ fn the_end_of_memory_is_written_and_nothing_else() {
     });
 }
 
-/// What a saved trace says of its trigger, and the thread on which that happened.
+/// Returns the triggers in a saved trace, each with the thread on which it fired.
 fn triggers(file: &Path) -> Vec<(String, String)> {
     let mut threads: HashMap<ThreadId, String> = HashMap::new();
     let mut found = Vec::new();
@@ -257,7 +258,7 @@ fn what_led_to_a_call_a_slow_one_or_an_exception_is_written() {
                 assert_eq!(output.stderr, "", "{context}");
                 continue;
             }
-            // Once: the second time comes too soon.
+            // Only once, because the second time comes too soon.
             assert_eq!(files(&file).len(), 1, "{context}");
             let reported = format!(" events, are in {} ({trigger})\n", file.display());
             assert!(output.stderr.ends_with(&reported), "{context}");
@@ -267,7 +268,7 @@ fn what_led_to_a_call_a_slow_one_or_an_exception_is_written() {
             assert!(of("work").0 > 10_000, "{context}");
             assert_eq!(of("afterwards"), (0, 0), "{context}");
             let found = triggers(&file);
-            // It is the watch that finds a call too slow, while it goes on.
+            // The writer's watch notices the slow call while it lasts, so no thread is named.
             let thread = if what == "slow" { "" } else { "main" };
             assert_eq!(
                 found,
@@ -283,7 +284,8 @@ fn what_led_to_a_call_a_slow_one_or_an_exception_is_written() {
     });
 }
 
-/// How often objects of a class are mentioned, and by how many ids. Each is defined before.
+/// Returns how often objects of each class are mentioned, and their ids. Checks that each object is
+/// defined before.
 fn mentions(file: &Path, context: &str) -> HashMap<String, (u64, HashSet<ObjectId>)> {
     assert_verified(file);
     let mut classes: HashMap<ClassId, String> = HashMap::new();
@@ -332,7 +334,8 @@ fn mentions(file: &Path, context: &str) -> HashMap<String, (u64, HashSet<ObjectI
     found
 }
 
-/// What `Mentions` mentions all along has one id, and what it makes anew has many.
+/// Checks that an object that `Mentions` always mentions has one id, and that new objects have
+/// many.
 fn assert_mentions(file: &Path, context: &str) {
     let found = mentions(file, context);
     for (class, is_one) in [
@@ -343,7 +346,7 @@ fn assert_mentions(file: &Path, context: &str) {
     ] {
         let (count, ids) = &found[&format!("Mentions${class}")];
         assert!(*count > 2, "{context}: {class}: {count}");
-        // Each new one is thrown and caught.
+        // Each new object is thrown and caught.
         let expected = if is_one {
             1..=1
         } else {
@@ -374,7 +377,7 @@ fn objects_that_are_older_than_the_newest_events_are_known() {
             let output = run().arg("3000").agent(agent(), &*options).output();
             output.assert_exit(0);
             assert_eq!(output.stdout, "[ready]\ndone\n", "{context}: {output}");
-            // It has gone round: 3,000 rounds take 48 MB.
+            // The ring has wrapped around: 3,000 rounds take 48 MB.
             assert!(
                 fs::metadata(&file).expect("a file").len() < 4 << 20,
                 "{context}"
