@@ -1,4 +1,4 @@
-//! Samples of stacks that are deep, in the formats that tell them from the outermost frame on.
+//! Samples of deep stacks, in the formats that keep the outermost frames.
 
 use crate::support::jvm_tools::tool_program;
 use crate::support::observed::read;
@@ -8,26 +8,26 @@ use jtrail_testkit::{Jdk, Output, temp_dir};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Calls of `down` on the main thread, and on the other.
+/// Number of calls of `down` on the main thread, and on the other thread.
 const DOWN: [usize; 2] = [300, 3000];
-/// The most frames of a stack that is recorded.
+/// Maximum number of frames of a recorded stack.
 const MOST: usize = 1024;
 
-/// What the agent says is cut off.
+/// The agent's message about stacks that were cut.
 const CUT: &str = "innermost ends of sampled stacks beyond stackdepth";
 
-/// A path of the program, outermost frame first, and how many samples found it.
+/// A call path of the program, outermost frame first, and how many samples found it.
 type Hits = (Vec<String>, u64);
 
-/// Samples, by thread.
+/// Samples by thread.
 type Samples = HashMap<ThreadId, Vec<Hits>>;
 
-/// The class and the name of a frame's method.
+/// Returns the class and the name of a frame's method.
 fn name(method: &str) -> String {
     method[..method.find('(').unwrap_or(method.len())].to_owned()
 }
 
-/// Samples of stacks with a method whose name begins so.
+/// Returns the samples of stacks with a method whose name begins with `method`.
 fn samples(file: &Path, method: &str) -> Samples {
     let mut samples = Samples::new();
     let mut add = |thread, path: &[String], hits| {
@@ -77,12 +77,12 @@ fn run(jdk: &Jdk, options: &str) -> (Output, Samples) {
     (output, samples)
 }
 
-/// What the agent says of as many samples that are cut.
+/// Returns the agent's message about `cut` samples that were cut.
 fn said(cut: u64) -> String {
     format!(" {cut} {CUT}")
 }
 
-/// The samples of the thread whose stack begins there.
+/// Returns the samples of the thread whose outermost frame is `root`.
 fn beginning<'a>(samples: &'a Samples, root: &str) -> &'a [Hits] {
     let mut found = samples.values().filter(|of| of[0].0[0] == root);
     let of_thread = found.next().unwrap_or_else(|| panic!("none from {root}"));
@@ -90,7 +90,7 @@ fn beginning<'a>(samples: &'a Samples, root: &str) -> &'a [Hits] {
     of_thread
 }
 
-/// Frames of a virtual thread are its own, and not those of its carrier.
+/// The frames of a virtual thread are its own, and not those of its carrier.
 #[test]
 fn stacks_of_virtual_threads_are_whole() {
     for jdk in Jdk::require(&few_versions()) {
@@ -113,7 +113,7 @@ fn stacks_of_virtual_threads_are_whole() {
                 hits.iter().map(|(_, hits)| hits).sum::<u64>() > 5,
                 "{hits:?}"
             );
-            // What the JVM shows outside of it is the frames that it was mounted with.
+            // The frames outside of it are those that it was mounted with.
             let runs = |path: &[String]| {
                 let run = path.iter().position(|m| m == "java.lang.VirtualThread.run");
                 run.is_some_and(|at| {

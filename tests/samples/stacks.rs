@@ -1,4 +1,4 @@
-//! Samples of stacks.
+//! Stack samples: methods, lines, and threads.
 
 use crate::support::observed::observed;
 use crate::support::{FILTER, few_versions, one_version, program};
@@ -9,8 +9,8 @@ use std::ops::Range;
 
 #[test]
 fn samples_show_the_calls_that_were_under_way() {
-    // Not `pages`: the JVM takes long to stop a thread that clears big arrays, and ticks are missed
-    // meanwhile.
+    // Without `pages`, because the JVM takes long to stop a thread that clears large arrays, and
+    // ticks are missed meanwhile.
     const METHODS: [&str; 2] = ["outer(J)V", "asleep(J)V"];
     for jdk in Jdk::require(&one_version()) {
         let mut samples: Vec<(i64, &str)> = Vec::new();
@@ -52,8 +52,8 @@ fn samples_show_the_calls_that_were_under_way() {
         });
         assert_eq!(run.trace.totals().samples, count);
         assert!(run.trace.threads.iter().all(|t| t.name != "jtrail sampler"));
-        // A tick's time is taken just before the threads stop: each end of a call can come between
-        // once.
+        // A tick's time is taken just before the threads stop, so each end of a call can fall in
+        // between once.
         assert_eq!(calls.len(), METHODS.len());
         let astray: Vec<_> = samples
             .iter()
@@ -73,7 +73,7 @@ fn samples_show_the_calls_that_were_under_way() {
             states.contains(&("asleep(J)V", ThreadState::Sleeping)),
             "{states:?}"
         );
-        // One tick, one time; never more ticks than intervals.
+        // One tick has one time, and there are never more ticks than intervals.
         assert!(times.values().any(|threads| threads.len() > 1));
         let length =
             times.keys().next_back().expect("samples") - times.keys().next().expect("samples");
@@ -90,7 +90,7 @@ fn stacks_have_methods_and_lines() {
     for jdk in Jdk::require(&few_versions()) {
         let mut stacks = BTreeSet::new();
         let run = program(&jdk, "harness.Burn").arg("100");
-        // The library's methods appear too, though the filters leave them out.
+        // Methods of the library appear, too, although the filters exclude them.
         let options = format!("format=xml,events=+samples,interval=2ms,stackdepth=3,{FILTER}");
         observed(run, &options, |_, event| {
             if let Event::Sample(e) = event {
@@ -127,8 +127,8 @@ fn the_program_does_not_see_the_sampler() {
         let run = program(&jdk, "harness.ThreadsSeen");
         let options = format!("format=binary,events=+samples+cpu,interval=1ms,{FILTER}");
         let run = observed(run, &options, |_, _| {});
-        // A dump of all threads with their stacks shows those of agents in every JVM; its counts do
-        // not.
+        // In every JVM, a dump of all threads with their stacks shows the threads of agents; its
+        // counts do not include them.
         let seen = run.output.stdout.replace("jtrail sampler, ", "");
         assert_eq!(seen, bare.stdout, "JDK {}", jdk.feature);
         let lines = |line: &&str| line.contains("jtrail sampler");
@@ -160,7 +160,7 @@ fn virtual_threads_stand_for_their_carriers() {
             if let Event::Sample(e) = event {
                 let hook = |f: &Frame<'_>| f.method.starts_with("java.lang.JtrailHook.");
                 assert!(!e.stack.iter().any(hook), "{event:?}");
-                // Each virtual thread has a method of its own below what they share.
+                // Each virtual thread has a method of its own outside the methods that all share.
                 let own = e.stack.iter().find_map(|f| {
                     let method = f.method.strip_prefix("harness.BurnVirtual.burns")?;
                     method.strip_suffix("(I)V")

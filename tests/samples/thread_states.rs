@@ -1,4 +1,4 @@
-//! What samples say of threads whose states the program knows.
+//! Samples of threads whose states the program knows.
 
 use crate::support::observed::{observed, read};
 use crate::support::{FILTER, agent, few_versions, program};
@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const STEADY: &str = "harness.States.steady(J)V";
 
-/// Whether a frame is of this method, whatever its descriptor.
+/// Returns true if the frame's method has this class and name, with any descriptor.
 fn is_of(frame: &Frame<'_>, method: &str) -> bool {
     let rest = frame.method.strip_prefix(method);
     rest.is_some_and(|rest| rest.starts_with('('))
 }
 
-/// While the program stays as it is, each tick finds each thread in its state and its innermost
-/// method.
+/// While the program does not change state, each tick finds each thread in its state and its
+/// innermost method.
 #[test]
 fn every_sample_of_a_thread_that_stays_is_right() {
     for jdk in Jdk::require(&few_versions()) {
@@ -37,7 +37,8 @@ fn every_sample_of_a_thread_that_stays_is_right() {
         let while_steady = begin.expect("it begins")..end.expect("it ends");
         samples.retain(|(time, ..)| while_steady.contains(time));
         let mut ticks: BTreeSet<i64> = samples.iter().map(|(time, ..)| *time).collect();
-        // A tick's time is taken when all stacks are there; those of the first may be from before.
+        // A tick's time is taken after its stacks, so the stacks of the first tick may be from
+        // before.
         ticks.pop_first();
         assert!(ticks.len() >= 5, "JDK {}: {ticks:?}", jdk.feature);
         for (thread, (state, method)) in &truth.states {
@@ -55,8 +56,8 @@ fn every_sample_of_a_thread_that_stays_is_right() {
     }
 }
 
-/// What sums say of a thread: samples in all, those in the method where it stays, and those in
-/// which it ran.
+/// Sums of a thread's samples: all of them, those in the method where it stays, and those in which
+/// it was runnable.
 #[derive(Default, Debug)]
 struct Stays {
     all: u64,
@@ -65,7 +66,8 @@ struct Stays {
 }
 
 impl Stays {
-    /// Samples outermost frame last; the thread is known by the method of its name.
+    /// Adds samples of a stack, innermost frame first. The stack contains the method that is named
+    /// after its thread.
     fn add(all: &mut BTreeMap<String, Self>, truth: &Truth, stack: &[Frame<'_>], counts: [u64; 2]) {
         for (thread, (_, method)) in &truth.states {
             let own = format!("harness.States.{thread}");
@@ -79,7 +81,7 @@ impl Stays {
     }
 }
 
-/// Runs the program with samples and nothing else, and reads what the trace says.
+/// Runs the program with samples and no other events, and reads the trace.
 fn sampled(jdk: &Jdk, format: &str, mut see: impl FnMut(&Truth, &Event<'_>)) -> Output {
     let folder = temp_dir();
     let file = folder.path().join("trace");
@@ -96,7 +98,8 @@ fn sampled(jdk: &Jdk, format: &str, mut see: impl FnMut(&Truth, &Event<'_>)) -> 
     output
 }
 
-/// Nearly all samples: how each thread came to its place, and left it, is among them.
+/// Checks that nearly all samples find a thread where it stays. The others show it on the way
+/// there, or back.
 fn assert_stays(output: &Output, all: &BTreeMap<String, Stays>) {
     for thread in output.truth().states.keys() {
         let stays = &all[thread];
@@ -107,7 +110,7 @@ fn assert_stays(output: &Output, all: &BTreeMap<String, Stays>) {
     }
 }
 
-/// A trace log tells no states and no names, but where threads are.
+/// A trace log has no states and no thread names, but shows where threads are.
 #[test]
 fn trace_logs_show_where_threads_are() {
     for jdk in Jdk::require(&few_versions()) {
@@ -121,7 +124,7 @@ fn trace_logs_show_where_threads_are() {
     }
 }
 
-/// A snapshot tells whether threads could run.
+/// A snapshot shows whether threads were runnable.
 #[test]
 fn snapshots_show_where_threads_are_and_whether_they_run() {
     for jdk in Jdk::require(&few_versions()) {
