@@ -1,4 +1,4 @@
-//! What is told of collections, against the JVM's own log.
+//! Collections in traces, compared with the JVM's own log.
 
 use crate::support::cli::write_mlpd;
 use crate::support::collections::{Collection, collections};
@@ -13,14 +13,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 const MB: i64 = 1 << 20;
-/// How many collections the program below asks for.
+/// Number of collections that the program below requests.
 const ASKED: usize = 20;
 
-/// Collects while it holds nothing, or up to 7 MB.
+/// A program that requests collections while it keeps between 0 and 7 MB.
 const SOURCE: &str = include_str!("Churn.java");
 
-/// Runs a program that allocates, and asks for collections; the trace's collections, and the JVM's
-/// log.
+/// Runs a program that allocates and requests collections. Returns the trace's collections, the
+/// JVM's log, and the output.
 fn run(jdk: &Jdk, flags: &[&str]) -> (Vec<Collection>, String, Output) {
     let folder = jtrail_testkit::temp_dir();
     let (file, log) = (folder.path().join("trace"), folder.path().join("log"));
@@ -42,15 +42,15 @@ fn run(jdk: &Jdk, flags: &[&str]) -> (Vec<Collection>, String, Output) {
     (collections(&file), log, output)
 }
 
-/// A pause whose sizes a log tells: `Pause Young (…) (Allocation Failure) 17M->1M(61M) 1.053ms`.
+/// A pause whose sizes are logged: `Pause Young (…) (Allocation Failure) 17M->1M(61M) 1.053ms`.
 #[derive(Debug)]
 struct Pause {
     generation: Generation,
-    /// Of a remark and a cleanup there is none.
+    /// The cause; empty for a remark and a cleanup.
     cause: String,
-    /// Whole megabytes in use after it.
+    /// Used megabytes after the pause.
     used: i64,
-    /// Whole megabytes of the heap.
+    /// Megabytes of the heap.
     heap: i64,
 }
 
@@ -78,8 +78,8 @@ fn sized_pauses(log: &str) -> Vec<Pause> {
     log.lines().filter_map(pause).collect()
 }
 
-/// The number of the collection that a pause of a log belongs to: `GC(7) Pause Final Mark (unload
-/// classes) 0.834ms`, `GC(7) Y: Pause Mark Start 0.002ms`.
+/// Returns the number of the collection that a logged pause belongs to: `GC(7) Pause Final Mark
+/// (unload classes) 0.834ms`, `GC(7) Y: Pause Mark Start 0.002ms`.
 fn pause_of(line: &str) -> Option<u32> {
     let (number, text) = line.split_once("GC(")?.1.split_once(") ")?;
     let text = text.split_once(": ").map_or(text, |(_, text)| text);
@@ -103,7 +103,7 @@ fn collections_are_those_of_the_log() {
             let (ours, log, output) = run(&jdk, &flags);
             let what = format!("{flags:?}, JDK {}\n{log}\n{output}", jdk.feature);
             let mut theirs = sized_pauses(&log);
-            // Parallel empties the young generation first, within the same stop of the program.
+            // Parallel empties the young generation first, within the same pause.
             if flags[0] == "-XX:+UseParallelGC" && jdk.feature < 25 {
                 theirs.retain(|p| p.generation == Generation::Full || p.cause != "System.gc()");
             }
@@ -116,14 +116,14 @@ fn collections_are_those_of_the_log() {
                 let off = ours.used - theirs.used * MB;
                 let (least, most) = match theirs.generation {
                     Generation::Concurrent => (0, MB - 1),
-                    // G1 of 11 counts in whole regions.
+                    // On 11, G1 counts in whole regions.
                     _ if jdk.feature == 11 => (-MB, 2 * MB),
                     _ => (-MB, MB),
                 };
                 assert!((least..=most).contains(&off), "{}", what());
                 match flags[0] {
                     "-XX:+UseG1GC" => assert_eq!(ours.heap / MB, theirs.heap, "{}", what()),
-                    // The log leaves out survivor space that nothing is put into.
+                    // The log omits survivor space that nothing is put into.
                     _ => assert!((ours.used..=64 * MB).contains(&ours.heap), "{}", what()),
                 }
             }
@@ -134,10 +134,10 @@ fn collections_are_those_of_the_log() {
     }
 }
 
-/// What a log tells of the use of the heap in a pause of each collection that the program waits
-/// for: the place of the pause among all, and megabytes. For ZGC that is the first one (`GC(7)
-/// Garbage Collection (System.gc()) 8M(12%)->2M(3%)`), for Shenandoah one behind which it frees
-/// what it can (`GC(7) Concurrent cleanup 6M->0M(64M)`, behind `Trigger: Explicit GC request
+/// Returns the logged heap usage of the collections that the program waits for: the index of a
+/// pause of the collection, and megabytes. For ZGC, it is the first pause (`GC(7) Garbage
+/// Collection (System.gc()) 8M(12%)->2M(3%)`). For Shenandoah, it is the pause before memory is
+/// freed (`GC(7) Concurrent cleanup 6M->0M(64M)`, after `Trigger: Explicit GC request
 /// (System.gc())`).
 fn uses(log: &str) -> Vec<(usize, i64)> {
     let (mut pauses, mut uses, mut is_asked) = (Vec::new(), Vec::new(), false);
@@ -164,8 +164,9 @@ fn uses(log: &str) -> Vec<(usize, i64)> {
     uses
 }
 
-/// With ZGC, a page of 2 MB that another thread takes makes a difference. With Shenandoah, what the
-/// program waits for may be over before the last of the log's lines, and the program runs again.
+/// With ZGC, a page of 2 MB that another thread takes makes a difference. With Shenandoah, the
+/// collection that the program waits for may be over before its last log line, and the program goes
+/// on.
 fn assert_uses_are_those_of_the_log(ours: &[Collection], log: &str, is_zgc: bool, what: &str) {
     let theirs = uses(log);
     assert!(theirs.len() >= ASKED, "{what}");
@@ -208,7 +209,7 @@ fn concurrent_collectors_report_causes_and_sizes() {
                         assert!(name.starts_with('Z'), "{what}");
                         assert_eq!(generation, Generation::Concurrent, "{what}");
                     }
-                    // It does not say what it did.
+                    // Shenandoah does not report its generation.
                     false => {
                         assert!(["Shenandoah", ""].contains(&name), "{what}");
                         assert_eq!(generation, Generation::Unknown, "{what}");
@@ -220,8 +221,8 @@ fn concurrent_collectors_report_causes_and_sizes() {
     }
 }
 
-/// Of what they collect for other tools, Serial and Parallel say nothing: the counters have moved
-/// when the trace ends.
+/// Serial and Parallel report no event for collections on behalf of other tools. Their counters
+/// show these collections at the end of the trace.
 #[test]
 fn collections_for_other_tools_are_reported() {
     let source = include_str!("Quiet.java");
@@ -248,7 +249,8 @@ fn collections_for_other_tools_are_reported() {
         let theirs = sized_pauses(&log).into_iter();
         let theirs = theirs.filter(|pause| pause.generation == Generation::Full);
         assert_eq!((ours.len(), theirs.count()), (3, 3), "{what}");
-        // Of several that nothing is said of (before 25), only the last one's cause is known.
+        // If several collections have no event (before 25), only the cause of the last one is
+        // known.
         let causes = [
             "System.gc()",
             "Heap Inspection Initiated GC",
@@ -277,8 +279,8 @@ fn without_counters_only_times_are_reported() {
     }
 }
 
-/// Begins and lengths of collections (ns), and their generations; and that compilations stand
-/// between them by time.
+/// Returns begins and lengths of collections (ns), and their generations. Checks that compilations
+/// are between them, in order of time.
 fn pauses_beside_compilations(file: &Path) -> Vec<(i64, i64, Generation)> {
     let (mut pauses, mut generation) = (Vec::new(), Generation::default());
     let (mut begin, mut latest, mut compiled) = (0, i64::MIN, 0);
@@ -319,7 +321,8 @@ fn pauses_beside_compilations(file: &Path) -> Vec<(i64, i64, Generation)> {
     pauses
 }
 
-/// A program that calls another method, which is compiled first, between any two collections.
+/// Returns the source of a program that calls a different method between any two collections. Each
+/// method is compiled first.
 fn churn_with_methods() -> String {
     let (mut methods, mut calls) = (String::new(), String::new());
     for n in 0..60 {
@@ -343,7 +346,7 @@ fn churn_with_methods() -> String {
     )
 }
 
-/// The JVM tells of compilations on a thread of its own, by another way than of collections.
+/// The JVM reports compilations on a thread of its own, independently of collections.
 #[test]
 fn pauses_beside_compilations_are_exact_in_log_profiles() {
     for jdk in Jdk::require(&[17, 25]) {

@@ -1,5 +1,4 @@
-//! Sizes of the heap after a collection, and how many there were, held against what the JVM's own
-//! beans say.
+//! Heap sizes after collections, and numbers of collections, compared with the JVM's own beans.
 
 use crate::support::cli::table;
 use crate::support::collections::collections;
@@ -10,15 +9,15 @@ use jtrail_testkit::{Jdk, temp_dir};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How many collections the program asks for.
+/// Number of collections that the program requests.
 const ASKED: usize = 12;
 
-/// After each collection that it asks for, prints what each collector's bean says of its last one:
-/// number, bytes in use, and bytes of the heap. A pool has one of the two survivor spaces, which
-/// are of one size, and the heap has both.
+/// A program that prints, after each collection that it requests, what each collector's bean says
+/// about its last collection: number, used bytes, and bytes of the heap. A pool has one of the two
+/// survivor spaces, which have the same size; the heap has both.
 const SOURCE: &str = include_str!("Sizes.java");
 
-/// Bytes in use and of the heap, by generation and number of the collection.
+/// Used bytes, and bytes of the heap, by generation and number of the collection.
 type Sizes = BTreeMap<(String, usize), (i64, i64)>;
 
 fn printed(output: &str) -> Sizes {
@@ -36,7 +35,7 @@ fn printed(output: &str) -> Sizes {
     output.lines().filter_map(entry).collect()
 }
 
-/// Bytes in use and of the heap after each collection of a trace, by generation.
+/// Returns used bytes and bytes of the heap after each collection of a trace, by generation.
 fn traced(file: &Path) -> BTreeMap<&'static str, Vec<(i64, i64)>> {
     let mut traced: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for collection in collections(file) {
@@ -50,7 +49,7 @@ fn traced(file: &Path) -> BTreeMap<&'static str, Vec<(i64, i64)>> {
     traced
 }
 
-/// How many collections of a generation the report has.
+/// Returns how many collections of a generation the report has.
 fn reported(file: &Path, generation: &str) -> usize {
     let rows = table(file, &["--gc"], "gc_kinds");
     let rows = rows.iter().filter(|row| row["generation"] == generation);
@@ -72,8 +71,8 @@ fn check(jdk: &Jdk, classes: &Path, collector: &str) {
     output.assert_exit(0);
     let what = format!("{collector}, JDK {}\n{output}", jdk.feature);
     let (mut theirs, ours) = (printed(&output.stdout), traced(&file));
-    // Before 25, Parallel empties the young generation first, within the same stop of the program,
-    // and counts that.
+    // Before 25, Parallel empties the young generation first, within the same pause, and counts
+    // that.
     if collector == "Parallel" && jdk.feature < 25 {
         theirs.retain(|(generation, _), _| generation == "full");
     }
