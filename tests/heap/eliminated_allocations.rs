@@ -1,16 +1,16 @@
-//! Snapshots of the heap where compiled code does without objects: HotSpot makes them on the thread
-//! that walks, and tells of them.
+//! Heap snapshots while compiled code has eliminated allocations: HotSpot creates these objects on
+//! the walking thread, and reports them.
 
 use crate::support::heap_dumps::dumps;
 use crate::support::{Trace, agent, few_versions, program};
 use jtrail_testkit::{Jdk, temp_dir};
 
-/// How often the program collects.
+/// Number of collections that the program requests.
 const COLLECTIONS: usize = 5;
 const PAIR: &str = "harness.Unmade$Pair";
 
-/// The objects are in the snapshots, and have an allocation where those are told. 11 leaves them as
-/// they are.
+/// The objects are in the snapshots, and have an allocation event if allocations are recorded. JVM
+/// 11 does not create them.
 #[test]
 fn objects_that_compiled_code_does_without() {
     for jdk in Jdk::require(&few_versions()) {
@@ -32,7 +32,7 @@ fn objects_that_compiled_code_does_without() {
             assert_eq!(output.stdout.trim(), "held");
             Trace::read(&file).expect("sound").assert_sound(&output);
             let (dumps, made) = dumps(&file);
-            // The end may come in the middle of the last ones.
+            // The program may end during the last snapshots.
             let while_held: Vec<_> = dumps.iter().take(COLLECTIONS / 2).collect();
             assert_eq!(while_held.len(), COLLECTIONS / 2);
             for dump in while_held {
@@ -56,8 +56,8 @@ fn objects_that_compiled_code_does_without() {
     }
 }
 
-/// Where such objects are made, virtual threads are held in the middle of taking carriers or
-/// leaving them. What asks for a stack then waits for them, and they for the walk.
+/// When such objects are created, virtual threads are stopped while they mount or unmount. A
+/// request for a stack then waits for them, and they wait for the walk.
 #[test]
 fn objects_are_made_while_virtual_threads_change_their_carriers() {
     for jdk in Jdk::require(&[21, 25]) {

@@ -1,4 +1,4 @@
-//! Objects and references of heap snapshots, held against what the program knows.
+//! Objects and references of heap snapshots, compared with what the program knows.
 
 use crate::support::truth::with_each_collector;
 

@@ -1,6 +1,5 @@
-//! What a trace says, held against what the JVM's own tools say of the same run: its histogram of
-//! classes, its heap dump, its flight recorder, its clocks of threads. On JVMs that have these
-//! tools.
+//! Compares traces with the JVM's own tools on the same run: its class histogram and its heap dump.
+//! It needs JVMs that have these tools.
 
 use crate::support::agent;
 use crate::support::heap_dumps::{dumps, wait_for};
@@ -14,8 +13,8 @@ use std::fs::{self};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What the compiler works over with that collector: it takes long, so that it does so with one
-/// only.
+/// Returns the sources that the Java compiler compiles, for one collector only, because that takes
+/// long.
 fn sources(collector: &str) -> &'static str {
     match collector {
         "-XX:+UseG1GC" => SOURCES,
@@ -28,8 +27,8 @@ fn now() -> i64 {
     since.expect("a clock").as_nanos() as i64
 }
 
-/// The name of a class without what tells hidden classes apart, which each tool has its own way
-/// for: a separator, and an address or a number.
+/// Returns the name of a class without the part that distinguishes hidden classes: a separator, and
+/// an address or a number. Each tool writes it differently.
 pub(crate) fn plain(class: &str) -> String {
     let end = class.match_indices(['/', '.', '+']).find(|(at, _)| {
         let rest = class[at + 1..].trim_end_matches(';');
@@ -38,7 +37,7 @@ pub(crate) fn plain(class: &str) -> String {
     class[..end.map_or(class.len(), |(at, _)| at)].to_owned()
 }
 
-/// Objects of each class in the JVM's histogram.
+/// Returns the number of objects of each class in the JVM's histogram.
 fn histogram(text: &str) -> Counts {
     let mut counts = Counts::new();
     for line in text.lines() {
@@ -52,7 +51,7 @@ fn histogram(text: &str) -> Counts {
     counts
 }
 
-/// The class that an array is made of, at last; nothing for numbers.
+/// Returns the innermost element class of an array; `None` for numbers.
 fn element(class: &str) -> Option<&str> {
     match class.strip_prefix('[') {
         None => Some(class),
@@ -63,21 +62,21 @@ fn element(class: &str) -> Option<&str> {
     }
 }
 
-/// What a trace says of objects, up to a moment.
+/// The objects of a trace, up to a moment.
 #[derive(Default)]
 struct Alive {
     classes: HashMap<u64, String>,
-    /// Those that were prepared when Java code could run already; all of their objects are younger
-    /// than the trace.
+    /// Classes that were prepared after Java code could run. All of their objects are younger than
+    /// the trace.
     young: HashSet<String>,
     ready: bool,
-    /// Class, and whether it was made before that moment.
+    /// Class of each object, and whether it was created before that moment.
     objects: HashMap<ObjectId, (u64, bool)>,
     allocated: u64,
     defined: u64,
     smallest: u64,
     largest: u64,
-    /// Why there were collections.
+    /// The causes of collections.
     causes: Vec<String>,
 }
 
@@ -118,7 +117,8 @@ impl Alive {
         self.largest = self.largest.max(number);
     }
 
-    /// Objects by class: those made before the moment, and those made behind it.
+    /// Returns the number of objects by class: of those created before the moment, and of those
+    /// created after it.
     fn counts(&self) -> [Counts; 2] {
         let mut counts = [Counts::new(), Counts::new()];
         for (class, before) in self.objects.values() {
@@ -129,17 +129,17 @@ impl Alive {
     }
 }
 
-/// The program is still, the JVM collects all garbage and counts what is left. For each class of
-/// which all objects are younger than the trace, that is what the trace says was made and not
-/// freed. Left out by this rule: classes that were prepared before Java code could run, numbers'
-/// arrays, and arrays of such classes. The tool itself makes the JVM make objects: as many may be
-/// more of a class as the trace has behind the quiet moment.
+/// While the program is quiet, the JVM collects all garbage and counts what is left. For each class
+/// whose objects are all younger than the trace, the count must be the objects created minus those
+/// freed in the trace. This excludes classes that were prepared before Java code could run, arrays
+/// of numbers, and arrays of such classes. The tool itself makes the JVM create objects. So there
+/// may be as many more of a class as the trace has after the quiet moment.
 #[test]
 fn live_counts_are_the_histogram() {
     let (mut runs, mut all_compared) = (0, 0);
     for (jdk, collector) in with_tools_and(&["Serial", "Parallel", "G1"]) {
-        // 21 does not tell of objects that are made while a virtual thread takes or leaves its
-        // carrier.
+        // JVM 21 does not report objects that are created while a virtual thread mounts or
+        // unmounts.
         let without_virtual_threads = jdk.feature == 21;
         let folder = temp_dir();
         let file = folder.path().join("trace");
@@ -153,7 +153,7 @@ fn live_counts_are_the_histogram() {
             .arg(sources(&collector))
             .jvm_arg("-XX:+UnlockExperimentalVMOptions")
             .jvm_arg(&collector)
-            // Else full collections leave a few dead objects where they are, to save work.
+            // Otherwise full collections leave a few dead objects in place, to save work.
             .jvm_arg("-XX:MarkSweepDeadRatio=0");
         if without_virtual_threads {
             run = run.arg("plain");
@@ -168,9 +168,9 @@ fn live_counts_are_the_histogram() {
         output.assert_exit(0);
         let mut alive = Alive::default();
         read(&file, |event| alive.take(event, moment));
-        // With Serial and Parallel, the JVM (before 25) says nothing of the collection that it
-        // makes for this. Parallel empties the young generation first; 11 tells of dead objects in
-        // between.
+        // With Serial and Parallel, the JVM (before 25) sends no event for the collection that it
+        // does for this tool. Parallel empties the young generation first, and 11 reports dead
+        // objects in between.
         let causes = alive.causes.iter();
         let made = causes.filter(|cause| *cause == "Heap Inspection Initiated GC");
         let most = if jdk.feature == 11 && collector.contains("Parallel") {
@@ -183,7 +183,7 @@ fn live_counts_are_the_histogram() {
             "{collector}: {:?}",
             alive.causes
         );
-        // Every number from 1 on stands for an object that the trace tells of.
+        // Every number from 1 on belongs to an object in the trace.
         assert_eq!(alive.smallest, 1);
         let numbers = alive.largest + 1 - alive.smallest;
         assert_eq!(alive.allocated + alive.defined, numbers);
@@ -227,12 +227,14 @@ fn live_counts_are_the_histogram() {
     assert!(all_compared > 50 * runs, "{all_compared} of {runs} runs");
 }
 
-/// The program is still; we take a snapshot, the JVM dumps its heap, we take another one. Classes
-/// of which both snapshots have the same number of objects did not move meanwhile; the others must
-/// lie between. The same for references, less the one of each object to its class, which the JVM's
-/// dump does not count. `java.lang.Class` is left out: the dump has classes as such, without the
-/// fields of their objects. What only the JVM's own hidden fields of classes lead to may be in ours
-/// or not ([`Hprof`]): a walk comes to some of it.
+/// While the program is quiet, the agent takes a snapshot, the JVM dumps its heap, and the agent
+/// takes another snapshot. If both snapshots have the same number of objects of a class, the dump
+/// must have that number, too; otherwise its number must be between them. The same holds for
+/// references, without the one of each object to its class, which the dump does not count.
+///
+/// `java.lang.Class` is excluded: the dump has classes as such, without the fields of their
+/// objects. Objects that only the JVM's hidden fields of classes lead to may be missing in the
+/// snapshots ([`Hprof`]): a walk finds some of them.
 #[test]
 fn a_snapshot_is_the_heap_dump() {
     for (jdk, collector) in with_tools_and(&["Serial", "Parallel", "G1", "Z", "Shenandoah"]) {
@@ -251,7 +253,7 @@ fn a_snapshot_is_the_heap_dump() {
             .spawn()
             .expect("it starts");
         running.wait_ready();
-        // The first one of each has the JVM load what it needs for it.
+        // The first use of each tool makes the JVM load what it needs.
         jcmd(&jdk, &running, "GC.class_histogram");
         jcmd(&jdk, &running, "JVMTI.data_dump");
         let theirs = folder.path().join("heap.hprof");
@@ -275,7 +277,7 @@ fn a_snapshot_is_the_heap_dump() {
             let mut references = Counts::new();
             for (class, _) in dump.objects.values() {
                 *objects.entry(plain(class)).or_default() += 1;
-                // That to the class is not counted.
+                // The reference to the class is not counted.
                 *references.entry(plain(class)).or_default() -= 1;
             }
             for (source, _) in &dump.references {
@@ -285,7 +287,7 @@ fn a_snapshot_is_the_heap_dump() {
             [objects, references]
         };
         let (before, after) = (counts(before), counts(after));
-        // What we must have seen, and what we may.
+        // The minimum and the maximum that the snapshots must have.
         let mut least = [Counts::new(), Counts::new()];
         let mut most = [Counts::new(), Counts::new()];
         let objects = theirs.objects.keys().map(|object| (0, object));

@@ -1,4 +1,4 @@
-//! Snapshots of the heap, of a program that knows what it keeps.
+//! Heap snapshots of a program that knows which objects it keeps.
 
 use crate::support::cli::outcome;
 use crate::support::compile::compile;
@@ -13,7 +13,7 @@ const SOURCE: &str = include_str!("Keeper.java");
 
 const NODES: u64 = (1 << 10) - 1;
 
-/// A run of [`SOURCE`], compiled into `folder`.
+/// Prepares a run of [`SOURCE`], compiled into `folder`.
 fn keeper(jdk: &Jdk, folder: &Path, options: &str) -> Run {
     compile("Keeper", SOURCE, folder);
     let options = format!(
@@ -25,7 +25,7 @@ fn keeper(jdk: &Jdk, folder: &Path, options: &str) -> Run {
         .agent(agent(), options)
 }
 
-/// Objects and bytes of a class in the JVM's own histogram.
+/// Returns objects and bytes of a class in the JVM's own histogram.
 fn in_histogram(histogram: &str, class: &str) -> (u64, u64) {
     let line = histogram.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -39,7 +39,7 @@ fn in_histogram(histogram: &str, class: &str) -> (u64, u64) {
 }
 
 impl Dump {
-    /// Fails unless it holds what the program keeps.
+    /// Fails unless the snapshot has what the program keeps.
     fn assert_has_what_is_kept(&self) {
         assert!(self.complete, "{}", self.name);
         assert_eq!(self.count("Keeper$Node"), NODES);
@@ -57,7 +57,7 @@ impl Dump {
         assert!(self.count("java.lang.Class") > 300);
     }
 
-    /// Fails unless it holds what the program keeps, and all of it can be reached.
+    /// Fails unless the snapshot has what the program keeps, and all of it is reachable.
     fn assert_is_right(&self) {
         self.assert_has_what_is_kept();
         assert_eq!(self.count("Keeper$Dropped"), 0);
@@ -103,8 +103,8 @@ fn objects_have_the_numbers_of_their_allocations() {
         let folder = jtrail_testkit::temp_dir();
         let options = "events=threads+gc+free+heap,heap=exit";
         let output = keeper(&jdk, folder.path(), options)
-            // The JVM tells of allocations from a thread's next buffer on, which a collection
-            // brings.
+            // The JVM reports allocations from a thread's next allocation area on, and a collection
+            // makes the thread take one.
             .arg("early")
             .arg("gc")
             .output();
@@ -116,7 +116,7 @@ fn objects_have_the_numbers_of_their_allocations() {
             panic!("{} dumps", dumps.len());
         };
         dump.assert_is_right();
-        // Its arrays are older than the first collection.
+        // The arrays are older than the first collection.
         let of_keeper = |class: &str| class.starts_with("Keeper$");
         for (object, (class, _)) in dump.objects.iter().filter(|(_, (c, _))| of_keeper(c)) {
             assert_eq!(made.get(object), Some(class), "JDK {}", jdk.feature);
@@ -141,7 +141,7 @@ fn snapshots_after_collections() {
             trace.assert_sound(&output);
             assert!(!trace.threads.iter().any(|t| t.name.contains("jtrail")));
             let (dumps, _) = dumps(&file);
-            // None that a snapshot of ours brought about.
+            // There are no snapshots after collections that the agent's snapshots caused.
             assert!(
                 (2..=trace.collections).contains(&(dumps.len() as u64)),
                 "{} dumps, {} collections, JDK {}",
@@ -154,7 +154,7 @@ fn snapshots_after_collections() {
     }
 }
 
-/// The snapshots around a collection that a client forces show what it freed.
+/// The snapshots around a collection that a client forces show what the collection freed.
 #[test]
 fn a_forced_collection_stands_between_two_snapshots() {
     for jdk in Jdk::require(&one_version()) {
@@ -165,7 +165,7 @@ fn a_forced_collection_stands_between_two_snapshots() {
             let run = keeper(&jdk, folder.path(), &options)
                 .jvm_arg("-XX:+UnlockExperimentalVMOptions")
                 .jvm_arg(&collector)
-                // No collection before ours.
+                // No collection before the forced ones.
                 .jvm_arg("-Xms256m")
                 .jvm_arg("-Xmn128m")
                 .arg("wait");
@@ -192,7 +192,7 @@ fn a_forced_collection_stands_between_two_snapshots() {
                 "{what}"
             );
             dumps.iter().for_each(Dump::assert_has_what_is_kept);
-            // Walks of these two find only what can be reached.
+            // Walks of these two collectors find only reachable objects.
             let shows_garbage = !["Z", "Shenandoah"]
                 .iter()
                 .any(|name| collector.contains(name));
@@ -213,8 +213,7 @@ fn a_forced_collection_stands_between_two_snapshots() {
 fn the_end_comes_while_snapshots_are_taken() {
     for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
-        // Snapshots follow one another as fast as they can, and the end waits for the one that
-        // runs.
+        // Snapshots follow one another as fast as possible, and the end waits for the current one.
         let options = "events=threads+gc+alloc+heap,heap=gc+exit,buffer=1m";
         let output = keeper(&jdk, folder.path(), options).arg("churn").output();
         output.assert_exit(0);

@@ -1,14 +1,14 @@
-//! Snapshots of the heap while virtual threads are being made: HotSpot crashes where it walks into
-//! one that is not complete.
+//! Heap snapshots while virtual threads are being created: HotSpot crashes if a walk visits an
+//! incomplete one.
 
 use crate::support::heap_dumps::dumps;
 use crate::support::{Trace, VERSIONS, agent, program};
 use jtrail_testkit::{Jdk, temp_dir};
 
-/// How often the program collects.
+/// Number of collections that the program requests.
 const COLLECTIONS: usize = 20;
 
-/// The snapshots hold what complete virtual threads keep, started or not.
+/// The snapshots have the objects that complete virtual threads keep alive, started or not.
 #[test]
 fn snapshots_while_virtual_threads_are_made() {
     let mut runs = 0;
@@ -37,7 +37,7 @@ fn snapshots_while_virtual_threads_are_made() {
             Trace::read(&file).expect("sound").assert_sound(&output);
             let (dumps, _) = dumps(&file);
             assert!(dumps.len() >= COLLECTIONS / 2, "{} dumps", dumps.len());
-            // The end comes in the middle of the last ones.
+            // The program may end during the last snapshots.
             let complete = dumps.iter().filter(|dump| dump.is_complete());
             let found = complete.filter(|dump| {
                 ["harness.Unborn$OnStack", "harness.Unborn$Captured"].map(|class| dump.count(class))
