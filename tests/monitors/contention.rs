@@ -1,4 +1,4 @@
-//! Contended monitors, waits and parks with their stacks, held against what the programs know.
+//! Contended monitors, waits and parks with their stacks, compared with what the programs know.
 
 use crate::support::one_version;
 use crate::support::truth::{everywhere, traced, with_each_collector};
@@ -20,8 +20,8 @@ fn parks() {
     with_each_collector("harness.Parks", "+parks", &[]);
 }
 
-/// Stacks have so many frames as are asked for, or all that there are. A throw has its first one in
-/// any case.
+/// Stacks have as many frames as requested, or all that exist. A throw always has its innermost
+/// frame.
 #[test]
 fn stacks() {
     const PROGRAMS: [(&str, &[&str]); 4] = [

@@ -1,5 +1,5 @@
-//! What a trace says of monitors, parks, exceptions and allocations, held against the JVM's flight
-//! recorder, which watches the same run; and CPU times, against those that the program asks for.
+//! Monitors, parks, exceptions and allocations in traces, compared with the JVM's flight recorder
+//! on the same run; and CPU times, compared with those that the program requests.
 
 use crate::support::compile::compile;
 use crate::support::jvm_tools::{SOURCES, tool_program};
@@ -10,19 +10,19 @@ use jtrail_testkit::{Jdk, Run, temp_dir};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-/// Kind, thread and class.
+/// Kind of event, thread and class.
 type Key = (&'static str, String, String);
 
-/// When something began, and whether it timed out.
+/// When each event began, and whether it timed out.
 type Reported = BTreeMap<Key, Vec<(i64, bool)>>;
 
-/// Threads of the program that begin and end inside of the recording.
+/// Returns true for threads of the program that begin and end during the recording.
 fn is_watched(thread: &str) -> bool {
     thread.starts_with("busy-") || thread.starts_with("checkout-")
 }
 
-/// Of a hidden class, its name without what the JVM puts behind it: an address and a hash, which
-/// the recorder of each JVM spells in another way.
+/// Returns the name of a hidden class without the address and the hash that the JVM appends. The
+/// recorder of each JVM writes these differently.
 fn without_address(class: &str) -> &str {
     let begins = |(at, _): &(usize, char)| {
         let rest = &class[*at..];
@@ -41,9 +41,9 @@ struct Ours {
     waiting: HashMap<ThreadId, (i64, String)>,
     thrown: HashSet<ObjectId>,
     reported: Reported,
-    /// Objects by thread and class.
+    /// Number of objects by thread and class.
     allocated: BTreeMap<(String, String), u64>,
-    /// By thread.
+    /// Allocated bytes by thread.
     bytes: BTreeMap<String, u64>,
 }
 
@@ -96,7 +96,7 @@ impl Ours {
                 self.waiting.insert(e.thread, (e.time.0, class));
             }
             Event::MonitorWaited(e) => {
-                // The JVM's own waits, for the end of a class's initialisation, have no begin.
+                // The JVM's own waits, for the end of a class initialization, have no begin event.
                 let own = (e.time.0, self.class_of(e.object));
                 let (time, class) = self.waiting.remove(&e.thread).unwrap_or(own);
                 self.report("JavaMonitorWait", e.thread, class, (time, e.timed_out != 0));
@@ -118,25 +118,26 @@ impl Ours {
     }
 }
 
-/// A recording, by the JVM's own reader.
+/// A flight recording, read by the JVM's own reader.
 #[derive(Default)]
 struct Theirs {
     reported: Reported,
-    /// Objects by thread and class that it tells of: that took a new area to allocate in, or had no
-    /// room in one (`area`); and samples of them, which JVMs after 11 have (`sample`).
+    /// Number of reported objects by kind of report, thread and class. A report of kind `area` is
+    /// an object that took a new allocation area, or was put outside; `sample` is a sample, which
+    /// JVMs after 11 take.
     sampled: BTreeMap<Key, u64>,
-    /// By thread.
+    /// The recorder's figures, by thread.
     bytes: BTreeMap<String, Bytes>,
 }
 
-/// What the recorder says of the bytes that a thread allocated.
+/// The recorder's figures of the bytes that a thread allocated.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bytes {
-    /// Of the thread's areas, and of objects outside of them.
+    /// Bytes of the thread's allocation areas, and of objects outside of them.
     areas: u64,
-    /// Of its largest area.
+    /// Bytes of the thread's largest area.
     largest_area: u64,
-    /// Weights of all samples: each has the bytes since the one before.
+    /// Sum of the weights of all samples. A weight is the bytes since the preceding sample.
     weight: u64,
 }
 
@@ -193,7 +194,7 @@ impl Theirs {
         theirs
     }
 
-    /// Whether all throws have one and the same time, and so none.
+    /// Returns true if all throws have the same time, which means that they have none.
     fn throws_have_no_time(&self) -> bool {
         let throws = self
             .reported
@@ -207,25 +208,30 @@ impl Theirs {
     }
 }
 
-/// Class of the locks that the JVM initialises classes under.
+/// Class of the locks that the JVM initializes classes under.
 const CLASS_LOCK: &str = "[I";
 
 /// Class of the locks that the JVM takes when it ends a thread. By then the thread has ended for
 /// tools.
 const THREAD_LOCK: (&str, &str) = ("JavaMonitorEnter", "java.lang.Thread");
 
-/// Both watch threads that begin and end inside of the recording. Blocks, waits, parks and
-/// exceptions are the same, one for one, by thread and class; the median is that they begin within
-/// two milliseconds of each other. (Of the others: the machine may take the processor away in
-/// between. And all of the recorder's times are early by the same part of a millisecond on JVMs
-/// that know the begin of a recording in whole ones.) The recorder tells of an exception when it is
-/// made, we when it is first thrown; the program throws all that it makes. But the JVM makes errors
-/// when it looks for a method for its own purposes, and swallows them: of errors the recorder may
-/// have more. Allocations: the recorder has samples, of lambdas too. We have seen each thread make
-/// at least as many objects of each class as there are samples of them. The bytes that we have
-/// counted fit into the areas that the recorder saw the thread take, and the objects outside of
-/// them. On JVMs after 11, the samples' weights add up to these bytes, less what came behind the
-/// thread's last sample: what is in its last area, and outside of areas no more than another one.
+/// Both record the threads that begin and end during the recording.
+///
+/// - Blocks, waits, parks and exceptions are the same, one for one, by thread and class. In the
+///   median they begin within two milliseconds of each other. Single ones may be further apart,
+///   because the machine may preempt a thread in between. Some JVMs know the begin of a recording
+///   only in whole milliseconds. There, all of the recorder's times are early by the same fraction
+///   of a millisecond.
+/// - The recorder reports an exception when it is created, the agent when it is first thrown. The
+///   program throws all exceptions that it creates. But the JVM itself creates errors when it looks
+///   for a method, and swallows them. So the recorder may have more errors.
+/// - The recorder has samples of the allocations, including those of lambdas. The agent has
+///   recorded, for each thread and class, at least as many objects as there are samples. It has
+///   counted at most the bytes of the areas that the recorder saw the thread take, and of the
+///   objects outside of areas.
+/// - On JVMs after 11, the weights of the samples add up to the bytes that the agent has counted.
+///   They miss only the objects after the thread's last sample. Those are the objects in its last
+///   area, and outside of areas at most as many bytes again.
 #[test]
 fn the_flight_recorder_sees_the_same() {
     for jdk in Jdk::require(&crate::support::few_versions()) {
@@ -245,7 +251,7 @@ fn the_flight_recorder_sees_the_same() {
         let mut ours = Ours::default();
         read(&file, |event| ours.take(event));
 
-        // The recorder of 25 gives no time to events that it can throttle and that have no
+        // The recorder of 25 records no time for events that it can throttle and that have no
         // duration.
         let theirs_no_times = theirs.throws_have_no_time();
         assert!(!theirs_no_times || jdk.feature >= 25);
@@ -255,7 +261,7 @@ fn the_flight_recorder_sees_the_same() {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let keys: HashSet<&Key> = ours.reported.keys().chain(theirs.reported.keys()).collect();
         for key in keys {
-            // The JVM tells us of the end of such a wait only, and that is left out.
+            // The JVM reports only the end of such a wait to agents, so it is skipped.
             if key.2 == CLASS_LOCK && key.0 == "JavaMonitorWait" {
                 continue;
             }
@@ -324,11 +330,11 @@ fn the_flight_recorder_sees_the_same() {
     }
 }
 
-/// A thread's time by the program's own question is between our figures directly before and
-/// directly behind the question, with 5 % more. Times below 100 ms are passed over: of those, 5 %
-/// are less than what a thread uses between two moments that can be told apart. When the program
-/// asked is known by the trace's own clock, from the calls before and behind each question: Java's
-/// may be elsewhere by then.
+/// The thread's CPU time that the program reads is between the trace's values directly before and
+/// after that reading, with a tolerance of 5 %. Times below 100 ms are skipped: 5 % of them are
+/// less than what a thread uses between two distinguishable moments. The moment of a reading is
+/// taken from the trace's own clock, by the calls before and after it, because Java's clock may
+/// have drifted.
 #[test]
 fn cpu_times_are_those_of_the_thread_bean() {
     for jdk in Jdk::require(&crate::support::few_versions()) {
