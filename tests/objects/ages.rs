@@ -1,4 +1,4 @@
-//! Ages of objects that are found dead: how many collections each has lived through.
+//! Ages of dead objects: the number of collections that each has survived.
 
 use crate::support::compile::compile;
 use crate::support::observed::read;
@@ -8,12 +8,12 @@ use jtrail_testkit::{Jdk, temp_dir};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// Gives up objects of one class before each collection, and leaves the JVM time to tell that they
-/// are dead before the next. Some objects are made when there were collections already: these are
-/// as young as they are, however old the program is.
+/// A program that drops objects of one class before each collection, and leaves the JVM time to
+/// report their death before the next one. Some objects are created after several collections;
+/// their age counts from then, however old the program is.
 const SOURCE: &str = include_str!("Ages.java");
 
-/// How many objects of a class died at each age.
+/// Number of objects of a class that died at each age.
 type Ages = BTreeMap<(String, i64), u64>;
 
 fn truth() -> Ages {
@@ -22,12 +22,12 @@ fn truth() -> Ages {
     lived.chain(late).collect()
 }
 
-/// What a trace tells.
+/// The ages in a trace.
 #[derive(Default)]
 struct Reported {
     ages: Ages,
-    /// The same, by how many finishes of collections stand between an object's begin and its end,
-    /// less that of the one which found it dead.
+    /// The same, with ages computed from the trace: the number of collections that finish between
+    /// an object's allocation and its end, minus the one that found it dead.
     survived: Ages,
     has_collections: bool,
 }
@@ -67,7 +67,7 @@ fn check(jdk: &Jdk, classes: &Path, collector: &str, gc: &str, alloc: &str) {
         "format=binary,events=alloc+free{gc},alloc={alloc},file={}",
         file.display()
     );
-    // Room enough that no collection comes but those that the program asks for.
+    // Enough room that no collection runs but those that the program requests.
     let output = ["-Xmx256m", "-Xmn128m", "-XX:MetaspaceSize=256m"]
         .iter()
         .fold(program(jdk, "Ages"), |run, arg| run.jvm_arg(*arg))
@@ -84,8 +84,8 @@ fn check(jdk: &Jdk, classes: &Path, collector: &str, gc: &str, alloc: &str) {
     }
 }
 
-/// Whether collections are asked for or not, an object has its age; and only then are they in the
-/// trace.
+/// An object has its age whether collections are requested or not. Only if they are requested are
+/// they in the trace.
 #[test]
 fn an_object_has_its_age_with_and_without_collections() {
     let folder = temp_dir();

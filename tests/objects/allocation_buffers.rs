@@ -1,4 +1,4 @@
-//! Objects in and beside the allocation areas of threads: each is told.
+//! Objects inside and outside the allocation areas of threads: each is reported.
 
 use crate::support::compile::compile;
 use crate::support::observed::observed;

@@ -1,5 +1,5 @@
-//! Allocations seen where code creates objects (`alloc=sites`): against what programs know of their
-//! own, and against what the JVM tells itself.
+//! Allocations recorded at their sites (`alloc=sites`), compared with what programs know, and with
+//! the allocations that the JVM itself reports.
 
 use crate::support::facts::Facts;
 use crate::support::programs::{java_compiler, shop_sources};
@@ -83,8 +83,8 @@ fn whatever_else_is_recorded() {
     }
 }
 
-/// With `free`, objects have identity: no program makes another one of them, or one too few, and
-/// all that are dead are told of.
+/// With `free`, objects have identity: they get neither more nor fewer than one number each, and
+/// all that die are reported.
 #[test]
 fn ends_are_reported() {
     for (jdk, collector) in collectors::in_turn(Jdk::require(&one_version()), &collectors::NAMES) {
@@ -120,7 +120,7 @@ fn whatever_else_is_recorded_with_ends() {
     }
 }
 
-/// Threads leave their carriers while objects wait for their constructors.
+/// Threads unmount while objects are pending.
 #[test]
 fn ends_are_reported_on_virtual_threads() {
     for jdk in Jdk::require(&few_versions()) {
@@ -130,7 +130,7 @@ fn ends_are_reported_on_virtual_threads() {
     }
 }
 
-/// A real program, all of whose classes are verified.
+/// A real program, with all classes verified.
 #[test]
 fn the_java_compiler_works_as_before() {
     let jdks = Jdk::require(&one_version()).into_iter();
@@ -155,7 +155,7 @@ fn the_java_compiler_works_as_before() {
     }
 }
 
-/// However the JVM lays out its objects, and however it runs code.
+/// Sizes are right for every object layout of the JVM, and whether code is compiled or not.
 #[test]
 fn sizes_are_the_jvms() {
     for jdk in Jdk::require(&one_version()) {
@@ -180,7 +180,7 @@ fn sizes_are_the_jvms() {
     }
 }
 
-/// Objects and bytes by class, of the program's own classes and arrays of them.
+/// Objects and bytes by class, for the program's own classes and arrays of them.
 type AllocationCounts = BTreeMap<String, (u64, u64)>;
 
 fn made(jdk: &Jdk, mode: &str, jvm_args: &[&str]) -> AllocationCounts {
@@ -197,7 +197,7 @@ fn made(jdk: &Jdk, mode: &str, jvm_args: &[&str]) -> AllocationCounts {
         .collect()
 }
 
-/// The same objects as the JVM tells where nothing is compiled; and the same again where it is.
+/// The same objects as the JVM reports when nothing is compiled; and again when code is compiled.
 #[test]
 fn the_jvm_says_the_same() {
     for jdk in Jdk::require(&one_version()) {

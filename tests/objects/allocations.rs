@@ -1,4 +1,4 @@
-//! Allocated and freed objects, held against what the programs know.
+//! Allocated and freed objects, compared with what the programs know.
 
 use crate::support::truth::{everywhere, with_each_collector};
 

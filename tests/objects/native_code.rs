@@ -1,4 +1,4 @@
-//! Objects that native code makes, those of threads, and whose objects live.
+//! Objects that native code creates, `Thread` objects, and the threads whose objects are alive.
 
 use crate::support::cli::outcome;
 use crate::support::embedded::Made;
@@ -8,7 +8,7 @@ use jtrail_model::{ClassId, Event, ObjectId};
 use jtrail_testkit::{Jdk, differences, temp_dir};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Objects and arrays that come from JNI: each once, with its class, its size and its thread.
+/// Objects and arrays that JNI creates: each once, with its class, size and thread.
 #[test]
 fn native_code_makes_objects() {
     for jdk in Jdk::require(&few_versions()) {
@@ -18,9 +18,9 @@ fn native_code_makes_objects() {
         embedded::run(&jdk, "objects", &options);
         let mut classes = HashMap::new();
         let mut maker = None;
-        // By class and size, of the thread that makes them.
+        // By class and size, for the thread that creates them.
         let mut made: BTreeMap<(String, i64), u64> = BTreeMap::new();
-        // By class, of all threads.
+        // By class, for all threads.
         let mut all: BTreeMap<String, u64> = BTreeMap::new();
         read(&file, |event| match event {
             Event::ThreadStart(e) if e.name == "maker" => {
@@ -40,8 +40,8 @@ fn native_code_makes_objects() {
         });
         let class = Made::CLASS.replace('/', ".");
         let array = format!("[L{class};");
-        // A header of 12 bytes and the fields; for an array 16 bytes and the elements, 4 bytes
-        // each, up to the next 8.
+        // A header of 12 bytes and the fields. An array has 16 bytes and the elements, 4 bytes
+        // each, rounded up to 8.
         let plain = (class.clone(), 12 + 4 + 8);
         let size = (16 + 4 * i64::from(Made::LENGTH) + 7) / 8 * 8;
         let arrays = [array.clone(), "[I".into()].map(|class| (class, size));
@@ -56,8 +56,8 @@ fn native_code_makes_objects() {
     }
 }
 
-/// A thread has the object that the program made for it, or that was there before the trace, where
-/// objects have numbers.
+/// If objects have numbers, each thread has its `Thread` object: the one that the program created
+/// for it, or one from before the trace.
 #[test]
 fn threads_have_their_objects() {
     for jdk in Jdk::require(&few_versions()) {
@@ -83,8 +83,8 @@ fn threads_have_their_objects() {
             for name in names() {
                 let object = threads[name];
                 assert!(!object.is_none(), "{name}, {events}, JDK {}", jdk.feature);
-                // `main` is older than the trace; the others are made before everyone's eyes, if
-                // these are open.
+                // `main` is older than the trace. The others are created during the trace, so their
+                // allocation is recorded if `alloc` is on.
                 let are_made = name != "main" && events.contains("alloc");
                 let class = if are_made { &made } else { &defined }.get(&object);
                 let class = class.map(|class| &*classes[class]);
@@ -100,8 +100,8 @@ fn threads_have_their_objects() {
     }
 }
 
-/// The report's table of live objects by class and thread has what the program tells, and no thread
-/// more.
+/// The report's table of live objects by class and thread matches what the program prints, and has
+/// no further threads.
 #[test]
 fn the_report_shows_whose_objects_live() {
     for jdk in Jdk::require(&few_versions()) {
@@ -144,7 +144,7 @@ fn the_report_shows_whose_objects_live() {
             "JDK {}\n{output}",
             jdk.feature
         );
-        // Of the others, all objects of all threads together.
+        // For the other classes, the sum over all threads.
         let mut live: BTreeMap<String, u64> = BTreeMap::new();
         for ((class, _), count) in reported {
             *live.entry(class).or_default() += count;
