@@ -1,4 +1,4 @@
-//! A program that is killed at any moment leaves behind all that it had recorded: in its trail, and
+//! A program that is killed at any moment leaves everything that it had recorded: in its trail, and
 //! in the spool beside it.
 
 use crate::support::cli::{jtrail, verify};
@@ -20,10 +20,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const THREADS: usize = 8;
-/// How long a file may take.
+/// How long a new file may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is written where a program is killed.
+/// The files of a program that is killed.
 struct Left {
     trail: PathBuf,
     tally: PathBuf,
@@ -41,17 +41,17 @@ impl Left {
     }
 }
 
-/// Kills a JVM with eight busy threads so long after they began.
+/// Kills a JVM with eight busy threads, `after` they began.
 fn killed(jdk: &Jdk, classes: &Path, left: &Left, more: &str, after: Duration) {
     killed_after(jdk, classes, left, more, || thread::sleep(after));
 }
 
-/// As [`killed`], when `wait` is over.
+/// Like [`killed`], when `wait` returns.
 fn killed_after(jdk: &Jdk, classes: &Path, left: &Left, more: &str, wait: impl FnOnce()) {
     ended_by("KILL", busy(jdk, classes, left, more), wait);
 }
 
-/// A JVM with eight busy threads.
+/// Prepares a run of a JVM with eight busy threads.
 fn busy(jdk: &Jdk, classes: &Path, left: &Left, more: &str) -> Run {
     let _ = fs::remove_file(&left.tally);
     let options = format!(
@@ -63,7 +63,7 @@ fn busy(jdk: &Jdk, classes: &Path, left: &Left, more: &str) -> Run {
     run.agent(agent(), options)
 }
 
-/// Sends a signal when its threads are busy and `wait` is over.
+/// Sends a signal when the threads are busy and `wait` has returned.
 fn ended_by(signal: &str, run: Run, wait: impl FnOnce()) -> Output {
     let mut running = run.spawn().expect("it starts");
     running.wait_ready();
@@ -72,12 +72,12 @@ fn ended_by(signal: &str, run: Run, wait: impl FnOnce()) -> Output {
     running.wait().expect("it ends")
 }
 
-/// By name of thread, how many calls of `call` began and how many ended.
+/// Returns the number of enters and leaves of `call`, by name of thread.
 fn calls(trail: &Path) -> HashMap<String, (u64, u64)> {
     calls_of(trail, "call")
 }
 
-/// As [`calls`], of a method of that name.
+/// Like [`calls`], for a method of that name.
 fn calls_of(trail: &Path, name: &str) -> HashMap<String, (u64, u64)> {
     let mut names: HashMap<ThreadId, String> = HashMap::new();
     let mut method = MethodId::NONE;
@@ -109,7 +109,7 @@ fn calls_of(trail: &Path, name: &str) -> HashMap<String, (u64, u64)> {
     calls.into_iter().map(of).collect()
 }
 
-/// Recovers what was left, which must be everything. What was said.
+/// Recovers what was left, which must be everything. Returns the output.
 fn recovered(left: &Left) -> String {
     let [from, to] = [&left.trail, &left.out].map(|path| path.to_str().expect("text"));
     let (code, _, said) = jtrail(&["recover", from, "-o", to]);
@@ -132,8 +132,8 @@ fn recovered(left: &Left) -> String {
     said
 }
 
-/// Each thread's calls are those that it has counted itself; the last one may have been recorded
-/// and not counted yet.
+/// Checks that each thread's calls are those that it has counted itself. The last one may have been
+/// recorded, but not counted yet.
 fn compare(left: &Left, said: &str) {
     let tally = fs::read(&left.tally).expect("a tally");
     let calls = calls(&left.out);
@@ -148,7 +148,7 @@ fn compare(left: &Left, said: &str) {
     }
 }
 
-/// How many kills: so many of the variable `JTRAIL_KILLS`, or one in each JVM.
+/// Returns the number of kills: the value of `JTRAIL_KILLS`, or 4.
 fn kills() -> u64 {
     let given = std::env::var("JTRAIL_KILLS");
     given.map_or(4, |kills| kills.parse().expect("a number"))
@@ -170,7 +170,7 @@ fn what_a_killed_program_had_recorded_is_recovered() {
         ",buffer=1m,writers=2",
         ",buffer=1m,clock=tick",
     ];
-    // No two of them at the same moment.
+    // Each kill comes at a different moment.
     for kill in 0..kills() {
         let jdk = &jdks[kill as usize % jdks.len()];
         let more = variants[(kill as usize / jdks.len()) % variants.len()];
@@ -186,8 +186,8 @@ fn what_a_killed_program_had_recorded_is_recovered() {
     }
 }
 
-/// The JVM meets a fault in native code, reports it and aborts, while its threads go on; or
-/// somebody's code calls `abort`.
+/// The JVM crashes in native code, reports that and aborts, while its threads go on; or native code
+/// calls `abort`.
 #[test]
 fn what_an_aborted_program_had_recorded_is_recovered() {
     let folder = jtrail_testkit::temp_dir();
@@ -212,8 +212,8 @@ fn what_an_aborted_program_had_recorded_is_recovered() {
     }
 }
 
-/// Which of them has a spool: the one that it has its name of, or the next one, where the spool
-/// tells of that already.
+/// Returns the index of the file that the spool belongs to: the one that the spool is named after,
+/// or the next one, if the spool's state is about that already.
 fn spooled(files: &[PathBuf]) -> Option<usize> {
     let named = files.iter().position(|file| folder_of(file).exists())?;
     let is_of_next = files.get(named + 1).is_some_and(|next| {
@@ -225,13 +225,13 @@ fn spooled(files: &[PathBuf]) -> Option<usize> {
     Some(named + usize::from(is_of_next))
 }
 
-/// What is left of a trace of several files: each is whole, but for the one that was being written,
-/// which has a spool.
+/// Checks the files of a trace of bounded file size: each is complete, except the one that was
+/// being written, which has a spool. Returns their number.
 fn compare_files(left: &Left, context: &str) -> usize {
     let files = files(&left.trail);
     let with_spool: Vec<_> = files.iter().filter(|f| folder_of(f).exists()).collect();
     assert!(with_spool.len() <= 1, "{context}: {with_spool:?}");
-    // Behind it there may be one that was just made, with nothing in it but its begin.
+    // One more file may follow that was just created and has only its opening.
     let last = spooled(&files);
     let whole = last.map_or(files.len(), |last| last + 1);
     assert!(whole + 1 >= files.len(), "{context}: {files:?}");
@@ -301,12 +301,12 @@ fn what_a_killed_program_had_recorded_is_in_all_of_its_files() {
     }
 }
 
-/// Where a kill comes when the spool tells of the next file, and has the name of the one before,
-/// what it has is found all the same.
+/// The spool's contents are found under the name of the preceding file, too. A kill leaves this
+/// name if the spool describes the next file already, but was not yet renamed.
 fn is_found_under_the_name_before(files: &[PathBuf], context: &str) {
     let last = spooled(files).filter(|last| *last > 0 && folder_of(&files[*last]).exists());
     let Some(last) = last else {
-        return; // there is none before, or the kill came then
+        return; // no preceding file, or the kill came just then
     };
     let at = |out: &str| Left {
         trail: files[last].clone(),
@@ -333,7 +333,7 @@ fn a_spool_goes_with_its_trace() {
     for jdk in Jdk::require(&few_versions()) {
         killed(&jdk, folder.path(), &left, "", Duration::from_millis(20));
         assert!(left.spool().exists());
-        // Another trace of that name takes its place, and is whole.
+        // Another trace with the same name replaces it, and is complete.
         let options = format!("format=trail,file={}", left.trail.display());
         let output = program(&jdk, "harness.Fib")
             .agent(agent(), options)
@@ -349,7 +349,7 @@ fn a_spool_goes_with_its_trace() {
     }
 }
 
-/// Sets bytes of a file for as long as `f` takes.
+/// Overwrites bytes of a file while `f` runs.
 fn with_changed<T>(file: &Path, at: u64, bytes: &[u8], f: impl FnOnce() -> T) -> T {
     let open = File::options().read(true).write(true).open(file);
     let open = open.expect("a file of the spool");
@@ -361,7 +361,7 @@ fn with_changed<T>(file: &Path, at: u64, bytes: &[u8], f: impl FnOnce() -> T) ->
     result
 }
 
-/// As [`with_changed`], for a file that is cut.
+/// Like [`with_changed`], but truncates the file.
 fn with_cut<T>(file: &Path, length: usize, f: impl FnOnce() -> T) -> T {
     let whole = fs::read(file).expect("a file of the spool");
     fs::write(file, &whole[..length]).expect("written");
@@ -370,8 +370,7 @@ fn with_cut<T>(file: &Path, length: usize, f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Recovers what was left of a spool that is damaged: the trail is there at least. How many events
-/// there are.
+/// Recovers what was left of a damaged spool: at least the trail. Returns the number of events.
 fn recovered_in_part(left: &Left, damage: &str) -> u64 {
     let [from, to] = [&left.trail, &left.out].map(|path| path.to_str().expect("text"));
     let (code, _, said) = jtrail(&["recover", from, "-o", to]);
@@ -418,12 +417,12 @@ fn a_damaged_spool_does_no_harm() {
             let bytes = u64::to_le_bytes(value);
             let of = || recovered_in_part(&left, &damage);
             let events = with_changed(&memory, word * 8, &bytes, of);
-            // What tells nothing but where things are can only hide them; the process's number does
-            // nothing.
+            // Words that only tell where things are can only hide these; the process id has no
+            // effect.
             assert!(events <= all, "{damage}: {events} of {all}");
         }
     }
-    // Heads of chunks, and what is in them.
+    // Headers of chunks, and their contents.
     let mut random = 88_172_645_463_325_252_u64;
     let size = fs::metadata(&memory).expect("a file").len();
     for _ in 0..60 {
@@ -443,7 +442,7 @@ fn a_damaged_spool_does_no_harm() {
     assert_eq!(recovered_in_part(&left, "none any more"), all);
 }
 
-/// Whether a small disk can be had here, for one process. In CI it must.
+/// Returns true if the test can mount a small disk for one process. In CI, it must be possible.
 fn has_disks() -> bool {
     let mount = "mount -t tmpfs -o size=1m none /mnt";
     let tried = Command::new("unshare")
@@ -457,8 +456,8 @@ fn has_disks() -> bool {
     has
 }
 
-/// Runs a program on a disk of that size, as if nothing were, and copies what is on it to a folder.
-/// What it says on standard error.
+/// Runs a program, which must succeed, on a disk of that size, and copies the disk's contents to a
+/// folder. Returns its standard error.
 fn on_a_disk(megabytes: u32, jdk: &Jdk, options: &str, arguments: &[&str], to: &Path) -> String {
     let mount = format!("mount -t tmpfs -o size={megabytes}m none \"$0\"");
     let script = format!(
@@ -507,8 +506,8 @@ fn what_a_full_disk_did_not_take_is_recovered() {
         let said = recovered(&left);
         let calls = calls_of(&left.out, "fib");
         let (began, ended) = calls["main"];
-        // What it had, it filled: all chunks, and the thread's reserve of 16 KiB; of eight bytes an
-        // event.
+        // The program filled what it had: all chunks, and the thread's reserve of 16 KiB, with
+        // eight bytes for an event.
         let room = (1 << 20) + (16 << 10);
         let all = began + ended;
         let added = said
@@ -545,8 +544,8 @@ fn a_disk_without_room_for_a_spool_has_none() {
     }
 }
 
-/// Kills `harness.Cycles`, whose threads make objects, wait for a monitor and throw, a while after
-/// it began.
+/// Kills `harness.Cycles`, whose threads create objects, wait for a monitor and throw, some time
+/// after it began.
 fn killed_at_work(jdk: &Jdk, options: &str, meanwhile: impl FnOnce()) {
     let mut running = program(jdk, "harness.Cycles")
         .agent(agent(), options)
@@ -605,7 +604,7 @@ fn what_could_not_be_recorded_is_reported() {
         );
         let [from, to] = [&left.trail, &left.out].map(|path| path.to_str().expect("text"));
         jtrail(&["recover", from, "-o", to]);
-        // What each thread has lost is in the trace, or was counted where the process left it.
+        // The losses of each thread are in the trace, or were counted when the process was killed.
         let (code, verdict) = verify(&left.out);
         assert_eq!(
             format!("{code:?}"),
@@ -631,8 +630,8 @@ fn what_could_not_be_recorded_is_reported() {
             .values()
             .map(|(began, ended)| began + ended)
             .sum();
-        // An enter and a leave for each call, and what is under way: one of each thread, and a few
-        // calls around them.
+        // An enter and a leave for each call, and the calls in progress: one for each thread, and a
+        // few calls around them.
         let all = (2 * counted)..=(2 * counted + 4 * THREADS as u64 + 100);
         assert!(
             all.contains(&(written + lost)),
@@ -670,7 +669,7 @@ fn a_spool_follows_the_trace() {
             "{verdict}"
         );
         recovered(&left);
-        // Of another trace, it is of no use.
+        // For another trace, the spool is useless.
         fs::copy(&first, &left.trail).expect("a trace");
         let [from, to] = [&left.trail, &left.out].map(|path| path.to_str().expect("text"));
         let (_, _, said) = jtrail(&["recover", from, "-o", to]);
@@ -691,7 +690,8 @@ fn a_spool_in_use_is_left_alone() {
                 said.contains(" still records; wait until it has ended"),
                 "{said}"
             );
-            // Nor does a second process take it, or the trace: it has both under a name of its own.
+            // A second process takes neither the spool nor the trace: it has both under another
+            // name.
             let before = fs::read(&left.trail).expect("there");
             let run = program(&jdk, "harness.Fib").agent(agent(), &options);
             let output = run.output();

@@ -1,5 +1,5 @@
 //! A program that is killed at any moment leaves a trail from which everything that was written is
-//! recovered, also without a spool.
+//! recovered, even without a spool.
 
 use crate::support::cli::{events, jtrail, verify};
 use crate::support::compile::compile;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use std::{fs, thread};
 
-/// Kills a JVM with busy threads so long after they began. Its trail stays.
+/// Kills a JVM with busy threads, `after` they began. Its trail stays.
 fn killed(jdk: &Jdk, classes: &Path, file: &Path, after: Duration) {
     let options = format!("format=trail,spool=false,file={}", file.display());
     let run = program(jdk, "Crowd").class_path(classes);
@@ -21,8 +21,8 @@ fn killed(jdk: &Jdk, classes: &Path, file: &Path, after: Duration) {
     running.wait().expect("it ends");
 }
 
-/// Recovers a trail, of which something is missing. Answers what was said, and what `verify` says
-/// of the new one.
+/// Recovers a trail that is incomplete. Returns the output, and what `verify` says about the new
+/// trail.
 fn recovered(file: &Path, out: &Path) -> (String, String) {
     let [from, to] = [file, out].map(|path| path.to_str().expect("text"));
     let (code, _, said) = jtrail(&["recover", from, "-o", to]);
@@ -33,7 +33,7 @@ fn recovered(file: &Path, out: &Path) -> (String, String) {
     (said, verdict)
 }
 
-/// How many events are lost, as `recover` says it.
+/// Returns how many events are lost according to `recover`.
 fn lost(said: &str) -> String {
     let (_, time_after) = said.rsplit_once("lost: ").expect("it says so");
     let (lost, _) = time_after
@@ -42,7 +42,7 @@ fn lost(said: &str) -> String {
     lost.to_owned()
 }
 
-/// How many definitions are taken from their copies, as `recover` says it.
+/// Returns how many definitions are taken from their copies according to `recover`.
 fn copied(said: &str) -> usize {
     let Some((before, _)) = said.split_once(" definitions are taken from their copies") else {
         return 0;
@@ -51,7 +51,7 @@ fn copied(said: &str) -> usize {
     count.replace(',', "").parse().expect("a number")
 }
 
-/// The events of a trail that breaks off, without those that tell of losses.
+/// Returns the events of a truncated trail, without those that report losses.
 fn recorded(file: &Path) -> Vec<String> {
     let mut events = events(file, true);
     events.retain(|event| !event.contains("jtrail lost"));
@@ -69,14 +69,15 @@ fn what_a_killed_program_wrote_is_recovered() {
             killed(&jdk, folder.path(), &file, Duration::from_millis(after));
             let (said, verdict) = recovered(&file, &out);
             assert!(said.contains("the trace breaks off"), "{said}");
-            // What the kill has cut a write of in the middle is lost, as far as its header says.
+            // If the kill has cut a write in the middle, its events are lost; the header of the
+            // segment says how many.
             let lost = lost(&said);
             assert_eq!(lost != "0", said.contains(" are missing"), "{said}");
             assert!(
                 verdict.contains(&format!("events lost: {lost})")),
                 "{verdict}"
             );
-            // Definitions of the segment that was cut are there a second time, before it.
+            // Definitions of the truncated segment exist a second time, before it.
             let (written, found) = (recorded(&file), recorded(&out));
             assert_eq!(found[..written.len()], written);
             assert_eq!(found.len() - written.len(), copied(&said), "{said}");
