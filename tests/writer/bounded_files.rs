@@ -1,5 +1,5 @@
-//! Traces whose files are bounded in size (`maxsize`): together they hold each call once, and none
-//! is larger than was asked for.
+//! Traces whose files are bounded in size (`maxsize`): together they have each call once, and none
+//! is larger than the limit.
 
 use crate::support::cli::assert_verified;
 use crate::support::compile::compile;
@@ -19,18 +19,18 @@ use std::time::Duration;
 
 const MB: u64 = 1 << 20;
 
-/// By thread and method, begins and ends of calls.
+/// Number of enters and leaves, by thread and method.
 type Calls = BTreeMap<(String, String), (u64, u64)>;
 
-/// Files of one trace, read in their order.
+/// The files of one trace, read in order.
 #[derive(Default)]
 struct Joined {
     calls: Calls,
-    /// By thread, the calls that are open where a file ended, outermost first.
+    /// Calls that were open when a file ended, by thread, outermost first.
     open: HashMap<String, Vec<String>>,
-    /// By thread, how many of them the present file has entered anew.
+    /// How many of these the current file has entered again, by thread.
     again: HashMap<String, usize>,
-    /// What the options of the last file say.
+    /// The options in the last file.
     options: HashMap<String, String>,
 }
 
@@ -43,8 +43,8 @@ impl Joined {
         joined
     }
 
-    /// Reads the next file. It enters the calls that are open, each thread's outermost one first,
-    /// and goes on from there.
+    /// Reads the next file. It enters the open calls again, each thread's outermost one first, and
+    /// goes on from there.
     fn add(&mut self, file: &Path) {
         self.options.clear();
         self.again = self.open.keys().map(|name| (name.clone(), 0)).collect();
@@ -106,7 +106,7 @@ fn size(file: &Path) -> u64 {
     fs::metadata(file).map_or(0, |found| found.len()) // it may have been deleted just now
 }
 
-/// What [`Many`](java/Many.java) calls.
+/// Returns the calls that [`Many`](java/Many.java) makes.
 fn expected(rounds: u64) -> Calls {
     let mut calls = Calls::new();
     for thread in 0..4 {
@@ -120,7 +120,7 @@ fn expected(rounds: u64) -> Calls {
     calls
 }
 
-/// By method, how many calls ended.
+/// Returns the number of calls that ended, by method.
 fn ended_of(calls: &Calls) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for ((_, method), (_, ended)) in calls {
@@ -129,8 +129,8 @@ fn ended_of(calls: &Calls) -> BTreeMap<String, u64> {
     all
 }
 
-/// The same in all files. JinsightLive and TraceLog number threads anew in each, and have no names
-/// for them.
+/// The same, summed over all files. JinsightLive and TraceLog number threads anew in each file, and
+/// have no names for them.
 fn ended(files: &[PathBuf]) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for file in files {
@@ -156,12 +156,12 @@ fn many(jdk: &Jdk, classes: &Path, file: &Path, rounds: u64, more: &str) -> Outp
     output
 }
 
-/// All formats that have single calls, with how many rounds a trace is some megabytes, and what a
-/// file may have of them.
+/// All formats with single calls, each with a number of rounds that makes the trace some megabytes,
+/// and the file size limit.
 const FORMATS: [(&str, u64, u64); 7] = [
     ("xml", 2_000, MB),
     ("binary", 3_000, MB),
-    // It begins with what all classes declare.
+    // The trace begins with the members of all classes.
     ("jinsight", 40_000, 2 * MB),
     ("mlpd", 40_000, MB),
     ("tracelog", 10_000, MB),
@@ -174,13 +174,13 @@ fn a_trace_goes_on_in_another_file() {
     let folder = temp_dir();
     compile("Many", include_str!("../support/Many.java"), folder.path());
     for jdk in Jdk::require(&one_version()) {
-        // What a JVM says and how a format says it are apart from each other.
+        // The JVM's version and the format are independent, so not all pairs are tested.
         let all = matches!(jdk.feature, 17 | 25);
         let chosen = |format: &str| all || matches!(format, "binary" | "trail");
         for (format, rounds, most) in FORMATS.into_iter().filter(|(format, ..)| chosen(format)) {
             let to = temp_dir();
             let first = to.path().join("trace.it");
-            // One that was there stays.
+            // A file that existed before stays unchanged.
             let other = to.path().join("trace-3.it");
             fs::write(&other, "mine").expect("written");
             let options = format!("format={format},maxsize={}m", most / MB);
@@ -194,7 +194,7 @@ fn a_trace_goes_on_in_another_file() {
             for (number, file) in files.iter().enumerate() {
                 let size = size(file);
                 assert!(size <= most, "{what}: {}: {size} bytes", file.display());
-                // They are not broken off sooner than need be.
+                // Files don't end earlier than necessary.
                 assert!(
                     size > most / 2 || number + 1 == files.len(),
                     "{what}: {}: {size} bytes",
@@ -225,11 +225,11 @@ fn a_trace_goes_on_in_another_file() {
     }
 }
 
-/// Of [`watched`]: 80 million events, twice what a machine with even times puts into a ring of 8
-/// MB.
+/// Number of rounds for [`watched`]: 80 million events, twice what a machine with regular timing
+/// puts into a ring of 8 MB.
 const ROUNDS: u64 = 2_000_000;
 
-/// Runs a program, and looks at its files again and again while it runs.
+/// Runs a program, and checks its files again and again while it runs.
 fn watched(jdk: &Jdk, classes: &Path, first: &Path, most: u64, more: &str) -> Output {
     thread::scope(|scope| {
         let run = scope.spawn(|| many(jdk, classes, first, ROUNDS, more));
@@ -260,7 +260,7 @@ fn a_ring_has_the_last_files() {
         for file in &files {
             assert_verified(file);
         }
-        // What the first of them enters anew began in one that is gone.
+        // The calls that the first file enters again began in a file that was deleted.
         let mut joined = Joined::default();
         joined.add(&files[0]);
         let mut known = Joined {
@@ -272,7 +272,7 @@ fn a_ring_has_the_last_files() {
         }
         assert!(known.open.values().all(Vec::is_empty));
         for thread in 0..4 {
-            // The last thing that each thread did.
+            // The last event of each thread.
             let key = (format!("many-{thread}"), "rounds".to_owned());
             let ended = known.calls.get(&key).or(joined.calls.get(&key));
             assert!(ended.is_some_and(|(_, ended)| *ended == 1), "many-{thread}");
@@ -306,7 +306,7 @@ fn a_ring_has_the_last_files() {
         let [deleted, events] =
             [deleted, events].map(|word| word.parse::<u64>().expect("a number"));
         assert_eq!(number_of(&files[7]), deleted + 8);
-        // Each file tells anew of three calls of each thread, or four, at most.
+        // Each file enters at most three or four calls of each thread again.
         let all = 4 * 2 * (1 + 5 * ROUNDS);
         let again = 4 * 4 * (deleted + 1);
         assert!(
@@ -316,19 +316,19 @@ fn a_ring_has_the_last_files() {
     }
 }
 
-/// The number in a file's name.
+/// Returns the number in a file's name.
 fn number_of(file: &Path) -> u64 {
     let stem = file.file_stem().expect("a name").to_str().expect("text");
     let (_, number) = stem.rsplit_once('-').expect("a number");
     number.parse().expect("a number")
 }
 
-/// All kinds of events: objects that are older than a file, compiled code, classes' details are
-/// told of in each file that needs them.
+/// All kinds of events: each file defines the objects, compiled code and class details that it
+/// needs, even if they are older than the file.
 #[test]
 fn each_file_is_a_trace_of_its_own() {
     for jdk in Jdk::require(&one_version()) {
-        // What a JVM says and how a format says it are apart from each other.
+        // The JVM's version and the format are independent, so not all pairs are tested.
         let formats: &[&str] = match jdk.feature {
             11 => &["binary"],
             21 => &["trail"],
@@ -372,7 +372,7 @@ fn each_file_is_a_trace_of_its_own() {
                 reader.for_each(visit).expect("it can be read");
             }
             assert!(reported > 1000, "{what}: {reported}");
-            // Those that are older than the trace have numbers, too.
+            // Objects that are older than the trace have numbers, too.
             let are_ours = matches!(format, "binary" | "trail");
             assert!(
                 reported <= most || !are_ours,

@@ -16,7 +16,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// Calls of `Forks.work` that a parent and its child make.
+/// Number of calls of `Forks.work` that a parent and its child make.
 const CALLS: [u64; 2] = [2 * 3193, 1973];
 
 fn compile_forks(folder: &Path) {
@@ -27,7 +27,7 @@ fn forks(jdk: &Jdk, classes: &Path) -> Run {
     Run::new(jdk, "Forks").class_path(classes)
 }
 
-/// Calls of `Forks.work` in a sound trace of any format.
+/// Returns the number of calls of `Forks.work` in a sound trace of any format.
 fn calls(file: &Path) -> u64 {
     assert_verified(file);
     let mut reader = Reader::new(File::open(file).expect("there")).expect("a trace");
@@ -48,7 +48,7 @@ fn calls(file: &Path) -> u64 {
     calls
 }
 
-/// What is in a folder and below: names, with the contents of files.
+/// Returns everything in a folder and below: paths, with the contents of files.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -75,15 +75,15 @@ fn names(folder: &Path) -> Vec<String> {
     contents(folder).keys().map(name).collect()
 }
 
-/// The child's process id, from the output of `Forks`.
+/// Returns the child's process id, from the output of `Forks`.
 fn child(output: &str) -> u32 {
     let line = output.lines().find_map(|line| line.strip_prefix("child "));
     let pid = line.and_then(|line| line.split(' ').next());
     pid.expect("a child").parse().expect("a process id")
 }
 
-/// A JVM and its child with one `file=`: each has its own trace. So it is in all formats, whether
-/// the child has the agent by its arguments or by the environment.
+/// A JVM and its child with the same `file=`: each has its own trace, in all formats, whether the
+/// child gets the agent by its arguments or by the environment.
 #[test]
 fn a_child_has_a_trace_of_its_own() {
     let classes = temp_dir();
@@ -134,7 +134,7 @@ fn a_child_has_a_trace_of_its_own() {
     });
 }
 
-/// Agents that are attached to two JVMs, with one `--file`.
+/// Agents that are attached to two JVMs, with the same `--file`.
 #[test]
 fn two_attached_agents_have_a_trace_each() {
     let jdks = Jdk::require(&VERSIONS);
@@ -162,7 +162,7 @@ fn two_attached_agents_have_a_trace_each() {
     }
 }
 
-/// An attach is refused where its file can't be made, also at the end of a link.
+/// An attach is refused if its file can't be created, even at the end of a link.
 #[test]
 fn attach_knows_whether_its_file_can_be_made() {
     at_once(|jdk| {
@@ -183,7 +183,7 @@ fn attach_knows_whether_its_file_can_be_made() {
         for name in ["none/app.trail", "first", "second"] {
             attach_to(name).expect_err(name);
         }
-        // A folder that has been removed seems to be writable, and takes no files.
+        // A folder that was removed seems to be writable, but accepts no files.
         fs::create_dir(path("gone")).expect("ours");
         let removed = File::open(path("gone")).expect("ours");
         fs::remove_dir(path("gone")).expect("ours");
@@ -202,8 +202,8 @@ fn attach_knows_whether_its_file_can_be_made() {
     });
 }
 
-/// `jtrail run` of a command that is no java: the names have process ids in them, and all traces
-/// are listed. Of a java program, so are those of its children.
+/// `jtrail run` of a command that is not java: the file names contain process ids, and all traces
+/// are listed. For a java program, the traces of its children are listed, too.
 #[test]
 fn run_lists_the_traces_of_all_jvms() {
     let classes = temp_dir();
@@ -254,7 +254,7 @@ fn run_lists_the_traces_of_all_jvms() {
     }
 }
 
-/// JVMs that do not come up: by what they are started with, and from which version on.
+/// JVMs that fail to start: the arguments, and the first version that they apply to.
 const FAILING: [(u32, &[&str]); 7] = [
     (11, &["--add-modules", "no.such.module"]),
     (11, &["-Xms200000g", "-Xmx200000g"]),
@@ -264,10 +264,10 @@ const FAILING: [(u32, &[&str]); 7] = [
     (17, &[DEFEATED]),
     (25, &["-XX:AOTMode=on", "-XX:AOTCache=/no/such/cache"]),
 ];
-/// No JVM starts with it and an agent; `jtrail run` warns of it.
+/// With this flag, no JVM with an agent starts; `jtrail run` warns about it.
 const DEFEATED: &str = "-XX:ArchiveClassesAtExit=/no/such/archive";
 
-/// A library that makes a program's file system one without unnamed files ([`Run::env`],
+/// Compiles a library that makes the file system look like one without unnamed files ([`Run::env`],
 /// `LD_PRELOAD`).
 fn plain_files(folder: &Path) -> PathBuf {
     let (source, library) = (folder.join("plain.c"), folder.join("plain.so"));
@@ -280,7 +280,7 @@ fn plain_files(folder: &Path) -> PathBuf {
     library
 }
 
-/// A JVM that does not come up leaves what an earlier run left as it is, and nothing new.
+/// A JVM that fails to start leaves the files of an earlier run unchanged, and no new ones.
 #[test]
 fn a_start_that_fails_changes_nothing() {
     at_once(|jdk| {
@@ -322,7 +322,8 @@ fn a_start_that_fails_changes_nothing() {
     });
 }
 
-/// `jtrail run` says that there is no trace. It advises nobody to recover what an earlier run left.
+/// `jtrail run` says that there is no trace. It does not advise to recover what an earlier run
+/// left.
 #[test]
 fn a_start_that_fails_leaves_nothing_to_recover() {
     for jdk in Jdk::require(&few_versions()) {
@@ -366,9 +367,9 @@ fn a_start_that_fails_leaves_nothing_to_recover() {
     }
 }
 
-/// On a file system without unnamed files, a start that fails leaves an empty spool, which goes
-/// with the next run; and a run that is killed leaves the same as elsewhere. Without locks as well,
-/// a trace that is there may be another process's, and stays.
+/// On a file system without unnamed files, a failed start leaves an empty spool, which the next run
+/// removes; and a killed run leaves the same as elsewhere. Without file locks, an existing trace
+/// may be another process's, so it stays.
 #[test]
 fn plain_file_systems_are_served() {
     let base = temp_dir();
@@ -415,7 +416,7 @@ fn plain_file_systems_are_served() {
     });
 }
 
-/// Two flight recorders with one `file=`, each of which saves more than once.
+/// Two flight recorders with the same `file=`, each of which saves more than once.
 #[test]
 fn two_recorders_keep_apart() {
     let jdks = Jdk::require(&VERSIONS);
@@ -462,10 +463,10 @@ fn two_recorders_keep_apart() {
     }
 }
 
-/// Files of bounded size: those of the child are named after its own first one.
+/// Files of bounded size: the child's files are named after its own first one.
 #[test]
 fn files_of_bounded_size_keep_apart() {
-    /// Of the child's calls, and how many those are.
+    /// Depth of the child's calls, and their number.
     const DEPTH: (u64, u64) = (20, 21891);
     let classes = temp_dir();
     compile_forks(classes.path());
@@ -493,14 +494,14 @@ fn files_of_bounded_size_keep_apart() {
             let count = files.len() as u64;
             assert!(count > 1, "{files:?}\n{output}");
             let all: u64 = files.iter().map(|path| calls(path)).sum();
-            // A file enters the calls anew that are open where it begins.
+            // A file enters the calls again that are open at its begin.
             let most = expected + (count - 1) * (DEPTH.0 + 1);
             assert!((expected..=most).contains(&all), "{all}, {files:?}");
         }
     });
 }
 
-/// What a process has written, and closed, is still its own as long as it lives.
+/// A file that a process has written and closed still belongs to it as long as the process lives.
 #[test]
 fn the_first_file_stays_with_its_process() {
     at_once(|jdk| {
@@ -523,7 +524,7 @@ fn the_first_file_stays_with_its_process() {
             jdk.feature
         );
         assert_verified(&folder.path().join(other));
-        // It may use its own file again.
+        // The process may use its own file again.
         outcome(&["ctl", &pid, "stop"]).expect("it ends");
         let path = format!("file={}", file.display());
         outcome(&["ctl", &pid, "start", &path]).expect("it begins");
@@ -534,13 +535,13 @@ fn the_first_file_stays_with_its_process() {
             "JDK {}",
             jdk.feature
         );
-        // A later run takes the place of the first.
+        // A later run replaces the first trace.
         work(start().spawn().expect("it starts"), 1);
         assert_eq!(names(folder.path()).len(), 3, "{:?}", names(folder.path()));
     });
 }
 
-/// The command line writes over no trace that is being written.
+/// The command line does not overwrite a trace that is being written.
 #[test]
 fn the_command_line_leaves_a_trace_alone_that_is_written() {
     let jdk = Jdk::newest();
@@ -570,7 +571,7 @@ fn the_command_line_leaves_a_trace_alone_that_is_written() {
     outcome(&["convert", &earlier, &file]).expect("nobody writes there any more");
 }
 
-/// A folder that nobody can add files to: the file that is there is written all the same.
+/// A folder in which the process can't create files: an existing file is written all the same.
 #[test]
 fn a_folder_that_takes_no_new_files() {
     const USER: u32 = 12_345;
@@ -593,7 +594,7 @@ fn a_folder_that_takes_no_new_files() {
     }
 }
 
-/// True if this process may give files to others.
+/// Returns true if this process may give files to other users.
 fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0)

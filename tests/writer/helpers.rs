@@ -12,22 +12,22 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A thread of the process.
 #[derive(PartialEq, Eq, Debug)]
 struct Task {
-    /// The signals that it blocks.
+    /// The signals that the thread blocks.
     blocked: u64,
     nice: i32,
 }
 
-/// The process's threads whose names begin so.
+/// Returns the threads of the process whose names begin with `prefix`.
 fn threads(pid: u32, prefix: &str) -> BTreeMap<String, Task> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
-        return BTreeMap::new(); // it has ended
+        return BTreeMap::new(); // the process has ended
     };
     let reported = tasks.flatten().filter_map(|task| {
         let status = fs::read_to_string(task.path().join("status")).ok()?;
         let field = |name| status.lines().find_map(|line| line.strip_prefix(name));
         let blocked = u64::from_str_radix(field("SigBlk:")?.trim(), 16).ok()?;
         let stat = fs::read_to_string(task.path().join("stat")).ok()?;
-        // Behind the name, which may hold anything: it is the nineteenth field.
+        // The nineteenth field, counted from the name on, which may contain anything.
         let nice = stat.rsplit_once(')')?.1.split_whitespace().nth(16)?;
         let nice = nice.parse().ok()?;
         Some((field("Name:")?.trim().to_owned(), Task { blocked, nice }))
@@ -37,10 +37,10 @@ fn threads(pid: u32, prefix: &str) -> BTreeMap<String, Task> {
         .collect()
 }
 
-/// As many as are asked for, with all signals blocked; they are no threads of Java's.
+/// There are as many helpers as requested, with all signals blocked. They are unknown to Java.
 #[test]
 fn they_are_as_many_as_asked_for_and_the_jvm_does_not_know_them() {
-    // SIGKILL and SIGSTOP can't be blocked, nor what the C library keeps for itself.
+    // SIGKILL and SIGSTOP can't be blocked, nor the signals that the C library reserves.
     const NEVER: u64 = 1 << 8 | 1 << 18 | 1 << 31 | 1 << 32;
     let folder = temp_dir();
     compile("Many", include_str!("../support/Many.java"), folder.path());
@@ -81,7 +81,7 @@ fn they_are_as_many_as_asked_for_and_the_jvm_does_not_know_them() {
             }
             let program = threads(running.pid(), "many-");
             assert!(program.values().all(|task| task.nice == 0), "{program:?}");
-            // The JVM lists its threads, those of agents that are attached to it as well.
+            // The JVM lists its threads, including those that agents have attached.
             running.signal("QUIT").expect("it runs");
             running.wait_for("JNI global ref");
             running.signal("KILL").expect("it runs");

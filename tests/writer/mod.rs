@@ -1,4 +1,5 @@
-//! Trace files: their bounds and owners, and what becomes of them when a program or the disk ends.
+//! Trace files: their bounds and owners, and what becomes of them when the program ends or the disk
+//! is full.
 
 mod bounded_files;
 mod file_ownership;

@@ -1,5 +1,5 @@
-//! Programs that call faster than their trace is written, into small buffers and onto a slow disk:
-//! what is written and what is told as lost is, together, each call that was made.
+//! Programs that call faster than their trace is written, into small buffers and onto a slow disk.
+//! The written calls and the reported losses add up to all calls.
 
 use crate::support::compile::compile;
 use crate::support::{Trace, agent, one_version, program};
@@ -14,17 +14,17 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// Takes so many bytes at once, and then rests.
+/// The slow disk takes this many bytes at once, and then rests.
 const AT_ONCE: usize = 256 << 10;
 const REST: Duration = Duration::from_millis(20);
 
 fn make_fifo(path: &Path) {
     let path = CString::new(path.as_os_str().as_bytes()).expect("no zeros");
-    // SAFETY: a text that ends with a zero.
+    // SAFETY: `path` is a C string that lives during the call.
     assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
 }
 
-/// A disk that is slow: all that goes into `fifo` comes to `file` at some 12 MB a second.
+/// Simulates a slow disk: copies from `fifo` to `file` at some 12 MB a second.
 fn take_slowly(fifo: &Path, file: &Path) {
     let mut from = File::open(fifo).expect("a pipe");
     let mut to = File::create(file).expect("a file");
@@ -34,14 +34,14 @@ fn take_slowly(fifo: &Path, file: &Path) {
             0 => return,
             taken => {
                 to.write_all(&bytes[..taken]).expect("written");
-                // A pipe gives some kilobytes at a time.
+                // A pipe delivers some kilobytes at a time.
                 thread::sleep(REST.mul_f64(taken as f64 / AT_ONCE as f64));
             }
         }
     }
 }
 
-/// Calls that [`Many`](java/Many.java) makes, begins and ends.
+/// Returns the number of enters and leaves of [`Many`](java/Many.java).
 fn made(rounds: u64) -> u64 {
     4 * 2 * (1 + 5 * rounds)
 }
@@ -58,7 +58,7 @@ fn is_complete(jdk: &Jdk, classes: &Path, rounds: u64, options: &str) -> u64 {
             .class_path(classes)
             .arg(rounds.to_string());
         let output = run.agent(agent(), &options).output();
-        // Who waits for a JVM that never came needs not any longer.
+        // Releases the reader, in case the JVM never opened the pipe.
         let mut open = File::options();
         let _ = open.write(true).custom_flags(libc::O_NONBLOCK).open(&fifo);
         output.assert_exit(0);
@@ -74,7 +74,7 @@ fn is_complete(jdk: &Jdk, classes: &Path, rounds: u64, options: &str) -> u64 {
     assert_eq!(lost.sum::<u64>(), totals.lost, "{what}");
     let reported = totals.enters + totals.leaves + totals.lost;
     assert_eq!(reported, made(rounds), "{what}: {totals:?}");
-    // What it says of itself is what is in it.
+    // The totals in the trace match its events.
     let calls: u64 = trace.calls.values().sum();
     assert_eq!(calls, totals.enters, "{what}");
     fs::remove_file(&file).expect("ours");

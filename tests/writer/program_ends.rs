@@ -1,4 +1,4 @@
-//! However a program ends, its trace ends well-formed, and says what the program did.
+//! However a program ends, its trace ends well-formed, and has the program's calls.
 
 use crate::support::compile::compile;
 use crate::support::{
@@ -6,7 +6,7 @@ use crate::support::{
 };
 use jtrail_testkit::Jdk;
 
-/// Runs `harness.Endings` with one argument; what it counted must be in the trace.
+/// Runs `harness.Endings` with one argument. Checks the exit code and the trace.
 fn ending(jdk: &Jdk, how: &str, code: i32) -> Traced {
     let run = program(jdk, "harness.Endings").arg(how);
     let run = traced(run, &format!("format=binary,{FILTER}"));
@@ -54,7 +54,7 @@ fn daemon_threads_still_running() {
         let run = ending(&jdk, "daemon", 0);
         let running: Vec<_> = run.trace.threads.iter().filter(|t| t.open > 0).collect();
         assert!(!running.is_empty(), "JDK {}", jdk.feature);
-        // Calls open when the JVM stops stay open, and their threads do not end.
+        // Calls that are open when the JVM stops stay open, and their threads do not end.
         assert!(running.iter().all(|t| !t.ended));
         assert_eq!(
             run.trace.totals().open as i64,
@@ -63,7 +63,7 @@ fn daemon_threads_still_running() {
     }
 }
 
-/// A JVM that tells of dead objects while it ends, and collects, can lock itself up.
+/// A JVM that reports dead objects while it ends and collects garbage can deadlock.
 #[test]
 fn garbage_to_the_end() {
     let folder = jtrail_testkit::temp_dir();

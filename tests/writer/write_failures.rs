@@ -1,4 +1,4 @@
-//! When the trace can't be written, the program runs on as if nothing were.
+//! If the trace can't be written, the program runs on unaffected.
 
 use crate::support::{FILTER, Trace, agent, few_versions, program, traced};
 use jtrail_model::Note;
@@ -7,14 +7,14 @@ use std::fs::File;
 use std::io::Read;
 use std::process::Command;
 
-/// Output and exit code of `harness.Fib` without the agent.
+/// Returns output and exit code of `harness.Fib` without the agent.
 fn plain(jdk: &Jdk) -> Output {
     let output = program(jdk, "harness.Fib").output();
     output.assert_exit(0);
     output
 }
 
-/// Runs `harness.Fib` with the agent; all that may differ from the plain run is standard error.
+/// Runs `harness.Fib` with the agent. Only standard error may differ from a run without it.
 fn unharmed(jdk: &Jdk, options: &str) -> Output {
     let output = program(jdk, "harness.Fib").agent(agent(), options).output();
     output.assert_exit(0);
@@ -62,8 +62,8 @@ fn full_disk_keeps_what_was_written() {
     for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let file = folder.path().join("trace");
-        // A limit on file sizes breaks a write in the middle, as a disk does that runs full. The
-        // JVM ignores the signal that comes with it.
+        // A limit on file sizes truncates a write, like a disk that is full. The JVM ignores the
+        // signal that the limit causes.
         let classes = crate::support::harness().class_path(&jdk);
         let options = format!(
             "-agentpath:{}=format=binary,file={}",
