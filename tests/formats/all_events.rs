@@ -1,11 +1,11 @@
-//! All kinds of events at once: the program must not notice, and the trace must be sound and
-//! complete.
+//! All kinds of events at once: the program is not affected, and the trace is sound and complete.
 
 use crate::support::facts::Facts;
 use crate::support::{VERSIONS, agent, few_versions, harness, newest_of, one_version, program};
 use jtrail_testkit::{Jdk, Output, Run, temp_dir};
 
-/// Runs a program without the agent and with it; they must say the same. What the trace holds.
+/// Runs a program without the agent and with it; both must print the same. Returns the contents of
+/// the trace.
 fn same(jdk: &Jdk, name: &str, adapt: impl Fn(Run) -> Run, more: &str) -> Facts {
     let bare = adapt(program(jdk, name)).output();
     bare.assert_exit(0);
@@ -19,7 +19,7 @@ fn same(jdk: &Jdk, name: &str, adapt: impl Fn(Run) -> Run, more: &str) -> Facts 
     facts
 }
 
-/// Runs a program with all events. Its output, and what the trace holds.
+/// Runs a program with all events. Returns its output, and the contents of the trace.
 fn traced(run: Run, what: &str, more: &str) -> (Output, Facts) {
     eprintln!("{what}, {more}");
     let folder = temp_dir();
@@ -65,8 +65,8 @@ const ALL_JVMS: [&str; 12] = [
     "LineCounts",
 ];
 
-/// Eight threads, and as many virtual ones. The JVM takes the machine for one with two processors,
-/// however many it has: so many carriers, collector and compiler threads there are.
+/// Eight threads, and as many virtual ones. The JVM is told that the machine has two processors,
+/// which determines the number of carriers, collector and compiler threads.
 #[test]
 fn threads_classes_collections_and_all_the_rest() {
     for jdk in Jdk::require(&one_version()) {
@@ -87,7 +87,7 @@ fn threads_classes_collections_and_all_the_rest() {
     }
 }
 
-/// With eight threads in its pool, on two processors.
+/// The application has eight threads in its pool, on two processors.
 #[test]
 fn the_sample_application() {
     for jdk in Jdk::require(&few_versions()) {
@@ -105,7 +105,7 @@ fn the_sample_application() {
     }
 }
 
-/// The messages of TPTP that every run with all events has; see [`assert_messages`].
+/// The TPTP messages that every run with all events has; see [`assert_messages`].
 const MESSAGES: [&str; 24] = [
     "Node",
     "ProcessCreate",
@@ -133,13 +133,13 @@ const MESSAGES: [&str; 24] = [
     "Custom",
 ];
 
-/// A program has TPTP's messages in both spellings. It takes two runs: one has its calls one by
-/// one, the other has them added up. Beside that,
+/// Checks that a program's traces have the TPTP messages in both TPTP formats. That takes two runs:
+/// one with single calls, the other with aggregated ones.
 ///
 /// - `GcStart`, `GcFinish` and `ObjectFree` need a heap that is too small;
-/// - `HeapDump`, `GcRoot` and `ObjectReference` need a snapshot, which is made at the end;
-/// - `MonitorContendedEnter` and `MonitorContendedEntered` need two threads that want a monitor at
-///   one time. That comes by chance, and is not asked for here.
+/// - `HeapDump`, `GcRoot` and `ObjectReference` need a snapshot, which is taken at the end;
+/// - `MonitorContendedEnter` and `MonitorContendedEntered` need two threads that contend for a
+///   monitor. That happens by chance, and is not required here.
 fn assert_messages(jdk: &Jdk, name: &str, args: &[&str]) {
     let package = name.split('.').next().expect("a package");
     let adapt = |run: Run| {
@@ -159,7 +159,8 @@ fn assert_messages(jdk: &Jdk, name: &str, args: &[&str]) {
     }
 }
 
-/// All thirty: a program that does everything, and one whose enters are certainly contended.
+/// All thirty messages: a program that does everything, and one whose monitors are certainly
+/// contended.
 #[test]
 fn tptp_has_all_its_messages() {
     for jdk in Jdk::require(&newest_of(&[17, 25])) {

@@ -1,4 +1,4 @@
-//! Real traces through every pair of formats, and through three formats in a row.
+//! Converts real traces between every pair of formats, and through three formats in a row.
 
 use crate::support::cli::jtrail;
 use crate::support::{FILTER, agent, newest_of, one_version, program};
@@ -10,19 +10,19 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Runs `jtrail`, which must succeed; answers with what it says on standard error.
+/// Runs `jtrail`, which must succeed. Returns its standard error.
 fn succeed(args: &[&str]) -> String {
     let (code, out, err) = jtrail(args);
     assert_eq!(code, ExitCode::SUCCESS, "{args:?}\n{out}{err}");
     err
 }
 
-/// What every format tells in one way or another.
+/// What every format contains in one form or another.
 #[derive(PartialEq, Eq, Debug, Default)]
 struct Counts {
-    /// Calls that began, one by one or added up.
+    /// Calls that began, single or aggregated.
     calls: u64,
-    /// Calls that ended by an exception, where that is told.
+    /// Calls that ended by an exception, if the format distinguishes them.
     thrown: u64,
 }
 
@@ -46,12 +46,12 @@ fn counts(file: &Path) -> Counts {
     counts
 }
 
-/// Formats that tell of single calls, from which every other one can be made.
+/// Returns true for formats with single calls, which can be converted into every other format.
 fn has_calls(format: Format) -> bool {
     format != Format::ProfilerJ
 }
 
-/// Whether calls of a trace in the first format are in one that is made of it in the second.
+/// Returns true if the calls of a trace in the first format survive conversion to the second.
 fn keeps_calls(from: Format, to: Format) -> bool {
     let lossless = |f| matches!(f, Format::TptpXml | Format::TptpBinary | Format::Trail);
     has_calls(from) || lossless(to) || to == Format::ProfilerJ
@@ -61,12 +61,12 @@ fn has_exceptions(format: Format) -> bool {
     matches!(format, Format::Mlpd | Format::ProfilerJ | Format::Trail)
 }
 
-/// Whether a format has a place for sizes that the first one tells of arrays only.
+/// Returns true if the second format needs sizes that the first one has only for arrays.
 fn lacks_sizes(from: Format, to: Format) -> bool {
     from == Format::Jinsight && !matches!(to, Format::Jinsight | Format::ProfilerJ)
 }
 
-/// Converts, and checks what was made.
+/// Converts a trace, and checks the result.
 fn convert(from: (&Path, Format), to: Format, out: &Path) -> Counts {
     let text = |path: &Path| path.to_str().expect("text").to_owned();
     let (input, output) = (text(from.0), text(out));
@@ -86,7 +86,8 @@ fn convert(from: (&Path, Format), to: Format, out: &Path) -> Counts {
     counts(out)
 }
 
-/// Converts a trace into every format, each of these into every format, and these back.
+/// Converts a trace into every format, each result into every format, and with `deep` those once
+/// more.
 fn every_pair(first: &Path, deep: bool) {
     let folder = first.parent().expect("a folder");
     let path = |names: &[Format]| -> PathBuf {
@@ -112,7 +113,7 @@ fn every_pair(first: &Path, deep: bool) {
                 for c in Format::ALL {
                     let three = path(&[a, b, c]);
                     let last = convert((&two, b), c, &three);
-                    // A tree of calls stays one from TPTP on; single calls it can't become.
+                    // From TPTP on, a call tree stays a call tree; it can't become single calls.
                     let tree = !(has_calls(a) && has_calls(b));
                     let keeps = match tree {
                         true => keeps_calls(a, b) && keeps_calls(Format::ProfilerJ, c),

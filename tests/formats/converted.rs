@@ -1,5 +1,5 @@
-//! Real traces written in every format by `convert` say the same as `compare` reads them, wherever
-//! formats can.
+//! Real traces, converted into every format, have the same figures in `compare`, as far as the
+//! formats can hold them.
 
 use crate::support::cli::{jtrail, write_mlpd};
 use crate::support::programs::{java_compiler, quick, shop_sources, small_heap};
@@ -11,10 +11,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The JVMs of these tests: each takes a while.
+/// The JVMs of these tests; each takes a while.
 const JVMS: [u32; 2] = [17, 25];
 
-/// Traces a program, and writes its trace in all formats; their names, the original's first.
+/// Traces a program, and converts its trace into all formats. Returns the formats and file names,
+/// the original first.
 fn in_all_formats(run: Run, options: &str, folder: &Path) -> Vec<(Format, String)> {
     let path = |name: &str| folder.join(name).to_str().expect("text").to_owned();
     let original = path("original.trcbin");
@@ -33,8 +34,8 @@ fn in_all_formats(run: Run, options: &str, folder: &Path) -> Vec<(Format, String
     files
 }
 
-/// Compares all files, prints the table, and fails unless each says what its format can say. How
-/// much of each quantity the first one holds.
+/// Compares all files, prints the table, and fails unless each file has what its format can hold.
+/// Returns the sum of each quantity in the first file.
 fn assert_same(files: &[(Format, String)]) -> BTreeMap<&'static str, u64> {
     let names: Vec<&str> = files.iter().map(|(_, name)| name.as_str()).collect();
     let (code, table, err) = jtrail(&[&["compare"][..], &names].concat());
@@ -103,7 +104,7 @@ fn everything_in_all_formats() {
     }
 }
 
-/// Calls by the million, and a heap that is collected several times.
+/// Millions of calls, and a heap that is collected several times.
 #[test]
 fn the_java_compiler_in_all_formats() {
     for jdk in Jdk::require(&newest_of(&JVMS)) {

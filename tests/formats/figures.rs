@@ -1,5 +1,5 @@
-//! The agent writes every format: the program is the same as without, the trace is sound, and its
-//! figures are those that the program knows, as far as the format holds them.
+//! The agent writes every format. The program behaves as without the agent, the trace is sound, and
+//! its figures are those that the program knows, as far as the format holds them.
 
 use crate::support::cli::assert_verified;
 use crate::support::figures::{Figures, short_counts};
@@ -13,16 +13,17 @@ use std::fs;
 #[path = "../../crates/formats/tests/common/tracelog.rs"]
 mod log;
 
-/// The spellings for a JVM in tests with many runs: all on the newest and on 17, and on the others
-/// two, for what a JVM says and how a format says it are apart from each other.
+/// Returns the formats to test on a JVM, in tests with many runs: all on the newest JVM and on 17,
+/// and two on the others. The JVM's version and the format are independent, so not all pairs are
+/// tested.
 fn spellings(jdk: &Jdk) -> impl Iterator<Item = &'static Spelling> {
     let all = matches!(jdk.feature, 17 | 25);
     let chosen = |format| matches!(format, Format::Jinsight | Format::Trail);
     SPELLINGS.iter().filter(move |s| all || chosen(s.format))
 }
 
-/// Runs a program in its own folder, with the usual file's name. The program must not notice, but
-/// for one line about what has no place.
+/// Runs a program in its own folder, with the default file name. The program must not be affected,
+/// except for one line about events that the format can't hold.
 fn written(run: impl Fn() -> Run, spelling: &Spelling, more: &str) -> (Output, Figures) {
     let folder = temp_dir();
     let options = format!("{},{more}", spelling.options);
@@ -49,7 +50,7 @@ fn ours(line: &str) -> bool {
     line.starts_with("jtrail: ")
 }
 
-/// All that a program printed, the agent's lines left out.
+/// Returns everything that a program printed, without the agent's lines.
 fn printed(output: &Output) -> (String, Vec<&str>) {
     let errors = output.stderr.lines().filter(|l| !ours(l)).collect();
     (output.stdout.clone(), errors)
@@ -88,7 +89,8 @@ fn calls_are_those_that_the_program_made() {
     }
 }
 
-/// Of the program's own classes: their objects are all counted, wherever they are made.
+/// Returns the counts of the program's own classes, whose objects are all counted, wherever they
+/// are created.
 fn own(counts: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let own = counts.iter().filter(|(class, _)| {
         let element = class.trim_start_matches('[').trim_start_matches('L');
@@ -113,7 +115,7 @@ fn objects_and_collections_are_those_of_the_program() {
                     wrong.extend(differences("objects", &objects, &own(&figures.objects)));
                     assert_eq!(figures.collections > 0, name == "harness.Frees");
                 }
-                // No sizes of plain objects.
+                // Sizes of plain objects are missing in these formats.
                 if !matches!(spelling.format, Format::ProfilerJ | Format::Jinsight) {
                     wrong.extend(differences("bytes", &bytes, &own(&figures.bytes)));
                 }
@@ -127,8 +129,8 @@ fn objects_and_collections_are_those_of_the_program() {
     }
 }
 
-/// The sample application in each spelling: output and exit code as without, and the same threads,
-/// as far as there are names.
+/// The sample application in each format: output and exit code as without the agent, and the same
+/// threads, if the format has names.
 #[test]
 fn the_sample_application_runs_as_without() {
     for jdk in Jdk::require(&one_version()) {
@@ -230,7 +232,7 @@ fn a_snapshot_has_a_section_for_each_kind_of_events() {
     }
 }
 
-/// Classes stand in full before all that uses them, so that none has to be written twice.
+/// Each class is complete before anything uses it, so that none has to be written twice.
 #[test]
 fn jinsight_has_classes_whole_and_counts_in_its_header() {
     let spelling = &SPELLINGS[2];
@@ -289,8 +291,8 @@ fn what_the_format_drops_is_reported_in_one_line() {
     }
 }
 
-/// Another reader, Mono's own, finds the figures in log profiles that ours finds, on all JVMs.
-/// `live_mprof` compares all of them.
+/// Mono's own reader finds the same figures in log profiles as ours, on all JVMs. The module
+/// `mprof_report` compares all figures.
 #[test]
 fn mprof_report_reads_log_profiles() {
     let Some(report) = MprofReport::find() else {

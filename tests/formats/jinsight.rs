@@ -1,4 +1,4 @@
-//! Files of JinsightLive that the agent writes, held record by record against the rules of the
+//! JinsightLive files that the agent writes, checked record by record against the rules of the
 //! format.
 
 use crate::support::control::ControlledRun;
@@ -20,7 +20,7 @@ fn written(run: Run, options: &str) -> Found {
     check(&file)
 }
 
-/// All kinds of events, with threads that end, classes that go and objects that die.
+/// All kinds of events, with threads that end, classes that are unloaded and objects that die.
 #[test]
 fn whole_programs() {
     for jdk in Jdk::require(&[17, 25]) {
@@ -38,7 +38,7 @@ fn whole_programs() {
     }
 }
 
-/// Pauses with work in them, and a trace that follows.
+/// Pauses with work in them, and a following trace.
 #[test]
 fn pauses_of_traces() {
     for jdk in Jdk::require(&[17, 25]) {
@@ -61,7 +61,7 @@ fn pauses_of_traces() {
     }
 }
 
-/// Bursts that begin by themselves.
+/// Bursts that triggers begin.
 #[test]
 fn bursts_by_triggers() {
     for jdk in Jdk::require(&[17, 25]) {

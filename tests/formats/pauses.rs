@@ -1,5 +1,5 @@
-//! Calls that are under way when collection pauses, goes on, ends and begins, as the files of the
-//! formats have them.
+//! Calls that are open when recording pauses, resumes, ends and begins, in the files of the
+//! formats.
 
 use crate::support::control::ControlledRun;
 use crate::support::jinsight::raw;
@@ -10,17 +10,18 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Time enough for threads to come back to where they wait for work; one that takes longer is no
-/// failure.
+/// Enough time for threads to return to where they wait for work. A thread that takes longer causes
+/// no failure.
 const QUIET: Duration = Duration::from_millis(300);
-/// What threads of the program wait in, outermost first.
+/// The calls in which threads of the program wait, outermost first.
 const MAIN: &[&str] = &["main"];
 const WAITING: &[&str] = &["run", "outer", "next"];
 const WORKING: &[&str] = &["run", "outer"];
 
-/// The program does its work: once in each part of the trace, and once in the second pause. Its
-/// workers take their tasks in `next`, in `outer`, in `run`, so they are in these calls all the
-/// time, and leave and enter `next` with each task. Then another trace begins, of the same work.
+/// Makes the program do its work: once in each part of the trace, and once in the second pause. Its
+/// workers take their tasks in `next`, called by `outer`, called by `run`. So they are in these
+/// calls all the time, and leave and enter `next` with each task. Then another trace begins, with
+/// the same work.
 fn run(jdk: &Jdk, format: &str) -> (tempfile::TempDir, Output) {
     let mut app = ControlledRun::new(jdk, &format!("format={format},events=methods+threads"));
     app.work();
@@ -42,31 +43,31 @@ fn run(jdk: &Jdk, format: &str) -> (tempfile::TempDir, Output) {
     app.end()
 }
 
-/// How many threads wait for work, or are about to.
+/// Returns the number of threads that wait for work, or are about to.
 fn workers(jdk: &Jdk) -> usize {
     if jdk.feature >= 21 { 6 } else { 3 }
 }
 
-/// Calls of each thread, outermost first.
+/// The calls of each thread, outermost first.
 type Stacks = BTreeMap<u64, Vec<String>>;
 
-/// How many of them are these calls.
+/// Returns the number of threads with exactly these calls.
 fn count(stacks: &Stacks, calls: &[&str]) -> usize {
     stacks.values().filter(|stack| *stack == calls).count()
 }
 
-/// A part of a trace that is recorded in one go.
+/// A part of a trace that is recorded without a pause.
 #[derive(Default, Debug)]
 struct Part {
-    /// Calls that it begins with, made up.
+    /// Calls that are made up at its begin.
     entered: Stacks,
-    /// Calls that are made up to end with it.
+    /// Calls whose end is made up at its end.
     left: Stacks,
     /// How often the work was begun.
     rounds: usize,
 }
 
-/// The bursts of a JinsightLive trace, from its records.
+/// Returns the bursts of a JinsightLive trace, from its records.
 fn bursts(file: &Path) -> Vec<Part> {
     const CLASS_LOAD: u8 = 0x6e;
     const ENTER: u8 = 0x5b;
@@ -82,7 +83,7 @@ fn bursts(file: &Path) -> Vec<Part> {
         let field = |at| record.number(at);
         match record.kind {
             CLASS_LOAD => {
-                // Number of methods, and a name, a descriptor and flags of each.
+                // Number of methods; then name, descriptor and flags of each.
                 let count = field(4) as usize;
                 let name = |nth| record.text(5 + 3 * nth).to_owned();
                 methods.insert(field(1), (0..count).map(name).collect());
@@ -124,8 +125,8 @@ fn bursts(file: &Path) -> Vec<Part> {
     parts
 }
 
-/// A burst's end has made-up leaves of all calls that are open, the next one's begin made-up enters
-/// of those that are under way then, with the ticks of the burst's records.
+/// A burst ends with made-up leaves of all open calls. The next burst begins with made-up enters of
+/// the calls that are open then, with the ticks of the burst's records.
 #[test]
 fn bursts_leave_and_enter_open_calls() {
     at_once(|jdk| {
@@ -142,11 +143,11 @@ fn bursts_leave_and_enter_open_calls() {
         let waiting = count(&first.left, WAITING);
         assert!(waiting > 0, "{first:?}");
         assert_eq!(waiting + count(&first.left, WORKING), all, "{first:?}");
-        // Nothing happened in the first pause, so all goes on.
+        // Nothing happened in the first pause, so all calls go on.
         assert_eq!(second.entered, first.left);
         assert!(count(&second.left, WAITING) > 0, "{second:?}");
-        // In the second one, each worker left its call of `next`. The next such call began in the
-        // pause, and is there as well: a burst begins with whole stacks.
+        // In the second pause, each worker left its call of `next`. The following call of `next`
+        // began in the pause, and is entered too: a burst begins with whole stacks.
         assert_eq!(third.entered.keys().len(), all + 1, "{third:?}");
         let waiting = count(&third.entered, WAITING);
         assert!(waiting > 0, "{third:?}");
@@ -155,7 +156,7 @@ fn bursts_leave_and_enter_open_calls() {
         // The trace's end is a burst's end as well.
         assert!(count(&third.left, WAITING) > 0, "{third:?}");
 
-        // A trace that begins meanwhile has nothing of calls that are under way.
+        // A trace that begins meanwhile has none of the open calls.
         let parts = bursts(&folder.path().join("second"));
         let [only] = &parts[..] else {
             panic!("{parts:?}\n{output}");
@@ -164,8 +165,8 @@ fn bursts_leave_and_enter_open_calls() {
     });
 }
 
-/// Of a burst that begins by itself, nobody saw the calls that are under way begin in the trace. It
-/// begins with them all the same, and they end as other calls do.
+/// When a trigger begins a burst, the trace has no enters of the calls that are open. The burst
+/// begins with them all the same, and they end like other calls.
 #[test]
 fn bursts_by_themselves_begin_with_whole_stacks() {
     at_once(|jdk| {
@@ -195,15 +196,15 @@ fn bursts_by_themselves_begin_with_whole_stacks() {
         };
         assert_eq!(entered(&rounds), [["main", "rounds"]], "{rounds:?}");
         assert_eq!(entered(&slow), [["main", "slow"]], "{slow:?}");
-        // What stands before the first pause is empty.
+        // The part before the first pause is empty.
         assert_eq!((rounds.len(), rounds[1].rounds), (2, 3), "{rounds:?}");
         let left: Vec<_> = slow[1].left.values().flatten().collect();
         assert_eq!(left, ["main", "slow", "inner"], "{slow:?}");
     });
 }
 
-/// The parts of a trace log between its pauses, from its lines. Calls are made up to end where a
-/// pause begins, and none is made up behind it.
+/// Returns the parts of a trace log between its pauses, from its lines. The ends of calls are made
+/// up when a pause begins, and nothing is made up after it.
 fn parts_of_log(text: &str) -> Vec<Part> {
     let mut names: BTreeMap<u64, &str> = BTreeMap::new();
     let mut open = Stacks::new();
@@ -256,7 +257,8 @@ fn parts_of_log(text: &str) -> Vec<Part> {
     parts
 }
 
-/// At a pause all stacks are emptied, with its time; what was open does not come again.
+/// At a pause all stacks are emptied, with the time of the pause; the calls that were open do not
+/// appear again.
 #[test]
 fn pauses_of_trace_logs_empty_the_stacks() {
     at_once(|jdk| {
@@ -272,8 +274,7 @@ fn pauses_of_trace_logs_empty_the_stacks() {
         let waiting = count(&first.left, WAITING);
         assert!(waiting > 0, "{first:?}");
         assert_eq!(waiting + count(&first.left, WORKING), all, "{first:?}");
-        // Of the calls in the second part, those of `next` that followed the tasks are all that is
-        // open.
+        // Of the calls in the second part, only those of `next` after the tasks are open.
         assert_eq!(count(&second.left, &["next"]), second.left.len());
         assert!(!second.left.is_empty(), "{second:?}");
 

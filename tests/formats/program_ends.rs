@@ -1,4 +1,4 @@
-//! However a program ends, and whatever becomes of the file, a trace in each format can be read.
+//! However a program ends, and whatever happens to the file, a trace in each format can be read.
 
 use crate::support::cli::assert_verified;
 use crate::support::figures::{Figures, short_counts};
@@ -33,7 +33,7 @@ fn exit_halt_and_daemons_leave_whole_traces() {
     let newest = Jdk::newest().feature;
     let ways = [("exit", 3), ("daemon", 0), ("halt", 5), ("uncaught", 1)];
     for jdk in Jdk::require(&newest_of(&VERSIONS)) {
-        // All ways in one JVM; how a JVM tells of its end is another test's.
+        // All ways to end in one JVM; another test covers how each JVM reports its end.
         let ways = if jdk.feature == newest {
             &ways[..]
         } else {
@@ -56,7 +56,7 @@ fn exit_halt_and_daemons_leave_whole_traces() {
     }
 }
 
-/// A program that says it is ready, with its trace in `file`.
+/// Starts a program with its trace in `file`, and waits until it is ready.
 fn ready(jdk: &Jdk, how: &str, spelling: &Spelling, file: &Path) -> Running {
     let run = program(jdk, "harness.Endings").arg(how);
     let run = run.agent(agent(), options(spelling, file));
@@ -65,7 +65,7 @@ fn ready(jdk: &Jdk, how: &str, spelling: &Spelling, file: &Path) -> Running {
     running
 }
 
-/// Waits until a file is there.
+/// Waits until a file exists.
 fn wait_for(file: &Path) {
     let begin = Instant::now();
     while !file.exists() {
@@ -91,7 +91,7 @@ fn sigterm_leaves_whole_traces() {
     }
 }
 
-/// All that happened a while ago is in the file, also if no event has followed since.
+/// Everything that happened some time before is in the file, even if no event has followed since.
 #[test]
 fn a_killed_program_leaves_what_it_did() {
     for jdk in Jdk::require(&one_version()) {
@@ -131,7 +131,7 @@ fn snapshots_are_taken_on_request() {
             assert_verified(&snapshot);
             let figures = Figures::read(&snapshot).expect("sound");
             assert_eq!(figures.calls["harness.Endings.work(I)"], 101);
-            // It says that it is ready, and then falls asleep.
+            // The program prints that it is ready, and then sleeps.
             match figures.calls.get("harness.Endings.sleep()") {
                 None => assert!(asleep == 0 && begin.elapsed() < Duration::from_secs(120)),
                 Some(calls) => {
@@ -157,7 +157,7 @@ fn snapshots_are_taken_on_request() {
     }
 }
 
-/// A limit on file sizes breaks a write in the middle, as a disk does that runs full.
+/// A limit on file sizes truncates a write, like a disk that is full.
 #[test]
 fn a_full_disk_keeps_what_was_written() {
     let jdk = Jdk::newest();
@@ -169,7 +169,7 @@ fn a_full_disk_keeps_what_was_written() {
             agent().display(),
             options(spelling, &file)
         );
-        // So many calls that their first half is more than what came before them.
+        // So many calls that half of them take more room than what precedes them.
         let size = match spelling.format {
             Format::Trail => "31",
             _ => "27",
@@ -190,7 +190,7 @@ fn a_full_disk_keeps_what_was_written() {
             (stderr, figures)
         };
         let (_, whole) = fib("unlimited");
-        // `ulimit` counts in KiB. Most of a trace are its calls, also of its first half.
+        // `ulimit` counts in KiB. Calls are most of a trace, and of its first half.
         let half = fs::metadata(&file).expect("written").len() / 2048;
         let (stderr, cut) = fib(&half.to_string());
         assert!(
@@ -243,7 +243,7 @@ fn standard_output_carries_it_too() {
             .agent(agent(), options(spelling, Path::new("-")))
             .output();
         output.assert_exit(0);
-        // The program's own words stand in it, so it is no trace; but all of it is there.
+        // The program's output is mixed in, so it is no trace; but all of it is there.
         let bare = program(&jdk, "harness.Fib").arg("15").output();
         assert!(output.stdout.len() > bare.stdout.len() + 500, "{output}");
         assert!(bare.stdout.lines().all(|l| output.stdout.contains(l)));

@@ -1,5 +1,5 @@
-//! Runs of one program, each traced in another format, say the same, as far as the program does the
-//! same and formats can tell.
+//! Runs of one program, each traced in another format, have the same figures, as far as the program
+//! behaves the same and the formats can hold them.
 
 use crate::support::cli::{assert_verified, jtrail};
 use crate::support::figures::Figures;
@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A trace of a program in each spelling, each of a run of its own.
+/// Records a trace of a program in each format, each by a run of its own.
 fn recorded(run: impl Fn() -> Run, options: &str, folder: &Path) -> Vec<String> {
     let record = |(number, spelling): (usize, &Spelling)| {
         let file = folder.join(number.to_string());
@@ -26,8 +26,8 @@ fn recorded(run: impl Fn() -> Run, options: &str, folder: &Path) -> Vec<String> 
     SPELLINGS.iter().enumerate().map(record).collect()
 }
 
-/// Compares runs of one program, a trace of each in a format of its own, and prints the table. Each
-/// quantity is one that formats tell.
+/// Compares runs of one program, each traced in a format of its own, and prints the table. Each
+/// quantity is one that formats can hold.
 fn compared(files: &[String], quantities: &str) -> (ExitCode, Value) {
     let mut args = vec![
         "compare", "--format", "json", "--top", "0", "--only", quantities,
@@ -58,7 +58,7 @@ fn text(row: &Value, key: &str) -> String {
     row[key].as_str().unwrap_or("-").to_owned()
 }
 
-/// What formats tell of a quantity is at least so much.
+/// Checks the minimum of each quantity that a format can hold.
 fn assert_at_least(json: &Value, least: impl Fn(&str) -> u64) {
     for row in rows(json, "comparison").filter(|row| row["result"] != "not comparable") {
         assert!(
@@ -68,8 +68,8 @@ fn assert_at_least(json: &Value, least: impl Fn(&str) -> u64) {
     }
 }
 
-/// Of runs of one program: what does not depend on the run, and both can tell, is the same, and is
-/// not nothing.
+/// Checks runs of one program: figures that do not depend on the run, and that both formats hold,
+/// are the same, and not zero.
 fn assert_same(files: &[String], quantities: &str) {
     let (code, json) = compared(files, quantities);
     assert!(code == ExitCode::SUCCESS, "{json:#}");
@@ -89,8 +89,8 @@ fn runs_in_each_format_say_the_same() {
     }
 }
 
-/// Threads, calls, and what its own code creates: with probes where it does, that does not depend
-/// on what is compiled.
+/// Threads, calls, and the objects that the program's own code creates. With probes at allocation
+/// sites, these do not depend on compilation.
 #[test]
 fn runs_of_the_sample_application_say_the_same() {
     for jdk in Jdk::require(&newest_of(&[17, 25])) {
@@ -120,7 +120,7 @@ fn runs_of_the_sample_application_say_the_same() {
     }
 }
 
-/// Each collection is one that the program asks for, so that all runs have as many.
+/// The program requests each collection, so all runs have the same number.
 #[test]
 fn runs_with_collections_say_the_same() {
     for jdk in Jdk::require(&newest_of(&[17, 25])) {
@@ -137,8 +137,8 @@ fn runs_with_collections_say_the_same() {
     }
 }
 
-/// Sources that the compilers of all JDKs here take.
-/// A hundred sources if tests are thorough, else those of the sample application.
+/// Returns sources that the compilers of all JDKs here accept: a hundred if tests are thorough,
+/// else those of the sample application.
 fn sources() -> Vec<PathBuf> {
     if !is_thorough() {
         return shop_sources();
@@ -151,7 +151,7 @@ fn sources() -> Vec<PathBuf> {
         "tests",
     ];
     let all = folders.into_iter().flat_map(java_files);
-    // It has what came with Java 22.
+    // This file uses a feature of Java 22.
     let sources: Vec<_> = all
         .filter(|file| !file.ends_with("Flexible.java"))
         .collect();
@@ -159,8 +159,8 @@ fn sources() -> Vec<PathBuf> {
     sources
 }
 
-/// The name of a class, less what makes a hidden one of one run unlike that of another: numbers and
-/// addresses.
+/// Returns the name of a class without the numbers and addresses of a hidden class, which differ
+/// from run to run.
 fn lasting(class: &str) -> &str {
     const HIDDEN: &str = "$$Lambda";
     let end = class
@@ -169,22 +169,21 @@ fn lasting(class: &str) -> &str {
     &class[..end]
 }
 
-/// A compiler over a hundred files: the same threads, calls by method and thread, and objects of
-/// its own classes.
+/// The Java compiler on a hundred files: the same threads, calls by method and thread, and objects
+/// of its own classes.
 ///
-/// Not the same in two runs, and so not compared, are objects of the JDK's classes: a concurrent
-/// map that grows copies as many nodes as hash codes want, which differ where they come from
-/// addresses, and soft and weak references live as long as the heap lets them. How long things take
-/// is not the same either. What the compiler itself does is all in one thread, and depends on
-/// nothing but its input.
+/// Objects of the JDK's classes differ between runs, and are not compared. A concurrent map that
+/// grows copies a number of nodes that depends on hash codes, which differ if they come from
+/// addresses. And soft and weak references live as long as the heap allows. Times differ, too. The
+/// compiler's own work is all on one thread, and depends on nothing but its input.
 #[test]
 fn runs_of_the_java_compiler_say_the_same() {
     let sources = sources();
     for jdk in Jdk::require(&newest_of(&[17, 25])) {
         let folder = temp_dir();
         let classes = folder.path().join("classes");
-        // Each run finds an empty folder. Hash codes of objects that have none of their own are
-        // counted.
+        // Each run starts with an empty folder. Identity hash codes are taken from a counter
+        // (`hashCode=3`).
         let compiler = || {
             let _ = fs::remove_dir_all(&classes);
             fs::create_dir(&classes).expect("a folder");
@@ -198,10 +197,10 @@ fn runs_of_the_java_compiler_say_the_same() {
     }
 }
 
-/// As [`assert_same`], for the compiler: of objects only those of its own classes count.
+/// Like [`assert_same`], for the compiler: only objects of its own classes count.
 fn assert_same_work(files: &[String]) {
     let (_, json) = compared(files, "threads,calls,thread-calls,exception-leaves,objects");
-    // All that differs is listed. Hidden classes may differ in names only.
+    // All differences are listed. Hidden classes may differ in their names only.
     let mut differences: BTreeMap<(String, String), [u64; 2]> = BTreeMap::new();
     for row in rows(&json, "differences") {
         assert_eq!(row["quantity"], "objects", "{row}");

@@ -1,23 +1,25 @@
-//! All figures of `mprof-report`, the reader of log profiles that comes with Mono, are those of
-//! `jtrail report` on the same file. The files are real traces: as the agent writes them, and
-//! converted from another format, in data versions 1 and 17.
+//! All figures of `mprof-report`, the reader of log profiles that comes with Mono, match those of
+//! `jtrail report` on the same file. The files are real traces: written by the agent, and converted
+//! from another format, in data versions 1 and 17.
 //!
-//! What the other reader does otherwise, and is allowed for here:
+//! The other reader differs in these points, which the comparison allows for:
 //!
 //! - Total times of methods count recursive calls each: they are the sums over our call tree.
-//! - Its times are whole milliseconds for methods, microseconds for pauses and waits, cut off;
-//!   those of several methods of one name are each cut off.
-//! - Heap shots are told in milliseconds, rounded, since the whole millisecond in which the trace
+//! - Its times are truncated, to milliseconds for methods, and to microseconds for pauses and
+//!   waits. The times of several methods with one name are truncated separately.
+//! - Heap shots have times in milliseconds, rounded, since the whole millisecond in which the trace
 //!   began.
-//! - A call that is open at the end ends with its thread's last event, ours with the trace.
-//! - Reports of monitors with stacks count an event once more for each event of its thread that has
-//!   none; they are left out. So are averages, which are quotients of what is compared.
+//! - A call that is open at the end ends with its thread's last event; in our report, with the
+//!   trace.
+//! - Reports of monitors with stacks count an event once more for each event of its thread without
+//!   a stack, so they are not compared. Neither are averages, which are quotients of what is
+//!   compared.
 //! - `jtrail`, `VM` and `compiler` are threads of the format. Loaders are domains, images and
 //!   assemblies; `unknown` is one of these.
-//! - Roots are told only with `--traces`.
-//! - Its report `stats` is of the records of the file: [`stats`] says what each number is of ours.
+//! - Roots are reported only with `--traces`.
+//! - Its report `stats` is about the records of the file: [`stats`] maps each number to ours.
 //!
-//! `docs/formats/mlpd.md` has the list of all reports.
+//! `docs/formats/mlpd.md` lists all reports.
 
 mod stats;
 
@@ -32,7 +34,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// A method as the other reader spells it: `a.B:name (int,a.C[])`.
+/// Returns a method as the other reader writes it: `a.B:name (int,a.C[])`.
 fn method(raw: &str) -> String {
     let (name, types) = raw.split_once('(').expect("parameters");
     let (class, name) = name.rsplit_once('.').expect("a class");
@@ -51,7 +53,7 @@ fn method(raw: &str) -> String {
     format!("{class}:{name} ({})", readable.join(","))
 }
 
-/// A class as the other reader spells it.
+/// Returns a class as the other reader writes it.
 fn class(raw: &str) -> String {
     if raw.starts_with('[') {
         readable_type(raw)
@@ -60,7 +62,7 @@ fn class(raw: &str) -> String {
     }
 }
 
-/// `Nov 21 16:52:44` and its year, in UTC.
+/// Returns a date such as `Nov 21 16:52:44`, after its year, in UTC.
 fn date(ns: i64) -> String {
     let seconds = ns.div_euclid(1_000_000_000);
     let (mut days, time) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -101,7 +103,7 @@ fn date(ns: i64) -> String {
     )
 }
 
-/// The same figures out of our report.
+/// Returns the same figures from our report.
 fn reported(json: &Value) -> (Figures, Times) {
     let (mut f, mut times) = (Figures::new(), Times::new());
     let rows = |table: &str| json[table].as_array().expect("a table").clone();
@@ -117,7 +119,7 @@ fn reported(json: &Value) -> (Figures, Times) {
             _ => {}
         }
     }
-    // None is told where it is 0.
+    // Our report omits the option if it is 0.
     if !f.keys().any(|key| key.starts_with("timerOverhead=")) {
         add_fact(&mut f, "timerOverhead=0".to_owned());
     }
@@ -129,7 +131,7 @@ fn reported(json: &Value) -> (Figures, Times) {
         ),
     );
     add(&mut f, "Compiled methods", n(trace, "methods_defined"));
-    // Of a method that is compiled, its latest code, and else its bytecode.
+    // The latest code of a compiled method; the bytecode of other methods.
     let mut code = n(trace, "bytecode_bytes");
     for row in rows("code") {
         code = code + n(&row, "size_bytes") - n(&row, "bytecode_bytes");
@@ -179,7 +181,7 @@ fn reported(json: &Value) -> (Figures, Times) {
         let (methods, _) = times.entry(method(&text(&row, "method"))).or_default();
         *methods += 1;
     }
-    // Each caller stands above its callees.
+    // Each caller precedes its callees.
     let mut callers: Vec<String> = Vec::new();
     for row in rows("tree") {
         let callee = method(&text(&row, "method"));
@@ -290,7 +292,7 @@ fn reported(json: &Value) -> (Figures, Times) {
 const TABLES: &str = "trace,origin,threads,methods,tree,code,allocations,allocation_sites,gc_kinds,monitors,monitor_objects,\
                       exceptions,classes,heap,heap_classes,heap_references";
 
-/// Holds the two reports on a file against each other.
+/// Compares the two reports on a file.
 fn assert_agreement(program: &MprofReport, file: &Path) -> Figures {
     let name = file.to_str().expect("text");
     let all = ["--top", "0", "--min", "0", "--depth", "1000000"];
@@ -315,7 +317,7 @@ fn assert_agreement(program: &MprofReport, file: &Path) -> Figures {
             "{what}: {ms} ms, ours {ns} ns"
         );
     }
-    // Waits are cut off to microseconds, or rounded.
+    // Waits are truncated to microseconds, or rounded.
     let is_time = |what: &String| what.ends_with(" waited") || what.ends_with(" longest");
     for (what, us) in theirs.extract_if(.., |what, _| is_time(what)) {
         let ns = ours.remove(&what).unwrap_or(0);
@@ -362,8 +364,8 @@ fn assert_agreement(program: &MprofReport, file: &Path) -> Figures {
 
 const BOTH: [&str; 2] = ["1", "17"];
 
-/// Traces a program and holds the reports against each other: converted into both data versions,
-/// and written by the agent in these.
+/// Traces a program and compares the reports: on traces converted into both data versions, and
+/// written by the agent in these.
 fn agree(
     report: &MprofReport,
     run: impl Fn() -> Run,
@@ -398,7 +400,7 @@ fn agree(
     }
 }
 
-/// What must have been there to compare.
+/// Figures that must exist, so that something is compared.
 const SOME: [&str; 10] = [
     "Generated code size",
     "Gen",

@@ -1,8 +1,8 @@
-//! The report `stats`: how many records of each kind a file has.
+//! The report `stats`: the number of records of each kind in a file.
 //!
-//! It has no line for names of threads and domains, nor, in data version 1, for monitors. Of its
-//! bytes, and the shortest and longest records, our report has none: these are how the file spells
-//! what both count.
+//! It has no line for names of threads and domains, nor, in data version 1, for monitors. Its
+//! bytes, and the shortest and longest records, are not in our report: these depend on how the file
+//! encodes what both count.
 
 use crate::support::observed::read;
 use jtrail_model::Event;
@@ -11,18 +11,18 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Sizes of a buffer's head, and of the header of a file in data version 1.
+/// Sizes of a buffer's header, and of the file header in data version 1.
 const BUFFER_HEAD: usize = 48;
 const HEADER: usize = 32;
-/// Where the header of data version 17 has three texts, each behind its length.
+/// Offset of three texts in the header of data version 17, each after its length.
 const TEXTS: usize = 38;
-/// Where a header says the data version, and a buffer's head how many bytes follow it.
+/// Offset of the data version in a file header, and of the length in a buffer's header.
 const VERSION_AT: usize = 6;
 const LENGTH_AT: usize = 4;
 /// Threads of the format that end with the trace: `jtrail` and `VM`.
 const OWN_THREADS: u64 = 2;
 
-/// How many buffers a file has, and the bytes in them, by walking over their heads.
+/// Returns the number of buffers in a file, and the bytes in them, from the buffers' headers.
 fn buffers(file: &[u8]) -> (u64, u64) {
     let number = |at: usize| {
         let bytes = file[at..at + 4].try_into().expect("four bytes");
@@ -42,7 +42,7 @@ fn buffers(file: &[u8]) -> (u64, u64) {
     (count, bytes)
 }
 
-/// Calls that an exception ended, which the report has no figure of.
+/// Returns the number of calls that an exception ended, which our report lacks.
 fn exception_leaves(file: &Path) -> u64 {
     let mut count = 0;
     read(file, |event| {
@@ -53,7 +53,7 @@ fn exception_leaves(file: &Path) -> u64 {
     count
 }
 
-/// Holds the report against ours, which is `json`.
+/// Compares the report with ours, which is `json`.
 pub(super) fn compare(program: &MprofReport, file: &Path, json: &Value) {
     let bytes = fs::read(file).expect("a file");
     let mut theirs = program.stats(file);
@@ -89,7 +89,7 @@ pub(super) fn compare(program: &MprofReport, file: &Path, json: &Value) {
         ("METHOD ENTER", trace("calls")),
         ("METHOD LEAVE", trace("calls") - trace("open") - exceptional),
         ("METHOD EXC_LEAVE", exceptional),
-        // Once to name it, and once for each time it was compiled.
+        // Once for its name, and once for each compilation.
         ("METHOD JIT", trace("methods_defined") + trace("compiled")),
         ("EXCEPTION THROW_BT", thrown_placed),
         ("EXCEPTION THROW_NO_BT", trace("thrown") - thrown_placed),
@@ -104,7 +104,7 @@ pub(super) fn compare(program: &MprofReport, file: &Path, json: &Value) {
     let monitors = theirs.take("MONITOR MONITOR_BT") + theirs.take("MONITOR MONITOR_NO_BT");
     assert_eq!(monitors, if first { 0 } else { blocked + acquired });
 
-    // An object has a record of its own, and further ones for references that come later.
+    // An object has a record, and further ones for references that come later.
     let objects: u64 = sum("heap", "objects");
     let references: u64 = sum("heap", "references");
     let records = theirs.take("HEAP HEAP_OBJECT");
@@ -112,9 +112,9 @@ pub(super) fn compare(program: &MprofReport, file: &Path, json: &Value) {
         (objects..=objects + references).contains(&records),
         "{records} of {objects} objects"
     );
-    // Loaders are a domain, an image and an assembly each. A class has a record when it is defined,
-    // another when its loader is told, and more when another one of its name came between; in data
-    // version 17 one for its objects as well.
+    // Each loader is a domain, an image and an assembly. A class has a record when it is defined,
+    // and another one when its loader is known. It has more if another class of its name came in
+    // between. In data version 17 it has one for its objects, too.
     let known: u64 = trace("classes") * if first { 1 } else { 2 } + rows("threads").count() as u64;
     let loads = theirs.take("METADATA END_LOAD");
     assert!(loads > known + OWN_THREADS, "{loads} of {known}");
