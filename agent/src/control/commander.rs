@@ -290,7 +290,7 @@ impl control::Agent for Commander<'_, '_> {
 
     fn settle(&mut self) {
         if self.state() == State::Idle && self.tracer.session.kinds.on() != Events::NONE {
-            let _ = self.switch(Events::NONE, false); // what stays on is recorded in no trace
+            let _ = self.switch(Events::NONE, false); // no trace records what stays on
         }
     }
 
@@ -321,7 +321,7 @@ impl control::Agent for Commander<'_, '_> {
     }
 
     fn resume(&mut self) -> Result<(), Failure> {
-        self.resumed(true); // before the tick at which recording goes on
+        self.resumed(true); // must precede the tick at which recording goes on
         let done = self.act(Action::Resume);
         if done.is_err() {
             self.resumed(false);
@@ -361,7 +361,7 @@ impl control::Agent for Commander<'_, '_> {
                 notifier.notify(&notice);
             }
             if ends_trace && let Some(stopper) = stopper.get() {
-                stopper.wake(); // for what can't be done on the writer's thread
+                stopper.wake(); // does what the writer's thread can't
             }
         };
         let burst = Burst {
@@ -542,7 +542,7 @@ impl control::Agent for Commander<'_, '_> {
         self.disarm();
         let _ = self.act(Action::End); // the trace may have ended by a failed write
         self.resumed(false);
-        let _ = self.switch(Events::NONE, false); // what stays on is recorded in no trace
+        let _ = self.switch(Events::NONE, false); // no trace records what stays on
         self.shown_end()
     }
 

@@ -50,8 +50,7 @@ pub(crate) struct Channel {
     /// Sends commands of the program itself.
     caller: Caller,
     waiting: Arc<ClientWait>,
-    /// True when the agent is set up. Only from then on does the time count after which it detaches
-    /// for lack of clients (`linger`).
+    /// True when the agent is set up. The time limit without clients (`linger`) begins then.
     is_set_up: Arc<AtomicBool>,
     /// Path of the socket; none if only the program gives commands.
     socket: Option<PathBuf>,

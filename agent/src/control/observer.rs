@@ -77,7 +77,7 @@ impl Observer for Clients {
     fn failed(&self, progress: Progress, message: &str) {
         if let Some(channel) = self.channel() {
             channel.notify_end(progress, EndReason::Failure, message);
-            channel.wake(); // for what can't be done on the writer's thread
+            channel.wake(); // does what the writer's thread can't
         }
     }
 }

@@ -244,13 +244,15 @@ impl Instrument {
     }
 
     /// Returns the class file with a separate constant-pool entry for its `Throwable` handlers, if
-    /// this JVM needs that. From Java 17 to 21, HotSpot's constant pool of a class grows with each
-    /// retransformation, whatever changes, if such a handler and a call name `Throwable` by one
-    /// entry. Every try-with-resources does so (JDK-8308762). As each pool is larger than the last,
-    /// the memory of none is reused.
+    /// this JVM needs that.
     ///
-    /// The separate entry must have the same index with hooks and without. So it precedes the
-    /// entries of the hooks, and stays when these are removed.
+    ///  From Java 17 to 21, HotSpot's constant pool of a class grows with each retransformation if
+    ///  such a handler and a call share their entry for `Throwable`. Every try-with-resources has
+    ///  such a handler and such a call (JDK-8308762). As each pool is larger than the last, the
+    ///  memory of none is reused.
+    ///
+    ///  The separate entry must have the same index with hooks and without. So it precedes the
+    ///  entries of the hooks, and stays when these are removed.
     fn apart(&self, session: &Session, class: &Class<'_>) -> Option<Vec<u8>> {
         let version = || session.jvmti.java_version();
         let is_called_for = || version().is_some_and(|v| (17..22).contains(&v));
@@ -472,8 +474,8 @@ impl Instrument {
         method: jvmti::Method,
     ) -> Option<Arc<FrameMethod>> {
         self.settle(session);
-        // Until a redefinition is complete, the JVM still answers the old lines, so nothing is
-        // cached.
+        // Until a redefinition is complete, the JVM still returns the old line numbers, so nothing
+        // is cached.
         let moving = session.classes.changes.are_lines_moving();
         if !moving && let Some(found) = self.methods.in_stacks.read().get(&method.address()) {
             return found.clone();

@@ -32,10 +32,10 @@ pub(super) struct Plan {
     new_methods: Vec<(usize, MethodInfo)>,
 }
 
-/// What a method gets.
+/// The decision about one method.
 #[derive(Default)]
 struct Chosen<'a> {
-    /// The method's number; none if the method gets nothing.
+    /// The method's number; none if it gets no probes.
     number: Option<u32>,
     /// True if the filters include the method.
     included: bool,

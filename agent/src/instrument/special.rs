@@ -1,4 +1,4 @@
-//! Classes of the JDK that are rewritten for what happens in them, whatever the filters say.
+//! Classes of the JDK that get hooks for events in their own methods, regardless of the filters.
 //!
 //! Parking is recorded by hooks in the methods of `LockSupport`: each call of one is reported,
 //! whether it parks or finds its permit available. The constructor of `Object` passes new objects

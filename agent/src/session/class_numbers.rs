@@ -94,7 +94,8 @@ impl ClassNumbers {
         let number = entry.number;
         let is_new = !std::mem::replace(&mut entry.loaded, true);
         if is_new {
-            // The class may be defined already, by an object or a stack; the class file says more.
+            // An object or a stack may have defined the class already, but with fewer details than
+            // the class file has.
             let super_name = class.super_name().map(|s| class_name(&s));
             session.define(Definition::Class(ClassInfo {
                 number,
@@ -106,8 +107,8 @@ impl ClassNumbers {
         (number, is_new)
     }
 
-    /// Removes the entry of a class that was unloaded: another class has its name, and no number.
-    /// An entry from the load hook stays, because its class may not have got its number yet.
+    /// Removes the entry under this name, whose class was unloaded, before a new class of the name
+    /// gets its number. An entry from the load hook stays, because it may be the new class's own.
     pub(crate) fn make_room(&mut self, loader: Loader, name: &str) {
         if let Entry::Occupied(entry) = self.classes.entry((loader, name.into()))
             && !entry.get().loaded

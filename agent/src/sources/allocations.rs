@@ -104,11 +104,13 @@ const MOST_WAKING: usize = 1 << 18;
 /// Bytes of most of these objects, without their headers.
 const WAKING_BYTES: i32 = 480;
 
-/// Makes the JVM report the running thread's allocations from now on. It does so from a thread's
-/// next allocation area on. The thread that starts the program has had its area since before
-/// anything could be reported. So the area is used up with objects that nobody sees. If the JVM
-/// puts an object outside the area, it reports the object and keeps the area. So only a report of
-/// the smallest possible object shows that the area is new.
+/// Makes the JVM report the running thread's allocations from now on.
+///
+///  The JVM reports a thread's allocations from its next allocation area on. The thread that starts
+///  the program has had its area since before anything could be reported. So the area is used up
+///  with objects that are not recorded. If the JVM puts an object outside the area, it reports the
+///  object and keeps the area. So only a report of the smallest possible object shows that the area
+///  is new.
 fn wake(env: &mut Env<'_>) {
     IS_WAKING.store(true, Ordering::Relaxed);
     let mut bytes = 0;
@@ -195,8 +197,9 @@ fn record(tracer: &Tracer, objects: &Objects, env: &mut Env<'_>, new: New<'_>) {
     let Some(class) = objects.class_of_new(session, env, new.class, new.size) else {
         return;
     };
-    // A heap walk creates objects that the code had created elsewhere. And from 21 on, the request
-    // for a stack waits for virtual threads that mount or unmount.
+    // The stack of the running thread is no allocation site if a heap walk creates the object:
+    // compiled code had eliminated it elsewhere. And from 21 on, the request for a stack waits for
+    // virtual threads that mount or unmount.
     let has_site = session.options.alloc_sites && !HeapWalkScope::is_active();
     let site = match has_site {
         true => stack::innermost(tracer, env),

@@ -43,7 +43,7 @@ pub(crate) fn payload(
     words
 }
 
-/// Returns the word of one frame; `None` if the JVM does not tell the method.
+/// Returns the word of one frame; `None` if the JVM does not name the method.
 pub(crate) fn frame(tracer: &Tracer, env: &Env<'_>, method: Method, location: i64) -> Option<u64> {
     let found = tracer.frame_method(env, method)?;
     Some(record::frame(found.number, found.lines.at(location)))

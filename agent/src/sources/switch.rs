@@ -1,10 +1,10 @@
 //! Enables the JVM's events: those of the active trace, and few between traces.
 //!
-//! What slows the program down is disabled while no trace needs it: hooks in classes, allocations,
-//! monitors, exceptions, collections, calls that the JVM reports. What the numbers of things depend
-//! on stays enabled, because they would be wrong later: threads, classes that load and unload, dead
-//! objects that have numbers, compiled code. These events are rare, and the writer skips those that
-//! its trace did not request.
+//!  Events that slow the program down are disabled while no trace needs them: hooks in classes,
+//!  allocations, monitors, exceptions, collections, calls that the JVM reports. Events that numbers
+//!  depend on stay enabled, because the numbers would be wrong later: threads, classes that load
+//!  and unload, dead objects that have numbers, compiled code. These are rare, and the writer skips
+//!  those that its trace did not request.
 
 use super::table::{TABLE, requested};
 use super::{Environment, Tracer, allocations, calls, classes};

@@ -67,7 +67,7 @@ pub(crate) fn started(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>)
         return own_threads::skip(tracer, env, thread);
     }
     if own_threads::is_starting(tracer, env, thread) || !session.ensure_live(env) {
-        return; // a thread of the second case is recorded by `record_first`
+        return; // before the trace: `record_first` records the thread
     }
     // Java code may have run on the thread before, to create its `Thread`, which had no name yet.
     let was_named = session.jvmti.thread_number().is_ok_and(|n| n != NO_THREAD);

@@ -62,7 +62,7 @@ impl Upcalls for Layers {
     fn end(&self, env: &mut Env<'_>) {
         if let Some(agent) = if_loaded() {
             if let Some(channel) = agent.channel() {
-                channel.hurry(); // else the sampler or this thread may wait for it, with full buffers
+                channel.hurry(); // or else threads with full buffers might wait for the client
             }
             trace::end(&agent.tracer, env);
             agent.stop();

@@ -87,7 +87,7 @@ pub(super) unsafe fn leave_by_exception<M: Measure>(
     unsafe { coded::<M>(env, Code::LeaveByException, method) };
 }
 
-/// The method caught an exception. Calls that it turns out to have ended get the CPU time of this
+/// The method caught an exception. Calls that the exception has ended get the CPU time of this
 /// record.
 pub(super) unsafe fn caught<M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
     // SAFETY: the JVM passed `env` to the native method.
@@ -166,8 +166,8 @@ pub(super) unsafe fn trigger_enter<C: Clock, M: Measure>(
     // SAFETY: the JVM passed `env` to the native method.
     unsafe {
         if trigger(env, method, triggers::called) {
-            // What compiled hooks record later must not be earlier, so the slow path records the
-            // enter: it notes the time for them.
+            // Later records of compiled hooks must not have an earlier time. So the slow path
+            // records the enter, and notes its time for them.
             let cpu = M::now();
             slow(env, C::now(), cpu, record::enter(method as u32));
         }

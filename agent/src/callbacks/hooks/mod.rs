@@ -112,8 +112,8 @@ macro_rules! hook {
     }};
 }
 
-/// Returns the natives of the hook class with that number, for this machine's clock, and for what
-/// is measured.
+/// Returns the natives of the hook class with that number. They use this machine's clock, and take
+/// only the requested measurements.
 fn natives(number: u32, with_cpu: bool, with_identity: bool) -> Vec<Native> {
     fn measuring<const K: u32>(with_cpu: bool, with_identity: bool) -> Vec<Native> {
         match (counter_is_steady(), with_cpu) {

@@ -152,7 +152,7 @@ impl Tick {
             return true;
         }
         // The JVM restores a virtual thread's frames a few at a time, and shows no frames outside
-        // the restored ones. And in a cut stack, the telling frame is not among the innermost ones.
+        // the restored ones. And in a cut stack, the frame that would show it may be missing.
         // A carrier that runs its own code has few frames, and its outermost method is known.
         self.get_virtual.is_some()
             && frames

@@ -337,8 +337,8 @@ fn measure_arrays(tracer: &Tracer, env: &mut Env<'_>) -> Option<Arrays> {
     })
 }
 
-/// Computes the sizing of arrays from sizes by length. `base` and `element` are those of the
-/// largest array that is as large as the empty one.
+/// Computes the sizing of arrays from sizes by length. `base` is chosen so that the longest array
+/// that is no larger than the empty one has no unused bytes.
 fn sizing(mut size: impl FnMut(i32) -> Option<u64>) -> Option<Sizing> {
     /// A multiple of every object alignment (at most 256 bytes).
     const MANY: i32 = 4096;
