@@ -97,7 +97,7 @@ fn another_build(folder: &Path) -> PathBuf {
     let places: Vec<usize> = (0..ends)
         .filter(|&at| bytes[at..].starts_with(from))
         .collect();
-    // In the class, and where the agent names the method.
+    // The name is in the class file, and where the agent names the method.
     assert!(places.len() >= 2, "{places:?}");
     for at in places {
         bytes[at..at + to.len()].copy_from_slice(to);
@@ -107,8 +107,8 @@ fn another_build(folder: &Path) -> PathBuf {
     library
 }
 
-/// An upgrade in a JVM that had the agent before: builds with different hook classes alternate,
-/// more often than there are hook classes.
+/// Upgrades in a JVM that had the agent before: builds with different hook classes alternate, more
+/// often than a build has hook classes.
 #[test]
 fn builds_with_other_hooks_come_in_turn() {
     at_once(|jdk| {
@@ -140,9 +140,9 @@ fn builds_with_other_hooks_come_in_turn() {
     });
 }
 
-/// Copies of the agent at other paths, and newer ones at its own path, are attached one after the
-/// other. None of them needs room in the static TLS block, of which glibc reserves some 1,600 bytes
-/// for libraries that are opened later.
+/// Copies of the agent are attached one after the other, at other paths and newer ones at the same
+/// path. They need no room in the static TLS block, where glibc reserves only some 1,600 bytes for
+/// libraries that are opened later.
 #[test]
 fn other_builds_of_the_agent_come_in_turn() {
     at_once(|jdk| {
@@ -151,7 +151,7 @@ fn other_builds_of_the_agent_come_in_turn() {
         let mut app = AttachedRun::of(run);
         let folder = temp_dir();
         for number in 0..5 {
-            // The last two replace the one before.
+            // The file of the third is replaced twice.
             let library = folder.path().join(format!("libjtrail{}.so", number.min(2)));
             let new = folder.path().join("new");
             fs::copy(agent(), &new).expect("copied");

@@ -50,8 +50,7 @@ fn calls_are_exact_from_then_on() {
                 &["harness.Attached"],
                 &["harness.Expect", "$$"],
             );
-            // For virtual threads that existed before, the calls are recorded as theirs, and not as
-            // their carriers'.
+            // Virtual threads that existed before have their calls. Their carriers have none.
             let has_work = |name: &str| {
                 let thread = trace.thread(name);
                 thread

@@ -1,4 +1,5 @@
-//! A real trace, truncated at every byte; and with every byte changed, or every fifth.
+//! A real trace, truncated at every byte. And a real trace with one byte changed: each byte in
+//! turn, or each fifth one.
 
 use super::{Done, Failures, in_time, jtrail};
 use crate::support::spellings::{SPELLINGS, Spelling};

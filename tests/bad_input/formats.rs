@@ -66,7 +66,7 @@ fn truncated(what: &'static str, given: Given, at: usize, how: &str) -> Row {
     )
 }
 
-/// A row of which something is skipped.
+/// A row about a file with damage that the reader skips.
 fn fault(what: &'static str, given: Given, at: usize, expected: &str) -> Row {
     row(
         what,

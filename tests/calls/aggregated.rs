@@ -212,7 +212,7 @@ fn times_are_those_of_the_program() {
 fn folded_calls_are_reported() {
     const DEPTH: u64 = 3000;
     const MOST: u64 = 1024;
-    // `down` and `unwind` alone, and two methods that call each other.
+    // `down` and `unwind` call themselves, and two methods call each other.
     let folded = 2 * (DEPTH + 1 - MOST) + (DEPTH + 1 - 2 * MOST);
     let what = "callers of calls, beyond the bounds of the tree";
     let run = |jdk: &Jdk, depth: u64| program(jdk, "harness.DeepRecursion").arg(depth.to_string());

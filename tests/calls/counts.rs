@@ -42,8 +42,9 @@ fn counts_are_exact(format: &str, engine: &str, versions: &[u32]) {
     let newest = VERSIONS[VERSIONS.len() - 1];
     for jdk in Jdk::require(versions) {
         for name in PROGRAMS.iter().filter(|name| harness().has(&jdk, name)) {
-            // Its methods are a challenge for the rewriter, not for the JVM's own events. With
-            // these, it takes longer than all other programs together, so it runs once.
+            // The program's methods are a challenge for the rewriter, not for the JVM's own events.
+            // With the JVM's events, it takes longer than all other programs together, so it runs
+            // once.
             if (*name, engine) == ("harness.Limits", "jvmti")
                 && (format, jdk.feature) != ("binary", newest)
             {

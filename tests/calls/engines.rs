@@ -64,7 +64,7 @@ fn both_engines_see_the_same() {
         for (name, whose) in PROGRAMS {
             let run = |how| {
                 let options = format!("format=binary,{how},{FILTER}");
-                // Parallel streams run in their caller, so that they do the same in each run.
+                // Parallel streams run in the calling thread, so that they do the same in each run.
                 let program = program(&jdk, name).jvm_arg(ALONE);
                 let run = traced(program, &options);
                 run.output.assert_exit(0);

@@ -78,7 +78,7 @@ fn traces_say_what_recording_takes() {
         let (_, fib) = document.split_once("Fib.fib").expect("it was called");
         let (_, overhead) = fib.split_once("overheadCumulated=\"").expect("it says so");
         let (overhead, _) = overhead.split_once('"').expect("a number");
-        // 21,891 calls with two records each.
+        // The program makes 21,891 calls, with two records each.
         let overhead: u64 = overhead.parse().expect("a number");
         assert!((2..1_000_000).contains(&overhead), "{overhead} us");
     }

@@ -50,7 +50,8 @@ impl Calls {
                 }
             }
             Event::AggregatedEnter(e) if e.calls == 0 => {
-                // A part of a caller.
+                // An open method has another node with 0 calls, so that its time with callees is
+                // not counted twice.
                 self.enter(names, e.thread, key(&e.method), 0, 0);
                 assert!(e.base_time.0 <= 0);
             }
@@ -215,8 +216,8 @@ fn calls_that_take_as_long_are_written() {
                 long.len()
             );
             assert!(long.iter().all(|length| *length >= MIN), "{long:?}");
-            // Of some hundred thousand short calls, the few that the system delayed, or that were
-            // open when everything was written.
+            // Few of some hundred thousand short calls are written: those that the system delayed,
+            // or that were open when everything was written.
             let short = of("Short.quick(");
             assert!(
                 short.len() as u64 * 1_000 < fact("quick"),

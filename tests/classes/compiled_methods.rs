@@ -201,8 +201,8 @@ fn code_is_what_the_jvm_lists() {
 /// when that has happened.
 const DISCARDED: &str = include_str!("Discarded.java");
 
-/// All code of an unloaded class is reported as discarded, at its address; and no code that was
-/// never reported.
+/// All code of an unloaded class is reported as discarded, at its address. Code that was never
+/// reported is not.
 #[test]
 fn code_of_unloaded_classes_is_unloaded() {
     let folder = temp_dir();

@@ -225,8 +225,8 @@ fn unloading_is_what_the_log_says() {
     }
 }
 
-/// Concurrent collectors keep what agents ask for while they mark. (On 17, HotSpot's own walk makes
-/// them keep the targets of weak references.)
+/// While concurrent collectors mark, they keep everything that an agent asks for. (On 17, HotSpot's
+/// own walk makes them keep the targets of weak references.)
 #[test]
 fn classes_are_unloaded_although_each_collection_has_its_snapshot() {
     let mut runs = 0;
@@ -277,8 +277,8 @@ fn redefinition_by_others_is_reported_and_our_own_is_not() {
 #[test]
 #[cfg(target_os = "linux")]
 fn what_is_known_of_classes_goes_with_their_loaders() {
-    // Of 60,000 such classes, the last 45,000 took 120 to 130 MB when nothing was forgotten, and
-    // take 20 to 36 MB now. Some 10 MB of that is memory of the JVM itself, before it levels off.
+    // Without forgetting, the last 45,000 of 60,000 such classes took 120 to 130 MB. Now they take
+    // 20 to 36 MB. Some 10 MB of that is memory of the JVM itself, before it levels off.
     const MOST: u64 = 70_000;
     for jdk in Jdk::require(&one_version()) {
         let sizes = ["-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch"];

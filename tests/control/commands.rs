@@ -449,7 +449,7 @@ fn bursts_end_by_themselves() {
             let (trace, _) = rounds(&folder.path().join(name), &output);
             trace.calls.values().sum::<u64>()
         };
-        // A whole round, and what 100 events of another round hold.
+        // The trace has a whole round, and the calls of 100 events of another round.
         let first = calls("first");
         assert!(
             (in_one + 20..=in_one + 100).contains(&first),

@@ -63,8 +63,8 @@ fn names(trace: &Trace) -> Vec<String> {
 
 const ROUND: [&str; 4] = ["round", "a", "leaf", "b"];
 
-/// The burst begins at the n-th call, and has as many events as requested. Calls that are open then
-/// are left at its end.
+/// The burst begins at the n-th call, and has as many events as requested. At its end, calls that
+/// are still open are left.
 #[test]
 fn the_nth_call_and_so_many_events() {
     for jdk in Jdk::require(&few_versions()) {
@@ -211,7 +211,7 @@ fn exceptions() {
             let (trace, output) = burst(&jdk, &format!("burst=exception:{class}"), &["exception"]);
             assert_eq!(of(&trace), [0, 2, 2, 3], "{class}\n{output}");
         }
-        // Two events each: `after` and nothing else.
+        // Each burst has two events: the begin and the end of `after`.
         let (trace, output) = burst(&jdk, "burst=exception:harness.Bursts$Own/2", &["exception"]);
         let bursts = names(&trace).len();
         assert!((1..=3).contains(&bursts), "{output}");

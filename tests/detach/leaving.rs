@@ -9,8 +9,8 @@ use std::io::Write;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Each agent's trace has the calls that happened while it was attached, whatever the options, in
-/// the same JVM. The trace is complete when `detach` is answered.
+/// Several agents follow each other in one JVM, with different options. Each one's trace has the
+/// calls that happened while it was attached. The trace is complete when `detach` is answered.
 #[test]
 fn agents_come_and_go() {
     for jdk in Jdk::require(&few_versions()) {
@@ -209,7 +209,7 @@ fn the_jvm_ends_meanwhile() {
             let output = running.wait().expect("it ends");
             output.assert_exit(0);
             assert!(output.stdout.contains("[sound]"), "{output}");
-            let _ = ctl.join().expect("no panic"); // the JVM may have been faster
+            let _ = ctl.join().expect("no panic"); // it fails if the JVM ended first
             Trace::read(&folder.path().join("trace"))
                 .unwrap_or_else(|e| panic!("{e}\n{output}"))
                 .assert_sound(&output);
@@ -277,7 +277,7 @@ fn a_program_that_waits_goes_on_without_the_agent() {
         let (folder, output) = app.end();
         assert!(!folder.path().join("first").exists());
         assert_eq!(rounds(&folder.path().join("second"), &output), 2);
-        assert_eq!(output.stderr.matches("jtrail:").count(), 1, "{output}"); // that the program waits
+        assert_eq!(output.stderr.matches("jtrail:").count(), 1, "{output}"); // about waiting
     }
 }
 

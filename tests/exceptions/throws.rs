@@ -21,7 +21,8 @@ fn calls_left_by_exceptions() {
         "harness.Overflow",
         "harness.Throws",
     ];
-    // The JVM's own events say so of all calls that follow an exception which nobody caught.
+    // With the JVM's own events, all calls that follow an uncaught exception seem to end by an
+    // exception.
     const HANDLER: &str = "harness.Throws.handle(Ljava/lang/Thread;Ljava/lang/Throwable;)V";
     for jdk in Jdk::require(&one_version()) {
         for name in PROGRAMS {

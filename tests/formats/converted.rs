@@ -51,7 +51,7 @@ fn assert_same(files: &[(Format, String)]) -> BTreeMap<&'static str, u64> {
             let reported = row["result"] != "not comparable";
             let says = match format.says(quantity) {
                 Says::Nothing(_) => false,
-                // Only if a collection found dead objects.
+                // Yes, if a collection found dead objects.
                 Says::AfterCollections => sums["frees"] > 0,
                 _ => true,
             };

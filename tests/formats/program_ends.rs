@@ -169,7 +169,7 @@ fn a_full_disk_keeps_what_was_written() {
             agent().display(),
             options(spelling, &file)
         );
-        // So many calls that half of them take more room than what precedes them.
+        // With this many calls, half of them take more room than everything that precedes them.
         let size = match spelling.format {
             Format::Trail => "31",
             _ => "27",
@@ -190,7 +190,7 @@ fn a_full_disk_keeps_what_was_written() {
             (stderr, figures)
         };
         let (_, whole) = fib("unlimited");
-        // `ulimit` counts in KiB. Calls are most of a trace, and of its first half.
+        // `ulimit` counts in KiB. Most of the trace consists of calls, and so does its first half.
         let half = fs::metadata(&file).expect("written").len() / 2048;
         let (stderr, cut) = fib(&half.to_string());
         assert!(

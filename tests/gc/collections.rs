@@ -65,7 +65,7 @@ fn sized_pauses(log: &str) -> Vec<Pause> {
         };
         let (before, after) = pause.split_once("->")?;
         let (text, _) = before.rsplit_once(' ')?;
-        // `System.gc()` has parentheses itself.
+        // The cause itself may have parentheses: `System.gc()`.
         let cause = text.rsplit_once(" (").map_or("", |(_, cause)| cause);
         let (used, heap) = after.split_once("M(")?;
         Some(Pause {
@@ -123,7 +123,7 @@ fn collections_are_those_of_the_log() {
                 assert!((least..=most).contains(&off), "{}", what());
                 match flags[0] {
                     "-XX:+UseG1GC" => assert_eq!(ours.heap / MB, theirs.heap, "{}", what()),
-                    // The log omits survivor space that nothing is put into.
+                    // The log's heap size does not include an empty survivor space.
                     _ => assert!((ours.used..=64 * MB).contains(&ours.heap), "{}", what()),
                 }
             }

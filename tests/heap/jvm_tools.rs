@@ -132,8 +132,10 @@ impl Alive {
 /// While the program is quiet, the JVM collects all garbage and counts what is left. For each class
 /// whose objects are all younger than the trace, the count must be the objects created minus those
 /// freed in the trace. This excludes classes that were prepared before Java code could run, arrays
-/// of numbers, and arrays of such classes. The tool itself makes the JVM create objects. So there
-/// may be as many more of a class as the trace has after the quiet moment.
+/// of numbers, and arrays of such classes.
+///
+///  The tool itself makes the JVM create objects. So its count may exceed this, by at most the
+///  objects that the trace has after the quiet moment.
 #[test]
 fn live_counts_are_the_histogram() {
     let (mut runs, mut all_compared) = (0, 0);
@@ -287,7 +289,7 @@ fn a_snapshot_is_the_heap_dump() {
             [objects, references]
         };
         let (before, after) = (counts(before), counts(after));
-        // The minimum and the maximum that the snapshots must have.
+        // The minimum and the maximum for the counts of the snapshots.
         let mut least = [Counts::new(), Counts::new()];
         let mut most = [Counts::new(), Counts::new()];
         let objects = theirs.objects.keys().map(|object| (0, object));

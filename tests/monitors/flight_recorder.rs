@@ -211,8 +211,8 @@ impl Theirs {
 /// Class of the locks that the JVM initializes classes under.
 const CLASS_LOCK: &str = "[I";
 
-/// Class of the locks that the JVM takes when it ends a thread. By then the thread has ended for
-/// tools.
+/// Class of the locks that the JVM takes when it ends a thread. It has reported the thread's end to
+/// agents before.
 const THREAD_LOCK: (&str, &str) = ("JavaMonitorEnter", "java.lang.Thread");
 
 /// Both record the threads that begin and end during the recording.

@@ -39,12 +39,12 @@ fn check(jdk: &Jdk, name: &str, options: &str, adapt: impl FnOnce(Run) -> Run) {
     differences.retain(|difference| !is_hidden(difference));
     assert!(differences.is_empty(), "{differences:#?}\n{output}");
     let expected = match name {
-        "harness.Allocations" => 2, // objects and bytes
+        "harness.Allocations" => 2, // count and bytes of `Referred`
         _ => 0,
     };
     assert_eq!(all - differences.len(), expected, "{output}");
     if options.contains("threads") {
-        // Otherwise a thread may have a number, and not be in the trace.
+        // Without events of threads, a number may belong to a thread that the trace omits.
         assert!(facts.are_objects_in_a_row(), "{output}");
     }
 }
@@ -197,7 +197,8 @@ fn made(jdk: &Jdk, mode: &str, jvm_args: &[&str]) -> AllocationCounts {
         .collect()
 }
 
-/// The same objects as the JVM reports when nothing is compiled; and again when code is compiled.
+/// Probes see the objects that the JVM reports when nothing is compiled, whether code is compiled
+/// or not.
 #[test]
 fn the_jvm_says_the_same() {
     for jdk in Jdk::require(&one_version()) {

@@ -417,8 +417,7 @@ fn a_damaged_spool_does_no_harm() {
             let bytes = u64::to_le_bytes(value);
             let of = || recovered_in_part(&left, &damage);
             let events = with_changed(&memory, word * 8, &bytes, of);
-            // Words that only tell where things are can only hide these; the process id has no
-            // effect.
+            // Wrong positions can only hide events. A wrong process id has no effect.
             assert!(events <= all, "{damage}: {events} of {all}");
         }
     }
@@ -492,7 +491,7 @@ fn what_a_full_disk_did_not_take_is_recovered() {
     for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let to = folder.path().join("copy");
-        // Of five megabytes, the spool takes four.
+        // The spool takes four of the disk's five megabytes.
         let options = "format=trail,buffer=1m,include=harness.Fib";
         let stderr = on_a_disk(5, &jdk, options, &["harness.Fib", "32"], &to);
         assert!(

@@ -99,7 +99,7 @@ impl ControlledRun {
         self.rounds as u64
     }
 
-    /// Waits until the agent is in that state.
+    /// Waits until `status` contains `state`.
     pub(crate) fn wait_for(&self, state: &str) {
         let begin = Instant::now();
         while !self.ctl(&["status"]).contains(state) {

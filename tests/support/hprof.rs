@@ -16,11 +16,11 @@ pub(crate) struct Hprof {
     pub(crate) objects: HashMap<u64, String>,
     /// References from object to object, one for each field and element.
     pub(crate) references: Vec<(u64, u64)>,
-    /// Objects that are reachable from roots and static fields, except hidden ones, whose names are
-    /// in angle brackets. In hidden fields the JVM keeps locks and resolved constants of classes.
-    /// The fields of classes of the boot loader are roots, though.
+    /// Objects that are reachable from roots and visible static fields. Hidden static fields have
+    /// names in angle brackets: in these the JVM keeps locks and resolved constants of classes. The
+    /// constants of the boot loader's classes are roots as well.
     pub(crate) sure: HashSet<u64>,
-    /// Objects that are reachable with all hidden fields.
+    /// Objects that are reachable from roots and all static fields, also from hidden ones.
     pub(crate) possible: HashSet<u64>,
     starts: Vec<u64>,
     hidden: Vec<u64>,
@@ -220,7 +220,8 @@ impl Hprof {
             dump.take(entry, &classes);
         }
         dump.reach();
-        // These arrays are not certain: some of the classes have loader data of their own.
+        // The constants themselves are not certain: those of some boot classes are no roots,
+        // because the class has its own loader data in the JVM.
         for array in constants {
             dump.sure.remove(&array);
         }

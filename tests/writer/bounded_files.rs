@@ -129,8 +129,8 @@ fn ended_of(calls: &Calls) -> BTreeMap<String, u64> {
     all
 }
 
-/// The same, summed over all files. JinsightLive and TraceLog number threads anew in each file, and
-/// have no names for them.
+/// Returns the number of calls that ended in these files, by method. The files are read separately,
+/// because threads of JinsightLive and TraceLog have other numbers in each file, and no names.
 fn ended(files: &[PathBuf]) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for file in files {
@@ -225,8 +225,8 @@ fn a_trace_goes_on_in_another_file() {
     }
 }
 
-/// Number of rounds for [`watched`]: 80 million events, twice what a machine with regular timing
-/// puts into a ring of 8 MB.
+/// Number of rounds for [`watched`]. They make 80 million events. At most half of these fit into a
+/// ring of 8 MB.
 const ROUNDS: u64 = 2_000_000;
 
 /// Runs a program, and checks its files again and again while it runs.
@@ -359,7 +359,7 @@ fn each_file_is_a_trace_of_its_own() {
                     } = item
                     {
                         let before = made.insert(e.object, number);
-                        // JinsightLive gives objects numbers of its own.
+                        // JinsightLive has its own numbers of objects.
                         assert!(
                             before.is_none() || format == "jinsight",
                             "{what}: {:?}",

@@ -436,7 +436,7 @@ fn two_recorders_keep_apart() {
             running
         });
         let pids = both.each_ref().map(|running| running.pid().to_string());
-        // In turn, so that each finds what the other one has saved.
+        // Alternately, so that each finds a file that the other one has saved.
         for pid in [&pids[0], &pids[1], &pids[1], &pids[0]] {
             let (_, _, err) = jtrail(&["ctl", pid, "save"]);
             assert_eq!(err, "");

@@ -462,7 +462,7 @@ fn reports_on_the_java_compiler() {
             &report,
             || quick(java_compiler(&jdk, classes.path(), &shop_sources())).jvm_arg("-Xmn8m"),
             &options,
-            // Each takes a while.
+            // One data version only, because each run takes long.
             &[if jdk.feature < 20 { "1" } else { "17" }],
             &["throws from ", "calls of ", "shot 0 size"],
         );

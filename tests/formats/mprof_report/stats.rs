@@ -1,8 +1,8 @@
 //! The report `stats`: the number of records of each kind in a file.
 //!
-//! It has no line for names of threads and domains, nor, in data version 1, for monitors. Its
-//! bytes, and the shortest and longest records, are not in our report: these depend on how the file
-//! encodes what both count.
+//!  It has no line for names of threads and domains, nor, in data version 1, for monitors. Our
+//!  report lacks its bytes, and its shortest and longest records, because these depend on the
+//!  encoding of the file.
 
 use crate::support::observed::read;
 use jtrail_model::Event;

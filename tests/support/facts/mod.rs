@@ -38,9 +38,9 @@ fn is_in_program(frame: &Frame<'_>) -> bool {
 pub(crate) struct Facts {
     pub(crate) objects: Counts,
     pub(crate) objects_at: Counts<(Site, String)>,
-    /// All objects, whoever created them.
+    /// Number of objects by class, created by any code.
     pub(crate) all_objects: Counts,
-    /// Bytes of all objects, whoever created them.
+    /// Bytes of these objects by class.
     pub(crate) all_bytes: Counts,
     pub(crate) bytes: Counts,
     pub(crate) live: Counts,
