@@ -187,7 +187,7 @@ impl Session {
         let number = self.buffers.fetch_add(1, Ordering::Relaxed);
         let buffer = ThreadBuffer::new(number, thread, self.exchange.clone());
         let (buffer, handle) = OwnBuffer::begin(buffer);
-        let _ = self.definitions.sender.send(Message::Buffer(handle)); // fails after the writer
+        let _ = self.definitions.sender.send(Message::Buffer(handle)); // fails if the writer ended
         if thread != NO_THREAD && self.options.format == OutputFormat::TraceLog {
             let payload = [thread.into(), os_thread_id()];
             self.record(buffer, Code::ThreadOs, &payload);

@@ -222,7 +222,8 @@ fn is_watched(tracer: &Tracer, loader: Loader, name: &str) -> bool {
 }
 
 /// Inserts the probe into `Object`'s constructor, or removes it, as the enabled kinds of events
-/// need. It has to be inserted before the first object is recorded that the probe will receive.
+/// need. The probe must be there before the first object is recorded, because it receives that
+/// object.
 pub(super) fn watch_constructors(tracer: &Tracer, env: &mut Env<'_>) {
     let is_included = tracer.instrument.identifies_now(&tracer.session);
     let is_there = || is_watched(tracer, Loader::BOOT, OBJECT);
@@ -265,8 +266,8 @@ pub(crate) fn restore(tracer: &Tracer, env: &mut Env<'_>) -> usize {
     refused
 }
 
-/// Loaded classes to be retransformed. They are global references, because all callbacks that run
-/// meanwhile would have to count local ones.
+/// Loaded classes to be retransformed. They are global references. Local ones would count as
+/// references of each callback that runs on this thread meanwhile.
 struct Chosen(Vec<GlobalRef<kind::Class>>);
 
 impl Chosen {

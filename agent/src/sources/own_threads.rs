@@ -1,5 +1,5 @@
 //! Agent threads: threads that the JVM creates for the agent, as daemons that Java code can't see.
-//! They are not recorded: their number marks an ended thread.
+//! They are not recorded: the session treats them as threads that have ended.
 
 use super::Tracer;
 use super::state::follower::{self, Follower};

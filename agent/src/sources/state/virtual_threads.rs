@@ -29,9 +29,9 @@ impl VirtualThreads {
 }
 
 thread_local! {
-    /// The round of recording ([`guard::round`]) in which the value was set, and the value: the CPU
-    /// time of the virtual thread that runs here minus that of this thread. It wraps around; it is
-    /// 0 while no virtual thread runs here.
+    /// A round of recording ([`guard::round`]), and a value that counts in that round only. The
+    /// value is the CPU time of the virtual thread that runs here minus that of this thread, and
+    /// wraps around. It is 0 while no virtual thread runs here.
     static AHEAD: Cell<(usize, u64)> = const { Cell::new((0, 0)) };
 }
 
