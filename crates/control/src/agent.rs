@@ -1,4 +1,4 @@
-//! What an agent must be able to do to be commanded.
+//! The interface that an agent implements to be controlled.
 
 use crate::answer::{Ended, State, Status, Trace};
 use crate::command::SnapshotKind;
@@ -6,68 +6,69 @@ use crate::outbox::DataStream;
 use crate::part::{ErrorCode, Failure};
 use jtrail_options::{BurstLimit, TraceChange};
 
-/// What a trace shall be.
+/// The properties of a requested trace.
 #[derive(Debug)]
 pub struct TraceRequest {
-    /// What is different from the agent's options;
-    /// [`Options::changed`](jtrail_options::Options::changed) makes new ones of it, or says what is
-    /// wrong. For a stream it has a format and no file.
+    /// The differences from the agent's options.
+    /// [`Options::changed`](jtrail_options::Options::changed) applies them, or reports what is
+    /// wrong. For a stream, they have a format and no file.
     pub change: TraceChange,
-    /// The client that it goes to; none for a file.
+    /// The client that gets the trace; `None` for a trace in a file.
     pub stream: Option<DataStream>,
 }
 
-/// The agent, as the [`Server`](crate::Server) commands it.
+/// The agent, as the [`Server`](crate::Server) controls it.
 ///
-/// The server calls it from one thread, and only in states where the command makes sense; a state
-/// may change meanwhile, so each method may refuse. What takes long holds up all clients, but
-/// neither the program nor the data of a trace.
+/// The server calls its methods from one thread, and only in states in which the command makes
+/// sense. The state may change in between, so each method may refuse. A slow method delays all
+/// clients, but neither the program nor the data of a trace.
 ///
-/// What a command does, the server tells to all clients. What happens by itself (a burst is over,
-/// the disk is full, the JVM ends), the agent tells with a [`Notifier`](crate::Notifier).
+/// The server notifies all clients of the effects of a command. Of other events (a burst ends, the
+/// disk is full, the JVM ends) the agent notifies them with a [`Notifier`](crate::Notifier).
 pub trait Agent {
-    /// What it is doing.
+    /// Returns the state of the agent.
     fn state(&self) -> State;
 
-    /// Does what is left to do for a trace that has ended by itself. Called before each command,
-    /// and soon after [`Stopper::wake`](crate::Stopper::wake).
+    /// Completes a trace that has ended by itself. Called before each command, and soon after
+    /// [`Stopper::wake`](crate::Stopper::wake).
     fn settle(&mut self) {}
 
-    /// The trace under way, recording or paused.
+    /// Returns the active trace, recording or paused.
     fn trace(&self) -> Option<Trace>;
 
-    /// Begins a trace. Called when idle.
+    /// Begins a trace. Called only when idle.
     ///
     /// # Errors
-    /// The file can't be created, or format and events don't go together.
+    /// If the file can't be created, or the format does not support the events.
     fn start(&mut self, request: TraceRequest) -> Result<Trace, Failure>;
 
-    /// Ends the trace, and answers when all of it is written. Called when there is one.
+    /// Ends the trace. Returns when all of it is written. Called only with an active trace.
     ///
     /// # Errors
-    /// It could not be written to its end. There is none any more then, and the agent tells so with
-    /// [`EndReason::Failure`](crate::EndReason::Failure).
+    /// If the trace could not be written completely. There is no active trace then, and the agent
+    /// sends a notice with [`EndReason::Failure`](crate::EndReason::Failure).
     fn stop(&mut self) -> Result<Ended, Failure>;
 
-    /// Records nothing until [`Self::resume`]. Called when recording.
+    /// Suspends recording until [`Self::resume`]. Called only when recording.
     ///
     /// # Errors
-    /// It can't.
+    /// If the agent can't pause.
     fn pause(&mut self) -> Result<(), Failure>;
 
-    /// Records again. Called when paused.
+    /// Resumes recording. Called only when paused.
     ///
     /// # Errors
-    /// It can't.
+    /// If the agent can't resume.
     fn resume(&mut self) -> Result<(), Failure>;
 
-    /// Records for a while. Called when paused, and it is paused again behind it; or when idle,
-    /// then `begin` says what trace the burst shall be, and that ends with it. The agent calls
-    /// `began` with the trace when it records, and before the burst can be over, for the server to
-    /// tell it; how it ends the agent tells.
+    /// Records a burst. Called only when paused or idle. When paused, the trace is paused again
+    /// afterwards. When idle, `begin` describes the trace of the burst, which ends with it.
+    ///
+    /// The agent calls `began` with the trace when recording has begun, and before the burst can
+    /// end; the server then notifies clients. The agent itself sends the notice of the burst's end.
     ///
     /// # Errors
-    /// As for [`Self::start`].
+    /// Those of [`Self::start`].
     fn burst(
         &mut self,
         limit: BurstLimit,
@@ -75,92 +76,92 @@ pub trait Agent {
         began: &mut dyn FnMut(&Trace),
     ) -> Result<(), Failure>;
 
-    /// The program waits for a client before its `main`: it goes on, without a trace.
+    /// Lets the program start, which waits for a client before its `main`, without a trace.
     ///
     /// # Errors
-    /// It does not wait, or no longer.
+    /// If the program does not wait (any longer).
     fn go(&mut self) -> Result<(), Failure> {
         let message = "the program does not wait";
         Err(Failure::new(ErrorCode::State, message))
     }
 
-    /// Ends the trace and begins one like it: in another file, of that name or one that the agent
-    /// finds; or in the same stream. Called when there is a trace, and without a file when it goes
-    /// to a stream.
+    /// Ends the trace and begins one like it: in another file, with this name or one that the agent
+    /// chooses, or in the same stream. Called only with an active trace; and with a file only if
+    /// the trace does not go to a stream.
     ///
-    /// The agent calls `ended` when all of the old trace is written and nothing of the new one:
-    /// clients that read a stream part the two there.
+    /// The agent calls `ended` when all of the old trace is written and nothing of the new one yet:
+    /// clients that read a stream separate the two there.
     ///
     /// # Errors
-    /// The file can't be created; the trace then goes on in the old one. If `ended` was called,
-    /// there is none any more.
+    /// If the file can't be created. The trace then continues in the old file; but if `ended` was
+    /// called, there is no active trace.
     fn rotate(
         &mut self,
         file: Option<&str>,
         ended: &mut dyn FnMut(Ended),
     ) -> Result<Trace, Failure>;
 
-    /// Writes the newest events, which become a trace: into a file of that name, or of one that the
-    /// agent finds. Called when there is a trace.
+    /// Writes the newest events as a trace, to a file with this name or one that the agent chooses.
+    /// Called only with an active trace.
     ///
     /// # Errors
-    /// The agent does not keep them ([`ErrorCode::Unavailable`]), or they can't be written.
+    /// If the agent does not keep the newest events ([`ErrorCode::Unavailable`]), or writing fails.
     fn save(&mut self, file: Option<&str>) -> Result<Ended, Failure> {
         let _ = file;
         Err(unavailable(NOT_KEPT))
     }
 
-    /// Writes what is known now, and answers where to; none if it is in the trace. Called when
-    /// there is a trace.
+    /// Writes a snapshot. Returns its file; `None` if it is in the trace. Called only with an
+    /// active trace.
     ///
     /// # Errors
-    /// What a snapshot needs is not recorded ([`ErrorCode::Unavailable`]), or it can't be written.
+    /// If the data for the snapshot is not recorded ([`ErrorCode::Unavailable`]), or writing fails.
     fn snapshot(
         &mut self,
         kind: SnapshotKind,
         file: Option<&str>,
     ) -> Result<Option<String>, Failure>;
 
-    /// Collects garbage.
+    /// Forces a garbage collection.
     ///
     /// # Errors
-    /// It can't.
+    /// If the agent can't do this.
     fn force_gc(&mut self) -> Result<(), Failure>;
 
-    /// Puts other filters in force, and answers how many classes were retransformed for it.
-    /// `patterns` are `include` (true) and `exclude` values that the options take; none means the
-    /// usual.
+    /// Replaces the filters. Returns the number of classes that were retransformed. `patterns` are
+    /// valid values of the options `include` (true) and `exclude`; an empty list means the default
+    /// filters.
     ///
     /// # Errors
-    /// It can't.
+    /// If the filters can't be changed.
     fn set_filters(&mut self, patterns: &[(bool, String)]) -> Result<u64, Failure>;
 
-    /// Writes a text into the trace. Called when there is one.
+    /// Writes a text into the trace. Called only with an active trace.
     ///
     /// # Errors
-    /// The format has no place for it.
+    /// If the trace's format does not support such texts.
     fn mark(&mut self, text: &str) -> Result<(), Failure>;
 
-    /// How it is going. The server fills in clients and stream.
+    /// Returns the agent's status. The server fills in clients and stream.
     fn status(&self) -> Status;
 
-    /// The client that had the data stream is gone, or was cut off. Ends the trace that went to it,
-    /// if that is still under way, and answers it; also if it ended before because a write failed,
-    /// of which the agent tells nothing itself.
+    /// Handles the loss of the client that had the data stream: it has disconnected or was
+    /// disconnected. Ends the trace that went to it, if it is still active, and returns it. Also
+    /// returns a trace that ended before because a write failed: the agent sends no notice of that.
     fn stream_lost(&mut self) -> Option<Ended>;
 
-    /// Ends the trace, undoes all that was done to the program, and leaves it. Answers the trace
+    /// Ends the trace, undoes all changes to the program, and detaches from it. Returns the trace
     /// that ended.
     ///
     /// # Errors
-    /// It can't; everything goes on.
+    /// If the agent can't detach; everything continues.
     fn detach(&mut self) -> Result<Option<Ended>, Failure>;
 }
 
-/// What an agent answers that keeps no events to be saved.
+/// The error message of an agent that does not keep the newest events.
 pub const NOT_KEPT: &str = "only with overflow=ring are the newest events kept, to be saved";
 
-/// What an agent answers to a command that it can't do.
+/// Creates the failure of a command that the agent, as it was started, can't execute.
 pub fn unavailable(message: impl Into<String>) -> Failure {
     Failure::new(ErrorCode::Unavailable, message)
 }

@@ -1,8 +1,7 @@
-//! What the agent answers, and what it tells unasked.
+//! The agent's answers and notices.
 //!
-//! A client passes over attributes and elements that it does not know: a later agent may say more.
-//! Texts that come from elsewhere are cut when they are written, so that every document fits into a
-//! frame.
+//! A client ignores unknown attributes and elements, since a later agent may send more. Texts of
+//! unknown length are truncated when they are written, so that every document fits into a frame.
 
 use crate::command::{Destination, SnapshotKind};
 use crate::part::{ErrorCode, Failure, Part, Size, Value, parse, words};
@@ -11,70 +10,70 @@ use jtrail_xml::Element;
 use std::time::Duration;
 
 words! {
-    /// What the agent is doing.
+    /// The state of an agent.
     State {
-        /// There is no trace.
+        /// There is no active trace.
         Idle = "idle",
         /// Events are recorded.
         Recording = "recording",
-        /// There is a trace, and nothing is recorded.
+        /// There is an active trace, but nothing is recorded.
         Paused = "paused",
     }
 }
 
 words! {
-    /// Why a trace has ended.
+    /// The reason why a trace has ended.
     EndReason {
-        /// A client said so.
+        /// A client stopped the trace.
         Stop = "stop",
-        /// A client asked for the next one.
+        /// A client requested the next trace.
         Rotate = "rotate",
-        /// The burst that it was for is over.
+        /// The burst for which the trace was begun has ended.
         Burst = "burst",
-        /// A client sent the agent away.
+        /// A client detached the agent.
         Detach = "detach",
-        /// The JVM ends.
+        /// The JVM is shutting down.
         Shutdown = "shutdown",
-        /// The client that took the data is gone, or was too slow.
+        /// The client that received the data has disconnected or was too slow.
         StreamLost = "streamLost",
-        /// It could not be written.
+        /// The trace could not be written.
         Failure = "failure",
     }
 }
 
 words! {
-    /// Who has the data stream.
+    /// The use of the data stream.
     StreamUse {
-        /// Nobody.
+        /// No client has it.
         Free = "free",
-        /// The client that asks.
+        /// The requesting client has it.
         Yours = "yours",
-        /// Another client.
+        /// Another client has it.
         Taken = "taken",
     }
 }
 
-/// A trace that is under way.
+/// An active trace, or one that has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trace {
-    /// Its format.
+    /// The format of the trace.
     pub format: OutputFormat,
-    /// Where it goes.
+    /// The destination of the trace.
     pub to: Destination,
-    /// The file's name. None for a stream, and where the newest events are kept.
+    /// The name of the file. `None` for a stream, and for a flight recorder.
     pub file: Option<String>,
 }
 
-/// Figures of a trace.
+/// The figures of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
-    /// Time since it began.
+    /// The time since the trace began.
     pub elapsed: Duration,
-    /// Events that were recorded.
+    /// The number of recorded events.
     pub events: u64,
-    /// Events that were lost.
+    /// The number of lost events.
     pub lost: u64,
-    /// Bytes that were written.
+    /// The number of written bytes.
     pub bytes: u64,
 }
 
@@ -83,125 +82,126 @@ pub struct Figures {
 pub struct Ended {
     /// The trace.
     pub trace: Trace,
-    /// Its figures.
+    /// The figures of the trace.
     pub figures: Figures,
 }
 
-/// How it is going.
+/// The status of an agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// What the agent is doing.
+    /// The state of the agent.
     pub state: State,
-    /// The process.
+    /// The id of the process.
     pub pid: u32,
     /// The agent's version.
     pub version: String,
     /// Time since the agent was loaded.
     pub uptime: Duration,
-    /// The trace under way, and its figures so far. None when [`State::Idle`].
+    /// The active trace with its figures so far. `None` when [`State::Idle`].
     pub trace: Option<Ended>,
-    /// Bytes of all buffers together.
+    /// The total size of all buffers in bytes.
     pub buffer: u64,
-    /// Bytes of buffers that hold events which are not written yet.
+    /// The size of the buffers that hold unwritten events, in bytes.
     pub buffered: u64,
-    /// Bytes that the agent has allocated for itself beside its buffers. None where the agent does
-    /// not say.
+    /// The memory that the agent has allocated besides its buffers, in bytes. `None` if unknown.
     pub memory: Option<u64>,
-    /// Estimated part of the program's CPU time that recording takes, in millionths. None where it
-    /// is not known.
+    /// The estimated part of the program's CPU time that recording takes, in millionths. `None` if
+    /// unknown.
     pub overhead: Option<u32>,
-    /// Clients that are connected. The server fills it in.
+    /// The number of connected clients. The server fills it in.
     pub clients: u32,
-    /// Who has the data stream. The server fills it in.
+    /// The use of the data stream. The server fills it in.
     pub stream: StreamUse,
-    /// Recorded events by kind.
+    /// The numbers of recorded events, by kind.
     pub counts: Vec<(String, u64)>,
-    /// Lost events by cause.
+    /// The numbers of lost events, by cause.
     pub losses: Vec<(String, u64)>,
 }
 
-/// What the agent answers.
+/// An answer of the agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Answer {
-    /// `enabledOutputFormat`: the format in force on this connection.
+    /// `enabledOutputFormat`: the format that applies on this connection.
     EnabledOutputFormat(OutputFormat),
-    /// `done`: nothing more to say.
+    /// `done`: the command was executed.
     Done,
     /// `started`: a trace has begun.
     Started(Trace),
-    /// `ended`: the trace has ended; all of it is written.
+    /// `ended`: the trace has ended, and all of it is written.
     Ended(Ended),
-    /// `rotated`: one trace has ended, and the next has begun.
+    /// `rotated`: one trace has ended, and the next one has begun.
     Rotated {
-        /// The one before.
+        /// The trace that has ended.
         ended: Ended,
-        /// The one under way.
+        /// The new trace.
         started: Trace,
     },
-    /// `saved`: the newest events are a trace now, which began so long before its end.
+    /// `saved`: the newest events were written as a trace. Its elapsed time is the time that they
+    /// cover.
     Saved(Ended),
-    /// `snapshot`: it is written.
+    /// `snapshot`: the snapshot was written.
     Snapshot {
-        /// Of what.
+        /// The kind of snapshot.
         kind: SnapshotKind,
-        /// Where to. None if it is in the trace.
+        /// The file of the snapshot. `None` if it is in the trace.
         file: Option<String>,
     },
-    /// `filters`: they are in force.
+    /// `filters`: the new filters apply.
     Filters {
-        /// Classes that were retransformed for it.
+        /// The number of retransformed classes.
         retransformed: u64,
     },
-    /// `status`
+    /// `status`: the status of the agent.
     Status(Status),
-    /// `error`: the command was not carried out.
+    /// `error`: the command was not executed.
     Error(Failure),
 }
 
 /// An answer with the `id` of the command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {
-    /// As in the command.
+    /// The `id` of the command, if it had one.
     pub id: Option<String>,
     /// The answer.
     pub answer: Answer,
 }
 
-/// What the agent tells unasked, to every client.
+/// A notice of the agent, sent unsolicited to every client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {
-    /// `traceStarted`
+    /// `traceStarted`: a trace has begun.
     TraceStarted(Trace),
-    /// `traceEnded`: behind its last data.
+    /// `traceEnded`: a trace has ended. Sent after its last data.
     TraceEnded {
-        /// Why.
+        /// The reason for the end.
         reason: EndReason,
         /// The trace.
         ended: Ended,
-        /// What went wrong; empty if nothing did.
+        /// A description of the error; empty if there was none.
         message: String,
     },
-    /// `traceSaved`: the newest events are a trace now.
+    /// `traceSaved`: the newest events were written as a trace.
     TraceSaved {
-        /// What it was saved for: `command`, a moment, or a trigger as the option `save` has it.
+        /// The reason for saving: `command`, or the event or trigger, spelled as in the option
+        /// `save`.
         reason: String,
         /// The trace.
         saved: Ended,
     },
-    /// `state`: paused or resumed, by a client, or by a burst that begins or ends.
+    /// `state`: the trace was paused or resumed, by a client or by the begin or end of a burst.
     State(State),
-    /// `streamLost`: the client that had the data stream is gone, or was cut off.
+    /// `streamLost`: the client that had the data stream has disconnected, or was disconnected.
     StreamLost {
-        /// What happened.
+        /// A description of the event.
         message: String,
     },
-    /// `ending`: the agent leaves, and the connection ends.
+    /// `ending`: the agent ends, and so does the connection.
     Ending(EndReason),
 }
 
-/// A document that is no answer or notice.
+/// The error for a document that is not an answer or notice.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the agent's answer is not understood: {0}")]
 pub struct Unreadable(pub Failure);
@@ -311,7 +311,7 @@ impl Status {
     }
 }
 
-/// Most bytes of a text that the agent writes.
+/// The maximum length of a text in the agent's documents, in bytes.
 const LONGEST_TEXT: usize = 4096;
 
 fn cut(text: &str) -> &str {
@@ -399,7 +399,7 @@ fn unknown(root: &Element) -> Failure {
 }
 
 impl Reply {
-    /// The document.
+    /// Returns the document.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut element = self.answer.element();
         if let Some(id) = &self.id {
@@ -408,11 +408,11 @@ impl Reply {
         element.to_bytes()
     }
 
-    /// Reads a document. The answer to `setOutputFormat` is also read as old specifications print
-    /// it: with a second begin of `enabledOutputFormat` in place of its end.
+    /// Parses a document. Also accepts the answer to `setOutputFormat` as old specifications print
+    /// it: with a second start tag of `enabledOutputFormat` instead of its end tag.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the document is not a valid answer.
     pub fn parse(bytes: &[u8]) -> Result<Self, Unreadable> {
         const OLD_END: &[u8] = b"<enabledOutputFormat>";
         let bytes = bytes.trim_ascii();
@@ -428,7 +428,7 @@ impl Reply {
 }
 
 impl Notice {
-    /// The document.
+    /// Returns the document.
     pub fn to_bytes(&self) -> Vec<u8> {
         let element = match self {
             Self::TraceStarted(trace) => trace.write(Element::new("traceStarted")),
@@ -453,10 +453,10 @@ impl Notice {
         element.to_bytes()
     }
 
-    /// Reads a document.
+    /// Parses a document.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the document is not a valid notice.
     pub fn parse(bytes: &[u8]) -> Result<Self, Unreadable> {
         let root = parse(bytes)?;
         let part = Part::root(&root);

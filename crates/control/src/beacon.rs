@@ -1,9 +1,10 @@
-//! How clients find the agent of a process: a file in memory that the process holds open.
+//! The beacon by which clients find the agent of a process: a file in memory that the process holds
+//! open.
 //!
-//! `/proc/PID/fd` shows it to the process's user and to root, and to nobody else, wherever they
-//! look from: it depends neither on the environment of either side nor on their PID, mount or
-//! network namespaces, and the JVM does nothing for it. The file's name is [`NAME`]; its first line
-//! is `jtrail VERSION`, and the rest the path of the socket as the process sees it, or nothing.
+//! `/proc/PID/fd` shows the file to the process's user and to root, and to nobody else. This works
+//! from anywhere: it depends neither on the environment of either side nor on their PID, mount or
+//! network namespaces, and the JVM is not involved. The file's name is [`NAME`]. Its first line is
+//! `jtrail VERSION`; the rest is the path of the socket as the process sees it, or nothing.
 
 use crate::folder::{about, above};
 use rustix::fs::{self, MemfdFlags, Mode, OFlags};
@@ -16,28 +17,28 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Name of the file in memory.
+/// The name of the file in memory.
 const NAME: &str = "jtrail-agent";
-/// What `/proc/PID/fd` calls it.
+/// The link target that `/proc/PID/fd` shows for the file.
 const LINK: &str = "/memfd:jtrail-agent (deleted)";
-/// Begin of the first line.
+/// The start of the first line.
 const HEAD: &str = "jtrail ";
-/// Most bytes that are read of one: a path and a version.
+/// The maximum number of bytes that are read from a beacon: a version and a path.
 const LONGEST: u64 = 16 << 10;
 
-/// Says where this process's agent listens, as long as it is held.
+/// Announces where this process's agent listens, as long as the value is held.
 #[derive(Debug)]
 pub struct Beacon(#[expect(dead_code, reason = "held open, for /proc/PID/fd to show")] OwnedFd);
 
 impl Beacon {
-    /// Lets clients find the agent of that version. Without a socket, they learn that there is an
-    /// agent.
+    /// Makes the agent findable. Without a socket, clients only learn that there is an agent of
+    /// this version.
     ///
     /// # Errors
-    /// The system makes no files in memory, or the socket's folder is gone.
+    /// If the system does not support files in memory, or the socket's folder does not exist.
     pub fn light(version: &str, socket: Option<&Path>) -> io::Result<Self> {
-        // A system may refuse files in memory that could be executed (`vm.memfd_noexec`); before
-        // Linux 6.3, none knows the flag.
+        // A system may forbid executable files in memory (`vm.memfd_noexec`). Before Linux 6.3, the
+        // flag is unknown.
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL;
         let file = fs::memfd_create(NAME, flags).or_else(|error| match error {
             Errno::INVAL => fs::memfd_create(NAME, MemfdFlags::CLOEXEC),
@@ -45,7 +46,7 @@ impl Beacon {
         })?;
         let mut content = format!("{HEAD}{version}\n").into_bytes();
         if let Some(socket) = socket {
-            // Absolute and without links: these would lead a client to its own folders.
+            // Absolute and without links, which would lead a client to its own folders.
             let folder = above(socket).canonicalize()?;
             let name = socket.file_name().unwrap_or_default();
             content.extend(folder.join(name).into_os_string().into_vec());
@@ -56,21 +57,22 @@ impl Beacon {
     }
 }
 
-/// What a process says of its agent.
+/// The content of a process's beacon.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sighting {
     /// The agent's version.
     pub version: String,
-    /// Its socket, by the name that the process has for it. None if no client may come.
+    /// The agent's socket, as a path in the process's file system. `None` if it has no socket.
     pub socket: Option<PathBuf>,
-    /// No other agent has this one, as long as it is there.
+    /// A number that identifies the agent among all that exist at the same time.
     pub identity: u64,
 }
 
-/// The agents in a process: one, none, or for a moment two, when one leaves and another comes.
+/// Returns the agents of a process: none, one, or, for a moment, two, when one detaches and another
+/// attaches.
 ///
 /// # Errors
-/// There is no such process, or it is another user's.
+/// If the process does not exist, or belongs to another user.
 pub fn sight(pid: u32) -> io::Result<Vec<Sighting>> {
     let folder = PathBuf::from(format!("/proc/{pid}/fd"));
     let failed =
@@ -78,7 +80,7 @@ pub fn sight(pid: u32) -> io::Result<Vec<Sighting>> {
     let mut all = Vec::new();
     for entry in folder.read_dir().map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        // A descriptor may be closed while we look.
+        // A descriptor may be closed during the iteration.
         if std::fs::read_link(&path).is_ok_and(|link| link == Path::new(LINK))
             && let Ok(Some(found)) = read(&path)
         {
@@ -109,7 +111,7 @@ fn parse(content: &[u8]) -> Option<(String, Option<PathBuf>)> {
     Some((version, socket))
 }
 
-/// A path of a process's own file system, as others see it.
+/// Returns a path within a process's file system as a path of this process.
 pub fn within(pid: u32, path: &Path) -> PathBuf {
     let mut seen = OsString::from(format!("/proc/{pid}/root"));
     if !path.has_root() {
@@ -119,7 +121,8 @@ pub fn within(pid: u32, path: &Path) -> PathBuf {
     seen.into()
 }
 
-/// Opens a folder to reach what is in it, whatever the length of its path: `/proc/self/fd/N/NAME`.
+/// Opens a folder, so that its contents can be accessed whatever the length of the folder's path:
+/// `/proc/self/fd/N/NAME`.
 pub(crate) fn open_folder(folder: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::PATH;
     fs::open(folder, flags, Mode::empty()).map_err(about(folder))

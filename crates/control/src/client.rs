@@ -1,4 +1,4 @@
-//! The client's side: blocking calls with timeouts.
+//! The client's side of the channel: blocking calls with timeouts.
 
 use crate::answer::{Answer, Notice, Reply, Unreadable};
 use crate::command::{Command, Request};
@@ -11,39 +11,39 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Why a call has failed.
+/// The reason why a call failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// There is no connection, or it broke.
+    /// The connection failed.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The agent closed the connection.
     #[error("the agent has closed the connection")]
     Closed,
-    /// There was no answer in time.
+    /// The agent did not answer in time.
     #[error("the agent did not answer within {0:?}")]
     TimedOut(Duration),
-    /// The agent refused the command, or could not do it.
+    /// The agent refused the command, or failed to execute it.
     #[error("{0}")]
     Refused(Failure),
-    /// What came is no frame.
+    /// The received bytes are not a frame.
     #[error("what answers is no jtrail agent")]
     Frame(#[from] FrameError),
-    /// What came is no answer.
+    /// The received document is not a valid answer or notice.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    /// The command is too large to be sent.
+    /// The command is too large.
     #[error("the command has {0} bytes, at most {LARGEST_DOCUMENT} are allowed")]
     TooLarge(usize),
 }
 
-/// What the agent sends.
+/// A message from the agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Incoming {
     /// An answer to a command.
     Reply(Reply),
-    /// Something it tells unasked.
+    /// An unsolicited notice.
     Notice(Notice),
     /// Bytes of the trace.
     Data(Vec<u8>),
@@ -59,24 +59,24 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to the agent of a process. A call fails when nothing comes for `timeout`.
+    /// Connects to the agent of a process. Calls fail if nothing arrives for `timeout`.
     ///
     /// # Errors
-    /// There is no such process, no agent listens, or another user's does.
+    /// If the process does not exist, no agent listens, or the listener belongs to another user.
     pub fn of_process(pid: u32, timeout: Duration) -> Result<Self, ClientError> {
         Self::new(connect_to_process(pid, timeout)?, timeout)
     }
 
-    /// Connects to the agent whose socket is at a path. A call fails when nothing comes for
+    /// Connects to the agent whose socket has this path. Calls fail if nothing arrives for
     /// `timeout`.
     ///
     /// # Errors
-    /// Nobody listens there, or another user does.
+    /// If nothing listens there, or the listener belongs to another user.
     pub fn of_socket(path: &Path, timeout: Duration) -> Result<Self, ClientError> {
         Self::new(connect_to_path(path, timeout)?, timeout)
     }
 
-    /// The agent's process; none if it can't be seen from here.
+    /// Returns the id of the agent's process; `None` if it is not visible from here.
     pub fn pid(&self) -> Option<u32> {
         peer(&self.socket).ok()?.pid
     }
@@ -91,10 +91,11 @@ impl Client {
         })
     }
 
-    /// Asks, and waits for the answer. What else comes meanwhile goes to `other`.
+    /// Sends a command and waits for its answer. Other messages that arrive in between are passed
+    /// to `other`.
     ///
     /// # Errors
-    /// There is no answer, or it is an error.
+    /// If there is no answer, or the answer is an error.
     pub fn call(
         &mut self,
         command: Command,
@@ -107,18 +108,19 @@ impl Client {
                 Some(Incoming::Reply(reply)) if reply.id.as_ref() == Some(&id) => {
                     return answered(reply);
                 }
-                // Without an id: the agent could not read the command, or sends us away.
+                // An answer without an id: the agent could not parse the command, or is about to
+                // disconnect.
                 Some(Incoming::Reply(reply @ Reply { id: None, .. })) => return answered(reply),
                 Some(incoming) => other(incoming)?,
             }
         }
     }
 
-    /// Asks for a format of the data, and answers the one that they will have: XML where the agent
-    /// does not know the command or gives another answer.
+    /// Requests a format for the data. Returns the format that the data will have: XML if the agent
+    /// does not know the command or gives an unexpected answer.
     ///
     /// # Errors
-    /// There is no answer at all.
+    /// If there is no answer at all.
     pub fn set_output_format(&mut self, format: OutputFormat) -> Result<OutputFormat, ClientError> {
         let format = format.word().to_owned();
         match self.call(Command::SetOutputFormat { format }, |_| Ok(())) {
@@ -130,10 +132,10 @@ impl Client {
         }
     }
 
-    /// Sends a command, and answers the `id` that its answer will have.
+    /// Sends a command. Returns the `id` that its answer will have.
     ///
     /// # Errors
-    /// It can't be sent.
+    /// If the command can't be sent.
     pub fn send(&mut self, command: Command) -> Result<String, ClientError> {
         let id = self.next.to_string();
         self.next += 1;
@@ -147,18 +149,18 @@ impl Client {
         }
         let mut frame = Vec::new();
         encode(FrameKind::Command, &document, &mut frame);
-        // The agent may have said why it closed the connection, which says more than that it is
-        // closed.
+        // A broken pipe is not reported here: the agent may have sent the reason for closing the
+        // connection, which is still to be read.
         match self.socket.write_all(&frame) {
             Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e.into()),
             _ => Ok(id),
         }
     }
 
-    /// Waits for what comes next, at most `time`; none if nothing came.
+    /// Waits for the next message, at most for `time`. Returns `None` if none arrived.
     ///
     /// # Errors
-    /// The connection has ended, or what came is not understood.
+    /// If the connection has ended, or a message is not understood.
     pub fn receive(&mut self, time: Duration) -> Result<Option<Incoming>, ClientError> {
         let start = Instant::now();
         let mut piece = vec![0; 64 << 10];
@@ -168,7 +170,7 @@ impl Client {
                     FrameKind::Data => Incoming::Data(frame.payload),
                     FrameKind::Notice => match Notice::parse(&frame.payload) {
                         Ok(notice) => Incoming::Notice(notice),
-                        // A later agent has more to tell.
+                        // A notice of a later agent.
                         Err(e) if e.0.code == ErrorCode::Unrecognized => continue,
                         Err(e) => return Err(e.into()),
                     },

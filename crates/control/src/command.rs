@@ -1,116 +1,116 @@
-//! What a client asks for.
+//! The commands of clients.
 //!
-//! Each command is an element. All take an attribute `id`, a text of at most [`LONGEST_ID`] bytes
-//! that the answer repeats. What a command does not know, be it an attribute, an element or text,
-//! is an error: a misspelt wish must not be taken for none.
+//! Each command is an element. All have an optional attribute `id`, a text of at most
+//! [`LONGEST_ID`] bytes that the answer repeats. Any unknown attribute, element or text is an
+//! error: a misspelled option must not be ignored.
 
 use crate::part::{ErrorCode, Failure, Part, Value, parse, words};
 use jtrail_options::{BurstLimit, Events, Filter, OutputFormat};
 use jtrail_xml::Element;
 use std::time::Duration;
 
-/// Most bytes of an `id`.
+/// The maximum length of an `id` in bytes.
 pub const LONGEST_ID: usize = 64;
-/// Most bytes of a [`Command::Mark`].
+/// The maximum length of a [`Command::Mark`] in bytes.
 pub const LONGEST_MARK: usize = 4096;
-/// Most bytes of a file's name.
+/// The maximum length of a file's name in bytes.
 pub const LONGEST_FILE: usize = 4096;
 
-/// What a client asks for.
+/// A command of a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Command {
-    /// `setOutputFormat`: the format of the data on this connection.
+    /// `setOutputFormat`: sets the format of the data on this connection.
     SetOutputFormat {
-        /// The word for it. One that the agent does not know changes nothing.
+        /// The name of the format. An unknown one changes nothing.
         format: String,
     },
-    /// `start`: begin a trace.
+    /// `start`: begins a trace.
     Start(Start),
-    /// `stop`: end the trace.
+    /// `stop`: ends the trace.
     Stop,
-    /// `pause`: record nothing for a while, the trace stays open.
+    /// `pause`: suspends recording; the trace stays open.
     Pause,
-    /// `resume`: record again.
+    /// `resume`: resumes recording.
     Resume,
-    /// `burst`: record for a while only. What was paused is paused again, what was idle is idle
-    /// again.
+    /// `burst`: records for a limited time only. A paused trace is paused again afterwards, an idle
+    /// agent is idle again.
     Burst(BurstLimit),
-    /// `go`: the program that waits for a client goes on, without a trace.
+    /// `go`: lets the program start that waits for a client, without a trace.
     Go,
-    /// `rotate`: end the trace and begin a new one of the same kind.
+    /// `rotate`: ends the trace and begins a new one like it.
     Rotate {
-        /// Where to; without it, the agent finds a name. Not for a trace that goes to a client.
+        /// The name of the new file; without it, the agent chooses one. Not allowed for a trace
+        /// that goes to a client.
         file: Option<String>,
     },
-    /// `save`: write the newest events, where only those are kept.
+    /// `save`: writes the newest events of a flight recorder.
     Save {
-        /// Where to; without it, the agent finds a name.
+        /// The name of the file; without it, the agent chooses one.
         file: Option<String>,
     },
-    /// `snapshot`: write what is known now.
+    /// `snapshot`: writes a snapshot.
     Snapshot {
-        /// Of what.
+        /// The kind of snapshot.
         kind: SnapshotKind,
-        /// Where to; without it, the agent finds a name, or it goes into the trace.
+        /// The name of the file; without it, the agent chooses one, or writes into the trace.
         file: Option<String>,
     },
-    /// `forceGc`: collect garbage.
+    /// `forceGc`: forces a garbage collection.
     ForceGc,
-    /// `setFilters`: trace other classes and methods from now on.
+    /// `setFilters`: replaces the filters for classes and methods.
     SetFilters {
-        /// `include` (true) and `exclude` values as the options have them. They are in place of all
-        /// that were there.
+        /// Values of the options `include` (true) and `exclude`. They replace all existing ones.
         patterns: Vec<(bool, String)>,
     },
-    /// `mark`: a text into the trace.
+    /// `mark`: writes a text into the trace.
     Mark {
-        /// The text, not empty.
+        /// The text; not empty.
         text: String,
     },
-    /// `status`: how is it going?
+    /// `status`: requests the status.
     Status,
-    /// `stream`: take the data stream, or give it back.
+    /// `stream`: acquires or releases the data stream.
     Stream {
-        /// Give it back.
+        /// True to release the stream.
         release: bool,
     },
-    /// `detach`: end the trace, undo everything and leave the program.
+    /// `detach`: ends the trace, undoes all changes, and detaches from the program.
     Detach,
 }
 
-/// What a trace shall be.
+/// The properties of a trace to start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Start {
-    /// Where to; without it, to the stream if this client has it, else to a file.
+    /// The destination; without it, the stream if this client has it, else a file.
     pub to: Option<Destination>,
-    /// Name of the file, with the letters of the option `file`. Only with [`Destination::File`] or
-    /// without `to`.
+    /// The name of the file, with placeholders as in the option `file`. Only with
+    /// [`Destination::File`] or without `to`.
     pub file: Option<String>,
-    /// Its format; without it, that of the connection for the stream, that of the agent's options
+    /// The format; without it, that of the connection for a stream, and that of the agent's options
     /// for a file.
     pub format: Option<OutputFormat>,
-    /// Events in the spelling of the option `events`; without it, those of the agent's options.
+    /// Events, spelled as in the option `events`; without it, those of the agent's options.
     pub events: Option<String>,
-    /// Filters as with [`Command::SetFilters`]; none changes nothing.
+    /// Filters as in [`Command::SetFilters`]; an empty list changes nothing.
     pub patterns: Vec<(bool, String)>,
 }
 
 words! {
-    /// Where a trace goes.
+    /// The destination of a trace.
     Destination {
-        /// To a file.
+        /// A file.
         File = "file",
-        /// To the client that has the data stream.
+        /// The client that has the data stream.
         Stream = "stream",
-        /// Nowhere yet: the newest events are kept, and become a trace when they are saved. No
-        /// trace can be asked to go there.
+        /// Memory: the flight recorder keeps the newest events, which become a trace when they are
+        /// saved. It can't be requested in a command.
         Ring = "ring",
     }
 }
 
 words! {
-    /// What a snapshot is of.
+    /// The kind of a snapshot.
     SnapshotKind {
         /// The totals so far (ProfilerJ).
         Profile = "profile",
@@ -122,18 +122,18 @@ words! {
 /// A command with the `id` that its answer repeats.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// The client's own.
+    /// The command's id, chosen by the client.
     pub id: Option<String>,
-    /// What it asks for.
+    /// The command itself.
     pub command: Command,
 }
 
-/// A document that is no command.
+/// The error for a document that is not a valid command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadRequest {
-    /// Its `id`, if that could be read.
+    /// The document's `id`, if it could be read.
     pub id: Option<String>,
-    /// What is wrong.
+    /// A description of the error.
     pub failure: Failure,
 }
 
@@ -158,7 +158,7 @@ impl Command {
         "detach",
     ];
 
-    /// The name of its element.
+    /// Returns the name of the command's element.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::SetOutputFormat { .. } => "setOutputFormat",
@@ -265,20 +265,20 @@ impl Command {
     }
 }
 
-/// What an agent answers to a command that it does not know.
+/// Creates the failure for an unknown command.
 pub(crate) fn unrecognized(name: &str) -> Failure {
     let name: String = name.chars().take(LONGEST_ID).collect();
-    // The text is TPTP's.
+    // The message is that of TPTP.
     Failure::at(ErrorCode::Unrecognized, name, "unrecognized command")
 }
 
 impl Request {
-    /// A command without an `id`.
+    /// Creates a request without an `id`.
     pub fn new(command: Command) -> Self {
         Self { id: None, command }
     }
 
-    /// The document.
+    /// Returns the document.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut element = self.command.element();
         if let Some(id) = &self.id {
@@ -287,10 +287,10 @@ impl Request {
         element.to_bytes()
     }
 
-    /// Reads a document.
+    /// Parses a document.
     ///
     /// # Errors
-    /// What is wrong with it, to be answered.
+    /// If the document is not a valid command: the failure with which to answer.
     pub fn parse(bytes: &[u8]) -> Result<Self, BadRequest> {
         let bad = |id, failure| BadRequest { id, failure };
         let root = parse(bytes).map_err(|failure| bad(None, failure))?;
@@ -347,7 +347,7 @@ fn start(part: &Part<'_>) -> Result<Start, Failure> {
     if to == Some(Destination::Stream) && file.is_some() {
         return Err(part.invalid("@file", "the stream has no file"));
     }
-    // The default ones depend on the agent; the words don't.
+    // The default events depend on the agent, but whether the text is valid does not.
     let events = part.parsed("events", |text| {
         Events::parse(text, Events::default()).map(|_| text.to_owned())
     })?;
@@ -379,10 +379,10 @@ fn burst(part: &Part<'_>) -> Result<BurstLimit, Failure> {
     }
 }
 
-/// The rules of an element, each of which the options would take.
+/// Parses the filter rules of an element, and checks that the options would accept them.
 fn patterns(part: &Part<'_>) -> Result<Vec<(bool, String)>, Failure> {
     let mut patterns = Vec::new();
-    // What is wrong with each, if something is.
+    // The failure to report for each rule if it is wrong, still without a message.
     let mut places = Vec::new();
     for rule in part.children() {
         let rule = rule.of(&["pattern"], &[])?.without_text()?;

@@ -1,10 +1,10 @@
-//! Where the socket is: a folder that is the user's alone.
+//! The folder of the socket, which only the user can access.
 //!
-//! By default it is `PID.sock` in a folder `jtrail` of the user's runtime directory:
-//! `$XDG_RUNTIME_DIR`, else `/run/user/UID`, each only if it is a folder of ours that nobody else
-//! can write to; else in `jtrail-UID` of the directory for temporary files. The folder must be a
-//! real folder of ours with mode 0700: then nobody else can put anything there, so no path in it
-//! can change under our hands.
+//! By default the socket is `PID.sock` in the folder `jtrail` of the user's runtime directory:
+//! `$XDG_RUNTIME_DIR`, else `/run/user/UID`, if the directory belongs to the user and nobody else
+//! can write to it. Otherwise the folder is `jtrail-UID` in the directory for temporary files. It
+//! must be a real folder of the user with mode 0700: then nobody else can create files there, so no
+//! path in it can change unexpectedly.
 
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Name of the folder in a runtime directory.
+/// The name of the folder in a runtime directory.
 const FOLDER: &str = "jtrail";
 
 pub(crate) fn refused(path: &Path, why: &str) -> io::Error {
@@ -28,7 +28,7 @@ pub(crate) fn about(path: &Path) -> impl Fn(Errno) -> io::Error {
     }
 }
 
-/// What is at the path itself, without following a link.
+/// Returns the file information of the path itself, without following a link.
 pub(crate) fn stat(path: &Path) -> Result<Stat, Errno> {
     fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)
 }
@@ -41,27 +41,28 @@ pub(crate) fn mode(stat: &Stat) -> u32 {
     Mode::from_raw_mode(stat.st_mode).bits() & 0o7777
 }
 
-/// Whether it belongs to `uid` or root.
+/// Returns true if the file belongs to `uid` or root.
 fn is_trusted(stat: &Stat, uid: u32) -> bool {
     stat.st_uid == uid || stat.st_uid == 0
 }
 
-/// Whether nobody but `uid` and root can put things into the folder, or take others' away from it.
+/// Returns true if only `uid` and root can create files in the folder, or remove others' files from
+/// it.
 fn is_safe(stat: &Stat, uid: u32) -> bool {
     const STICKY: u32 = 0o1000;
     let closed = mode(stat) & 0o022 == 0 || mode(stat) & STICKY != 0;
     kind(stat) == FileType::Directory && is_trusted(stat, uid) && closed
 }
 
-/// Checks that no other user can put another folder in this one's place, or change what is in it:
-/// so it is with all folders on the way to it, also those that links lead through. What is found
-/// once stays, since who could change it is trusted.
+/// Checks that no other user can replace this folder or change its contents. The same must hold for
+/// all folders on the path to it, including those to which links lead. The result remains valid,
+/// because only trusted users can change these folders.
 ///
 /// # Errors
-/// [`io::ErrorKind::PermissionDenied`] if another user can; one of them is not there, or can't be
-/// looked at.
+/// [`io::ErrorKind::PermissionDenied`] if another user can; other errors if one of the folders does
+/// not exist or can't be examined.
 pub(crate) fn check_way(folder: &Path, uid: u32) -> io::Result<()> {
-    /// As many as the system follows.
+    /// The maximum number of links that the system follows.
     const MOST_LINKS: u32 = 40;
     let mut ahead: Vec<OsString> = Vec::new();
     let push = |ahead: &mut Vec<OsString>, path: &Path| {
@@ -74,7 +75,7 @@ pub(crate) fn check_way(folder: &Path, uid: u32) -> io::Result<()> {
             continue;
         }
         if name == ".." {
-            here.pop(); // no link is in it
+            here.pop(); // `here` contains no link
             continue;
         }
         let next = here.join(&name);
@@ -90,7 +91,7 @@ pub(crate) fn check_way(folder: &Path, uid: u32) -> io::Result<()> {
         if links > MOST_LINKS {
             return Err(about(folder)(Errno::LOOP));
         }
-        // In a sticky folder, it is its owner who can change it.
+        // In a sticky folder, the owner of a link can replace it.
         if !is_trusted(&found, uid) {
             return Err(refused(&next, "is a link of another user"));
         }
@@ -99,8 +100,8 @@ pub(crate) fn check_way(folder: &Path, uid: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Folders that a user's agents may have their sockets in, the preferred one first. `runtime` and
-/// `temporary` are what the environment says.
+/// Returns the folders in which a user's agents may have their sockets, the preferred one first.
+/// `runtime` and `temporary` are those of the environment.
 fn folders(uid: u32, runtime: Option<&Path>, temporary: &Path) -> Vec<PathBuf> {
     let ours = |folder: &Path| {
         let found = stat(folder);
@@ -127,8 +128,8 @@ pub(crate) fn environment_folders(uid: u32) -> Vec<PathBuf> {
     folders(uid, runtime.as_deref(), &std::env::temp_dir())
 }
 
-/// Where an agent of this process looks for a folder that is ours alone: where the environment
-/// says, and last in the place that every process has.
+/// Returns the folders in which an agent of this process may create its socket: those of the
+/// environment, and last the one that exists for every process.
 pub(crate) fn own_folders() -> Vec<PathBuf> {
     let uid = geteuid().as_raw();
     let mut folders = environment_folders(uid);
@@ -143,7 +144,7 @@ pub(crate) fn socket_name(pid: u32) -> String {
     format!("{pid}.sock")
 }
 
-/// The folder that holds what is at a path.
+/// Returns the folder of a path.
 pub(crate) fn above(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -151,11 +152,11 @@ pub(crate) fn above(path: &Path) -> &Path {
     }
 }
 
-/// Makes a folder for sockets, or checks the one that is there.
+/// Creates a folder for sockets, or checks an existing one.
 ///
 /// # Errors
-/// It can't be made; it is a link or no folder; it is someone else's, or others may use it; or
-/// others can put another one in its place.
+/// If the folder can't be created; if it is a link or not a folder; if it belongs to another user,
+/// or others may use it; or if others can replace it.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     let uid = geteuid().as_raw();
     check_way(above(folder), uid)?;
@@ -163,7 +164,7 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(about(folder)(error)),
     }
-    // Once open, it is this folder that is looked at, whatever happens to its name.
+    // Once open, this folder is checked, whatever happens to its path.
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
     let open = fs::open(folder, flags, Mode::empty()).map_err(|error| match error {
         Errno::NOTDIR | Errno::LOOP => refused(folder, "is not a folder, or is a link to one"),
@@ -246,7 +247,7 @@ mod tests {
         for name in all {
             assert_eq!(problem(check(name)), expected, "{name}");
         }
-        // The group is others too.
+        // Members of the group are other users, too.
         set_mode(&path("open"), 0o770);
         assert_eq!(problem(check("to-leaf")), expected);
         check("closed").expect("beside it");
@@ -263,13 +264,13 @@ mod tests {
         assert!(problem(check("file")).ends_with("can be changed by other users"));
     }
 
-    /// In a folder for all, others have folders and links of their own.
+    /// In a folder for everybody, others have folders and links of their own.
     #[test]
     fn others_have_no_part_in_the_way() {
         use std::os::unix::fs::{chown, lchown};
         let uid = geteuid().as_raw();
         if uid != 0 {
-            return; // only root can make them
+            return; // only root can create them
         }
         let base = folder();
         set_mode(base.path(), 0o1777);
@@ -293,7 +294,7 @@ mod tests {
     #[test]
     fn another_users_folder_is_refused() {
         if geteuid().as_raw() != 0 {
-            return; // only root can make one
+            return; // only root can create one
         }
         let base = folder();
         let path = base.path().join("jtrail");

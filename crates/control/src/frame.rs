@@ -1,25 +1,25 @@
-//! Frames: what goes over the wire.
+//! Frames, the units of the wire protocol.
 //!
 //! ```text
 //! frame = 'J' 'T' kind:u8 0:u8 length:u32 payload
 //! ```
 //!
 //! `length` is little-endian and counts the payload. Commands, answers and notices are XML
-//! documents, data are bytes of a trace. A header is judged as soon as it is there, so what is
-//! refused is never stored.
+//! documents; data are bytes of a trace. A header is checked as soon as it has arrived, so a
+//! refused frame is never stored.
 
 use std::fmt;
 
-/// Bytes of a frame's header.
+/// The size of a frame's header in bytes.
 pub const HEADER: usize = 8;
-/// Most bytes of a command, an answer or a notice.
+/// The maximum size of a command, an answer or a notice, in bytes.
 pub const LARGEST_DOCUMENT: usize = 64 << 10;
-/// Most bytes of a trace in one frame.
+/// The maximum number of bytes of a trace in one frame.
 pub const LARGEST_DATA: usize = 256 << 10;
 
 const MAGIC: [u8; 2] = *b"JT";
 
-/// What a frame carries.
+/// The kind of a frame's payload.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum FrameKind {
@@ -29,7 +29,7 @@ pub enum FrameKind {
     Answer = 2,
     /// Agent to client: bytes of the trace.
     Data = 3,
-    /// Agent to client, unasked: a [`Notice`](crate::Notice).
+    /// Agent to client, unsolicited: a [`Notice`](crate::Notice).
     Notice = 4,
 }
 
@@ -40,7 +40,7 @@ impl FrameKind {
             .find(|kind| *kind as u8 == byte)
     }
 
-    /// Most bytes of its payload.
+    /// Returns the maximum size of the payload in bytes.
     pub const fn limit(self) -> usize {
         match self {
             Self::Data => LARGEST_DATA,
@@ -60,52 +60,52 @@ impl fmt::Display for FrameKind {
     }
 }
 
-/// A frame that has arrived.
+/// A received frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// What it carries.
+    /// The kind of the payload.
     pub kind: FrameKind,
-    /// Within the limit of its kind.
+    /// The payload, within the limit of its kind.
     pub payload: Vec<u8>,
 }
 
-/// Appends a frame. It must be within the limit of its kind.
+/// Appends a frame to `out`.
 ///
 /// # Panics
-/// When the payload is larger than [`FrameKind::limit`].
+/// If the payload is larger than [`FrameKind::limit`].
 pub fn encode(kind: FrameKind, payload: &[u8], out: &mut Vec<u8>) {
     assert!(payload.len() <= kind.limit(), "{kind} is too large");
     out.extend_from_slice(&MAGIC);
     out.extend_from_slice(&[kind as u8, 0]);
-    // Within the limit, so it fits.
+    // The limit fits into a u32.
     out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     out.extend_from_slice(payload);
 }
 
-/// Why bytes are no frames. Nothing behind that place can be read.
+/// The error for bytes that are not frames. Nothing after them can be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{fault} in the frame at byte {at}")]
 pub struct FrameError {
-    /// Bytes of the connection before the frame.
+    /// The number of bytes of the connection before the frame.
     pub at: u64,
-    /// What is wrong.
+    /// The error in the frame.
     pub fault: FrameFault,
 }
 
-/// What is wrong with a frame.
+/// An error in a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameFault {
-    /// It does not begin with `JT`.
+    /// The frame does not begin with `JT`.
     Magic,
-    /// No such kind, or one that this side never gets.
+    /// The kind is unknown, or not allowed in this direction.
     Kind(u8),
     /// The fourth byte is not 0.
     Reserved(u8),
     /// The payload is larger than its kind allows.
     Size {
-        /// What it carries.
+        /// The kind of the payload.
         kind: FrameKind,
-        /// Bytes of its payload.
+        /// The size of the payload in bytes.
         length: u32,
     },
 }
@@ -127,28 +127,28 @@ impl fmt::Display for FrameFault {
     }
 }
 
-/// Bytes to frames, whatever pieces the bytes come in.
+/// Splits bytes into frames, whatever the pieces in which the bytes arrive.
 ///
-/// It stores no more than what was fed since the last frame was taken: take frames until there is
-/// none before the next bytes are fed, and feed pieces of bounded size.
+/// It stores only the bytes fed since the last frame was taken. To limit them, take all frames
+/// before feeding more bytes, and feed pieces of bounded size.
 #[derive(Debug)]
 pub struct Decoder {
     expected: &'static [FrameKind],
     buffer: Vec<u8>,
-    /// Bytes of the buffer that were taken.
+    /// The number of bytes of the buffer that were taken.
     taken: usize,
-    /// Bytes of the connection before the buffer.
+    /// The number of bytes of the connection before the buffer.
     before: u64,
     failed: Option<FrameError>,
 }
 
 impl Decoder {
-    /// Takes what a client sends.
+    /// Creates a decoder for the bytes of a client.
     pub fn for_agent() -> Self {
         Self::new(&[FrameKind::Command])
     }
 
-    /// Takes what an agent sends.
+    /// Creates a decoder for the bytes of an agent.
     pub fn for_client() -> Self {
         Self::new(&[FrameKind::Answer, FrameKind::Data, FrameKind::Notice])
     }
@@ -163,10 +163,10 @@ impl Decoder {
         }
     }
 
-    /// Takes bytes.
+    /// Adds received bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.failed.is_some() {
-            return; // nothing will be read any more
+            return; // no more frames will be decoded
         }
         self.buffer.drain(..self.taken);
         self.before += self.taken as u64;
@@ -174,10 +174,10 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next frame, or none if more bytes are needed.
+    /// Returns the next frame; `None` if more bytes are needed.
     ///
     /// # Errors
-    /// What is wrong with the next frame. The answer stays the same from then on.
+    /// If the next frame is invalid. All later calls return the same error.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -191,7 +191,7 @@ impl Decoder {
         })
     }
 
-    /// Whether a part of a frame is there, and its rest is missing.
+    /// Returns true if a frame has arrived only in part.
     pub fn is_within_frame(&self) -> bool {
         self.failed.is_none() && self.taken < self.buffer.len()
     }

@@ -1,24 +1,24 @@
 //! The command channel between a client and the running agent.
 //!
-//! A client connects to the agent's socket, sends commands and gets answers: it agrees on a format,
-//! starts and stops traces, and takes the data live. `docs/control.md` specifies all that goes over
-//! the wire.
+//! A client connects to the agent's socket, sends commands and gets answers. It negotiates a
+//! format, starts and stops traces, and receives their data live. `docs/control.md` specifies the
+//! protocol.
 //!
-//! | Module | Holds |
+//! | Module | Content |
 //! |---|---|
-//! | [`frame`] | bytes to frames and back |
-//! | `part` | parts of documents, and what is wrong with them |
-//! | `command` | what a client asks for |
-//! | `answer` | what the agent answers, and what it tells unasked |
-//! | `agent` | what an agent must be able to do |
-//! | `server` | states, and who may do what; no input or output |
-//! | `outbox` | what waits to be sent to a client; the stream that a trace is written to |
-//! | `folder`, `socket` | where the socket is; who may use it |
-//! | `beacon` | how clients find it |
+//! | [`frame`] | encoding and decoding of frames |
+//! | `part` | elements of documents, and the errors in them |
+//! | `command` | commands |
+//! | `answer` | answers and notices |
+//! | `agent` | the interface that an agent implements |
+//! | `server` | the states, and which client may do what; without input or output |
+//! | `outbox` | the queue of bytes to a client; the stream that a trace is written to |
+//! | `folder`, `socket` | the socket's location and access rights |
+//! | `beacon` | discovery of the socket |
 //! | `service` | a server on a socket |
 //! | `client` | the client's side |
 //!
-//! An agent implements [`Agent`], and has a thread of its own that runs a [`Service`]:
+//! An agent implements [`Agent`], and runs a [`Service`] on a thread of its own:
 //!
 //! ```no_run
 //! # #[cfg(unix)]

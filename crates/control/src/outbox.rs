@@ -1,9 +1,9 @@
-//! What waits to be sent to one client.
+//! The queue of bytes to one client.
 //!
-//! Two threads send to the client that has the data stream: the channel's own (answers, notices)
-//! and the trace's writer (data). Each puts whole frames behind what waits, and sends as much as
-//! the socket takes, whoever put it there. So a writer gets its data out without the channel's
-//! thread, which may be waiting for the writer just then.
+//! Two threads send to the client that has the data stream: that of the channel (answers, notices)
+//! and the trace's writer (data). Each appends whole frames to the queue, and then sends as much of
+//! the queue as the socket accepts, whichever thread added it. So the writer does not depend on the
+//! channel's thread, which may be waiting for the writer.
 
 use crate::frame::{self, FrameKind};
 use std::io;
@@ -12,27 +12,28 @@ use std::time::{Duration, Instant};
 
 /// The sending side of a connection.
 pub trait Wire: Send + Sync {
-    /// Sends some of the bytes, and answers how many.
+    /// Sends some of the bytes. Returns their number.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] when it takes none now; everything else ends the connection.
+    /// [`io::ErrorKind::WouldBlock`] if no bytes can be sent now; all other errors end the
+    /// connection.
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Waits until bytes may be sent, at most for a time.
+    /// Waits until bytes can be sent, at most for the given time.
     ///
     /// # Errors
-    /// When waiting fails, which ends the connection.
+    /// If waiting fails, which ends the connection.
     fn wait(&self, at_most: Duration) -> io::Result<()>;
 
-    /// Ends the connection, also its receiving side.
+    /// Ends the connection in both directions.
     fn close(&self);
 }
 
-/// Bytes that may wait for a client that does not read its answers and notices.
+/// Maximum bytes queued for a client that does not read.
 const MOST_WAITING: usize = 1 << 20;
-/// Bytes that may wait before no more commands are read.
+/// If more bytes than this are queued, no more commands are read.
 const ENOUGH_WAITING: usize = 64 << 10;
-/// How often a write that waits looks whether it has become urgent.
+/// The interval at which a waiting write checks whether its time limit was reduced.
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) struct Outbox {
@@ -44,13 +45,14 @@ pub(crate) struct Outbox {
 struct Queued {
     bytes: Vec<u8>,
     sent: usize,
-    /// The connection ends when all is sent.
+    /// True if the connection ends when all bytes are sent.
     ending: bool,
-    /// Why the connection has ended.
+    /// The reason why the connection has ended.
     closed: Option<String>,
-    /// Since when no write of data may wait longer than so.
+    /// The time limit for each write of data after [`DataStream::hurry`], and since when it
+    /// applies.
     hurried: Option<(Instant, Duration)>,
-    /// When data must be out at last.
+    /// The deadline for all data after [`DataStream::finish_within`].
     last: Option<Instant>,
 }
 
@@ -69,12 +71,12 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queued> {
-        // Nothing panics while it is held.
+        // No code panics while it holds the lock.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a document there, and sends what can be sent. A client that lets too much wait is cut
-    /// off.
+    /// Queues a document, and sends what can be sent. A client with too many queued bytes is
+    /// disconnected.
     pub(crate) fn put(&self, kind: FrameKind, document: &[u8]) {
         let mut waiting = self.lock();
         if waiting.closed.is_some() || waiting.ending {
@@ -88,7 +90,7 @@ impl Outbox {
         self.send(&mut waiting);
     }
 
-    /// Sends one frame of data, and answers when all of it is out.
+    /// Sends one frame of data. Returns when all of it is sent.
     pub(crate) fn put_data(&self, data: &[u8], patience: Duration) -> io::Result<()> {
         let begun = Instant::now();
         let mut put = false;
@@ -124,7 +126,7 @@ impl Outbox {
         }
     }
 
-    /// How long a write that began then may still wait.
+    /// Returns how long a write that began at `begun` may still wait.
     fn left(&self, begun: Instant, patience: Duration) -> Duration {
         let waiting = self.lock();
         let own = patience.saturating_sub(begun.elapsed());
@@ -145,30 +147,30 @@ impl Outbox {
         self.send(&mut self.lock());
     }
 
-    /// Whether something waits to be sent.
+    /// Returns true if bytes are queued.
     pub(crate) fn is_waiting(&self) -> bool {
         let waiting = self.lock();
         waiting.len() > 0 && waiting.closed.is_none()
     }
 
-    /// Whether so much waits that no more should be asked for.
+    /// Returns true if so many bytes are queued that no more commands should be read.
     pub(crate) fn is_full(&self) -> bool {
         self.lock().len() > ENOUGH_WAITING
     }
 
-    /// Ends the connection when all is sent.
+    /// Ends the connection when all bytes are sent.
     pub(crate) fn finish(&self) {
         let mut waiting = self.lock();
         waiting.ending = true;
         self.send(&mut waiting);
     }
 
-    /// Ends the connection now.
+    /// Ends the connection immediately.
     pub(crate) fn close(&self, reason: &str) {
         self.end(&mut self.lock(), reason);
     }
 
-    /// Why the connection has ended, if it has.
+    /// Returns the reason why the connection has ended, if it has.
     pub(crate) fn closed(&self) -> Option<String> {
         self.lock().closed.clone()
     }
@@ -205,15 +207,16 @@ impl Outbox {
     }
 }
 
-/// Bytes of the trace in a frame, at most. One that is larger would only make the client wait.
+/// The maximum number of bytes of the trace in a frame that is sent. Larger frames only delay the
+/// client.
 const DATA: usize = 64 << 10;
 
-/// Where a trace for a client is written: each write becomes a frame of data, so writes should be
-/// large.
+/// The output for a trace that goes to a client. Each write becomes a frame of data, so writes
+/// should be large.
 ///
-/// A write waits for a client that is slow, up to [`Settings::patience`](crate::Settings::patience)
-/// for each 64 KiB. Then the client is cut off, and the write fails, as it does when the client has
-/// gone away.
+/// A write waits for a slow client, up to [`Settings::patience`](crate::Settings::patience) for
+/// each 64 KiB. Then the client is disconnected, and the write fails, as it does when the client
+/// has disconnected.
 #[derive(Clone)]
 pub struct DataStream {
     outbox: Arc<Outbox>,
@@ -225,16 +228,16 @@ impl DataStream {
         Self { outbox, patience }
     }
 
-    /// From now on, no write of any copy waits longer than `patience`, also one that waits already.
-    /// For a program that is about to end, and has more to write first. Who is hurried already is
-    /// not given more time.
+    /// Limits each write of all copies of the stream to `patience` from now on, including a write
+    /// that is already waiting. It is meant for a program that is about to end but has more to
+    /// write. A second call does not extend the time.
     pub fn hurry(&self, patience: Duration) {
         let now = Instant::now();
         self.outbox.lock().hurried.get_or_insert((now, patience));
     }
 
-    /// From now on, all writes of all copies together wait no longer than `time`, also one that
-    /// waits already. For a program that wants to end.
+    /// Limits all writes of all copies of the stream together to `time` from now on, including a
+    /// write that is already waiting. It is meant for a program that has to end.
     pub fn finish_within(&self, time: Duration) {
         self.outbox.lock().last = Instant::now().checked_add(time);
     }
@@ -251,7 +254,7 @@ impl io::Write for DataStream {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(()) // a write answers when all is out
+        Ok(()) // writes return when all is sent
     }
 }
 
@@ -267,11 +270,11 @@ mod tests {
     use std::io::Write;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-    /// A socket with room for so many bytes.
+    /// A socket with a limited number of free bytes.
     #[derive(Clone, Default)]
     struct Narrow {
         room: Arc<AtomicUsize>,
-        /// Room that is there as soon as somebody waits for it.
+        /// Bytes that become free as soon as a thread waits for them.
         room_to_come: Arc<AtomicUsize>,
         closed: Arc<AtomicBool>,
         sent: Arc<Mutex<Vec<u8>>>,
@@ -314,7 +317,7 @@ mod tests {
         let (wire, outbox) = narrow(100_000);
         let mut stream = DataStream::new(Arc::clone(&outbox), Duration::from_secs(10));
         let writer = std::thread::spawn(move || stream.write_all(&[7; 300_000]));
-        // Documents come between, while there is no room and while there is.
+        // Documents are queued in between, while there is no room and while there is.
         while wire.room.load(SeqCst) > 0 {
             std::thread::yield_now();
         }

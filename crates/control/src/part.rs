@@ -1,33 +1,33 @@
-//! Parts of documents, and what is wrong with them.
+//! Elements of documents, and the errors in them.
 
 use jtrail_options::{duration_text, parse_duration, parse_size, size_text};
 use jtrail_xml::Element;
 use std::fmt;
 use std::time::Duration;
 
-/// What kind of thing went wrong.
+/// The kind of an error.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ErrorCode {
-    /// The agent knows no such command.
+    /// The agent does not know the command.
     Unrecognized,
     /// The document is not well formed.
     Malformed,
     /// An element, an attribute or a value is wrong.
     Invalid,
-    /// It can't be done while the agent is in this state.
+    /// The command is not possible in the agent's current state.
     State,
-    /// Another client has it, or there are too many.
+    /// Another client uses the resource, or there are too many clients.
     Busy,
-    /// This agent, as it was started, can't do it.
+    /// The agent, as it was started, does not support the command.
     Unavailable,
-    /// It was tried, and failed.
+    /// The command was attempted and failed.
     Failed,
-    /// The frames are wrong, or too slow. The connection ends.
+    /// The frames are invalid or too slow. The connection ends.
     Frame,
 }
 
 impl ErrorCode {
-    /// Every code.
+    /// All codes.
     pub const ALL: [Self; 8] = [
         Self::Unrecognized,
         Self::Malformed,
@@ -39,7 +39,7 @@ impl ErrorCode {
         Self::Frame,
     ];
 
-    /// The word for it in a document.
+    /// Returns the code's word in documents.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Unrecognized => "unrecognized",
@@ -60,21 +60,21 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Why a command was not carried out.
+/// The reason why a command was not executed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}{}", if place.is_empty() { String::new() } else { format!(" ({place})") })]
 pub struct Failure {
-    /// What kind of thing went wrong.
+    /// The kind of error.
     pub code: ErrorCode,
-    /// Where in the document: `byte 17`, `start`, `start/@format`,
-    /// `setFilters/include[2]/@pattern`; else empty.
+    /// The position in the document: `byte 17`, `start`, `start/@format`,
+    /// `setFilters/include[2]/@pattern`; empty if there is none.
     pub place: String,
-    /// A sentence.
+    /// A description of the error, as a sentence.
     pub message: String,
 }
 
 impl Failure {
-    /// A failure without a place.
+    /// Creates a failure without a position.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -83,7 +83,7 @@ impl Failure {
         }
     }
 
-    /// A failure at a place in the document.
+    /// Creates a failure at a position in the document.
     pub fn at(code: ErrorCode, place: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -93,10 +93,10 @@ impl Failure {
     }
 }
 
-/// Most levels of elements in a document.
+/// The maximum depth of elements in a document.
 const DEEPEST: usize = 8;
 
-/// Reads a document.
+/// Parses a document.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Element, Failure> {
     Element::parse(bytes, DEEPEST).map_err(|e| {
         let place = format!("byte {}", e.offset);
@@ -104,21 +104,20 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Element, Failure> {
     })
 }
 
-/// An element whose attributes and children are known, and where it stands.
+/// An element with its position in the document.
 pub(crate) struct Part<'e> {
     pub(crate) element: &'e Element,
     place: String,
 }
 
 impl<'e> Part<'e> {
-    /// The root of a document of the agent, which may hold more than is known.
+    /// Wraps the root of an agent's document, which may contain unknown parts.
     pub(crate) fn root(element: &'e Element) -> Self {
         let place = element.name.clone();
         Self { element, place }
     }
 
-    /// The element, if it has no attributes and children but these, and no text unless that is
-    /// allowed.
+    /// Wraps an element. Fails if it has attributes or children other than these.
     pub(crate) fn new(
         element: &'e Element,
         place: String,
@@ -143,7 +142,7 @@ impl<'e> Part<'e> {
         Ok(part)
     }
 
-    /// The same, and there may be no text.
+    /// Returns this part. Fails if the element has text.
     pub(crate) fn without_text(self) -> Result<Self, Failure> {
         if self.element.text.is_empty() {
             return Ok(self);
@@ -155,7 +154,7 @@ impl<'e> Part<'e> {
         ))
     }
 
-    /// A fault at `place` below this element.
+    /// Creates a failure at `place` below this element.
     pub(crate) fn invalid(&self, place: &str, message: impl Into<String>) -> Failure {
         Failure::at(
             ErrorCode::Invalid,
@@ -164,7 +163,8 @@ impl<'e> Part<'e> {
         )
     }
 
-    /// The children, each with its place: `start/include[2]`. What they hold was not looked at.
+    /// Returns the children, with positions such as `start/include[2]`. Their contents are not
+    /// checked.
     pub(crate) fn children(&self) -> impl Iterator<Item = Self> {
         let children = self.element.children.iter().enumerate();
         children.map(|(n, element)| Self {
@@ -173,14 +173,14 @@ impl<'e> Part<'e> {
         })
     }
 
-    /// The first child of a name.
+    /// Returns the first child with this name. Fails if there is none.
     pub(crate) fn needed_child(&self, name: &str) -> Result<Self, Failure> {
         let mut found = self.children().filter(|child| child.element.name == name);
         let missing = || self.invalid(name, "the element is missing");
         found.next().ok_or_else(missing)
     }
 
-    /// This part, if it has no attributes and children but these.
+    /// Returns this part. Fails if the element has attributes or children other than these.
     pub(crate) fn of(self, attributes: &[&str], children: &[&str]) -> Result<Self, Failure> {
         Self::new(self.element, self.place, attributes, children)
     }
@@ -198,7 +198,7 @@ impl<'e> Part<'e> {
             .ok_or_else(|| self.invalid(&format!("@{name}"), "the attribute is missing"))
     }
 
-    /// The attribute, read by `read`.
+    /// Returns the attribute's value, parsed by `read`, if the attribute exists.
     pub(crate) fn parsed<T>(
         &self,
         name: &str,
@@ -208,7 +208,7 @@ impl<'e> Part<'e> {
         self.get(name).map(read).transpose().map_err(wrong)
     }
 
-    /// The same, and it must be there.
+    /// Like [`Self::parsed`], but fails if the attribute does not exist.
     pub(crate) fn needed_as<T>(
         &self,
         name: &str,
@@ -219,7 +219,7 @@ impl<'e> Part<'e> {
     }
 }
 
-/// A value of an attribute.
+/// A type of attribute values.
 pub(crate) trait Value: Sized {
     fn read(text: &str) -> Result<Self, String>;
     fn show(&self) -> String;
@@ -271,7 +271,7 @@ impl Value for Size {
     }
 }
 
-/// An enum whose cases are words of the documents.
+/// Defines an enum whose cases are words in documents.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $word:literal,)* }) => {
         $(#[$doc])*
@@ -281,20 +281,20 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every case.
+            /// All cases.
             pub const ALL: &'static [Self] = &[$(Self::$case),*];
 
-            /// The word for it in a document.
+            /// Returns the case's word in documents.
             pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$case => $word,)*
                 }
             }
 
-            /// The case with this word.
+            /// Returns the case with this word.
             ///
             /// # Errors
-            /// A sentence that says which words there are.
+            /// If there is none: a sentence that lists the valid words.
             pub fn parse(word: &str) -> Result<Self, String> {
                 let found = Self::ALL.iter().find(|case| case.word() == word);
                 found.copied().ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! A [`Server`] on a socket: one thread that waits for clients and for what they send.
+//! A [`Server`] on a socket: one thread that waits for clients and their messages.
 
 use crate::agent::Agent;
 use crate::answer::EndReason;
@@ -18,19 +18,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes read from a client before the next one's turn.
+/// The maximum number of bytes read from one client before the next one's turn.
 const PIECE: usize = 64 << 10;
-/// How often half frames and waiting bytes are looked at while there are clients.
+/// The interval at which incomplete frames and queued bytes are checked while there are clients.
 const TICK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 500_000_000,
 };
-/// Pause when no client can be accepted, for instance without descriptors.
+/// The pause after a failed accept, for instance for lack of descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long clients may take to read the last words.
+/// The time that clients get to read the last messages.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// What a [`Stopper`] says.
+/// The messages of a [`Stopper`].
 const STOP: u8 = 1;
 const WAKE: u8 = 2;
 
@@ -38,7 +38,7 @@ struct Socket(UnixStream);
 
 impl Wire for Socket {
     fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        // No signal: the program's handler is none of our business.
+        // Without SIGPIPE: the program's handler must not run for the agent.
         Ok(send(
             &self.0,
             bytes,
@@ -55,54 +55,54 @@ impl Wire for Socket {
     }
 
     fn close(&self) {
-        let _ = self.0.shutdown(Shutdown::Both); // it may be gone already
+        let _ = self.0.shutdown(Shutdown::Both); // fails if already closed
     }
 }
 
-/// Ends a [`Service`], or wakes it, from any thread. Dropping it does nothing.
+/// Ends or wakes a [`Service`], from any thread. Dropping it has no effect.
 #[derive(Debug)]
 pub struct Stopper(UnixStream);
 
 impl Stopper {
-    /// Has [`Service::run`] return soon.
+    /// Makes [`Service::run`] return soon.
     pub fn stop(&self) {
-        let _ = (&self.0).write_all(&[STOP]); // it has ended already, or was told
+        let _ = (&self.0).write_all(&[STOP]); // fails if ended or already notified
     }
 
-    /// Has the service call [`Agent::settle`] soon.
+    /// Makes the service call [`Agent::settle`] soon.
     pub fn wake(&self) {
-        let _ = (&self.0).write_all(&[WAKE]); // likewise
+        let _ = (&self.0).write_all(&[WAKE]); // fails if ended or already notified
     }
 }
 
-/// A server with its socket.
+/// A server together with its socket.
 pub struct Service<A> {
     server: Server<A>,
-    /// None where no clients may come.
+    /// The listening socket; `None` if the agent accepts no clients.
     listener: Option<Listener>,
     /// Commands from within the process.
     calls: Option<Calls>,
     clients: Vec<(ClientId, UnixStream)>,
     stop: UnixStream,
     log: Box<dyn Fn(&str) + Send>,
-    /// Refused connections were told of.
+    /// True if refused connections were logged.
     refusal_reported: bool,
-    /// None where the agent stays without clients.
+    /// The rule for detaching without clients; `None` if the agent stays.
     linger: Option<Linger>,
 }
 
-/// When an agent without clients leaves.
+/// The rule by which an agent without clients detaches.
 struct Linger {
-    /// How long it stays.
+    /// The time that the agent stays without clients.
     time: Duration,
-    /// Before that, no client is waited for.
+    /// True once the agent is set up; before that, the time does not run.
     is_set_up: Arc<AtomicBool>,
-    /// Since when there are no clients.
+    /// The time since which there are no clients.
     since: Option<Instant>,
 }
 
 impl Linger {
-    /// True if it is time to leave.
+    /// Returns true if it is time to detach.
     fn is_over(&mut self, has_clients: bool, now: Instant) -> bool {
         if has_clients || !self.is_set_up.load(Ordering::Acquire) {
             self.since = None;
@@ -113,11 +113,11 @@ impl Linger {
 }
 
 impl<A: Agent> Service<A> {
-    /// A service that is ready to [`Self::run`]; without a listener no clients come. `log` is told
-    /// what users should know, each kind of thing once.
+    /// Creates a service that is ready to [`Self::run`]. Without a listener, it accepts no clients.
+    /// `log` gets messages for users, each kind of message once.
     ///
     /// # Errors
-    /// The system has no more descriptors.
+    /// If the system has no more descriptors.
     pub fn new(
         server: Server<A>,
         listener: impl Into<Option<Listener>>,
@@ -139,15 +139,15 @@ impl<A: Agent> Service<A> {
         Ok((service, Stopper(stopper)))
     }
 
-    /// Also carries out commands from within the process.
+    /// Makes the service also execute commands from within the process.
     #[must_use]
     pub fn serving(mut self, calls: Calls) -> Self {
         self.calls = Some(calls);
         self
     }
 
-    /// Has the agent leave as by [`Command::Detach`] when no client has been connected for so long,
-    /// once it is set up.
+    /// Makes the agent detach, like with [`Command::Detach`], when no client was connected for
+    /// `time` after it was set up.
     #[must_use]
     pub fn lingering(mut self, time: Duration, is_set_up: Arc<AtomicBool>) -> Self {
         self.linger = Some(Linger {
@@ -158,11 +158,11 @@ impl<A: Agent> Service<A> {
         self
     }
 
-    /// Serves clients until a client sends the agent away or [`Stopper::stop`] is called. All
-    /// connections are closed then, and the socket is gone. Answers the agent.
+    /// Serves clients until a client detaches the agent or [`Stopper::stop`] is called. All
+    /// connections and the socket are closed then. Returns the agent.
     ///
     /// # Errors
-    /// Waiting for clients fails.
+    /// If waiting for clients fails.
     pub fn run(mut self) -> io::Result<A> {
         let result = self.serve();
         if !self.server.is_detached() {
@@ -194,7 +194,8 @@ impl<A: Agent> Service<A> {
                 self.read(at, now);
             }
             self.server.tick(now);
-            // Whoever was cut off shows at its next turn, as its socket is shut down.
+            // A client that was disconnected is removed at its next turn, because its socket is
+            // shut down.
             self.clients.retain(|(id, _)| self.server.has_client(*id));
             if waiting {
                 self.accept();
@@ -230,10 +231,10 @@ impl<A: Agent> Service<A> {
         }
     }
 
-    /// Waits for something to do: whether a [`Stopper`] says something, whether a client waits,
-    /// which clients have sent something.
+    /// Waits for something to do. Returns true if a [`Stopper`] has sent a message, true if a
+    /// client waits to be accepted, and the clients that have sent something.
     fn wait(&self) -> io::Result<(bool, bool, Vec<usize>)> {
-        // Where there is no listener, and no bell, the first one stands in for it.
+        // A missing listener or bell is replaced by the stopper's socket.
         let listener = self.listener.as_ref().map(Listener::socket);
         let bell = self.calls.as_ref().map_or(&self.stop, |calls| &calls.bell);
         let mut fds = vec![PollFd::new(&self.stop, PollFlags::IN)];
@@ -290,7 +291,7 @@ impl<A: Agent> Service<A> {
                     }
                 }
                 Err(_) => {
-                    // It stays readable, so without a pause this would be a busy loop.
+                    // The listener stays readable, so without a pause this would be a busy loop.
                     std::thread::sleep(PAUSE);
                     return;
                 }
@@ -299,7 +300,7 @@ impl<A: Agent> Service<A> {
     }
 
     fn welcome(&mut self, socket: UnixStream) {
-        // Without another descriptor the client has disconnected.
+        // If there is no descriptor for the copy, the client is disconnected.
         if let Ok(sending) = socket.try_clone()
             && let Some(id) = self.server.connect(Box::new(Socket(sending)))
         {
@@ -307,7 +308,7 @@ impl<A: Agent> Service<A> {
         }
     }
 
-    /// Lets clients read what was said last, for a short while.
+    /// Gives clients a short time to read the last messages.
     fn say_farewell(&mut self) {
         let end = Instant::now() + FAREWELL;
         loop {

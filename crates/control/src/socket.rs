@@ -1,10 +1,11 @@
-//! The socket, and who may use it.
+//! The socket, and the access to it.
 //!
-//! It has mode 0600, and who connects must be of the same user, or root, whatever the modes say.
+//! The socket has mode 0600. In addition, a client must be of the same user, or root, whatever the
+//! modes allow.
 //!
-//! Agents that look for a socket at the same time do so one after the other: each holds a lock of
-//! the folder from its look at what is there until it listens. So what is there and not listened to
-//! is stale, and stays what was looked at.
+//! Agents that create a socket at the same time do so one after the other: each holds a lock of the
+//! folder from examining an existing file until it listens. So an existing socket without a
+//! listener is stale, and can't change between the examination and its removal.
 
 use crate::beacon::{open_folder, sight, within};
 use crate::folder::{
@@ -25,38 +26,39 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Connections that wait to be accepted.
+/// The maximum number of connections waiting to be accepted.
 const BACKLOG: i32 = 128;
 
-/// How long a socket that is there already may take to show that it is alive.
+/// The time that an existing socket gets to prove that it is alive.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long the folder's lock is waited for. In a folder for all, another user may hold it for
-/// ever.
+/// The maximum time to wait for the folder's lock. In a folder for everybody, another user may hold
+/// it forever.
 const LOCK: Duration = Duration::from_secs(5);
 
-/// How many processes of one number may have their sockets in one folder, each in a PID namespace
-/// of its own.
+/// The maximum number of processes with the same id that may have their sockets in one folder, each
+/// in its own PID namespace.
 const SAME_NUMBER: u32 = 100;
 
-/// A socket that clients connect to. Its path is removed when it is dropped.
+/// A socket to which clients connect. Dropping it removes its path.
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixListener,
     path: PathBuf,
-    /// Device and inode of the path, so that no other's is removed.
+    /// The device and inode of the path, so that no other file is removed.
     identity: (u64, u64),
 }
 
 impl Listener {
-    /// Makes the socket. One at that path which nobody listens to any more is replaced. Its folder
-    /// must be there, and only we or root may write to it and to those above, unless they are
-    /// sticky. Of several who want the same path at the same time, one gets it.
+    /// Creates the socket. An existing one without a listener is replaced. The folder must exist,
+    /// and only the user or root may write to it and to the folders above, unless these are sticky.
+    /// If several processes want the same path at the same time, one gets it.
     ///
     /// # Errors
-    /// Somebody listens there ([`io::ErrorKind::AddrInUse`]); something else is there, or a folder
-    /// can be changed by other users ([`io::ErrorKind::PermissionDenied`]); the folder stays locked
-    /// for 5 s ([`io::ErrorKind::TimedOut`]); the path is too long, or can't be made.
+    /// [`io::ErrorKind::AddrInUse`] if another process listens there;
+    /// [`io::ErrorKind::PermissionDenied`] if another kind of file exists there, or other users can
+    /// change one of the folders; [`io::ErrorKind::TimedOut`] if the folder stays locked for 5 s;
+    /// other errors if the path is too long, or the socket can't be created.
     pub fn bind(path: &Path) -> io::Result<Self> {
         let uid = geteuid().as_raw();
         let folder = above(path);
@@ -64,26 +66,26 @@ impl Listener {
         let _locked = lock(folder)?;
         remove_stale(path, uid)?;
         let address = SocketAddrUnix::new(path).map_err(about(path))?;
-        // A child of the program must not hold the socket.
+        // Child processes of the program must not inherit the socket.
         let socket = net::socket_with(
             AddressFamily::UNIX,
             SocketType::STREAM,
             SocketFlags::CLOEXEC,
             None,
         )?;
-        // Before it has a path, so that there is no moment in which others may connect. The path
-        // gets this mode, but for what the umask takes away; to set it by the path would be to
-        // follow a link that is put there meanwhile.
+        // Set before the socket has a path, so that others can't connect at any moment. The path
+        // gets this mode, reduced by the umask. Setting the mode by the path would follow a link
+        // that somebody put there in between.
         fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
         net::bind(&socket, &address).map_err(about(path))?;
         Self::listen(socket, path)
     }
 
-    /// Makes the socket of this process in the first folder where that works: see the table in
+    /// Creates the socket of this process in the first folder where this succeeds: see the table in
     /// `docs/control.md`.
     ///
     /// # Errors
-    /// As [`Self::bind`], of all the folders.
+    /// Those of [`Self::bind`], for all folders.
     pub fn bind_usual() -> io::Result<Self> {
         let mut problems = Vec::new();
         for folder in own_folders() {
@@ -95,7 +97,8 @@ impl Listener {
         Err(io::Error::other(problems.join("; ")))
     }
 
-    /// Containers that share a folder may have processes of the same number in it.
+    /// Creates the socket in a folder. Its name gets a suffix if another process with the same id
+    /// has one there: containers may share the folder.
     fn bind_in(folder: &Path) -> io::Result<Self> {
         let pid = std::process::id();
         let mut result = Self::bind(&folder.join(socket_name(pid)));
@@ -122,7 +125,7 @@ impl Listener {
         })
     }
 
-    /// Where it is.
+    /// Returns the path of the socket.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -131,11 +134,11 @@ impl Listener {
         &self.socket
     }
 
-    /// The next client that waits and may come in; none when nobody waits.
+    /// Accepts the next waiting client that is allowed; `None` if none waits.
     ///
     /// # Errors
-    /// [`io::ErrorKind::PermissionDenied`] for one of another user, which is sent away; everything
-    /// else is the system's.
+    /// [`io::ErrorKind::PermissionDenied`] for a client of another user, which is disconnected;
+    /// other errors are the system's.
     pub fn accept(&self) -> io::Result<Option<UnixStream>> {
         let client = match self.socket.accept() {
             Ok((client, _)) => client,
@@ -154,9 +157,9 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // As long as we listen, no other agent takes it for stale.
+        // While this socket is listening, no other agent considers it stale.
         if stat(&self.path).is_ok_and(|found| identity(&found) == self.identity) {
-            let _ = fs::unlink(&self.path); // there is nobody to tell
+            let _ = fs::unlink(&self.path); // an error can't be reported
         }
     }
 }
@@ -165,26 +168,25 @@ fn may_come_in(uid: u32) -> bool {
     uid == 0 || uid == geteuid().as_raw()
 }
 
-/// Who is at the other end.
+/// The process at the other end of a connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Peer {
     pub(crate) uid: u32,
-    /// The process that connected, or that listens. None if it is in a PID namespace that can't be
-    /// seen from here: for an agent in a container, a client outside of it.
+    /// The process that connected or listens. `None` if it is in a PID namespace that is not
+    /// visible from here, like a client outside of the agent's container.
     pub(crate) pid: Option<u32>,
 }
 
-/// The process at the other end of a connection; none if it is in a PID namespace that can't be
-/// seen from here.
+/// Returns the process at the other end of a connection; `None` if it is in a PID namespace that is
+/// not visible from here.
 ///
 /// # Errors
-/// The system does not say.
+/// If the system does not tell.
 pub fn peer_pid(stream: &UnixStream) -> io::Result<Option<u32>> {
     Ok(peer(stream)?.pid)
 }
 
-/// Asks with `nix`: `rustix` has no room for a process that can't be seen, and takes it for an
-/// error.
+/// Uses `nix`, because `rustix` returns an error for a process that is not visible.
 #[cfg(target_os = "linux")]
 pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {
     let found = getsockopt(stream, PeerCredentials)?;
@@ -199,7 +201,7 @@ pub(crate) fn peer(_: &UnixStream) -> io::Result<Peer> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// Connects, and waits at most that long for a server that is slow to take the connection.
+/// Connects, and waits at most `timeout` for a server that is slow to accept.
 fn connect(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
     let address = SocketAddrUnix::new(path)?;
     let socket = net::socket_with(
@@ -208,7 +210,7 @@ fn connect(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
         SocketFlags::CLOEXEC,
         None,
     )?;
-    // At least something: 0 would mean for ever.
+    // Not 0, which would mean forever.
     let timeout = timeout.max(Duration::from_millis(1));
     net::sockopt::set_socket_timeout(&socket, Timeout::Send, Some(timeout))?;
     match net::connect(&socket, &address) {
@@ -225,8 +227,8 @@ fn identity(found: &Stat) -> (u64, u64) {
     (found.st_dev, found.st_ino)
 }
 
-/// Waits until no one else has the folder locked. The lock ends with what is returned, and with the
-/// process.
+/// Waits until no other process has the folder locked, and locks it. The lock ends when the result
+/// is dropped, or with the process.
 fn lock(folder: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
     let open = fs::open(folder, flags, Mode::empty()).map_err(about(folder))?;
@@ -246,7 +248,7 @@ fn lock(folder: &Path) -> io::Result<OwnedFd> {
     }
 }
 
-/// Removes a socket that nobody listens to. The folder is locked.
+/// Removes a socket without a listener. The folder must be locked.
 fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
     let found = match stat(path) {
         Ok(found) => found,
@@ -261,7 +263,8 @@ fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
     }
     match connect(path, LOOK) {
         Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
-            // It is the one that was asked, unless somebody who knows nothing of the lock was here.
+            // The path still has the examined socket, unless a program changed it that ignores the
+            // lock.
             match stat(path) {
                 Ok(now) if identity(&now) == identity(&found) => {
                     fs::unlink(path).map_err(about(path))
@@ -277,11 +280,12 @@ fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
     }
 }
 
-/// Connects to the agent of a process: where the process says that it listens, or else where one
-/// listens by default.
+/// Connects to the agent of a process: at the socket that its beacon names, or else at the default
+/// path.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] if no agent listens; what listens is not of the process.
+/// [`io::ErrorKind::NotFound`] if no agent listens; other errors if the listener is not this
+/// process.
 pub(crate) fn connect_to_process(pid: u32, timeout: Duration) -> io::Result<UnixStream> {
     let process = PathBuf::from(format!("/proc/{pid}"));
     let owner = fs::stat(&process).map_err(|error| match error {
@@ -312,7 +316,7 @@ pub(crate) fn connect_to_process(pid: u32, timeout: Duration) -> io::Result<Unix
     server.connect_by_default(timeout)
 }
 
-/// Who has to be at the other end.
+/// The process and user that must be at the other end.
 #[derive(Clone, Copy)]
 struct Server {
     pid: u32,
@@ -320,7 +324,7 @@ struct Server {
 }
 
 impl Server {
-    /// Connects to a socket by the path that the process has for it.
+    /// Connects to a socket by its path in the process's file system.
     fn connect_within(self, path: &Path, timeout: Duration) -> io::Result<UnixStream> {
         let seen = within(self.pid, path);
         let failed = |e: io::Error| {
@@ -338,21 +342,21 @@ impl Server {
         let short = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
         let stream = match SocketAddrUnix::new(&short) {
             Ok(_) => connect(&short, timeout),
-            // So long a name can be used by the path alone, where that means the same here.
+            // The name is too long for that. The path itself works if it means the same here.
             Err(_) => connect(path, timeout),
         };
         self.check(stream.map_err(failed)?, &seen)
     }
 
-    /// Connects where an agent of this environment listens.
+    /// Connects to the default path of an agent in this environment.
     fn connect_by_default(self, timeout: Duration) -> io::Result<UnixStream> {
         let Self { pid, uid } = self;
         let mut tried = Vec::new();
         for folder in environment_folders(uid) {
             let path = folder.join(socket_name(pid));
             match connect(&path, timeout) {
-                // The folder for temporary files is everybody's, so anybody could have made this
-                // one; and in another PID namespace, another process has this number.
+                // Anybody can create a socket in the folder for temporary files; and in another PID
+                // namespace, another process may have this id.
                 Ok(stream) => return self.check(stream, &path),
                 Err(e)
                     if matches!(
@@ -373,7 +377,7 @@ impl Server {
         Err(io::Error::new(io::ErrorKind::NotFound, message))
     }
 
-    /// The connection, if the process itself is at its other end.
+    /// Returns the connection if the process itself is at its other end.
     fn check(self, stream: UnixStream, path: &Path) -> io::Result<UnixStream> {
         match peer(&stream)?.pid {
             Some(pid) if pid == self.pid => Ok(stream),
@@ -383,7 +387,7 @@ impl Server {
     }
 }
 
-/// Connects to the agent whose socket is at a path.
+/// Connects to the agent whose socket has this path.
 pub(crate) fn connect_to_path(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
     let stream = connect(path, timeout)
         .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
@@ -410,11 +414,11 @@ mod tests {
 
     const SOON: Duration = Duration::from_millis(200);
 
-    /// What a child finds the path in that it is to bind.
+    /// The environment variable that tells a child process which path to bind.
     const PATH: &str = "JTRAIL_TEST_SOCKET";
 
-    /// A socket that nobody listens to. A child that another test starts meanwhile holds the
-    /// listener until it becomes another program, so it is waited for.
+    /// Creates a socket without a listener. A child process that another test starts at the same
+    /// time may hold the listener until its exec, so this waits for that.
     fn make_stale(path: &Path) {
         drop(UnixListener::bind(path).expect("std leaves the path behind"));
         let latest = Instant::now() + Duration::from_secs(60);
@@ -428,7 +432,8 @@ mod tests {
         }
     }
 
-    /// Exactly one has got the path, and clients reach it; the others know that it is in use.
+    /// Checks that exactly one has got the path and clients reach it, and that the others failed
+    /// because it is in use.
     fn assert_one_won(results: Vec<io::Result<Listener>>, path: &Path) {
         let mut won = Vec::new();
         for result in results {
@@ -468,7 +473,7 @@ mod tests {
         drop(first);
         make_stale(&path);
         let second = Listener::bind(&path).expect("stale");
-        // Another one in its place is not removed with it.
+        // Another socket at the same path is not removed.
         std::fs::remove_file(&path).expect("ours");
         let third = Listener::bind(&path).expect("bound");
         drop(second);
@@ -500,7 +505,7 @@ mod tests {
         }
     }
 
-    /// This test program again, to bind a path of its own accord: [`bind_in_a_child`].
+    /// Starts this test program again, to run [`bind_in_a_child`] as another process.
     fn child(path: &Path) -> std::process::Child {
         let program = std::env::current_exe().expect("a path");
         std::process::Command::new(program)
@@ -517,7 +522,7 @@ mod tests {
             .expect("it starts")
     }
 
-    /// What a child says of its socket.
+    /// Returns what a child reports about its socket.
     fn said(child: &mut std::process::Child) -> String {
         use std::io::{BufRead, BufReader};
         let out = child.stdout.as_mut().expect("a pipe");
@@ -545,8 +550,7 @@ mod tests {
         let _ = io::stdin().read_line(&mut String::new()); // until it may end
     }
 
-    /// Of two processes, one gets the path. Its mode is ours, also where files are everybody's
-    /// unless they say otherwise.
+    /// One of two processes gets the path. Its mode is 0600 even with an empty umask.
     #[test]
     fn one_of_two_processes_gets_the_path() {
         let base = folder();
@@ -582,8 +586,8 @@ mod tests {
         Listener::bind(&path).expect("bound");
     }
 
-    /// Whatever is put in the socket's place while it is made: nothing is changed, made or removed
-    /// through a link.
+    /// Links that are put at the socket's path while it is created: nothing is changed, created or
+    /// removed through them.
     #[test]
     fn links_are_not_followed() {
         use std::sync::atomic::{AtomicBool, Ordering};
@@ -600,7 +604,7 @@ mod tests {
                     symlink(at(target), &other).expect("a link");
                     std::fs::rename(other, path).expect("ours");
                     std::thread::yield_now();
-                    let _ = std::fs::remove_file(path); // or what has come in its place
+                    let _ = std::fs::remove_file(path); // or whatever is there now
                     std::thread::yield_now();
                     if over.load(Ordering::Relaxed) {
                         return;
@@ -647,7 +651,7 @@ mod tests {
         let base = folder();
         let path = base.path().join("1.sock");
         let listener = Listener::bind(&path).expect("bound");
-        // Nobody accepts, so at some time no more can wait.
+        // Connections are not accepted, so at some point no more can wait.
         let mut waiting = Vec::new();
         let error = loop {
             match connect_to_path(&path, SOON) {

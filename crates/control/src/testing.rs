@@ -1,4 +1,4 @@
-//! What tests of folders and of sockets share.
+//! Shared helpers for tests of folders and sockets.
 
 use std::fs::set_permissions;
 use std::io;

@@ -1,5 +1,5 @@
-//! Commands from within the process: another thread has the service carry them out, and waits for
-//! the answer.
+//! Commands from within the process: another thread passes them to the service, and waits for the
+//! answer.
 
 use crate::agent::Agent;
 use crate::answer::Answer;
@@ -10,27 +10,27 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
-/// A command, and where its answer goes.
+/// A command, and the channel for its answer.
 type Call = (Command, SyncSender<Result<Answer, Failure>>);
 
-/// Commands the [`Service`](crate::Service) of the same process, from any thread.
+/// Sends commands to the [`Service`](crate::Service) of the same process, from any thread.
 #[derive(Debug)]
 pub struct Caller {
     calls: std::sync::mpsc::Sender<Call>,
     bell: UnixStream,
 }
 
-/// The service's end.
+/// The service's end of the channel for commands.
 #[derive(Debug)]
 pub struct Calls {
     calls: Receiver<Call>,
     pub(crate) bell: UnixStream,
 }
 
-/// Both ends. Commands wait until a service has its end.
+/// Creates both ends. Commands wait until a service has its end.
 ///
 /// # Errors
-/// The system has no more descriptors.
+/// If the system has no more descriptors.
 pub fn calls() -> io::Result<(Caller, Calls)> {
     let (bell, rung) = UnixStream::pair()?;
     bell.set_nonblocking(true)?;
@@ -44,26 +44,26 @@ pub fn calls() -> io::Result<(Caller, Calls)> {
 }
 
 impl Caller {
-    /// Has a command carried out, after those of clients that came before.
+    /// Executes a command, after commands of clients that arrived earlier. Waits for its answer.
     ///
     /// # Errors
-    /// What a client would be answered; or the service has ended.
+    /// The failure with which a client would be answered; or the service has ended.
     pub fn call(&self, command: Command) -> Result<Answer, Failure> {
         let detached =
             || Failure::new(ErrorCode::Failed, "the agent has left, or the program ends");
         let (answer, answered) = sync_channel(1);
         self.calls.send((command, answer)).map_err(|_| detached())?;
-        let _ = (&self.bell).write(&[1]); // one that is full has rung
+        let _ = (&self.bell).write(&[1]); // fails if it rings already
         answered.recv().map_err(|_| detached())?
     }
 }
 
 impl Calls {
-    /// Carries out what was asked for.
+    /// Executes the commands that have arrived.
     pub(crate) fn carry_out(&self, server: &mut Server<impl Agent>) {
-        let _ = (&self.bell).read(&mut [0; 64]); // it rings again for the rest
+        let _ = (&self.bell).read(&mut [0; 64]); // the rest rings again
         for (command, answer) in self.calls.try_iter() {
-            let _ = answer.send(server.command(command)); // nobody may wait for it any more
+            let _ = answer.send(server.command(command)); // fails if the caller is gone
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Commands, answers and notices: whatever they hold, they are read as they were written.
+//! Commands, answers and notices, whatever their contents, are parsed as they were written.
 
 use jtrail_control::*;
 use jtrail_options::{BurstLimit, Events, OutputFormat};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use std::time::Duration;
 
-/// Text of characters that XML has: the rest can't be spelled.
+/// Generates text of characters that XML allows.
 fn text(longest: usize) -> impl Strategy<Value = String> {
     let allowed = any::<char>().prop_filter("XML has it", |c| {
         matches!(c, '\t' | '\n' | '\r') || (*c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}'))
@@ -17,7 +17,7 @@ fn text(longest: usize) -> impl Strategy<Value = String> {
     vec(prop_oneof![allowed, special], 0..longest).prop_map(|chars| chars.into_iter().collect())
 }
 
-/// Text of an element, of which blanks at the ends are no part.
+/// Generates text of an element, without blanks at its ends.
 fn word() -> impl Strategy<Value = String> {
     "[a-z0-9<>&]{1,12}"
 }
@@ -132,7 +132,7 @@ fn failure() -> impl Strategy<Value = Failure> {
             Failure {
                 code,
                 place,
-                // White space in the text of an element is blanks.
+                // White space in the text of an element is read as blanks.
                 message: message.replace(['\n', '\t', '\r'], " "),
             }
         })
@@ -224,7 +224,7 @@ proptest! {
         prop_assert_eq!(Notice::parse(&notice.to_bytes()), Ok(notice));
     }
 
-    /// Half a document is no document, and says so at a place within it.
+    /// Half a document is refused as malformed.
     #[test]
     fn broken_commands_are_refused(command in command(), cut in any::<prop::sample::Index>()) {
         let bytes = Request::new(command).to_bytes();
@@ -294,7 +294,7 @@ fn the_seeds_spelling_is_understood() {
     );
 }
 
-/// The code, the place and the message of the answer to a document.
+/// Returns the code, the position and the message of the failure for a document.
 fn refused(document: &str) -> String {
     let failure = Request::parse(document.as_bytes())
         .expect_err(document)
@@ -423,7 +423,7 @@ fn a_later_agent_may_say_more() {
     assert_eq!(news.0.code, ErrorCode::Unrecognized);
 }
 
-/// Whatever an answer repeats, it fits into a frame.
+/// Every answer fits into a frame, whatever it repeats.
 #[test]
 fn long_names_make_short_answers() {
     let long = "x".repeat(frame::LARGEST_DOCUMENT - 40);
@@ -452,13 +452,13 @@ fn long_names_make_short_answers() {
     assert!(Notice::StreamLost { message }.to_bytes().len() < frame::LARGEST_DOCUMENT);
 }
 
-/// Every example of bytes in the specification is a frame, and what is in it is understood.
+/// Every example of bytes in the specification is a frame, and its document is understood.
 #[test]
 fn the_specifications_examples_are_right() {
     use jtrail_control::frame::{Decoder, FrameKind, encode};
     use std::collections::BTreeSet;
     let text = include_str!("../../../docs/control.md");
-    // How often each kind of frame is shown, and which documents.
+    // The number of examples for each kind of frame, and the documents shown.
     let (mut kinds, mut shown) = ([0; 4], BTreeSet::new());
     for line in text.lines().filter(|line| line.starts_with("4A 54 ")) {
         let (hex, document) = line.split_once("   ").expect("bytes and text");
@@ -528,7 +528,7 @@ fn the_specifications_examples_are_right() {
             "ending",
         ],
     );
-    // Every answer and every notice that there is.
+    // The specification shows all kinds of answers and notices.
     assert!(shown.is_superset(&answers) && shown.is_superset(&notices));
     for line in text
         .lines()

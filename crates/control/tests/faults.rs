@@ -1,4 +1,5 @@
-//! Clients that are broken, slow, too many or someone else's: the agent and other clients go on.
+//! Clients that are broken, slow, too many, or of another user: the agent and other clients
+//! continue.
 
 mod common;
 
@@ -50,7 +51,7 @@ fn who_never_reads_is_cut_off() {
     take_stream(&mut client);
     client.send(start()).expect("sent");
     let begun = Instant::now();
-    // Others are served meanwhile.
+    // Other clients are served in the meantime.
     while begun.elapsed() < Duration::from_millis(100) {
         call(&mut other, Command::Status).expect("an answer");
     }
@@ -82,14 +83,14 @@ fn who_never_reads_answers_is_not_listened_to() {
     encode(FrameKind::Command, b"<status/>", &mut frame);
     let many = frame.repeat(1_000);
     let mut sent = 0;
-    // Its commands are read no more once its answers are not.
+    // Its commands are not read while it does not read the answers.
     while let Ok(n) = socket.write(&many) {
         sent += n;
         assert!(sent < 64 << 20);
     }
     let mut other = served.client();
     call(&mut other, Command::Status).expect("others are served");
-    // When it reads, all are carried out.
+    // When it reads, all its commands are executed.
     let mut decoder = jtrail_control::frame::Decoder::for_client();
     let mut piece = vec![0; 64 << 10];
     let mut answers = 0;
@@ -103,7 +104,7 @@ fn who_never_reads_answers_is_not_listened_to() {
     }
 }
 
-/// Another user's process connects, though the modes would let it, and is sent away.
+/// Another user's process that connects is refused even if the modes allow it.
 #[test]
 fn other_users_are_refused() {
     use jtrail_testkit::{STRANGER, ask_as_stranger};
@@ -130,7 +131,7 @@ fn other_users_are_refused() {
     );
 }
 
-/// A program that the JVM starts gets none of the sockets.
+/// A child process of the program inherits none of the sockets.
 #[test]
 fn children_do_not_hold_the_sockets() {
     let served = served();
@@ -148,13 +149,13 @@ fn children_do_not_hold_the_sockets() {
     );
 }
 
-/// Sends bytes, and answers all that comes back until the connection ends.
+/// Sends bytes, and returns everything that arrives until the connection ends.
 fn answers(served: &Served, bytes: &[u8]) -> String {
     let mut socket = UnixStream::connect(&served.socket).expect("connected");
     socket.set_read_timeout(Some(LONG)).expect("a time");
-    let _ = socket.write_all(bytes); // it may have been enough before
+    let _ = socket.write_all(bytes); // the connection may end before
     let mut answers = Vec::new();
-    let _ = socket.read_to_end(&mut answers); // a reset ends it too
+    let _ = socket.read_to_end(&mut answers); // a reset also ends it
     String::from_utf8_lossy(&answers).into_owned()
 }
 
@@ -245,7 +246,7 @@ fn half_a_command_is_not_waited_for() {
         "{found}"
     );
     assert!(begun.elapsed() < LONG);
-    // One byte after the other, and in time, is slow and right.
+    // Sending single bytes within the time limit is slow, but correct.
     let mut socket = UnixStream::connect(&served.socket).expect("connected");
     for byte in b"JT\x01\0\x07\0\0\0<stop/>" {
         socket.write_all(&[*byte]).expect("sent");
@@ -255,8 +256,8 @@ fn half_a_command_is_not_waited_for() {
     assert_eq!(&answer[..4], b"JT\x02\0");
 }
 
-/// A client that takes a second for each byte: how long a frame may take counts, and not how its
-/// bytes come.
+/// A client that takes a second for each byte: the time for a frame is limited, not the time for
+/// each byte.
 #[test]
 fn one_byte_a_second() {
     #[derive(Clone, Default)]
@@ -280,7 +281,7 @@ fn one_byte_a_second() {
     let kept = Kept::default();
     let id = server.connect(Box::new(kept.clone())).expect("a client");
     let mut now = Instant::now();
-    // The last byte of the second comes 30 s after the first one.
+    // The last byte of the second command arrives 30 s after the first one.
     for (command, seconds, expected) in [
         ("<status/>", 17, "<status state=\"idle\""),
         ("<mark text=\"31 bytes\"/>", 31, "<error code=\"state\">"),
@@ -325,7 +326,7 @@ fn two_hundred_connections_at_once() {
     let (mut answered, mut refused) = (0, 0);
     for socket in &mut sockets {
         socket.set_read_timeout(Some(LONG)).expect("a time");
-        let _ = socket.write_all(&frame); // one that is refused may be closed
+        let _ = socket.write_all(&frame); // a refused one may be closed
         let mut answer = [0; 40];
         let n = socket.read(&mut answer).expect("an answer");
         let answer = String::from_utf8_lossy(&answer[8..n]);
@@ -338,7 +339,7 @@ fn two_hundred_connections_at_once() {
     assert_eq!((answered, refused), (64, 136));
     drop(sockets);
     let mut client = served.client();
-    // The service may not have seen yet that all are gone.
+    // The service may not have noticed yet that all have disconnected.
     let end = Instant::now() + LONG;
     while call(&mut client, Command::Status).is_err() {
         assert!(Instant::now() < end);

@@ -1,6 +1,6 @@
-//! Clients that send more than there is memory for: what is kept of it is little.
+//! Clients that send more bytes than fit into memory: only a little is kept of them.
 //!
-//! A file of its own, because the memory of the whole process is looked at.
+//! In a file of its own, because it measures the memory of the whole process.
 
 mod common;
 
@@ -12,12 +12,12 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-/// Bytes that each flood has.
+/// The number of bytes in each flood.
 const FLOOD: usize = 1 << 30;
-/// By how many bytes the process may grow: what it keeps of a client is below 2 MiB.
+/// The number of bytes by which the process may grow. It keeps less than 2 MiB of a client.
 const GROWTH: u64 = 32 << 20;
 
-/// The most memory that the process has used so far, in bytes.
+/// Returns the process's peak memory in bytes.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("there");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -25,8 +25,8 @@ fn peak() -> u64 {
     kib.parse::<u64>().expect("a number") << 10
 }
 
-/// Sends one batch of frames after the other, [`FLOOD`] bytes in all, and counts the answers, which
-/// `is_right`.
+/// Sends batches of frames, [`FLOOD`] bytes in total, and counts the answers, which `is_right`
+/// checks.
 fn flood(served: &Served, batch: &[u8], is_right: fn(&Answer) -> bool) -> usize {
     let mut socket = UnixStream::connect(&served.socket).expect("connected");
     let mut answers = socket.try_clone().expect("a descriptor");
@@ -60,8 +60,7 @@ fn flood(served: &Served, batch: &[u8], is_right: fn(&Answer) -> bool) -> usize 
     })
 }
 
-/// Large and small commands that are right are all carried out, and documents that are none all
-/// answered.
+/// Large and small valid commands are all executed, and invalid documents are all answered.
 #[test]
 fn a_gibibyte_of_frames() {
     let served = Served::new(Settings::default());
@@ -88,7 +87,7 @@ fn a_gibibyte_of_frames() {
     assert!(peak() < before + GROWTH, "{before} {}", peak());
 }
 
-/// What is no frame is not read on. A client may come again as often as it likes.
+/// Bytes that are not frames are not read any further. A client may reconnect as often as it likes.
 #[test]
 fn a_gibibyte_of_garbage() {
     let served = Served::new(Settings::default());

@@ -1,4 +1,4 @@
-//! Frames in any pieces, and what is no frame.
+//! Frames in any pieces, and bytes that are not frames.
 
 use jtrail_control::frame::*;
 use proptest::collection::vec;

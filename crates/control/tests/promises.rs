@@ -1,4 +1,4 @@
-//! The seeds of the fuzz target, what it found, and both cut and turned.
+//! Tests the promises with the fuzz target's seeds and findings, truncated and modified.
 
 #[path = "common/promises.rs"]
 #[allow(unreachable_pub, reason = "the fuzz target shares it")]

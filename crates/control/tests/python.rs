@@ -1,5 +1,5 @@
 //! A client in Python, written from the specification alone, against the server.
-//! `tests/control/python_client.rs` has it talk to agents in JVMs.
+//! `tests/control/python_client.rs` uses it with agents in JVMs.
 
 mod common;
 
@@ -15,13 +15,13 @@ use std::ops::ControlFlow;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-/// The client, connected to a socket; none without Python.
+/// Starts the client and connects it to a socket; `None` without Python.
 fn client(socket: &Path) -> Option<Dialogue> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/client.py");
     Some(Dialogue::with(python(script)?.arg(socket)))
 }
 
-/// The answer to a command.
+/// Sends a command and returns its answer.
 fn ask(client: &mut Dialogue, command: &str) -> Reply {
     let answer = client.ask(command);
     let reply = Reply::parse(answer.as_bytes()).unwrap_or_else(|e| panic!("{answer}: {e}"));
@@ -105,14 +105,14 @@ fn errors_are_answered() {
     client.end();
 }
 
-/// Agents of all times answer the wish for a format, well or badly. What is not well understood
-/// means XML.
+/// Agents of all ages answer the request for a format, correctly or not. An answer that is not
+/// understood means XML.
 #[test]
 fn answers_to_the_wish_for_a_format() {
     const BINARY: &str = "<enabledOutputFormat><format>binary</format></enabledOutputFormat>";
     for (answer, expected) in [
         (BINARY, "binary"),
-        // As old specifications print it.
+        // As printed in old specifications.
         (
             "<enabledOutputFormat><format>binary</format><enabledOutputFormat>",
             "binary",
@@ -121,7 +121,7 @@ fn answers_to_the_wish_for_a_format() {
             "<enabledOutputFormat><format>jinsight</format><enabledOutputFormat>\n",
             "jinsight",
         ),
-        // Another one than was asked for is in force.
+        // A format other than the requested one applies.
         (
             "<enabledOutputFormat><format> xml </format></enabledOutputFormat>",
             "xml",
@@ -165,8 +165,8 @@ fn answers_to_the_wish_for_a_format() {
     }
 }
 
-/// Streams, and the trace must be sound and have this format. `wish` is what the client asks for;
-/// an old one asks for nothing.
+/// Receives a trace by the stream, and checks that it is sound and has this format. `wish` is the
+/// format that the client requests; an old client requests none.
 fn streams(settings: Settings, wish: Option<&str>, expected: OutputFormat) {
     let served = Served::new(settings);
     let Some(mut client) = client(&served.socket) else {
@@ -178,7 +178,7 @@ fn streams(settings: Settings, wish: Option<&str>, expected: OutputFormat) {
     }
     ask(&mut client, "<stream/>");
     ask(&mut client, "<start/>");
-    std::thread::sleep(std::time::Duration::from_millis(50)); // it records meanwhile
+    std::thread::sleep(std::time::Duration::from_millis(50)); // for some events
     let Answer::Ended(ended) = ask(&mut client, "<stop/>").answer else {
         panic!("no end");
     };

@@ -14,7 +14,7 @@ fn served() -> Served {
     Served::new(Settings::default())
 }
 
-/// What comes until a notice says that the trace has ended: its data and that notice.
+/// Returns the data and the notice up to the end of the trace.
 fn until_ended(client: &mut Client) -> (Vec<u8>, Notice) {
     let mut data = Vec::new();
     loop {
@@ -26,7 +26,7 @@ fn until_ended(client: &mut Client) -> (Vec<u8>, Notice) {
     }
 }
 
-/// The trace is sound, and has calls.
+/// Checks that a trace is sound and contains calls.
 fn assert_sound(data: &[u8], expected: OutputFormat) {
     let mut reader = Reader::new(data).expect("a trace");
     assert_eq!(reader.format(), format(expected));
@@ -56,7 +56,7 @@ fn assert_sound(data: &[u8], expected: OutputFormat) {
     assert!(calls >= 400, "{calls} calls");
 }
 
-/// Takes the stream, asks for a format if there is one, and reads a trace until it is stopped.
+/// Takes the stream, requests a format if `wish` has one, and reads a trace until it is stopped.
 fn stream(served: &Served, wish: Option<OutputFormat>) -> (OutputFormat, Vec<u8>) {
     let mut client = served.client();
     let agreed = wish.map_or(OutputFormat::Xml, |wish| {
@@ -141,14 +141,14 @@ fn the_format_is_open_until_data_come() {
         ask(&mut client, "jinsight"),
         enabled(OutputFormat::Jinsight)
     );
-    // What is not known changes nothing.
+    // An unknown format changes nothing.
     assert_eq!(ask(&mut client, "pcap"), enabled(OutputFormat::Jinsight));
     assert_eq!(ask(&mut client, "none"), enabled(OutputFormat::Jinsight));
     take_stream(&mut client);
     assert_eq!(ask(&mut client, "binary"), enabled(OutputFormat::Binary));
     call(&mut client, start()).expect("started");
     assert_eq!(ask(&mut client, "xml"), enabled(OutputFormat::Binary));
-    // The trace is none of another client's.
+    // Another client is not affected by the trace.
     let mut other = served.client();
     assert_eq!(ask(&mut other, "mlpd"), enabled(OutputFormat::Mlpd));
     call(&mut client, Command::Stop).expect("stopped");
@@ -331,7 +331,7 @@ fn the_stream_has_one_owner() {
         call(&mut one, rotate),
         Err("invalid: the trace goes to the stream, which has no file".to_owned())
     );
-    // Anybody may stop it; who reads it is told.
+    // Any client may stop the trace; the one that reads it is notified.
     let Ok(Answer::Ended(_)) = call(&mut two, Command::Stop) else {
         panic!("not stopped");
     };
@@ -373,7 +373,7 @@ fn a_rotated_stream_is_parted_by_a_notice() {
     client.send(Command::Stop).expect("sent");
     let (second, _) = until_ended(&mut client);
     for data in [first, second] {
-        // A batch may be all that there is of a trace.
+        // One batch may be the whole trace.
         let mut reader = Reader::new(&data[..]).expect("a trace of its own");
         let mut ended = false;
         reader
@@ -419,7 +419,7 @@ fn bursts_end_by_themselves() {
     call(&mut client, Command::Stop).expect("stopped");
 }
 
-/// Whoever asks is told what comes of it before the answer, and nothing behind it.
+/// The client that sends a command gets its notices before the answer, and none after it.
 #[test]
 fn notices_come_before_the_answer() {
     let served = served();

@@ -1,4 +1,4 @@
-//! What each command does, and when it may.
+//! The effects of the commands, and the states in which they are allowed.
 
 use super::{ClientId, Server};
 use crate::agent::{Agent, TraceRequest, unavailable};
@@ -9,19 +9,19 @@ use crate::part::{ErrorCode, Failure};
 use jtrail_options::{BurstLimit, OutputFormat, TraceChange};
 use std::sync::Arc;
 
-/// Whoever commands from within the process: no client has this number, and it has no stream.
+/// The pseudo-client for commands from within the process. It has no stream.
 const WITHIN: ClientId = ClientId(0);
 
 impl<A: Agent> Server<A> {
-    /// Carries out a command that comes from within the process; clients are told as ever.
+    /// Executes a command from within the process. Clients are notified as usual.
     ///
     /// # Errors
-    /// What a client would be answered.
+    /// The failure with which a client would be answered.
     pub fn command(&mut self, command: Command) -> Result<Answer, Failure> {
         self.execute(WITHIN, command)
     }
 
-    /// Carries out a command of a client.
+    /// Executes a command of a client.
     pub(super) fn execute(&mut self, id: ClientId, command: Command) -> Result<Answer, Failure> {
         if self.keeps_newest() && needs_trace_of_its_own(&command) {
             return Err(unavailable(
@@ -91,7 +91,7 @@ impl<A: Agent> Server<A> {
             }
             Command::Status => {
                 let mut status = self.agent.status();
-                // There are never so many.
+                // There can't be more clients than that.
                 status.clients = u32::try_from(self.clients.len()).unwrap_or(u32::MAX);
                 status.stream = match self.streaming {
                     None => StreamUse::Free,
@@ -153,7 +153,7 @@ impl<A: Agent> Server<A> {
         ))
     }
 
-    /// What a `start` or a `burst` of this client asks of the agent.
+    /// Translates a `start` or `burst` of this client into a request to the agent.
     fn trace_request(&mut self, id: ClientId, start: Start) -> Result<TraceRequest, Failure> {
         let patience = self.settings.patience;
         let has_stream = self.streaming == Some(id);
@@ -229,13 +229,13 @@ impl<A: Agent> Server<A> {
         Ok(Answer::Rotated { ended, started })
     }
 
-    /// The format of the trace that goes to the stream, if there is one.
+    /// Returns the format of the trace that goes to the stream, if there is one.
     fn streamed_format(&self) -> Option<OutputFormat> {
         let trace = self.agent.trace()?;
         (trace.to == Destination::Stream).then_some(trace.format)
     }
 
-    /// Whether there is nothing but the newest events.
+    /// Returns true if the agent is a flight recorder.
     fn keeps_newest(&self) -> bool {
         let is_kept = |trace: Trace| trace.to == Destination::Ring;
         self.agent.trace().is_some_and(is_kept)
@@ -256,7 +256,7 @@ impl<A: Agent> Server<A> {
     }
 }
 
-/// Whether a command begins or changes a trace that is being written.
+/// Returns true if a command starts or changes a trace that is written continuously.
 fn needs_trace_of_its_own(command: &Command) -> bool {
     matches!(
         command,

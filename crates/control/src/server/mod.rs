@@ -1,9 +1,9 @@
-//! The agent's side of the channel, for any number of clients, without input or output of its own.
+//! The agent's side of the channel for any number of clients, without input or output of its own.
 //!
 //! # States
 //!
-//! What a command may do depends on the agent's [`State`] and on who has the data stream. Any
-//! client may command; one at a time has the stream.
+//! Which commands are allowed depends on the agent's [`State`] and on the use of the data stream.
+//! Any client may send commands; one client at a time has the stream.
 //!
 //! | Command | idle | recording | paused |
 //! |---|---|---|---|
@@ -11,12 +11,12 @@
 //! | `stop`, `rotate`, `snapshot`, `mark` | – | yes | yes |
 //! | `pause` | – | yes | – |
 //! | `resume` | – | – | yes |
-//! | `burst` | a trace of its own | – | resumes for a while |
-//! | `save` | – | where only the newest events are kept | – |
+//! | `burst` | begins a trace of its own | – | resumes for a limited time |
+//! | `save` | – | only with a flight recorder | – |
 //! | all others | yes | yes | yes |
 //!
-//! `setOutputFormat` decides as long as no trace goes to this client; later it is answered with the
-//! format in force.
+//! `setOutputFormat` takes effect as long as no trace goes to this client. Later, the answer is the
+//! format of the trace.
 
 mod execute;
 mod settings;
@@ -33,10 +33,10 @@ use jtrail_options::{OutputFormat, duration_text};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a client may take to read why it is sent away.
+/// The time that a client gets to read why it is disconnected.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// A client's number; none is given twice.
+/// The number of a client, never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ClientId(u64);
 
@@ -44,36 +44,36 @@ struct Client {
     id: ClientId,
     outbox: Arc<Outbox>,
     decoder: Decoder,
-    /// Since when a part of a frame is there.
+    /// The time since which a frame is incomplete.
     within_frame: Option<Instant>,
-    /// No more is read from it; it may read its last words.
+    /// True if nothing more is read from the client. It may still read what is queued for it.
     refused: bool,
-    /// Since when.
+    /// The time at which the refusal was noticed.
     refused_since: Option<Instant>,
-    /// The format of data that go to it.
+    /// The format of data for the client.
     format: OutputFormat,
 }
 
-/// The clients of an agent, and the agent.
+/// An agent with its clients.
 pub struct Server<A> {
     agent: A,
     settings: Settings,
     clients: Vec<Client>,
     notifier: Notifier,
-    /// Who has the data stream.
+    /// The client that has the data stream.
     streaming: Option<ClientId>,
     next: u64,
     detached: bool,
 }
 
-/// Tells all clients what happens by itself, from any thread.
+/// Sends notices to all clients, from any thread.
 #[derive(Clone, Default)]
 pub struct Notifier {
     outboxes: Arc<Mutex<Vec<Arc<Outbox>>>>,
 }
 
 impl Notifier {
-    /// Tells it. A client that does not read is not waited for.
+    /// Sends a notice. Does not wait for clients that don't read.
     pub fn notify(&self, notice: &Notice) {
         let document = notice.to_bytes();
         for outbox in self.all() {
@@ -92,7 +92,7 @@ impl Notifier {
 }
 
 impl<A: Agent> Server<A> {
-    /// A server without clients. The agent may need the notifier for itself.
+    /// Creates a server without clients. The agent may need a copy of the notifier for itself.
     pub fn new(agent: A, settings: Settings, notifier: Notifier) -> Self {
         Self {
             agent,
@@ -105,22 +105,23 @@ impl<A: Agent> Server<A> {
         }
     }
 
-    /// The agent.
+    /// Returns the agent.
     pub fn agent(&self) -> &A {
         &self.agent
     }
 
-    /// The agent, and nothing else.
+    /// Returns the agent, and drops the rest.
     pub fn into_agent(self) -> A {
         self.agent
     }
 
-    /// Whether a client has sent the agent away: there is nothing to serve any more.
+    /// Returns true if a client has detached the agent. The server has nothing more to do then.
     pub fn is_detached(&self) -> bool {
         self.detached
     }
 
-    /// A client has come. One too many is told so, and none is answered.
+    /// Handles a new client. Returns `None` if there are too many clients; this one has got an
+    /// error then.
     pub fn connect(&mut self, wire: Box<dyn Wire>) -> Option<ClientId> {
         let outbox = Outbox::new(wire);
         if self.clients.len() >= self.settings.most_clients {
@@ -151,8 +152,8 @@ impl<A: Agent> Server<A> {
         Some(id)
     }
 
-    /// A client has sent bytes, at most 64 KiB. Answers follow at once, unless too many of them
-    /// wait to be read.
+    /// Handles bytes from a client, at most 64 KiB. Commands are answered immediately, unless too
+    /// many answers are queued.
     pub fn received(&mut self, id: ClientId, bytes: &[u8], now: Instant) {
         if let Some(client) = self.client(id).filter(|c| !c.refused) {
             client.decoder.feed(bytes);
@@ -160,7 +161,7 @@ impl<A: Agent> Server<A> {
         self.carry_out(id, now);
     }
 
-    /// Carries out the commands that are there, as long as the client reads what it is answered.
+    /// Executes the received commands, as long as the client reads its answers.
     fn carry_out(&mut self, id: ClientId, now: Instant) {
         while let Some(client) = self
             .client(id)
@@ -181,7 +182,7 @@ impl<A: Agent> Server<A> {
         }
     }
 
-    /// A client has gone away, or nothing more can be sent to it.
+    /// Handles a client that has disconnected, or to which nothing more can be sent.
     pub fn disconnect(&mut self, id: ClientId) {
         let Some(at) = self.clients.iter().position(|c| c.id == id) else {
             return;
@@ -208,13 +209,14 @@ impl<A: Agent> Server<A> {
         self.notify(&Notice::StreamLost { message });
     }
 
-    /// Has the agent do what is left to do for a trace that has ended by itself.
+    /// Makes the agent complete a trace that has ended by itself.
     pub fn settle(&mut self) {
         self.agent.settle();
     }
 
-    /// Time passes, or a client can take more: waiting bytes are sent, and commands that had to
-    /// wait for that are carried out. Who leaves half a frame for too long is sent away.
+    /// Handles the passing of time, and clients that can take more bytes: queued bytes are sent,
+    /// and commands that were delayed by them are executed. A client whose frame is incomplete for
+    /// too long is disconnected.
     pub fn tick(&mut self, now: Instant) {
         for client in &self.clients {
             client.outbox.flush();
@@ -252,25 +254,25 @@ impl<A: Agent> Server<A> {
         }
     }
 
-    /// Whether the client is still there.
+    /// Returns true if the client is still connected.
     pub fn has_client(&self, id: ClientId) -> bool {
         self.clients.iter().any(|c| c.id == id)
     }
 
-    /// Whether more may be read from the client: not while it does not read its answers, nor after
-    /// a wrong frame.
+    /// Returns true if more may be read from the client: not while it does not read its answers,
+    /// nor after an invalid frame.
     pub fn wants_input(&self, id: ClientId) -> bool {
         let client = self.clients.iter().find(|c| c.id == id);
         client.is_some_and(|c| !c.refused && !c.outbox.is_full())
     }
 
-    /// Whether bytes wait for the client; [`Self::tick`] sends them.
+    /// Returns true if bytes are queued for the client. [`Self::tick`] sends them.
     pub fn has_output(&self, id: ClientId) -> bool {
         let client = self.clients.iter().find(|c| c.id == id);
         client.is_some_and(|c| c.outbox.is_waiting())
     }
 
-    /// The agent leaves for a reason of its own: everyone is told, and sent away.
+    /// Notifies all clients that the agent ends, and disconnects them.
     pub fn end(&mut self, reason: EndReason) {
         self.notify(&Notice::Ending(reason));
         for client in &mut self.clients {
@@ -297,7 +299,7 @@ impl<A: Agent> Server<A> {
         }
     }
 
-    /// Carries out what a document asks for, and answers it.
+    /// Executes the command in a document, and answers it.
     fn document(&mut self, id: ClientId, document: &[u8]) {
         let (request_id, result) = match Request::parse(document) {
             Ok(request) => {

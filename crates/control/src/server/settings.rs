@@ -1,20 +1,21 @@
-//! How a server behaves.
+//! The settings of a server.
 
 use crate::command::Command;
 use jtrail_options::Compat;
 use std::time::Duration;
 
-/// How a [`Server`](crate::Server) behaves.
+/// The settings of a [`Server`](crate::Server).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// As which version of the agent.
+    /// The version of the agent that the server presents to clients.
     pub compat: Compat,
-    /// How long each 64 KiB of data may wait for their client, before it is cut off. 10 s.
+    /// The time that each 64 KiB of data may wait for the client before it is disconnected.
+    /// Default: 10 s.
     pub patience: Duration,
-    /// How long the rest of a frame may take. 30 s.
+    /// The time in which a frame must be complete. Default: 30 s.
     pub frame_time: Duration,
-    /// Clients at once; one more is answered by an error and sent away. 64.
+    /// The maximum number of clients. Further ones get an error and are disconnected. Default: 64.
     pub most_clients: usize,
 }
 
@@ -30,26 +31,26 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With this behaviour towards clients.
+    /// Sets the version that is presented to clients.
     #[must_use]
     pub fn with_compat(self, compat: Compat) -> Self {
         Self { compat, ..self }
     }
 
-    /// With this patience.
+    /// Sets the patience.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// With this time for a frame.
+    /// Sets the time in which a frame must be complete.
     #[must_use]
     pub fn with_frame_time(self, frame_time: Duration) -> Self {
         Self { frame_time, ..self }
     }
 }
 
-/// Whether an agent of this version knows the command.
+/// Returns true if an agent of this version knows the command.
 pub fn knows(compat: Compat, command: &str) -> bool {
     match compat {
         Compat::Current => Command::NAMES.contains(&command),

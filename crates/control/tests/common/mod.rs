@@ -1,4 +1,4 @@
-//! An agent without a JVM, served on a socket: what the tests of the channel talk to.
+//! A fake agent without a JVM, served on a socket, for tests of the channel.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -15,10 +15,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trace::Writing;
 
-/// What the fake was asked for, in order.
+/// The calls of the fake's methods, in order.
 pub(crate) type Calls = Arc<Mutex<Vec<String>>>;
 
-/// A program of two methods, one of which calls the other as long as it is recorded.
+/// A program of two methods, one of which calls the other while it is recorded.
 pub(crate) struct Fake {
     folder: PathBuf,
     notifier: Notifier,
@@ -30,7 +30,7 @@ pub(crate) struct Fake {
 #[derive(Default)]
 struct Shared {
     running: Option<Running>,
-    /// A trace that could not be written to its end.
+    /// A trace that could not be written completely.
     broken: Option<Ended>,
     files: u32,
 }
@@ -46,7 +46,7 @@ struct Running {
     thread: JoinHandle<io::Result<()>>,
 }
 
-/// An output that counts.
+/// An output that counts its bytes.
 struct Counted(Box<dyn Write + Send>, Arc<AtomicU64>);
 
 impl Write for Counted {
@@ -245,7 +245,7 @@ impl Agent for Fake {
         Ok(())
     }
 
-    /// The program waits until it is told once.
+    /// Lets the program start the first time; it does not wait after that.
     fn go(&mut self) -> Result<(), Failure> {
         let waits = !self.calls.lock().expect("no panic").contains(&"go".into());
         self.called("go");
@@ -342,7 +342,7 @@ impl Agent for Fake {
     }
 }
 
-/// A fake that is served on a socket, until this is dropped.
+/// A fake agent that is served on a socket until this value is dropped.
 pub(crate) struct Served {
     pub(crate) socket: PathBuf,
     pub(crate) calls: Calls,
@@ -406,10 +406,10 @@ impl Drop for Served {
     }
 }
 
-/// More than anything takes.
+/// A time limit longer than anything takes.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// Calls, and lets pass what else comes.
+/// Sends a command and returns its answer. Ignores other messages.
 pub(crate) fn call(client: &mut Client, command: Command) -> Result<Answer, String> {
     client
         .call(command, |_| Ok(()))

@@ -1,4 +1,4 @@
-//! What the channel keeps to whatever a client sends. The fuzz target uses it too.
+//! The promises that the channel keeps whatever a client sends. The fuzz target uses them too.
 
 use jtrail_control::frame::{Decoder, Frame, FrameError, FrameKind, LARGEST_DOCUMENT, encode};
 use jtrail_control::*;
@@ -7,11 +7,11 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The bytes are what a client sends; then each of their lines is sent as a command.
+/// Sends the bytes as a client, and then each of their lines as a command.
 ///
-/// Frames are the same from one piece as from two, cut at `cut`. What is understood is written as
-/// it was read. The server answers each command exactly once, and refuses what is no frame; what it
-/// sends can be read.
+/// The bytes must decode to the same frames in one piece and in two, split at `cut`. A document
+/// that is understood must be written as it was read. The server must answer each command exactly
+/// once and refuse bytes that are not frames, and its own output must be readable.
 pub fn keep(data: &[u8], cut: usize) {
     let whole = frames(&[data]);
     let (begin, end) = data.split_at(cut);
@@ -47,7 +47,7 @@ fn frames(pieces: &[&[u8]]) -> (Vec<Frame>, Option<FrameError>) {
     (frames, None)
 }
 
-/// What is understood is written as it was read.
+/// Checks that documents which are understood are written as they were read.
 fn document(bytes: &[u8]) {
     if let Ok(request) = Request::parse(bytes) {
         assert_eq!(Request::parse(&request.to_bytes()), Ok(request));
@@ -60,7 +60,7 @@ fn document(bytes: &[u8]) {
     }
 }
 
-/// A client that keeps what it gets.
+/// A client that stores all it gets.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -78,8 +78,8 @@ impl Wire for Kept {
     fn close(&self) {}
 }
 
-/// Has servers take the bytes, of an agent that begins idle, and of a flight recorder. Each gives
-/// so many answers, if no client sends the agent away.
+/// Passes the bytes to the servers of an idle agent and of a flight recorder. Each must send this
+/// number of answers, if no client detaches the agent.
 fn serve(data: &[u8], expected: usize) {
     for puppet in [Puppet::default(), Puppet::recorder()] {
         serve_by(puppet, data, expected);
@@ -117,7 +117,7 @@ fn serve_by(puppet: Puppet, data: &[u8], expected: usize) {
     assert!(answers == expected || (detached && answers < expected));
 }
 
-/// An agent that does nothing, and keeps its states right.
+/// An agent that does nothing, but keeps track of its state.
 #[derive(Default)]
 struct Puppet {
     trace: Option<Trace>,
@@ -125,7 +125,7 @@ struct Puppet {
 }
 
 impl Puppet {
-    /// One that keeps the newest events.
+    /// Creates a flight recorder.
     fn recorder() -> Self {
         let trace = Trace {
             format: OutputFormat::Trail,
@@ -143,7 +143,7 @@ impl Puppet {
         self.trace.as_ref().is_some_and(is_ring)
     }
 
-    /// A trace that is written is under way.
+    /// Checks that a trace is active and continuously written.
     fn assert_written(&self) {
         assert!(self.trace.is_some() && !self.is_recorder());
     }

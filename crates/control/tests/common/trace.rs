@@ -1,4 +1,4 @@
-//! A sound trace that goes on for as long as one likes.
+//! A sound trace of any length.
 
 use jtrail_formats::{Encode, Format};
 use jtrail_model::*;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
-/// Pairs of calls that are written at once.
+/// The number of call pairs that are written at once.
 const BATCH: u64 = 200;
 
 pub(crate) struct Writing {
@@ -115,7 +115,7 @@ fn call(enter: bool, ns: i64, method: u64, ticket: u32, depth: i64) -> Event<'st
 }
 
 impl Writing {
-    /// Writes a trace until it is told to stop.
+    /// Writes a trace until `stop` is set.
     pub(crate) fn run(self, to: OutputFormat, mut output: impl Write) -> io::Result<()> {
         let mut encoder = format(to).encoder();
         let mut bytes = Vec::new();
