@@ -1,5 +1,5 @@
-//! How long the two costly parts of a report take, and how much memory: a heap dump with
-//! dominators, and the table of objects.
+//! Measures time and memory of the two expensive parts of a report: a heap dump with dominators,
+//! and the table of objects.
 //!
 //! `cargo run --release -p jtrail-cli --example report_speed [million objects of each]`
 
@@ -12,7 +12,7 @@ use jtrail_model::{
 };
 use std::time::Instant;
 
-/// Resident memory of this process in MiB, 0 where the system does not tell.
+/// Returns a memory figure of this process in MiB, or 0 if the system does not provide it.
 fn resident(what: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|l| l.starts_with(what));
@@ -28,8 +28,10 @@ fn main() {
     objects(millions * 1_000_000);
 }
 
-/// Each object has a reference from an object a little older, and one to any of the `near` next
-/// ones: with a small number as in the heap of a program, with a large one the worst for the
+/// Measures a heap dump.
+///
+/// Each object is referenced by a slightly older object. It also refers to one of the next `near`
+/// objects. A small `near` resembles the heap of a program, a large one is the worst case for
 /// caches.
 fn heap(n: u64, near: u64) {
     let objects = Objects::default();
@@ -93,7 +95,7 @@ fn heap(n: u64, near: u64) {
     );
 }
 
-/// All are allocated, every second is freed.
+/// Measures the table of objects: all are allocated, every second one is freed.
 fn objects(n: u64) {
     let before = resident("VmRSS");
     let mut objects = Objects::default();

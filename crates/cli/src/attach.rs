@@ -1,14 +1,16 @@
-//! Loads the agent into a JVM that runs, or asks for what it has, the way the JVM's own tools do.
+//! Loads the agent into a running JVM, or requests data from it, with HotSpot's attach protocol.
 //!
-//! HotSpot listens on a socket `.java_pidPID` in the temporary folder once somebody has asked for
-//! it: with a file `.attach_pidPID` in the process's current folder or in the temporary one, and
-//! the signal QUIT. (Without the file, QUIT prints a thread dump; so the file is made first, and
-//! nothing is signalled that does not look like a JVM.) Then a connection takes one command,
-//! strings that each end with 0: the protocol's version, the command, and three arguments; and
-//! answers with a line that has a number, 0 if all went well, and text.
+//! HotSpot listens on a socket `.java_pidPID` in the temporary folder once a tool has asked for the
+//! socket. The tool creates a file `.attach_pidPID` in the process's current folder or in the
+//! temporary folder, and then sends the signal QUIT. Without the file, QUIT prints a thread dump.
+//! Therefore the file is created first, and only processes that look like a JVM receive the signal.
 //!
-//! The process may see other folders and have another number than ours (containers):
-//! `/proc/PID/root` and `NSpid` tell.
+//! A connection takes one command, which consists of strings that each end with 0: the protocol's
+//! version, the command's name, and three arguments. The answer is a line with a number, 0 for
+//! success, and text.
+//!
+//! In a container, the process may have other folders and another process id than this program
+//! sees. `/proc/PID/root` and `NSpid` translate between the two views.
 
 use crate::process::Process;
 use anyhow::{Context, bail};
@@ -22,11 +24,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a JVM may take to open its socket. It does so at its next safepoint.
+/// Maximum time until a JVM opens its socket, which happens at the JVM's next safepoint.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most bytes of an answer.
+/// Maximum bytes of an answer.
 const LONGEST_ANSWER: u64 = 1 << 20;
-/// Most bytes of an argument that HotSpot reads.
+/// Maximum bytes of an argument that HotSpot reads.
 const LONGEST_ARGUMENT: usize = 1024;
 
 /// A running JVM.
@@ -35,10 +37,10 @@ pub(crate) struct Jvm {
 }
 
 impl Jvm {
-    /// The JVM of that process id.
+    /// Returns the JVM with a process id.
     ///
     /// # Errors
-    /// When there is no such process, or it is no JVM.
+    /// If the process does not exist, can't be inspected, or is no JVM.
     pub(crate) fn find(pid: u32) -> anyhow::Result<Self> {
         let process = Process::find(pid)?;
         let maps = fs::read_to_string(format!("/proc/{pid}/maps"))
@@ -49,7 +51,7 @@ impl Jvm {
         Ok(Self { process })
     }
 
-    /// The folder that the process calls `/tmp`.
+    /// Returns this program's path of the process's `/tmp`.
     fn temp(&self) -> PathBuf {
         self.process.within("/tmp")
     }
@@ -59,11 +61,12 @@ impl Jvm {
             .join(format!(".java_pid{}", self.process.own_pid))
     }
 
-    /// Has the JVM load a library and call its `Agent_OnAttach`; what the agent that has come says
-    /// of itself. Whatever the JVM answers, the agent itself must be seen in it.
+    /// Makes the JVM load a library and call `Agent_OnAttach`, and returns the new agent.
+    ///
+    /// The JVM's answer alone does not suffice: the new agent must be found in the process.
     ///
     /// # Errors
-    /// When the JVM can't be reached, or the library or its function fails.
+    /// If the JVM can't be reached, or if the library or `Agent_OnAttach` fails.
     pub(crate) fn load(&self, library: &Path, options: &str) -> anyhow::Result<Sighting> {
         let pid = self.process.pid;
         let text = library.to_str().context("the agent's path is not UTF-8")?;
@@ -88,10 +91,10 @@ impl Jvm {
         })
     }
 
-    /// Has the JVM ask its agents for their data (JVMTI's `DataDumpRequest`).
+    /// Makes the JVM request data from its agents (JVMTI's `DataDumpRequest`).
     ///
     /// # Errors
-    /// When the JVM can't be reached, or does not do it.
+    /// If the JVM can't be reached, or does not carry out the request.
     pub(crate) fn request_data(&self) -> anyhow::Result<()> {
         let answer = self.ask("jcmd", ["JVMTI.data_dump", "", ""])?;
         match answer.lines().next() {
@@ -100,7 +103,7 @@ impl Jvm {
         }
     }
 
-    /// The answer to a command.
+    /// Sends a command and returns the JVM's answer.
     fn ask(&self, command: &str, arguments: [&str; 3]) -> anyhow::Result<String> {
         let mut stream = self.connect()?;
         let [first, second, third] = arguments;
@@ -111,7 +114,7 @@ impl Jvm {
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// A connection, for one command.
+    /// Returns a connection for one command.
     fn connect(&self) -> anyhow::Result<UnixStream> {
         let socket = self.socket();
         match self.connect_to(&socket)? {
@@ -120,8 +123,10 @@ impl Jvm {
         }
     }
 
-    /// A connection to the JVM itself; none if nobody listens there, or another JVM: in a folder
-    /// that containers share, several may have one number.
+    /// Connects to the socket if this JVM owns it.
+    ///
+    /// Returns `None` if no process listens on the socket, or if another JVM does. In a folder that
+    /// containers share, several JVMs may have the same process id.
     fn connect_to(&self, socket: &Path) -> anyhow::Result<Option<UnixStream>> {
         if !is_socket(socket) {
             return Ok(None);
@@ -142,7 +147,7 @@ impl Jvm {
     fn have_it_listen(&self, socket: &Path) -> anyhow::Result<UnixStream> {
         let pid = self.process.pid;
         if is_socket(socket) && self.listens() {
-            // It would take the signal for the wish to see its stacks.
+            // The JVM listens already, so QUIT would make it print a thread dump.
             bail!(
                 "JVM {pid} can't be reached: {} is not its own any more; another JVM with the process id {} of its own shares that folder",
                 socket.display(),
@@ -174,7 +179,7 @@ impl Jvm {
         }
     }
 
-    /// True if the JVM has the thread that listens.
+    /// Returns true if the JVM runs the thread that listens on its socket.
     fn listens(&self) -> bool {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.process.pid));
         let mut names = tasks
@@ -186,7 +191,7 @@ impl Jvm {
     }
 }
 
-/// True if nobody listens any more.
+/// Returns true if the error means that no process listens on the socket.
 fn is_stale(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -194,7 +199,7 @@ fn is_stale(error: &io::Error) -> bool {
     )
 }
 
-/// The file that makes a JVM listen when it is signalled; gone when it is dropped.
+/// File that makes a JVM listen when the JVM receives QUIT, deleted on drop.
 struct Request(PathBuf);
 
 impl Request {
@@ -213,7 +218,7 @@ impl Request {
                 .open(&path);
             match made {
                 Ok(file) if owner(&file)? == jvm.process.user => return Ok(Self(path)),
-                // The JVM takes no file of somebody else's; so not even root's.
+                // The JVM accepts only files of its own user, not even root's.
                 Ok(_) => {
                     let request = Self(path);
                     if std::os::unix::fs::chown(&request.0, Some(jvm.process.user), None).is_ok() {
@@ -221,7 +226,7 @@ impl Request {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    return Ok(Self(path)); // left by a tool that was killed, or in use by another one
+                    return Ok(Self(path)); // of a killed tool, or of another tool in use
                 }
                 Err(error) => last = Some(error),
             }
@@ -247,8 +252,8 @@ fn is_socket(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.file_type().is_socket())
 }
 
-/// True if the process has HotSpot's library in it, also one that an upgrade has replaced
-/// meanwhile.
+/// Returns true if HotSpot's library is mapped into the process, even if an upgrade has replaced
+/// the file since.
 fn has_jvm(maps: &str) -> bool {
     let is_library = |line: &str| {
         let line = line.strip_suffix(" (deleted)").unwrap_or(line);
@@ -257,9 +262,14 @@ fn has_jvm(maps: &str) -> bool {
     maps.lines().any(is_library)
 }
 
-/// What the JVM answers: a line with 0 if it understood the command, then `return code: N`, 0 if
-/// the agent was loaded. Where the library itself could not be loaded, JVMs from 21 on say 0, that
-/// it `was not loaded`, and why; earlier ones say why or nothing.
+/// Checks the JVM's answer to the command `load`.
+///
+/// The first line is 0 if the JVM understood the command. Then `return code: N` follows, with 0 if
+/// the agent was loaded. If the library itself could not be loaded, JVMs from 21 on answer 0, then
+/// `was not loaded` and the reason. Earlier JVMs give only the reason, or nothing.
+///
+/// # Errors
+/// If the agent was not loaded.
 fn check_answer(answer: &str) -> anyhow::Result<()> {
     let (first, rest) = answer.split_once('\n').unwrap_or((answer, ""));
     let rest = rest.trim();
@@ -278,7 +288,7 @@ fn check_answer(answer: &str) -> anyhow::Result<()> {
     }
 }
 
-/// The JVM could not load the library.
+/// Error of a JVM that could not load the library.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "it can't load the library: {0}; the library must be for the JVM's processor and C library (glibc, or musl on Alpine), \

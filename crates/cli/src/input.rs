@@ -1,4 +1,4 @@
-//! Opens a trace, drives its decoder, and shows progress.
+//! Opens a trace, drives the decoder, and shows progress.
 
 use crate::outcome::{FAULTY, SOUND, Streams, TRUNCATED};
 use anyhow::{Context, bail};
@@ -13,24 +13,24 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How reading a trace ended.
+/// Result of reading a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
-    /// Events handed out.
+    /// Number of events passed to the visitor.
     pub(crate) events: u64,
-    /// Places where the trace is damaged, and something of it is missing.
+    /// Number of damaged places, at which parts of the trace are missing.
     pub(crate) faults: u64,
-    /// Things that were passed over.
+    /// Number of skipped elements.
     pub(crate) infos: u64,
-    /// The trace breaks off.
+    /// True if the trace is truncated.
     pub(crate) truncated: bool,
-    /// The first remarks, worst first where there were too many.
+    /// The first remarks. If there are too many, faults replace remarks of severity info.
     pub(crate) remarks: Vec<Remark>,
-    /// Why nothing behind a place could be read.
+    /// Reason why the trace could not be read to its end.
     pub(crate) error: Option<String>,
 }
 
-/// Remarks kept for the user to read; all are counted.
+/// Maximum number of remarks that are kept. All remarks are counted.
 const REMARKS_KEPT: usize = 100;
 
 impl Ending {
@@ -43,7 +43,7 @@ impl Ending {
         if self.remarks.len() < REMARKS_KEPT {
             self.remarks.push(remark);
         } else if remark.severity > Severity::Info {
-            // One that matters takes the place of one that does not.
+            // A fault or truncation replaces a remark of severity info.
             if let Some(place) = self
                 .remarks
                 .iter_mut()
@@ -54,8 +54,8 @@ impl Ending {
         }
     }
 
-    /// Nothing behind a place could be read. Where nothing came before it either, that is a
-    /// failure.
+    /// Stores an error that prevents further reading. Returns the error itself if no event was
+    /// read, or if the stream failed.
     fn with_error(mut self, error: ReadError, named: &str) -> anyhow::Result<Self> {
         if self.events == 0 || matches!(error, ReadError::Io(_)) {
             return Err(error).context(named.to_owned());
@@ -64,7 +64,7 @@ impl Ending {
         Ok(self)
     }
 
-    /// The exit code that this ending calls for.
+    /// Returns the exit code for this result.
     pub(crate) fn code(&self) -> u8 {
         if self.faults > 0 || self.error.is_some() {
             FAULTY
@@ -75,7 +75,7 @@ impl Ending {
         }
     }
 
-    /// Tells the user what of the trace could not be read.
+    /// Reports to the user which parts of the trace could not be read.
     pub(crate) fn print(&self, path: &Path, streams: &mut Streams<'_>) -> io::Result<()> {
         const SHOWN: usize = 5;
         let path = path.display();
@@ -111,27 +111,29 @@ impl Ending {
     }
 }
 
-/// What is read of a trace of which not all may be wanted.
+/// Element of a trace that may be read in parts.
 pub(crate) enum Selected<'a> {
     Event(&'a Event<'a>),
-    /// Calls of one thread in a row, each an event.
+    /// Consecutive calls of one thread, each of which is an event.
     Calls(Calls<'a>),
-    /// A part that need not be read, and its definitions, which are handed out in any case.
+    /// A part that can be skipped, and its definitions. The definitions are passed as events in any
+    /// case.
     Part(&'a Part, &'a [Event<'static>]),
 }
 
 /// A trace to read.
 pub(crate) struct Input {
     reader: Reader<Progress<Box<dyn Read + Send>>>,
-    /// The file, if it is one to seek in.
+    /// Path of the trace, if it is a regular file.
     file: Option<PathBuf>,
-    /// `can't read …`, for errors.
+    /// Start of error messages: `can't read …`.
     named: String,
     is_in_order: bool,
 }
 
 impl Input {
-    /// Opens a file, or standard input for `-`. `progress`: show a bar when it takes long.
+    /// Opens a file, or standard input for `-`. If `progress` is true, slow reading shows a
+    /// progress bar.
     pub(crate) fn open(path: &Path, progress: bool) -> anyhow::Result<Self> {
         let named = || format!("can't read {}", path.display());
         let (source, size): (Box<dyn Read + Send>, _) = if path == Path::new("-") {
@@ -153,7 +155,7 @@ impl Input {
         })
     }
 
-    /// Hands events of all threads out in the order of time, as [`Reader::in_order`].
+    /// Makes reading pass the events of all threads in the order of time, see [`Reader::in_order`].
     pub(crate) fn in_order(self) -> Self {
         Self {
             reader: self.reader.in_order(),
@@ -162,20 +164,20 @@ impl Input {
         }
     }
 
-    /// The file, if it is one to seek in.
+    /// Returns the path of the trace, if it is a regular file.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// The trace's format.
+    /// Returns the trace's format.
     pub(crate) fn format(&self) -> Format {
         self.reader.format()
     }
 
-    /// Hands all events to `visit`; `Err` ends reading.
+    /// Passes all events to `visit`. Reading ends when `visit` returns `Err`.
     ///
     /// # Errors
-    /// Those of `visit`, and failures of the stream. Faults of the trace are in the answer.
+    /// Errors of `visit`, and failures of the stream. Faults of the trace are in the result.
     pub(crate) fn events(
         &mut self,
         mut visit: impl FnMut(&Event<'_>) -> anyhow::Result<()>,
@@ -186,7 +188,7 @@ impl Input {
                     Ok(()) => ControlFlow::Continue(()),
                     Err(error) => ControlFlow::Break(error),
                 },
-                Item::Remark(_) => ControlFlow::Continue(()), // those are kept
+                Item::Remark(_) => ControlFlow::Continue(()), // `bulks` keeps remarks
             };
             match bulk.items(take) {
                 ControlFlow::Continue(()) => Ok(()),
@@ -195,12 +197,13 @@ impl Input {
         })
     }
 
-    /// As [`Self::events`], of a trace of which not all may be wanted. `visit` answers of a part
-    /// whether to read it. Where the trace has no parts that can be passed over, or is wanted as a
-    /// whole, all its events are handed out.
+    /// Like [`Self::events`], but allows the visitor to skip parts of the trace.
+    ///
+    /// For a part, `visit` returns true if the part must be read. If `is_whole` is true, or if the
+    /// trace has no parts that can be skipped, all events are passed.
     ///
     /// # Errors
-    /// As [`Self::events`].
+    /// The same as for [`Self::events`].
     pub(crate) fn parts(
         &mut self,
         is_whole: bool,
@@ -220,7 +223,7 @@ impl Input {
         let mut is_first = true;
         let mut order = self.is_in_order.then(InOrder::default);
         while let Some(part) = parts.next_part() {
-            // The first one tells when the trace began, the last one when it ended.
+            // The first part contains the start of the trace, the last part contains the end.
             if !std::mem::take(&mut is_first) && !part.is_last {
                 let definitions: Vec<_> = parts.definitions(&part)?.collect();
                 if !visit(Selected::Part(&part, &definitions))? {
@@ -252,11 +255,13 @@ impl Input {
         Ok(ending)
     }
 
-    /// As [`Self::events`], as they are read: calls in a row at once, with the byte of the trace
-    /// where each begins, or where the white space and headers before it do.
+    /// Like [`Self::events`], but passes consecutive calls together.
+    ///
+    /// Each element has the position in the trace where it begins, or where the white space and
+    /// headers before it begin.
     ///
     /// # Errors
-    /// As [`Self::events`].
+    /// The same as for [`Self::events`].
     pub(crate) fn bulks(
         &mut self,
         mut visit: impl FnMut(Bulk<'_>) -> anyhow::Result<()>,
@@ -273,7 +278,7 @@ impl Input {
                 Err(error) => ControlFlow::Break(error),
             }
         };
-        // What comes out of a pipe is wanted at once.
+        // Events from a pipe are passed without delay.
         let result = match self.file {
             Some(_) => ahead::for_each(&mut self.reader, take),
             None => self.reader.for_each(|item| take(Bulk::Item(item))),
@@ -286,7 +291,7 @@ impl Input {
     }
 }
 
-/// Hands one thing out.
+/// Passes one element to the visitor.
 fn show(
     bulk: Bulk<'_>,
     visit: &mut impl FnMut(Selected<'_>) -> anyhow::Result<bool>,
@@ -294,7 +299,7 @@ fn show(
     let seen = match &bulk {
         Bulk::Item(Item::Event { event, .. }) => Selected::Event(event),
         Bulk::Calls { calls, .. } => Selected::Calls(*calls),
-        Bulk::Item(Item::Remark(_)) => return ControlFlow::Continue(()), // those are kept
+        Bulk::Item(Item::Remark(_)) => return ControlFlow::Continue(()), // kept by `bulks`
     };
     match visit(seen) {
         Ok(_) => ControlFlow::Continue(()),
@@ -302,7 +307,7 @@ fn show(
     }
 }
 
-/// What broke it off is an error.
+/// Converts a break into an error.
 fn unbroken(flow: ControlFlow<anyhow::Error>) -> anyhow::Result<()> {
     match flow {
         ControlFlow::Continue(()) => Ok(()),
@@ -310,11 +315,11 @@ fn unbroken(flow: ControlFlow<anyhow::Error>) -> anyhow::Result<()> {
     }
 }
 
-/// A file to seek in, which shows on a terminal how far it was read, once that takes longer than a
-/// second.
+/// Opens a regular file for reading and seeking. Reading that takes longer than a second shows a
+/// progress bar on a terminal.
 ///
 /// # Errors
-/// When it can't be opened, or is none to seek in.
+/// If the file can't be opened, or is not a regular file.
 pub(crate) fn open_file(path: &Path) -> anyhow::Result<impl Read + Seek + use<>> {
     let named = || format!("can't read {}", path.display());
     let file = File::open(path).with_context(named)?;
@@ -325,14 +330,13 @@ pub(crate) fn open_file(path: &Path) -> anyhow::Result<impl Read + Seek + use<>>
     Ok(Progress::new(file, Some(about.len()), true))
 }
 
-/// Whether both names lead to the same file.
+/// Returns true if both paths lead to the same file.
 pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     let real = |p: &Path| -> Option<PathBuf> { p.canonicalize().ok() };
     matches!((real(a), real(b)), (Some(a), Some(b)) if a == b)
 }
 
-/// Shows on a terminal how far something is done, once that takes longer than a second. It goes
-/// with its end.
+/// Progress bar on a terminal, which appears after a second and is removed at the end.
 pub(crate) struct Bar {
     size: Option<u64>,
     begin: Instant,
@@ -352,7 +356,7 @@ impl Bar {
         }
     }
 
-    /// So many bytes are done.
+    /// Sets the number of processed bytes.
     pub(crate) fn is_at(&mut self, done: u64) {
         if !self.is_visible || self.begin.elapsed() < PATIENCE {
             return;
@@ -369,7 +373,7 @@ impl Bar {
                     "{spinner} {binary_bytes}, {elapsed}",
                 ),
             };
-            // Both styles are constants that parse.
+            // Both templates are valid constants.
             bar.set_style(
                 ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()),
             );
@@ -378,7 +382,7 @@ impl Bar {
         bar.set_position(done);
     }
 
-    /// All is done.
+    /// Removes the bar at the end.
     fn is_over(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -392,7 +396,7 @@ impl Drop for Bar {
     }
 }
 
-/// A stream with a bar.
+/// Stream with a progress bar.
 struct Progress<R> {
     inner: R,
     done: u64,

@@ -1,22 +1,27 @@
-//! The jtrail command line: a file for each verb in `cmd/`, and what they share.
+//! The jtrail command line: a file for each verb in `cmd/`, and shared modules.
 //!
-//! | Module | Holds |
+//! | Module | Contents |
 //! |---|---|
-//! | `attach` | has a running JVM load the agent |
-//! | `process`, `parcel` | a JVM with a file system of its own: what it calls a file, and files brought there and fetched |
-//! | `cmd` | the verbs: their arguments, and what each does |
-//! | `agent` | the agent's library and options, for verbs that start it |
-//! | `input` | opens a trace, drives its decoder, shows progress |
-//! | `outcome` | where a verb writes, and its exit code |
-//! | `output` | figures as table, TSV or JSON; files that are whole or not there |
-//! | `select` | which threads and classes are meant |
+//! | `attach` | makes a running JVM load the agent |
+//! | `process`, `parcel` | JVMs with a file system of their own: translation of paths, and transfer of files |
+//! | `cmd` | verbs: arguments and implementation |
+//! | `agent` | the agent's library and options, for verbs that start the agent |
+//! | `input` | opens a trace, drives the decoder, shows progress |
+//! | `outcome` | output streams and exit codes of verbs |
+//! | `output` | figures as table, TSV or JSON; files that are never left incomplete |
+//! | `select` | selection of threads and time |
 //!
-//! Exit codes: 0 done and sound; 1 the trace has faults, or traces differ; 2 the command line is
-//! wrong or something failed; 3 the trace breaks off or something of it is lost for good, and what
-//! is there is sound. `run` has the program's own code.
+//! Exit codes:
 //!
-//! Standard output carries results, standard error everything said about them. When the reader of
-//! standard output goes away, that is no error.
+//! - 0: done and sound.
+//! - 1: the trace has faults, or traces differ.
+//! - 2: the command line is wrong, or something failed.
+//! - 3: the trace is truncated or parts are lost for good, but the remaining events are sound.
+//!
+//! `run` exits with the program's own code.
+//!
+//! Results go to standard output, and messages about them go to standard error. If the reader of
+//! standard output closes it, this is not an error.
 
 #![forbid(unsafe_code)]
 
@@ -77,9 +82,9 @@ enum Verb {
     Man,
 }
 
-/// Runs the command line `args` (the program's name first), as the program itself does.
+/// Runs the command line `args`, whose first element is the program's name.
 ///
-/// `run` starts its program with this process's own standard streams.
+/// `run` starts its program with this process's own standard streams, not with `out` and `err`.
 pub fn main_with(
     args: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,
@@ -89,7 +94,7 @@ pub fn main_with(
         Ok(cli) => cli,
         Err(error) => {
             let text = error.render().to_string();
-            // Nothing more can be done when this fails.
+            // If this fails, there is no way to report it.
             let _ = if error.use_stderr() {
                 err.write_all(text.as_bytes())
             } else {
@@ -143,14 +148,14 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn completions(shell: clap_complete::Shell, out: &mut dyn Write) -> anyhow::Result<u8> {
-    // The generators panic when a write fails, so they get a buffer.
+    // The generators panic if a write fails. Therefore they write to a buffer.
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "jtrail", &mut text);
     out.write_all(&text)?;
     Ok(SOUND)
 }
 
-/// The page of the program, then those of its verbs, as one document.
+/// Writes the manual pages of the program and its verbs as one document.
 fn manual(out: &mut dyn Write) -> anyhow::Result<u8> {
     let mut command = Cli::command();
     command.build();

@@ -1,4 +1,4 @@
-//! The program `jtrail`: a call of the library.
+//! The program `jtrail`, which calls the library.
 
 #![forbid(unsafe_code)]
 

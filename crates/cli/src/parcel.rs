@@ -1,6 +1,7 @@
-//! Files that a JVM with a file system of its own can't share with this program: what it is to read
-//! is brought to its `/tmp`, and what it has written there is fetched. Folders there are the JVM's
-//! user's alone (0700).
+//! Transfer of files to and from a JVM that has a file system of its own.
+//!
+//! Files for the JVM are copied to the JVM's `/tmp`, and files that the JVM has written there are
+//! fetched. The folders for this purpose belong to the JVM's user, with mode 0700.
 
 use crate::process::Process;
 use anyhow::{Context, bail};
@@ -13,7 +14,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, fchown, lcho
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The process's `/tmp`. It can be used when the process has ended, too.
+/// The process's `/tmp`, which remains usable after the process has ended.
 struct Temp {
     folder: OwnedFd,
     user: u32,
@@ -29,12 +30,13 @@ impl Temp {
         Ok(Self { folder, user })
     }
 
-    /// What is called so there.
+    /// Returns this program's path of a name in the folder.
     fn path(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}/{name}", self.folder.as_raw_fd()))
     }
 
-    /// Makes a folder of the user's alone. It may be there already, as one like that.
+    /// Creates a folder that only the user can access. An existing folder with these properties is
+    /// accepted.
     fn make_folder(&self, name: &str) -> anyhow::Result<()> {
         let path = self.path(name);
         match fs::DirBuilder::new().mode(0o700).create(&path) {
@@ -53,7 +55,7 @@ impl Temp {
     }
 }
 
-/// Gives a new folder to the user, if it is not that user's already.
+/// Makes the user the owner of a new folder.
 fn own(path: &Path, user: u32) -> anyhow::Result<()> {
     if fs::symlink_metadata(path)?.uid() != user {
         lchown(path, Some(user), None).context("the JVM belongs to another user")?;
@@ -61,8 +63,9 @@ fn own(path: &Path, user: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A copy of the agent's library, for a JVM that does not see the library itself. It goes with this
-/// value: a library that is loaded needs no file.
+/// Copy of the agent's library, for a JVM that does not see the library itself.
+///
+/// The copy is deleted on drop, because a loaded library needs no file.
 pub(crate) struct LibraryCopy {
     temp: Temp,
     folder: String,
@@ -70,13 +73,15 @@ pub(crate) struct LibraryCopy {
 }
 
 impl LibraryCopy {
-    /// Copies the library. For one JVM, the copy of a library always has the same path: the JVM
-    /// then takes it for the one that it has loaded before, also if that copy is gone, and does not
-    /// load it a second time. Another JVM has another one: clients of two JVMs that share a `/tmp`
-    /// don't take away each other's.
+    /// Copies the library.
+    ///
+    /// For one JVM, the copy of a library always has the same path. The JVM then recognises the
+    /// library as loaded, even if the earlier copy was deleted, and does not load it twice. Another
+    /// JVM gets another path, so that clients of two JVMs with a common `/tmp` don't delete each
+    /// other's copies.
     ///
     /// # Errors
-    /// It can't be read, or not be written.
+    /// If the library can't be read, or if the copy can't be written.
     pub(crate) fn make(process: &Process, library: &Path) -> anyhow::Result<Self> {
         let content = fs::read(library).with_context(|| library.display().to_string())?;
         let copy = Self {
@@ -89,9 +94,10 @@ impl LibraryCopy {
             ),
         };
         copy.temp.make_folder(&copy.folder)?;
-        // It appears when it is whole: another client may have the JVM load it at this moment.
+        // The copy gets its name when it is complete, since another client may make the JVM load it
+        // now.
         let part = copy.seen().with_extension(std::process::id().to_string());
-        let _ = fs::remove_file(&part); // left by one that was killed
+        let _ = fs::remove_file(&part); // of a killed client
         let made = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -113,7 +119,7 @@ impl LibraryCopy {
         Ok(copy)
     }
 
-    /// As the JVM sees it.
+    /// Returns the JVM's path of the copy.
     pub(crate) fn path(&self) -> PathBuf {
         Path::new("/tmp").join(&self.folder).join(&self.name)
     }
@@ -126,28 +132,29 @@ impl LibraryCopy {
 impl Drop for LibraryCopy {
     fn drop(&mut self) {
         let _ = fs::remove_file(self.seen());
-        let _ = fs::remove_dir(self.temp.path(&self.folder)); // somebody else may use it
+        let _ = fs::remove_dir(self.temp.path(&self.folder)); // perhaps still in use
     }
 }
 
-/// A folder that a JVM writes a trace into, and whose files are fetched. It belongs to the JVM's
-/// user, so what is found there may be anything: only what a trace consists of is taken, and no
-/// link is followed.
+/// Folder that a JVM writes a trace into, and whose files are fetched.
+///
+/// The folder belongs to the JVM's user, so its contents are not trusted. Only files of a trace are
+/// fetched, and links are not followed.
 pub(crate) struct Parcel {
     temp: Temp,
     name: String,
     /// Name of the trace's first file.
     file: String,
-    /// Where they come to.
+    /// Folder for the fetched files.
     to: PathBuf,
 }
 
 impl Parcel {
-    /// Makes the folder for a trace whose file has that name; its files are to come to the folder
-    /// `to`.
+    /// Creates the folder for a trace whose first file is named `file`. The fetched files will be
+    /// in the folder `to`.
     ///
     /// # Errors
-    /// One of the folders is not there, or can't be written.
+    /// If one of the folders does not exist, or can't be written.
     pub(crate) fn make(process: &Process, to: &Path, file: &str) -> anyhow::Result<Self> {
         if !to.is_dir() {
             bail!("no folder {}", to.display());
@@ -164,7 +171,7 @@ impl Parcel {
         Ok(parcel)
     }
 
-    /// The path that the JVM has for the trace's file.
+    /// Returns the JVM's path of the trace file.
     pub(crate) fn path(&self) -> String {
         self.path_of(&self.file)
     }
@@ -173,7 +180,7 @@ impl Parcel {
         format!("/tmp/{}/{name}", self.name)
     }
 
-    /// Where a file comes to that the JVM has written.
+    /// Returns the final path of a file that the JVM has written.
     pub(crate) fn destination(&self, file: &str) -> String {
         let name = file.strip_prefix(&self.path_of(""));
         name.map_or_else(
@@ -185,8 +192,8 @@ impl Parcel {
     /// Fetches the trace's files.
     ///
     /// # Errors
-    /// One can't be read, or not be written; or there is something else. What was not fetched is
-    /// still there.
+    /// If a file can't be read or written, or if the folder contains other files. Files that were
+    /// not fetched remain in the folder.
     pub(crate) fn fetch(&self) -> anyhow::Result<()> {
         self.fetch_all().with_context(|| {
             format!(
@@ -232,8 +239,8 @@ impl Parcel {
     }
 }
 
-/// True if a trace whose first file is `first` may have a file `name`: that one, or one with
-/// numbers behind its stem, as in `app-4711-2.trail`.
+/// Returns true if a trace whose first file is `first` may have a file `name`: `first` itself, or
+/// `first` with numbers after the stem, like `app-4711-2.trail`.
 fn is_file_of(first: &str, name: &str) -> bool {
     let (first, name) = (Path::new(first), Path::new(name));
     let stem = |path: &Path| path.file_stem()?.to_str().map(str::to_owned);
@@ -250,7 +257,7 @@ fn is_file_of(first: &str, name: &str) -> bool {
     first.extension() == name.extension() && (numbers.is_empty() || are_numbers)
 }
 
-/// Opens a folder in a folder, where that is no link.
+/// Opens a folder in a folder, but does not follow a link.
 fn open_folder(parent: &OwnedFd, name: &str) -> anyhow::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(parent, name, flags, Mode::empty());
@@ -269,7 +276,7 @@ fn names_in(folder: &OwnedFd) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// A file in a folder of the JVM's user.
+/// File in a folder of the JVM's user.
 struct Taken<'a> {
     folder: &'a OwnedFd,
     name: &'a str,
@@ -277,7 +284,7 @@ struct Taken<'a> {
 }
 
 impl<'a> Taken<'a> {
-    /// Opens it, where it is a file of that user, and not by way of a link.
+    /// Opens the file if it belongs to the user. Does not follow a link.
     fn of(folder: &'a OwnedFd, name: &'a str, user: u32) -> anyhow::Result<Self> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::openat(folder, name, flags, Mode::empty());
@@ -289,7 +296,8 @@ impl<'a> Taken<'a> {
         Ok(Self { folder, name, file })
     }
 
-    /// Moves it to a path. What is there is replaced, or an error.
+    /// Moves the file to a path. An existing file is replaced if `replaces` is true, and is an
+    /// error otherwise.
     fn put(self, target: &Path, replaces: bool) -> anyhow::Result<()> {
         let open = match replaces {
             true => ownership::open,
@@ -305,7 +313,7 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// Copies a file; the holes of a spool stay such.
+/// Copies a file. Blocks of zeros become holes, as in the files of a spool.
 fn copy(mut source: File, mut target: File) -> io::Result<()> {
     const PIECE: usize = 1 << 20;
     let (mut piece, mut length) = (vec![0; PIECE], 0);
@@ -332,7 +340,7 @@ fn copy(mut source: File, mut target: File) -> io::Result<()> {
 
 impl Drop for Parcel {
     fn drop(&mut self) {
-        // It is empty, or holds what could not be fetched.
+        // The folder is empty, or contains files that could not be fetched. Then it remains.
         let _ = fs::remove_dir(self.temp.path(&self.name));
     }
 }
@@ -371,7 +379,7 @@ mod tests {
         assert!(!Path::new(&left).exists());
     }
 
-    /// The folder is the JVM's user's, who may be anyone.
+    /// The folder belongs to the JVM's user, who is not trusted.
     #[test]
     fn nothing_else_is_fetched() {
         let (folder, other) = [(); 2]

@@ -1,5 +1,5 @@
-//! A process that may have a file system and a number of its own: a JVM in a container, or a
-//! service with a private `/tmp`.
+//! A process that may have its own file system and process id: a JVM in a container, or a service
+//! with a private `/tmp`.
 
 use anyhow::{Context, bail};
 use jtrail_control::within;
@@ -14,16 +14,16 @@ use std::time::SystemTime;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Process {
     pub(crate) pid: u32,
-    /// Its own number for itself.
+    /// Process id that the process itself sees.
     pub(crate) own_pid: u32,
     pub(crate) user: u32,
 }
 
 impl Process {
-    /// The process of that id.
+    /// Returns the process with a process id.
     ///
     /// # Errors
-    /// There is none.
+    /// If the process does not exist or can't be inspected.
     pub(crate) fn find(pid: u32) -> anyhow::Result<Self> {
         let folder = PathBuf::from(format!("/proc/{pid}"));
         let status = match fs::read_to_string(folder.join("status")) {
@@ -40,13 +40,13 @@ impl Process {
         })
     }
 
-    /// A path of the process, as this program can use it.
+    /// Returns this program's path for a path of the process.
     pub(crate) fn within(&self, path: impl AsRef<Path>) -> PathBuf {
         within(self.pid, path.as_ref())
     }
 
-    /// True if the path names the same for the process as for this program. Also where that can't
-    /// be found out.
+    /// Returns true if the path leads to the same file for the process and for this program. Also
+    /// returns true if this can't be determined.
     pub(crate) fn sees_same(&self, path: &Path) -> bool {
         if fs::metadata(self.within("/")).is_err() {
             return true;
@@ -54,9 +54,10 @@ impl Process {
         identity(fs::metadata(path)) == identity(fs::metadata(self.within(path)))
     }
 
-    /// The name that the process has for a file that this program names (a pattern, absolute). None
-    /// if the process sees another folder there. A path below `/proc/PID/root` is one of the
-    /// process's own.
+    /// Returns the process's path for this program's path, an absolute file pattern.
+    ///
+    /// A path below `/proc/PID/root` yields the process's own path. Otherwise the folder must be
+    /// the same for both. Returns `None` if it is not.
     pub(crate) fn name_of(&self, pattern: &str) -> Option<String> {
         if pattern == "-" {
             return Some(pattern.to_owned());
@@ -70,7 +71,7 @@ impl Process {
         self.sees_same(folder).then(|| pattern.to_owned())
     }
 
-    /// The path that the process makes of a file's pattern.
+    /// Returns the path that the process derives from a file pattern.
     fn expand(&self, pattern: &str) -> PathBuf {
         let parsed = FilePattern::parse(pattern);
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -80,7 +81,7 @@ impl Process {
         }
     }
 
-    /// A file that the process names, as this program can use it.
+    /// Returns this program's path for a file that the process names.
     pub(crate) fn shown(&self, file: &str) -> String {
         let folder = Path::new(file).parent().unwrap_or(Path::new("/"));
         match self.sees_same(folder) {
@@ -89,7 +90,7 @@ impl Process {
         }
     }
 
-    /// What to do about a file that the process would write elsewhere.
+    /// Returns an error message with advice for a path that is a different file for the process.
     pub(crate) fn elsewhere(&self, file: &str) -> String {
         let name = Path::new(file).file_name().unwrap_or_default();
         let name = name.to_string_lossy();
@@ -105,7 +106,7 @@ fn identity(found: io::Result<Metadata>) -> Option<(u64, u64)> {
     found.ok().map(|data| (data.dev(), data.ino()))
 }
 
-/// The process's number where it lives, from `/proc/PID/status`.
+/// Returns the process id in the innermost container, from the text of `/proc/PID/status`.
 fn own_pid(status: &str) -> Option<u32> {
     let line = status
         .lines()

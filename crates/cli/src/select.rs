@@ -1,4 +1,4 @@
-//! Which threads and which time are meant.
+//! Selection of threads and time.
 
 use jtrail_analysis::Names;
 use jtrail_formats::trail::Part;
@@ -8,7 +8,7 @@ use time::UtcDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
-/// A thread by its id, or threads by their name.
+/// A thread by id, or threads by name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ThreadSelector {
     Id(ThreadId),
@@ -16,7 +16,7 @@ pub(crate) enum ThreadSelector {
 }
 
 impl ThreadSelector {
-    /// Digits are an id; anything else is a name, in which `*` stands for any text.
+    /// Parses a selector. Digits are an id. Other text is a name, in which `*` stands for any text.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Err("an id or a name is needed".to_owned());
@@ -41,7 +41,7 @@ impl ThreadSelector {
     }
 }
 
-/// Whether one of the selectors fits, or there is none.
+/// Returns true if one of the selectors matches, or if there are no selectors.
 pub(crate) fn selected(selectors: &[ThreadSelector], names: &Names, thread: ThreadId) -> bool {
     selectors.is_empty() || selectors.iter().any(|s| s.matches(names, thread))
 }
@@ -63,19 +63,19 @@ impl Span {
         self.from.is_none() && self.until.is_none()
     }
 
-    /// The first and the last time of it, in a trace whose first is `origin`.
+    /// Returns the first and the last selected time. `origin` is the first time of the trace.
     fn bounds(&self, origin: Timestamp) -> [i64; 2] {
         let [from, until] = [self.from, self.until].map(|m| m.map(|m| m.at(origin)));
         [from.unwrap_or(i64::MIN), until.unwrap_or(i64::MAX)]
     }
 }
 
-/// A moment.
+/// A point in time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TimePoint {
-    /// So many ns since the trace's first.
+    /// Nanoseconds since the first time of the trace.
     Since(i64),
-    /// In ns since 1970-01-01 UTC.
+    /// Nanoseconds since 1970-01-01 UTC.
     At(i64),
 }
 
@@ -96,7 +96,7 @@ impl TimePoint {
     }
 }
 
-/// Nanoseconds of a decimal number with a unit, or of seconds without one.
+/// Parses a decimal number with a unit, or a number of seconds, and returns nanoseconds.
 fn length(text: &str) -> Option<i64> {
     const UNITS: &[(&str, u64)] = &[
         ("ns", 1),
@@ -108,15 +108,15 @@ fn length(text: &str) -> Option<i64> {
     i64::try_from(parse_nanos(text, UNITS)?).ok()
 }
 
-/// Nanoseconds since 1970-01-01 of `2026-01-31T12:00:00Z`, with up to nine digits of a second.
+/// Parses `2026-01-31T12:00:00Z`, with up to nine fractional digits, and returns nanoseconds since
+/// 1970-01-01.
 fn date(text: &str) -> Option<i64> {
     const FORMAT: &[BorrowedFormatItem<'_>] = format_description!(
         version = 2,
         "[year]-[month]-[day]T[hour]:[minute]:[second][optional [.[subsecond]]]Z"
     );
     const LONGEST: usize = "2026-01-31T12:00:00.123456789Z".len();
-    // The format alone would also take a sign before the year, and more decimals, which it cuts
-    // off.
+    // The format would also accept a sign before the year, and cut off further decimals.
     if text.len() > LONGEST || !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
@@ -125,11 +125,11 @@ fn date(text: &str) -> Option<i64> {
     (ns >= 0).then_some(ns)
 }
 
-/// What of a trace is wanted, by time and by thread.
+/// Selection of events by time and thread.
 pub(crate) struct Selection<'a> {
     span: &'a Span,
     threads: &'a [ThreadSelector],
-    /// The trace's first time.
+    /// First time of the trace.
     origin: Option<Timestamp>,
 }
 
@@ -146,19 +146,20 @@ impl<'a> Selection<'a> {
         self.span.is_all() && self.threads.is_empty()
     }
 
-    /// Sees an event of the trace, whether it is wanted or not.
+    /// Processes every event of the trace to find the first time, even events that are not
+    /// selected.
     pub(crate) fn see(&mut self, event: &Event<'_>) {
         if self.origin.is_none() {
             self.origin = event.time().filter(|time| *time != Timestamp::default());
         }
     }
 
-    /// The trace's first time, as far as it is known.
+    /// Returns the first time of the trace, or 0 if unknown.
     pub(crate) fn origin(&self) -> Timestamp {
         self.origin.unwrap_or_default()
     }
 
-    /// Whether an event is in the time that is wanted.
+    /// Returns true if an event is within the selected time.
     pub(crate) fn has_time(&self, event: &Event<'_>) -> bool {
         let [from, to] = self.span.bounds(self.origin());
         self.span.is_all()
@@ -167,7 +168,7 @@ impl<'a> Selection<'a> {
                 .is_some_and(|time| (from..=to).contains(&time.0))
     }
 
-    /// Whether an event is of a thread that is wanted.
+    /// Returns true if an event belongs to a selected thread.
     pub(crate) fn has_thread(&self, names: &Names, event: &Event<'_>) -> bool {
         self.threads.is_empty()
             || event
@@ -175,7 +176,7 @@ impl<'a> Selection<'a> {
                 .is_some_and(|thread| selected(self.threads, names, thread))
     }
 
-    /// Whether something of a part of a trail may be wanted, which has these definitions.
+    /// Returns true if a part of a trail with the given definitions may contain selected events.
     pub(crate) fn may_have(&self, names: &Names, part: &Part, definitions: &[Event<'_>]) -> bool {
         let [from, to] = self.span.bounds(self.origin());
         let in_time = self.origin.is_none() || (part.times[0] <= to && part.times[1] >= from);

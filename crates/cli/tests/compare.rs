@@ -1,4 +1,4 @@
-//! `jtrail compare`: one trace in all formats is the same, and one event less is not.
+//! `jtrail compare`: a trace is equal in all formats, and differs without one of its events.
 
 use crate::common::{Folder, closing, encode, jtrail, opening, thread_start, time};
 use jtrail_formats::{Format, Quantity, Says};
@@ -85,8 +85,10 @@ fn collection(ns: i64, dead: &[u64]) -> Vec<Event<'static>> {
     events
 }
 
-/// Two threads of one name and `main`: recursion, a constructor, overloads, a call that an
-/// exception ends, one that stays open; objects, two collections, and each kind of wait.
+/// Returns a trace with two threads of the same name and `main`.
+///
+/// It contains recursion, a constructor, overloads, a call ended by an exception, and an open call.
+/// There are also objects, two collections, and each kind of wait.
 fn trace() -> Vec<Event<'static>> {
     let frame = || Frame {
         method: "app.Main.work(IJ)I".into(),
@@ -178,8 +180,7 @@ fn trace() -> Vec<Event<'static>> {
     events
 }
 
-/// Compares the files; exit code, and the result of each quantity for each file in the order of the
-/// rows.
+/// Compares the files. Returns the exit code, and quantity and result of each row.
 fn compare(files: &[String], args: &[&str]) -> (u8, Vec<(String, String)>) {
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let args = [&["compare", "--format", "json"], args, &files[..]].concat();
@@ -219,8 +220,8 @@ fn a_trace_is_the_same_in_all_formats() {
                 let orders = [from, to] == [Format::TraceLog, Format::ProfilerJ]
                     || [to, from] == [Format::TraceLog, Format::ProfilerJ];
                 let expected = match says {
-                    // One has no names of threads, the other one no order of them; one counts at
-                    // the end, the other one behind collections.
+                    // One format has no thread names, the other has no order of threads. One counts
+                    // live objects at the end, the other after collections.
                     [true, true]
                         if orders && matches!(quantity, Quantity::ThreadCalls | Quantity::Live) =>
                     {
@@ -242,7 +243,7 @@ fn a_trace_is_the_same_in_all_formats() {
     );
 }
 
-/// The trace with one thing changed that the quantity must show between the two formats.
+/// Returns the trace with one change that must be visible for the quantity in the two formats.
 fn changed(quantity: Quantity, formats: [Format; 2]) -> Vec<Event<'static>> {
     let mut events = trace();
     let drop = |events: &mut Vec<Event<'_>>, dropped: &dyn Fn(&Event<'_>) -> bool| {
@@ -338,7 +339,7 @@ fn changed(quantity: Quantity, formats: [Format; 2]) -> Vec<Event<'static>> {
     events
 }
 
-/// What stands behind the worker's leave comes later.
+/// Delays an event if it comes after the worker's leave.
 fn delay(event: &mut Event<'_>, ns: i64) {
     let time = match event {
         Event::MethodEnter(e) => &mut e.time,
@@ -361,7 +362,7 @@ fn delay(event: &mut Event<'_>, ns: i64) {
     time.0 += ns;
 }
 
-/// The check can fail: for each quantity, in each format that tells it, against each of them.
+/// Checks every quantity in all pairs of formats that contain the quantity.
 #[test]
 fn one_event_less_is_a_difference() {
     let folder = Folder::new();
@@ -449,13 +450,13 @@ fn what_can_not_be_compared_is_a_failure() {
     }
 }
 
-/// A trace that breaks off is told of, whether or not anything differs.
+/// A truncated trace is reported, whether anything differs or not.
 #[test]
 fn traces_that_break_off() {
     let folder = Folder::new();
     let whole = encode(Format::TptpBinary, &trace());
     let old = folder.put("old", &whole);
-    // Cut inside of the last message.
+    // Cut within the last message.
     let new = folder.put("new", &whole[..whole.len() - 3]);
     let done = jtrail(&["compare", &old, &new]);
     assert_eq!(done.code, 3, "{}", done.out);
@@ -464,7 +465,7 @@ fn traces_that_break_off() {
     assert_eq!(jtrail(&["compare", &old, &new]).code, 1);
 }
 
-/// What a trace log says it did not record is not compared.
+/// Quantities that a trace log declares as not recorded are not compared.
 #[test]
 fn what_was_not_recorded_is_not_compared() {
     let folder = Folder::new();

@@ -91,7 +91,7 @@ fn a_log_profile_has_the_data_version_that_is_asked_for() {
     }
 }
 
-/// What breaks off still does so in a log profile, whose file is written to the end all the same.
+/// The log profile of a truncated trace is also truncated, although its file is written to the end.
 #[test]
 fn a_log_profile_of_a_part_is_reported_as_a_part() {
     let folder = Folder::new();
@@ -146,7 +146,7 @@ fn what_comes_before_damage_is_converted() {
     assert!(done.err.contains(&cut), "{}", done.err);
     let text = fs::read_to_string(&output).expect("there");
     assert!(text.contains("<traceEnd"), "{text}");
-    // It breaks off there too: nothing is made up.
+    // The converted trace is truncated too. No end is invented.
     assert!(
         !text.contains("</TRACE>") && !text.contains("<agentDestroy"),
         "{text}"
@@ -180,8 +180,8 @@ fn special_files_are_written_to_directly() {
     assert!(!std::path::Path::new("/dev/null.part").exists());
 }
 
-/// Formats with sizes get none for plain objects from JinsightLive, which has those of arrays only;
-/// the user is told.
+/// Formats with sizes get no sizes of plain objects from JinsightLive, which has only those of
+/// arrays. The user is informed.
 #[test]
 fn sizes_that_a_trace_does_not_have_are_reported() {
     let folder = Folder::new();
@@ -209,7 +209,7 @@ fn sizes_that_a_trace_does_not_have_are_reported() {
             ..ObjectAlloc::default()
         }));
     }
-    // One that was there before the trace. Log profiles have no place for it, and so miss nothing.
+    // An object older than the trace. Log profiles don't store it, and so they lack no size.
     events.push(Event::ObjectDef(ObjectDef {
         object: ObjectId(4),
         time: time(40_000_000),
@@ -237,8 +237,7 @@ fn sizes_that_a_trace_does_not_have_are_reported() {
     assert!(!verified.err.contains("sizes"), "{}", verified.err);
 }
 
-/// How far it is read is shown on a terminal, once that takes longer than a second, and nowhere
-/// else.
+/// A terminal shows progress if reading takes longer than a second. Other outputs don't.
 #[cfg(unix)]
 #[test]
 fn progress_is_for_terminals() {
@@ -258,7 +257,7 @@ fn progress_is_for_terminals() {
             .expect("run")
     };
     let trace = encode(Format::TptpBinary, &sample());
-    // Hands over the trace, byte by byte until that is enough.
+    // Writes the trace byte by byte until `is_enough` is true, then the rest.
     let feed = |child: &mut Child, is_enough: &dyn Fn() -> bool| {
         let mut stdin = child.stdin.take().expect("a pipe");
         let mut bytes = trace.iter();
@@ -275,7 +274,7 @@ fn progress_is_for_terminals() {
     feed(&mut child, &|| terminal.shown().contains(" B, "));
     assert_eq!(child.wait().expect("ended").code(), Some(0));
     let shown = terminal.end();
-    // Nothing of it stays.
+    // The bar is removed completely.
     assert!(shown.ends_with("\u{1b}[2K"), "{shown:?}");
 
     let (long, begun) = (2 * begun.elapsed(), Instant::now());

@@ -1,4 +1,4 @@
-//! `jtrail ctl` and `jtrail stream` against an agent without a JVM.
+//! `jtrail ctl` and `jtrail stream` with an agent without a JVM.
 
 #![cfg(unix)]
 
@@ -26,7 +26,7 @@ fn ctl(served: &Served, args: &[&str]) -> Done {
     jtrail(&[&["ctl", socket], args].concat())
 }
 
-/// What a command answers that is carried out.
+/// Runs a command that must succeed, and returns its output.
 fn done(served: &Served, args: &[&str]) -> String {
     let done = ctl(served, args);
     assert_eq!((done.code, done.err.as_str()), (0, ""), "{args:?}");
@@ -217,7 +217,7 @@ fn what_is_wrong_is_said() {
     assert_eq!(no_process.err, "jtrail: there is no process 4294967295\n");
 }
 
-/// `jtrail stream` as a program of its own.
+/// Returns a command for `jtrail stream` in a process of its own.
 fn stream(served: &Served, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jtrail"));
     command.arg("stream").arg(&served.socket).args(args);
@@ -281,7 +281,7 @@ fn an_old_agent_streams_xml() {
     verified(path, "xml");
 }
 
-/// Waits until the fake has been asked for something that begins so.
+/// Waits until the fake agent has received a call whose text starts with `begin`.
 fn wait_for_call(served: &Served, begin: &str) {
     let end = Instant::now() + Duration::from_secs(60);
     while !served.called().iter().any(|call| call.starts_with(begin)) {
@@ -318,7 +318,7 @@ fn ctrl_c_ends_a_stream_well() {
 fn another_client_ends_a_stream_well() {
     let served = served();
     let child = stream(&served, &["-o", "-"]).spawn().expect("run");
-    // Its output must be read, or the trace waits for it.
+    // The output must be read. Otherwise the trace waits for its reader.
     let first = std::thread::spawn(move || wait(child));
     wait_for_call(&served, "start");
     let second = stream(&served, &["-o", "-"]).output().expect("run");
@@ -346,7 +346,7 @@ fn a_reader_that_goes_away_stops_the_trace() {
 
 #[test]
 fn an_agent_that_goes_away_breaks_the_trace_off() {
-    // Detaching ends the trace, so that one is whole; what ends without a word is not.
+    // Detaching ends the trace properly. An agent that disconnects leaves a truncated trace.
     for (detaches, expected) in [(true, Some(0)), (false, Some(3))] {
         let mut served = served();
         let child = stream(&served, &["-o", "-"]).spawn().expect("run");

@@ -1,4 +1,4 @@
-//! The tests of the command line, in one program: so that what they share is built once.
+//! All tests of the command line as one program, so that common code is built only once.
 
 mod common;
 

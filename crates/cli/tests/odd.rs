@@ -1,13 +1,11 @@
-//! What `report`, `dump` and `compare` do with events that lack their definitions, their ends, or
-//! any sense.
+//! `report`, `dump` and `compare` with events that lack definitions or ends, or make no sense.
 
 use crate::common::rich::rich;
 use crate::common::{Folder, LOSSLESS, encode, enter, file, jtrail, leave, rows, time};
 use jtrail_formats::Format;
 use jtrail_model::*;
 
-/// Every table of every such trace: empty ones, ones that break off, ones whose ids were never
-/// defined.
+/// Checks every table for unusual traces: empty, truncated, and with undefined ids.
 #[test]
 fn odd_traces_are_reported() {
     let folder = Folder::new();
@@ -71,7 +69,7 @@ fn odd_traces_are_reported() {
     assert!(done.out.contains("com.acme.Node"));
 }
 
-/// Ids of any size, figures of any size: no panic, and no memory that the trace does not pay for.
+/// Extreme ids and figures cause neither a panic nor excessive memory.
 #[test]
 fn hostile_figures_do_no_harm() {
     let folder = Folder::new();

@@ -1,5 +1,5 @@
-//! `jtrail record` with an agent that is there, which needs no JVM. Attaching is tested in real
-//! ones.
+//! `jtrail record` with an agent that is already loaded, without a JVM. Attaching is tested with
+//! real JVMs.
 
 #![cfg(unix)]
 
@@ -49,7 +49,7 @@ fn wait_for_call(served: &Served, begin: &str) {
     }
 }
 
-/// The one line that tells of a good recording, and its file.
+/// Checks that a successful recording prints a single line, and that the file exists.
 #[track_caller]
 fn assert_recorded(done: &Output, file: &str) {
     let said = String::from_utf8_lossy(&done.stderr);

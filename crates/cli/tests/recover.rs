@@ -6,8 +6,7 @@ use jtrail_model::Event;
 use serde_json::Value;
 use std::fs;
 
-/// The sample with many calls, in three segments of events and more of other kinds; and the places
-/// of those of events.
+/// Returns the sample with many calls as a trail, and the start and end of each flushed segment.
 fn trail() -> (Vec<u8>, Vec<(usize, usize)>) {
     let mut events = sample();
     let closing = events.split_off(events.len() - 4);

@@ -1,4 +1,4 @@
-//! What `report` and `dump` say of the sample trace, to the letter.
+//! Exact output of `report` and `dump` for the sample trace.
 
 use crate::common::{Folder, LOSSLESS, enter, jtrail, leave, note, sample, time};
 use jtrail_formats::Format;
@@ -123,7 +123,7 @@ fn tsv() {
     assert_eq!(done.out, TSV);
 }
 
-/// JSON has the values of TSV under the same keys.
+/// JSON has the same values as TSV under the same keys.
 #[test]
 fn json_agrees_with_tsv() {
     let folder = Folder::new();
@@ -337,7 +337,7 @@ fn a_trace_without_calls_is_reported() {
     );
 }
 
-/// Undefined ids, times that fall, and leaves of nothing: figures may be odd, but there are some.
+/// Undefined ids, decreasing times and leaves without enters give odd figures, but no failure.
 #[test]
 fn odd_events_do_no_harm() {
     let folder = Folder::new();
@@ -358,7 +358,7 @@ fn odd_events_do_no_harm() {
     }
 }
 
-/// Bytes changed at random: whatever comes of it, there is an answer and an exit code for it.
+/// Random changes of bytes always lead to a message and an exit code.
 #[test]
 fn damaged_bytes_do_no_harm() {
     let folder = Folder::new();
@@ -419,7 +419,7 @@ const DUMP: &str = "\
 0.012000000 - agent-end id=a1
 ";
 
-/// The dump of the sample, with the note of its totals as the model spells it.
+/// Returns the expected dump of the sample, with the model's text of the totals.
 fn dump() -> String {
     let totals = sample().into_iter().find_map(|event| match event {
         Event::Custom(custom) => Some(custom.body).filter(|b| b.starts_with("jtrail totals")),

@@ -1,4 +1,4 @@
-//! `jtrail run` with programs that stand in for a JVM.
+//! `jtrail run` with programs in place of a JVM.
 
 use crate::common::{Done, Folder, encode, jtrail, sample};
 use jtrail_formats::Format;
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// A folder with an agent in it that nobody loads, and a program of the given name and script.
+/// Creates a folder with an agent that is never loaded, and a script with the given name and text.
 fn set_up(name: &str, script: &str) -> (Folder, String, String) {
     let folder = Folder::new();
     let agent = folder.put("libjtrail.so", b"");
@@ -16,8 +16,8 @@ fn set_up(name: &str, script: &str) -> (Folder, String, String) {
     (folder, agent, program)
 }
 
-/// A script that copies a prepared trace to where the agent was told to write, and keeps what it
-/// was told in `expected`.
+/// Returns a script that copies a prepared trace to the path in the agent's options. The script
+/// also saves the text `expected` in the file `told`.
 fn writes_a_trace(folder: &Folder, expected: &str) -> String {
     let dir = folder.path().display();
     format!(

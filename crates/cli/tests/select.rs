@@ -1,5 +1,5 @@
-//! A part of a trace, by time and by thread: of a trail the index finds it, of other formats all is
-//! read. The answer is the same.
+//! Parts of a trace by time and thread. In a trail the index finds them, other formats are read
+//! completely. The results are equal.
 
 use crate::common::{
     Folder, START, encode, enter, in_time, jtrail, leave, method_def, sample, thread_start,
@@ -8,8 +8,8 @@ use jtrail_formats::Format;
 use jtrail_model::Event;
 use std::fs;
 
-/// Calls of three threads in many segments; the third comes late, and thread 2 pauses in the
-/// middle.
+/// Returns calls of three threads in many segments. The third thread starts late, and thread 2
+/// pauses in the middle.
 fn events() -> Vec<Event<'static>> {
     let mut events = sample();
     let closing = events.split_off(events.len() - 4);

@@ -1,4 +1,4 @@
-//! What `report`, `dump`, `verify` and `convert` do with events of every kind.
+//! `report`, `dump`, `verify` and `convert` with events of every kind.
 
 use crate::common::rich::rich;
 use crate::common::{Folder, LOSSLESS, file, jtrail, rows, time};
@@ -6,7 +6,7 @@ use jtrail_formats::{Format, Item, Reader};
 use jtrail_model::*;
 use std::ops::ControlFlow;
 
-/// Table, and its rows.
+/// Flag, table, and the table's rows.
 const TABLES: &[(&str, &str, &[&str])] = &[
     (
         "--allocations",
@@ -208,7 +208,7 @@ fn every_subject_is_summed_up() {
     }
 }
 
-/// An overview has the tables that have rows, and not the details.
+/// An overview contains tables that have rows, but no details.
 #[test]
 fn the_overview_is_short() {
     let folder = Folder::new();
@@ -447,7 +447,7 @@ fn verify_counts_the_events_of_each_kind() {
     assert_eq!(all, rich().len() as u64);
 }
 
-/// An overview has ten rows of a subject, a table that was asked for twenty.
+/// An overview shows ten rows of a subject, a requested table shows twenty.
 #[test]
 fn tables_are_as_long_as_asked() {
     let folder = Folder::new();
@@ -479,7 +479,7 @@ fn tables_are_as_long_as_asked() {
     assert!(out.ends_with("  … 5 more\n"), "{out}");
 }
 
-/// What formats tell that hold sums only, or figures of their own.
+/// Figures of formats that store only sums, or figures of their own.
 #[test]
 fn sums_of_other_formats_are_shown() {
     let thread = ThreadId(1);
@@ -564,7 +564,7 @@ fn sums_of_other_formats_are_shown() {
             ),
             ("threads", "1\tmain\tmain\t2000\t\t3\t500\t4243"),
         ] {
-            // Without a choice of tables too.
+            // The overview contains the table too.
             assert_eq!(rows(&file, &[], table), [expected], "{table}");
             assert_eq!(
                 rows(&file, &["--only", table], table),

@@ -1,4 +1,4 @@
-//! `jtrail top` against an agent without a JVM: tables, and a terminal that is left as it was.
+//! `jtrail top` with an agent without a JVM: tables, and a terminal that is restored.
 
 #![cfg(unix)]
 
@@ -142,7 +142,7 @@ fn what_ends_it_is_reported() {
     }
 }
 
-/// `jtrail top` on a terminal of its own.
+/// `jtrail top` on a pseudo terminal.
 struct OnTerminal {
     child: Child,
     terminal: Terminal,
@@ -177,7 +177,8 @@ impl OnTerminal {
         self.terminal.wait_for(text);
     }
 
-    /// Waits for its end; the exit code, and what was on the terminal, which is as it was before.
+    /// Waits until the program exits. Checks that the terminal is restored, and returns the exit
+    /// code and the output.
     fn end(mut self) -> (Option<i32>, String) {
         let code = self.child.wait().expect("ended").code();
         let after = tcgetattr(self.terminal.open()).expect("a terminal");
@@ -199,12 +200,12 @@ fn keys_on_a_terminal() {
     let served = served();
     let on = OnTerminal::new(&served);
     on.wait_for("com.acme.Main.outer");
-    // Words: what stays on the screen is not written again, so blanks are not.
+    // Single words, since unchanged cells such as blanks are not written again.
     for (key, text) in [("?", "PgUp"), ("?\t", "main")] {
         on.type_keys(key.as_bytes());
         on.wait_for(text);
     }
-    // The foot of the screen moves to its new last line.
+    // The bottom line moves to the new last line.
     on.terminal.resize(120, 40);
     kill_process(Pid::from_child(&on.child), Signal::WINCH).expect("it runs");
     on.wait_for("\u{1b}[40;");

@@ -1,5 +1,4 @@
-//! `scripts/trail_dump.py` reads trails by their specification alone, and says what `jtrail dump`
-//! says.
+//! `scripts/trail_dump.py` reads trails by the specification alone, and agrees with `jtrail dump`.
 
 use crate::common::{Folder, in_time, jtrail, sample};
 use jtrail_formats::Format;
@@ -10,7 +9,7 @@ fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Calls and threads, as the script and as the command line have them.
+/// Checks that script and command line agree on calls and threads.
 fn assert_same(file: &str) -> usize {
     let output = Command::new("python3")
         .arg(root().join("scripts/trail_dump.py"))

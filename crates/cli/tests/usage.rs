@@ -1,4 +1,4 @@
-//! Command lines that are wrong, files that can't be read, and what help there is.
+//! Wrong command lines, unreadable files, and help.
 
 use crate::common::{Folder, jtrail};
 use jtrail_formats::Format;
@@ -223,7 +223,7 @@ fn a_dash_stands_for_standard_input() {
     assert!(text.contains("  calls                     7\n"), "{text}");
 }
 
-/// A reader that went away after some bytes.
+/// Writer that fails like a closed pipe after some bytes.
 struct Pipe(usize);
 
 impl Write for Pipe {

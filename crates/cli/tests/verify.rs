@@ -4,7 +4,7 @@ use crate::common::{Folder, LOSSLESS, encode, enter, jtrail, leave, note, sample
 use jtrail_formats::Format;
 use jtrail_model::{Event, Lost, Note, ThreadId, Totals, Uninstrumented};
 
-/// The sample with `event` put in before its closing events.
+/// Returns the sample with `event` inserted before the closing events.
 fn with(event: Event<'static>) -> Vec<Event<'static>> {
     let mut events = sample();
     events.insert(events.len() - 4, event);
@@ -127,7 +127,7 @@ fn of_several_the_worst_counts() {
     }
 }
 
-/// Trails among them, where notes stand in compressed columns.
+/// Trails are included, where notes are in compressed columns.
 #[test]
 fn notes_of_the_agent_are_reported_from_any_format() {
     let folder = Folder::new();
@@ -155,7 +155,7 @@ fn notes_of_the_agent_are_reported_from_any_format() {
     }
 }
 
-/// A file may claim any number of reasons.
+/// A hostile file may contain any number of reasons.
 #[test]
 fn not_every_reason_of_a_hostile_trace_is_kept() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! `--KEY VALUE` for each key of the agent's options, from their table.
+//! Command line arguments `--KEY VALUE`, one for each key in the agent's table of options.
 
 use super::options::FORMAT;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -6,7 +6,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
 use jtrail_options::{KEYS, KeyInfo};
 use std::ffi::OsStr;
 
-/// Keys and values in the order given: it matters for `include` and `exclude`.
+/// Agent options as pairs of key and value, in command line order.
+///
+/// The order matters for `include` and `exclude`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct AgentOptions {
     pub(crate) pairs: Vec<(String, String)>,
@@ -51,8 +53,9 @@ fn arg(key: &KeyInfo) -> Arg {
     }
 }
 
-/// Takes any text, because the agent's own parser says better what is wrong with it; the words are
-/// there for completion.
+/// Parser of an option's value that accepts any text.
+///
+/// The agent's own parser gives better error messages. The words serve only shell completion.
 #[derive(Clone)]
 struct Words(&'static [&'static str]);
 

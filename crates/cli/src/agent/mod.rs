@@ -1,9 +1,9 @@
-//! The agent, as verbs start it: its library, and its options.
+//! What the verbs need of the agent: the path of its library, and its option text.
 //!
 //! | Module | Does |
 //! |---|---|
 //! | `args` | `--KEY VALUE` for each key of the agent's options |
-//! | `options` | the text of options that the agent is given |
+//! | `options` | text of the options that is passed to the agent |
 
 mod args;
 mod options;
@@ -15,7 +15,10 @@ use anyhow::{Context, anyhow};
 use std::env::{self, consts};
 use std::path::{Path, PathBuf};
 
-/// The agent's library: as given, by `JTRAIL_AGENT`, or beside this program.
+/// Returns the path of the agent's library.
+///
+/// The path is the given one, else the value of `JTRAIL_AGENT`. Otherwise the library is searched
+/// in this program's folder and in `../lib`.
 pub(crate) fn find_agent(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let named = given.map(|p| (p, "--agent")).or_else(|| {
         let path = env::var_os("JTRAIL_AGENT").filter(|p| !p.is_empty())?;

@@ -1,4 +1,4 @@
-//! The text of options that the agent is given.
+//! Option text that is passed to the agent.
 
 use super::AgentOptions;
 use anyhow::{Context, anyhow};
@@ -6,23 +6,25 @@ use jtrail_options::{OutputFormat, escape};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The format of a trace when nobody says: the smallest, and what a killed program leaves can be
-/// recovered.
+/// Format of a trace if the options name none.
+///
+/// It is the smallest format, and the trace of a killed program can be recovered.
 pub(super) const FORMAT: OutputFormat = OutputFormat::Trail;
 
-/// What a trace is called.
+/// Rule for the name of the trace file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Naming {
-    /// As the user says, or else `trace.trail`.
+    /// The name in the options, or `trace.trail` without one.
     Plain,
-    /// As the user says, or else `trace-%p.trail`.
+    /// The name in the options, or `trace-%p.trail` without one.
     WithPid,
-    /// As the user says, but `app-%p.trail` instead of `app.trail`, since several JVMs may write
-    /// one.
+    /// The name in the options with the process id added: `app-%p.trail` for `app.trail`.
+    ///
+    /// Several JVMs may write a trace.
     AlwaysWithPid,
 }
 
-/// As [`option_text_for`], for a JVM that sees the same files.
+/// Like [`option_text_for`], but for a JVM that has the same file paths as this program.
 pub(crate) fn option_text(
     given: AgentOptions,
     naming: Naming,
@@ -30,9 +32,10 @@ pub(crate) fn option_text(
     option_text_for(given, naming, &mut |_, path| Ok(path.to_owned()))
 }
 
-/// The agent's option text: what was given, and what the command line itself settles: the format,
-/// and where the file is. Validated. `name_of` says what the JVM calls the path of a key; the
-/// options that are returned have the paths of this program.
+/// Returns the agent's option text and the parsed options, after validation.
+///
+/// The text consists of the given options, the format, and absolute paths. `name_of` returns the
+/// JVM's path for a key and this program's path. The parsed options contain this program's paths.
 pub(crate) fn option_text_for(
     given: AgentOptions,
     naming: Naming,
@@ -102,13 +105,14 @@ fn validate(pairs: &[(String, String)]) -> anyhow::Result<jtrail_options::Option
     })
 }
 
-/// Returns a file pattern with the process id in it: `app-%p.trail` for `app.trail`. What is no
-/// regular file stays as it is.
+/// Returns a file pattern that contains the process id: `app-%p.trail` for `app.trail`.
+///
+/// Returns paths of devices and other special files unchanged.
 fn with_pid(file: &str) -> String {
     let path = Path::new(file);
     let is_special = || {
         let name = file.replace("%%", "%");
-        // `/dev/stdout` may be a regular file.
+        // `/dev/stdout` may point to a regular file.
         let is_devices = ["/dev/", "/proc/"]
             .iter()
             .any(|folder| name.starts_with(folder));
@@ -126,7 +130,7 @@ fn with_pid(file: &str) -> String {
     path.with_file_name(name).to_string_lossy().into_owned()
 }
 
-/// A file pattern that does not depend on the program's current directory.
+/// Returns a file pattern that does not depend on the program's current directory.
 pub(crate) fn absolute(here: &str, file: &str) -> String {
     if file == "-" || file.is_empty() || Path::new(file).is_absolute() {
         return file.to_owned();

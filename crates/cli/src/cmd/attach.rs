@@ -1,4 +1,4 @@
-//! `jtrail attach`: has a JVM that runs load the agent.
+//! `jtrail attach`: makes a running JVM load the agent.
 
 use crate::agent::{AgentOptions, Naming, find_agent, option_text_for};
 use crate::attach::{Jvm, NotLoaded};
@@ -13,7 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long the agent may take to name its file.
+/// Maximum time until the agent names its trace file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Load the agent into a JVM that runs already
@@ -73,8 +73,9 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     Ok(crate::outcome::SOUND)
 }
 
-/// Returns the file that the agent writes, as the agent names it: it may not be the one asked for,
-/// since another process writes that.
+/// Returns the path of the trace file that the agent writes, in the JVM's view.
+///
+/// The path differs from the requested one if another process already writes that file.
 fn trace_file(pid: u32) -> Option<String> {
     let mut client = Client::of_process(pid, PATIENCE).ok()?;
     match client.call(Command::Status, |_| Ok(())) {
@@ -83,25 +84,26 @@ fn trace_file(pid: u32) -> Option<String> {
     }
 }
 
-/// What the JVM calls a path that an option names.
+/// Returns the JVM's path for a path in the option `key`.
 ///
 /// # Errors
-/// It is another file for the JVM.
+/// If this path is a different file for the JVM.
 pub(super) fn named(process: &Process, key: &str, path: &str) -> anyhow::Result<String> {
     let name = match key {
-        // The socket is where the JVM says, and found there.
+        // The agent reports its socket, so the path need not be the same for both processes.
         "control" => Some(process.name_of(path).unwrap_or_else(|| path.to_owned())),
         _ => process.name_of(path),
     };
     name.ok_or_else(|| anyhow!("--{key}: {}", process.elsewhere(path)))
 }
 
-/// Has the JVM load the agent, with a command channel unless the options say otherwise; with which
-/// options it was, and what the agent says of itself. `name_of` says what the JVM calls the path of
-/// a key.
+/// Makes the JVM load the agent, and returns the effective options and the new agent.
+///
+/// The agent gets a command channel unless the options set `server` or `control`. `name_of` returns
+/// the JVM's path for a key and this program's path.
 ///
 /// # Errors
-/// When the options are wrong, or the JVM does not take it.
+/// If the options are wrong, or if the JVM does not load the agent.
 pub(super) fn attach(
     jvm: &Jvm,
     library: Option<PathBuf>,
@@ -125,8 +127,10 @@ pub(super) fn attach(
     Ok((options, agent))
 }
 
-/// Has the JVM load the library that is meant: its own of that name, or this program's; as a copy
-/// where the JVM does not see that.
+/// Makes the JVM load the agent's library.
+///
+/// The library is the JVM's own file at the given absolute path, or this program's library. The JVM
+/// gets a copy of a library that it can't see.
 fn load(jvm: &Jvm, given: Option<PathBuf>, options: &str) -> anyhow::Result<Sighting> {
     let process = &jvm.process;
     let own = given.as_deref().filter(|path| path.is_absolute());
@@ -137,7 +141,7 @@ fn load(jvm: &Jvm, given: Option<PathBuf>, options: &str) -> anyhow::Result<Sigh
     check_library(&library)?;
     if process.sees_same(&library) {
         match jvm.load(&library, options) {
-            // It is in a folder that is closed to the JVM's user, maybe.
+            // Perhaps the library is in a folder that the JVM's user may not read.
             Err(error) if error.is::<NotLoaded>() && !is_own(process) => {}
             result => return result,
         }
@@ -146,8 +150,9 @@ fn load(jvm: &Jvm, given: Option<PathBuf>, options: &str) -> anyhow::Result<Sigh
     jvm.load(&copy.path(), options)
 }
 
-/// Refuses what is no library at all: a JVM that tries to load it may lose the guards of its
-/// stacks.
+/// Checks that the file is a library (ELF).
+///
+/// A JVM that tries to load another kind of file may lose the guard pages of its stacks.
 fn check_library(path: &Path) -> anyhow::Result<()> {
     let mut magic = [0; 4];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
@@ -157,12 +162,12 @@ fn check_library(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// True if the process is of this program's user.
+/// Returns true if the process belongs to this program's user.
 fn is_own(process: &Process) -> bool {
     rustix::process::geteuid().as_raw() == process.user
 }
 
-/// What HotSpot refuses an agent that comes later.
+/// Returns the requested option that HotSpot allows only to agents loaded at startup, if any.
 fn only_from_the_start(options: &Options) -> Option<&'static str> {
     if options.engine == Engine::Jvmti {
         Some("engine=jvmti")

@@ -1,7 +1,6 @@
-//! `jtrail compare`: do traces of one run say the same?
+//! `jtrail compare`: checks whether several traces of one run agree.
 //!
-//! The figures are made and held against each other by [`crate::analysis`]; here they become
-//! tables.
+//! [`jtrail_analysis`] computes and compares the figures. This module writes them as tables.
 
 use crate::input::Input;
 use crate::outcome::{FAULTY, SOUND, Streams, TRUNCATED, worse};
@@ -87,7 +86,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
             match bulk {
                 Bulk::Item(Item::Event { event, .. }) => sums.event(&event),
                 Bulk::Calls { calls, .. } => sums.calls(&calls),
-                Bulk::Item(Item::Remark(_)) => {} // those are kept
+                Bulk::Item(Item::Remark(_)) => {} // the reader keeps remarks itself
             }
             Ok(())
         })?;
@@ -197,7 +196,8 @@ fn row(quantity: Quantity, path: &Path, difference: &Difference) -> Vec<Cell> {
     ]
 }
 
-/// A figure with its unit, in full, because small differences count.
+/// Returns a cell with a figure and its unit. The figure is not rounded, because small differences
+/// count.
 fn cell(quantity: Quantity, figure: u64) -> Cell {
     match quantity {
         Quantity::Elapsed => Cell::Exact(figure, "ns"),

@@ -1,4 +1,4 @@
-//! `jtrail convert`: a trace in another format.
+//! `jtrail convert`: writes a trace in another format.
 
 use crate::input::{Ending, Input, Selected, same_file};
 use crate::outcome::Streams;
@@ -45,7 +45,7 @@ fn format_names() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(Format::ALL.map(Format::name))
 }
 
-/// Encoded bytes that are gathered before they are written.
+/// Number of encoded bytes that are collected before they are written.
 const CHUNK: usize = 256 << 10;
 
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
@@ -56,8 +56,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     }
     let mut encoder = encoder(format, args)?;
     let mut input = Input::open(&args.input, true)?.in_order();
-    // A snapshot does not say where it comes from. Where a trace must open with that, it opens
-    // without names.
+    // A ProfilerJ snapshot does not name its process. In formats that must start with definitions
+    // of node, process and agent, these definitions get empty names.
     let opens = matches!(format, Format::TptpXml | Format::TptpBinary | Format::Trail);
     let opening = match input.format() {
         Format::ProfilerJ if opens => opening().into(),
@@ -140,7 +140,7 @@ fn encoder(format: Format, args: &Args) -> anyhow::Result<Box<dyn Encode>> {
     Ok(Box::new(mlpd::Encoder::new(version)))
 }
 
-/// What opens every trace, with nothing known.
+/// Returns the definitions at the start of every trace, with empty values.
 fn opening() -> [Event<'static>; 4] {
     [
         Event::Node(Node::default()),
@@ -150,7 +150,7 @@ fn opening() -> [Event<'static>; 4] {
     ]
 }
 
-/// Reads to the end, behind events to open with; answers how reading ended.
+/// Encodes the events of `opening` and then the whole input. Returns how reading ended.
 fn encode(
     input: &mut Input,
     opening: &[Event<'_>],
@@ -174,7 +174,8 @@ fn encode(
                 encoder.event(event, &mut buffer);
             }
             Selected::Event(_) => {}
-            // They are handed out only where all is wanted.
+            // Assumes that every event is selected. This is wrong for a trail without an index,
+            // which passes rows of calls in any case.
             Selected::Calls(calls) => encoder.calls(&calls, &mut buffer),
         }
         if buffer.len() >= CHUNK {
@@ -186,8 +187,8 @@ fn encode(
     if let Some(note) = cut.last_note() {
         encoder.event(&note, &mut buffer);
     }
-    // A trace that breaks off still does so in the other format, unless that has written only a
-    // part by then.
+    // If the source is truncated, the converted trace is truncated too. If the encoder has held
+    // back parts of the trace until now, they are still written.
     let whole = !ending.truncated && ending.error.is_none();
     if !whole {
         encoder.break_off();
@@ -203,11 +204,12 @@ fn encode(
     Ok(ending)
 }
 
-/// Objects whose sizes the other format has a place for, and the trace does not tell.
+/// Counter of objects whose sizes the target format stores, but the source trace lacks.
 struct Sizes {
     counts_sizes: bool,
-    /// Whether the other format has a place for objects that the trace did not see made; what it
-    /// leaves out lacks nothing.
+    /// True if the target format stores objects that were allocated before the trace started.
+    ///
+    /// Otherwise these objects are left out, and their sizes are not missing.
     with_definitions: bool,
     missing: u64,
 }
@@ -232,11 +234,11 @@ impl Sizes {
     }
 }
 
-/// What is left out of a trace of which a part is wanted.
+/// Selection of a part of a trace, and the count of events left out.
 struct Cut<'a> {
     selection: Selection<'a>,
     names: Names,
-    /// Events that were left out, and that no note tells of yet.
+    /// Number of events left out since the last note.
     left_out: u64,
     is_reported: bool,
     latest: Timestamp,
@@ -253,7 +255,9 @@ impl<'a> Cut<'a> {
         }
     }
 
-    /// Whether something of a part of a trail may be wanted. Its definitions are.
+    /// Returns true if a part of a trail may contain selected events.
+    ///
+    /// The definitions of the part are written in either case.
     fn wants(&mut self, part: &Part, definitions: &[Event<'_>]) -> bool {
         let wants = self.selection.may_have(&self.names, part, definitions);
         if !wants {
@@ -262,7 +266,8 @@ impl<'a> Cut<'a> {
         wants
     }
 
-    /// Whether an event is taken: a definition, what is wanted, the trace's end.
+    /// Returns true if an event is written: every definition, every selected event, and the end of
+    /// the trace.
     fn takes(&mut self, event: &Event<'_>) -> bool {
         if self.selection.is_all() {
             return true;
@@ -278,8 +283,9 @@ impl<'a> Cut<'a> {
         takes
     }
 
-    /// A note of what was left out, where one belongs before an event that is taken: at the first
-    /// gap, and at the end.
+    /// Returns the note of left-out events that belongs before an event to be written, if any.
+    ///
+    /// Notes are written at the first gap and at the end.
     fn note(&mut self, event: &Event<'_>) -> Option<Event<'static>> {
         if self.is_reported && !is_end(event) || event.is_definition() {
             return None;
@@ -306,7 +312,7 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// Whether an event is one of those that end a trace.
+/// Returns true for the events at the end of a trace.
 fn is_end(event: &Event<'_>) -> bool {
     matches!(event, Event::TraceEnd(_) | Event::AgentDestroy(_))
 }

@@ -1,4 +1,4 @@
-//! The verbs: for each its arguments, and what it does.
+//! The verbs: arguments and implementation of each.
 
 pub(crate) mod attach;
 pub(crate) mod compare;

@@ -1,7 +1,6 @@
-//! `jtrail record`: a part of a running program's life, in one go: attach, record, stop, leave.
+//! `jtrail record`: attaches to a running program, records for a while, stops, and detaches.
 //!
-//! Where an agent with a command channel is there already, and has no trace under way, it records,
-//! and stays.
+//! If an idle agent with a command channel is loaded already, that agent records, and stays loaded.
 
 use super::attach::{attach, named};
 use super::ctl::{ended_text, some_time};
@@ -24,16 +23,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often signals and the time are looked at.
+/// Interval between checks of signals and of the time.
 const TICK: Duration = Duration::from_millis(100);
-/// How often progress is asked for.
+/// Interval between requests for progress.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long each answer is waited for: the end of a trace is written by then, and classes are as
-/// they were.
+/// Maximum time for each answer.
+///
+/// Before the agent answers, it writes the end of the trace and restores the classes.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How long an agent stays whose client is gone: see the option `linger`.
+/// Time until the agent detaches after its client has disconnected (option `linger`).
 const LINGER: &str = "5s";
-/// How long the agent may take to open its channel.
+/// Maximum time until the agent opens its command channel.
 const CHANNEL: Duration = Duration::from_secs(10);
 
 /// Record a running program for a while: attach, record, stop, and leave it as it was
@@ -121,7 +121,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
             )?;
         }
     }
-    // Also of a JVM that was killed: what there is can be recovered.
+    // The JVM may have been killed. Then the fetched files can still be recovered.
     let fetched = target.fetch();
     let Some(ended) = recording.ended else {
         let mut why = "the recording broke off".to_owned();
@@ -146,10 +146,10 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     }
 }
 
-/// Where the trace is to be.
+/// Destination of the trace.
 struct Destination {
     process: Process,
-    /// Where the JVM can't write there, it writes into this.
+    /// Folder that the JVM writes into if it can't write to the destination itself.
     parcel: Option<Parcel>,
 }
 
@@ -161,7 +161,7 @@ impl Destination {
         }
     }
 
-    /// What the JVM calls a path that an option names.
+    /// Returns the JVM's path for a path in the option `key`.
     fn name_of(&mut self, key: &str, path: &str) -> anyhow::Result<String> {
         match named(&self.process, key, path) {
             Err(_) if key == "file" => {
@@ -181,7 +181,7 @@ impl Destination {
         }
     }
 
-    /// A file that the JVM has written, as this program finds it in the end.
+    /// Returns this program's final path of a file that the JVM has written.
     fn shown(&self, file: &str) -> String {
         match &self.parcel {
             Some(parcel) => parcel.destination(file),
@@ -194,7 +194,9 @@ impl Destination {
     }
 }
 
-/// The agent opens its channel when it has begun to record.
+/// Repeats `connect` until the agent accepts the connection.
+///
+/// The agent opens its command channel only after it has begun to record.
 fn patiently(connect: impl Fn() -> Result<Client, ClientError>) -> anyhow::Result<Client> {
     let begin = Instant::now();
     loop {
@@ -208,7 +210,7 @@ fn patiently(connect: impl Fn() -> Result<Client, ClientError>) -> anyhow::Resul
     }
 }
 
-/// Has an agent that is there begin a trace.
+/// Makes an already loaded agent begin a trace.
 fn start(
     client: &mut Client,
     options: &AgentOptions,
@@ -250,13 +252,13 @@ fn start(
     Ok(())
 }
 
-/// The trace under way, as far as it is known.
+/// State of the recording.
 #[derive(Default)]
 struct Recording {
     ended: Option<Ended>,
-    /// Why the agent could not write it to its end.
+    /// Reason why the agent could not write the trace to its end.
     failure: Option<String>,
-    /// The agent has left, or the program has ended.
+    /// True if the agent has detached, or if the program has ended.
     is_detached: bool,
 }
 
@@ -277,7 +279,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Waits until the trace has ended, and has it stopped when it is time.
+    /// Waits until the trace has ended. Stops the trace when `time` is over or `stop` is set.
     fn run(
         &mut self,
         client: &mut Client,
@@ -306,7 +308,7 @@ impl Recording {
             if stop.load(Ordering::Relaxed) || left.is_zero() {
                 match client.call(Command::Stop, |incoming| self.take(incoming)) {
                     Ok(Answer::Ended(ended)) => self.ended = Some(ended),
-                    // Another client was faster.
+                    // Another client has already stopped the trace.
                     Err(_) if self.ended.is_some() => {}
                     Ok(_) => {}
                     Err(error) => return Err(error),
@@ -314,7 +316,7 @@ impl Recording {
                 break;
             }
             if let Some(incoming) = client.receive(left.min(TICK))? {
-                let _ = self.take(incoming); // it never fails
+                let _ = self.take(incoming); // never fails
             }
             if let Some(bar) = &bar {
                 bar.set_position(begin.elapsed().as_millis() as u64);
@@ -345,7 +347,7 @@ fn bar(time: Option<Duration>) -> ProgressBar {
         }
         None => (ProgressBar::no_length(), "{spinner} {elapsed}, {msg}"),
     };
-    // Both styles are constants that parse.
+    // Both templates are valid constants.
     bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
     bar
 }

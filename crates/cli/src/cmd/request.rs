@@ -1,4 +1,4 @@
-//! `jtrail request`: has the agent in a JVM that runs give what it gives on request.
+//! `jtrail request`: makes the agent in a running JVM write its data.
 
 use crate::attach::Jvm;
 use crate::outcome::Streams;

@@ -1,7 +1,8 @@
-//! `jtrail stream`: a trace from a running agent, live.
+//! `jtrail stream`: receives a trace from a running agent, live.
 //!
-//! The trace ends when a signal or `--for` says so, when another client stops it, or when whoever
-//! reads the output is gone. Either way what is on its way is still taken, so the trace is whole.
+//! The trace ends on a signal, after `--for`, when another client stops it, or when the reader of
+//! the output closes it. In each case the remaining data is still received, so that the trace is
+//! complete.
 
 use super::ctl::{AgentArgs, ended_text, some_time, start};
 use crate::outcome::{SOUND, Streams, TRUNCATED};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often signals and the time are looked at while nothing comes.
+/// Interval between checks of signals and of the time, if no data arrives.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Take a trace from a running program, live, into a file or a pipe
@@ -114,13 +115,13 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     }
 }
 
-/// The trace on its way to the output.
+/// Trace that is being received and written.
 struct Taking<'a> {
     out: &'a mut dyn Write,
-    /// When the output has failed, the rest is taken and left out.
+    /// First failure of the output. Data received after it is dropped.
     written: io::Result<()>,
     ended: Option<Ended>,
-    /// Why the agent could not write the trace to its end.
+    /// Reason why the agent could not write the trace to its end.
     failure: Option<String>,
 }
 
@@ -143,8 +144,8 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// Takes data until the trace has ended, and has it stopped when it is time. Answers what broke
-    /// it off.
+    /// Receives data until the trace has ended. Stops the trace at the time `until`, or when `stop`
+    /// is set. Returns the error that truncated the trace, if any.
     fn until_stopped(
         &mut self,
         client: &mut Client,
@@ -159,7 +160,7 @@ impl Taking<'_> {
                         self.ended = Some(ended);
                         None
                     }
-                    // Another client was faster.
+                    // Another client has already stopped the trace.
                     _ if self.ended.is_some() => None,
                     Ok(_) => None,
                     Err(error) => Some(error),
@@ -167,7 +168,7 @@ impl Taking<'_> {
             }
             match client.receive(left.min(TICK)) {
                 Ok(Some(incoming)) => {
-                    // It keeps its failures to itself.
+                    // `take` stores failures in `self`, and never returns one.
                     let _ = self.take(incoming);
                 }
                 Ok(None) => {

@@ -1,6 +1,6 @@
-//! `jtrail verify`: is a trace sound?
+//! `jtrail verify`: checks whether a trace is sound.
 //!
-//! The decoder tells what is wrong with the bytes, the checker what is wrong with the events.
+//! The decoder finds faults in the bytes, the checker finds faults in the events.
 
 use crate::input::Input;
 use crate::outcome::{FAILED, FAULTY, SOUND, Streams, TRUNCATED, worse};
@@ -57,38 +57,38 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     Ok(worst)
 }
 
-/// What is known about one trace in the end.
+/// Final result for one trace.
 struct Verdict {
     code: u8,
-    /// None for one that can't be read at all.
+    /// Name of the format, or `None` for a trace that can't be read at all.
     format: Option<&'static str>,
     events: u64,
-    /// Events by kind, in the order of the model.
+    /// Number of events by kind, in the order of the model.
     kinds: Vec<(&'static str, u64)>,
-    /// Events that the trace says it lost.
+    /// Number of events that the trace reports as lost.
     lost: u64,
-    /// What the agent counted itself.
+    /// The agent's own counts.
     totals: Option<Totals>,
-    /// How many methods and classes are not covered, by reason.
+    /// Number of methods and classes that are not covered, by reason.
     uninstrumented: BTreeMap<String, u64>,
-    /// Which calls are sums, and how many.
+    /// Criteria of calls that are only recorded as sums, and the number of these calls.
     short_calls: Option<(ShortCallsNote, u64)>,
-    /// By how much times of calls may be early.
+    /// Maximum error of the times of calls, which may be too early.
     clock: Option<ClockNote>,
-    /// Events that its process had not written when it ended.
+    /// Number of recovered events, which the process had not written before it ended.
     recovered: Option<u64>,
     faults: u64,
-    /// Findings, the worst kind first, and each kind in the order of the trace.
+    /// Findings, worst severity first, each severity in the order of the trace.
     findings: Vec<Finding>,
-    /// Why it can't be read, or not to its end.
+    /// Reason why the trace can't be read, or not to its end.
     error: Option<String>,
 }
 
-/// A finding of decoder or checker.
+/// Finding of the decoder or the checker.
 struct Finding {
     offset: u64,
     severity: Severity,
-    /// The rule that is broken; `structure` for the decoder's.
+    /// Violated rule, or `structure` for findings of the decoder.
     rule: &'static str,
     message: String,
 }
@@ -100,7 +100,7 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
         match bulk {
             Bulk::Item(Item::Event { offset, event }) => checker.event(offset, &event),
             Bulk::Calls { offset, calls } => checker.calls(offset, &calls),
-            Bulk::Item(Item::Remark(_)) => {} // those are kept
+            Bulk::Item(Item::Remark(_)) => {} // kept in `ending`
         }
         Ok(())
     })?;
@@ -123,7 +123,7 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
         message: f.message.clone(),
     });
     let mut findings: Vec<Finding> = structure.chain(meaning).collect();
-    // What the verdict rests on comes first, in case not all is shown.
+    // The findings that determine the verdict come first, since the list may be cut.
     findings.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.offset));
     Ok(Verdict {
         code,
@@ -142,7 +142,7 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
     })
 }
 
-/// Which calls are sums, in words.
+/// Returns the criteria of calls that are only recorded as sums, as text.
 pub(crate) fn why_short(note: ShortCallsNote) -> String {
     let mut which = Vec::new();
     if note.min.0 > 0 {
@@ -204,7 +204,7 @@ impl Verdict {
 
     fn write(&self, path: &Path, args: &Args, streams: &mut Streams<'_>) -> io::Result<()> {
         let mut text = format!("{}: {}", path.display(), self.word());
-        // Writing to a String can't fail.
+        // Writing to a `String` never fails.
         if let Some(format) = self.format {
             let _ = write!(text, " ({format}, {} events", count(self.events));
             if self.faults > 0 {

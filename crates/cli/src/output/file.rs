@@ -7,19 +7,19 @@ use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that gets its name when it is whole.
+/// File that gets its name only when it is complete.
 pub(crate) struct OutputFile {
     file: File,
-    /// The name until then; none for what is no regular file, such as a pipe.
+    /// Temporary path, or `None` for special files such as pipes.
     part: Option<PathBuf>,
     path: PathBuf,
 }
 
 impl OutputFile {
-    /// Begins to write a file of that name.
+    /// Creates an output file.
     ///
     /// # Errors
-    /// When it can't be made, or another process writes a trace there.
+    /// If the file can't be created, or if another process writes a trace to this path.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
         let special = fs::metadata(path).is_ok_and(|about| !about.is_file());
         let part = (!special).then(|| {
@@ -28,7 +28,7 @@ impl OutputFile {
             PathBuf::from(name)
         });
         let create = || {
-            ownership::check(path)?; // an agent may be writing its trace there
+            ownership::check(path)?; // an agent may be writing a trace
             ownership::open(part.as_deref().unwrap_or(path))
         };
         let file = create().with_context(|| format!("can't write {}", path.display()))?;
@@ -39,7 +39,7 @@ impl OutputFile {
         })
     }
 
-    /// Writes over earlier bytes; not in a pipe.
+    /// Overwrites earlier bytes. Has no effect on special files such as pipes.
     pub(crate) fn patch(&mut self, patches: &[Patch]) -> anyhow::Result<()> {
         if self.part.is_some() {
             for patch in patches {
@@ -53,7 +53,7 @@ impl OutputFile {
     /// Gives the file its name.
     ///
     /// # Errors
-    /// When that can't be done.
+    /// If the file can't be renamed.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         if let Some(part) = self.part.take() {
             fs::rename(&part, &self.path)
@@ -77,7 +77,8 @@ impl Drop for OutputFile {
     fn drop(&mut self) {
         ownership::release(&self.file);
         if let Some(part) = &self.part {
-            // Half a file is of no use; if it can't be removed, its name tells what it is.
+            // An incomplete file is useless. If it can't be removed, its name marks it as
+            // incomplete.
             let _ = fs::remove_file(part);
         }
     }

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Formatting of numbers for people.
 
-/// `1,234,567`
+/// Returns a number as text like `1,234,567`.
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,12 +13,12 @@ pub(crate) fn count(n: u64) -> String {
     out
 }
 
-/// Nanoseconds with a unit: `789 ns`, `45.60 µs`, `1.23 s`.
+/// Returns nanoseconds as text with a unit: `789 ns`, `45.60 µs`, `1.23 s`.
 pub(crate) fn time(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
     let n = ns.unsigned_abs();
     let scaled = |unit: u64, name: &str| {
-        // Rounded to the third digit, in whole numbers.
+        // Integers avoid rounding errors. Further digits are cut off.
         let milli = u128::from(n) * 1_000 / u128::from(unit);
         let (whole, rest) = (milli / 1_000, milli % 1_000);
         match whole {
@@ -35,7 +35,7 @@ pub(crate) fn time(ns: i64) -> String {
     }
 }
 
-/// Bytes with a binary unit: `512 B`, `1.5 MiB`.
+/// Returns a number of bytes as text with a binary unit: `512 B`, `1.5 MiB`.
 pub(crate) fn bytes(n: u64) -> String {
     for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
         if n >= 1 << shift {

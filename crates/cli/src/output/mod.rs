@@ -1,7 +1,7 @@
-//! Figures as table for people, TSV or JSON for programs; and files.
+//! Output of figures as tables, TSV or JSON, and of files.
 //!
-//! A result is a list of [`Section`]s, each with columns and rows; the three writers know nothing
-//! of what they mean.
+//! A result is a list of [`Section`]s, each with columns and rows. The three writers don't know the
+//! meaning of the figures.
 
 mod file;
 mod human;
@@ -22,27 +22,27 @@ pub(crate) enum Style {
     Json,
 }
 
-/// One table.
+/// A table.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Section {
-    /// Key in JSON, and head of the table, which has blanks for its underscores.
+    /// Key in JSON. In the heading of a table, blanks replace the underscores.
     pub(crate) name: &'static str,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Cell>>,
-    /// Rows that were left out.
+    /// Number of omitted rows.
     pub(crate) more: usize,
-    /// It has one row; people see it as a list, programs as an object.
+    /// True if the section has a single row. Tables show it as a list, JSON as an object.
     pub(crate) vertical: bool,
 }
 
-/// A column of a [`Section`].
+/// Column of a [`Section`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Column {
     /// Name in TSV and JSON.
     pub(crate) key: &'static str,
-    /// Head in a table; empty for a column that tables don't show.
+    /// Heading in a table, or empty if tables hide the column.
     pub(crate) head: &'static str,
-    /// It is left out when no row has a value in it.
+    /// True if the column is omitted when no row has a value.
     pub(crate) optional: bool,
 }
 
@@ -54,7 +54,7 @@ pub(crate) const fn column(key: &'static str, head: &'static str) -> Column {
     }
 }
 
-/// A column that is left out when no row has a value in it.
+/// Returns a column that is omitted when no row has a value.
 pub(crate) const fn optional(key: &'static str, head: &'static str) -> Column {
     Column {
         key,
@@ -64,7 +64,7 @@ pub(crate) const fn optional(key: &'static str, head: &'static str) -> Column {
 }
 
 impl Section {
-    /// Leaves out the optional columns that have no value.
+    /// Removes optional columns without values.
     pub(crate) fn without_empty(mut self) -> Self {
         for at in (0..self.columns.len()).rev() {
             let empty = |row: &Vec<Cell>| row.get(at) == Some(&Cell::None);
@@ -79,23 +79,23 @@ impl Section {
     }
 }
 
-/// One value.
+/// A value.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Cell {
     Text(String),
-    /// A name with a spelling for programs and one for people.
+    /// A name with a raw and a readable spelling.
     Name {
         raw: String,
         readable: String,
     },
     Count(u64),
-    /// A count with a unit, which people see in full.
+    /// A count with a unit, which tables show without rounding.
     Exact(u64, &'static str),
     /// Nanoseconds.
     Time(i64),
-    /// Bytes; 0 is unknown.
+    /// Bytes. 0 means unknown.
     Bytes(i64),
-    /// Part of a whole, 0 to 1.
+    /// Share of a whole, 0 to 1.
     Share(f64),
     None,
 }

@@ -1,15 +1,16 @@
-//! The three writers.
+//! Writers for the three styles.
 
 use super::{Cell, Column, Section, Style, bytes, count, time};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 
-/// Writes the sections.
+/// Writes the sections in a style.
 ///
-/// Tables stand under their names; TSV has a line `# name`, then the keys, then the rows, and an
-/// empty line between sections; JSON is one object with an array of objects for each
-/// section (an object for one that is a list).
+/// - Table: each table is below its name.
+/// - TSV: a line `# name`, the keys, then the rows. An empty line separates sections.
+/// - JSON: an object with an array of objects for each section, or an object for a vertical
+///   section.
 pub(crate) fn write(style: Style, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
     match style {
         Style::Table => tables(sections, out),
@@ -124,7 +125,9 @@ fn raw(cell: &Cell) -> String {
     }
 }
 
-/// Names come from the traced program and may hold anything, also what drives a terminal.
+/// Returns a text with control characters escaped.
+///
+/// Names come from the traced program, and may contain control sequences of terminals.
 pub(crate) fn one_line(text: &str) -> String {
     if !text.contains(char::is_control) {
         return text.to_owned();

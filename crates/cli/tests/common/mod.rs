@@ -1,4 +1,4 @@
-//! Traces made for the tests, and the command line run in process.
+//! Traces for the tests, and the command line in process.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -12,13 +12,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The formats that hold every event.
+/// Formats that can store every event.
 pub(crate) const LOSSLESS: [Format; 2] = [Format::TptpXml, Format::TptpBinary];
 
-/// Where the sample trace begins: in ns.
+/// Start time of the sample trace, in ns.
 pub(crate) const START: i64 = 1_700_000_000_000_000_000;
 
-/// What a command line did.
+/// Result of a command line.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) code: u8,
@@ -98,7 +98,7 @@ pub(crate) fn note(note: &Note<'_>) -> Event<'static> {
     })
 }
 
-/// What opens every trace.
+/// Returns the events that open every trace.
 pub(crate) fn opening() -> Vec<Event<'static>> {
     vec![
         Event::Node(Node {
@@ -134,7 +134,7 @@ pub(crate) fn opening() -> Vec<Event<'static>> {
     ]
 }
 
-/// What closes every trace that ended well.
+/// Returns the events at the end of a complete trace.
 pub(crate) fn closing(ns: i64) -> Vec<Event<'static>> {
     vec![
         Event::TraceEnd(TraceEnd {
@@ -148,10 +148,10 @@ pub(crate) fn closing(ns: i64) -> Vec<Event<'static>> {
     ]
 }
 
-/// A sound trace with two threads, a recursion, collections, gaps and a method not covered.
+/// Returns a sound trace with two threads, recursion, collections, gaps and a method not covered.
 ///
-/// `main` runs 1 ms to 11 ms: `fib` three deep (2–6 ms), then `run` (7–8 ms). `worker` has one
-/// `run` from 5 to 9 ms, and one more that stays open.
+/// `main` runs from 1 ms to 11 ms: `fib` three levels deep (2–6 ms), then `run` (7–8 ms). `worker`
+/// has one `run` from 5 to 9 ms, and a second one that stays open.
 pub(crate) fn sample() -> Vec<Event<'static>> {
     const MS: i64 = 1_000_000;
     let mut events = opening();
@@ -210,8 +210,7 @@ pub(crate) fn sample() -> Vec<Event<'static>> {
     events
 }
 
-/// Events in the order of time, as a trail has them; what has no time stays behind what it was
-/// behind.
+/// Sorts events by time, like in a trail. Events without a time stay after their predecessor.
 pub(crate) fn in_time(events: Vec<Event<'static>>) -> Vec<Event<'static>> {
     let mut last = time(0);
     let timed = events.into_iter().map(|event| {
@@ -234,7 +233,7 @@ pub(crate) fn encode(format: Format, events: &[Event<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// A folder with traces in it.
+/// Temporary folder for traces.
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -250,14 +249,14 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Writes a file; answers its path.
+    /// Writes a file and returns its path.
     pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> String {
         let path = self.at(name);
         std::fs::write(&path, bytes).expect("written");
         path.to_str().expect("UTF-8").to_owned()
     }
 
-    /// Writes the sample as `sample.trcbin` or `sample.trcxml`.
+    /// Writes the sample as `sample.trcbin` or `sample.trcxml`, and returns the path.
     pub(crate) fn sample(&self, format: Format) -> String {
         self.put(
             &format!("sample.{}", format.extension()),
@@ -266,7 +265,7 @@ impl Folder {
     }
 }
 
-/// Writes the events as `x` with the ending of the format; answers its path.
+/// Writes the events as `x` with the format's extension, and returns the path.
 pub(crate) fn file(folder: &Folder, format: Format, events: &[Event<'_>]) -> String {
     folder.put(
         &format!("x.{}", format.extension()),
@@ -274,7 +273,7 @@ pub(crate) fn file(folder: &Folder, format: Format, events: &[Event<'_>]) -> Str
     )
 }
 
-/// Rows of one of the tables that `report` makes, as TSV without head.
+/// Returns the rows of one table of `report`, as TSV without heading.
 pub(crate) fn rows(file: &str, args: &[&str], table: &str) -> Vec<String> {
     let args = [&["report", file, "--format", "tsv"], args].concat();
     let done = jtrail(&args);

@@ -1,4 +1,4 @@
-//! A trace with events of every kind, and what is in it.
+//! A trace with events of every kind.
 
 use super::*;
 
@@ -40,8 +40,10 @@ fn alloc(thread: u64, object: u64, class: u64, size: i64, line: i64) -> Event<'s
     })
 }
 
-/// Two threads, `main` (1) and `worker 1` (2); a lock (20) older than the trace; a node (21, and 22
-/// that dies) and two byte arrays (23, 24) allocated in `run`.
+/// Returns events of objects: a lock (20) older than the trace, a node (21), a node that is freed
+/// (22), and two byte arrays (23, 24) allocated in `run`.
+///
+/// The threads are `main` (1) and `worker 1` (2).
 pub(crate) fn objects() -> Vec<Event<'static>> {
     vec![
         class(10, "com.acme.Node"),
@@ -79,7 +81,8 @@ pub(crate) fn objects() -> Vec<Event<'static>> {
     ]
 }
 
-/// `worker 1` waits 500 µs for the lock that `main` has, then in `wait`, then parks to the end.
+/// Returns events of waits: `worker 1` waits 500 µs for the lock that `main` holds, then in `wait`,
+/// then parks until the end.
 pub(crate) fn waits() -> Vec<Event<'static>> {
     let (thread, object) = (ThreadId(2), ObjectId(20));
     vec![
@@ -129,7 +132,8 @@ pub(crate) fn waits() -> Vec<Event<'static>> {
     ]
 }
 
-/// Two exceptions of `main`, one caught; a rename, CPU time, a virtual thread's ride.
+/// Returns events of threads: two exceptions of `main`, one of them caught, a rename, CPU time, and
+/// the mount of a virtual thread.
 pub(crate) fn threads() -> Vec<Event<'static>> {
     let (thread, class) = (ThreadId(1), ClassId(12));
     let throw = |object| {
@@ -199,8 +203,9 @@ fn initialised(class: u64, time: Timestamp, failed: bool) -> Event<'static> {
     })
 }
 
-/// What there is of `com.acme.Main`, its compiled code, samples and lines; its initialisation, with
-/// that of `com.acme.Oops` in it, which fails.
+/// Returns details of `com.acme.Main`, with compiled code, samples and lines.
+///
+/// The initialisation of the class contains the failing one of `com.acme.Oops`.
 pub(crate) fn code() -> Vec<Event<'static>> {
     let at = |ns| time(10 * MS + ns);
     let member = |name: &'static str, signature: &'static str, access| Member {
@@ -279,8 +284,9 @@ pub(crate) fn code() -> Vec<Event<'static>> {
     ]
 }
 
-/// A dump: a root refers to the node (21), which alone refers to an array (23); the other array
-/// (24) is a root itself, and 25 is nowhere.
+/// Returns a heap dump: a root refers to the node (21), and only the node refers to an array (23).
+///
+/// The other array (24) is a root itself, and object 25 is unreachable.
 pub(crate) fn heap() -> Vec<Event<'static>> {
     let dump = HeapDumpId(30);
     let object = |object, class, size| {
@@ -323,7 +329,7 @@ pub(crate) fn heap() -> Vec<Event<'static>> {
     ]
 }
 
-/// All of it, between the opening and the closing events.
+/// Returns all of these events, between the opening and the closing events.
 pub(crate) fn rich() -> Vec<Event<'static>> {
     let mut events = opening();
     events.extend([

@@ -1,4 +1,4 @@
-//! A terminal of a test's own.
+//! A pseudo terminal for tests.
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// 80 columns, 24 rows. What is shown is gathered.
+/// Pseudo terminal with 80 columns and 24 rows. All output is collected.
 pub(crate) struct Terminal {
-    /// Who sits before it types here.
+    /// Side of the user, for typing.
     pub(crate) keys: File,
     name: String,
-    /// It stays open while nobody else has it open.
+    /// Keeps the terminal open while no program has it open.
     side: File,
     shown: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
@@ -32,7 +32,7 @@ impl Terminal {
         let (mut from, to) = (keys.try_clone().expect("a copy"), Arc::clone(&shown));
         let reader = std::thread::spawn(move || {
             let mut piece = [0; 4096];
-            // An error says that nobody has the terminal open any more.
+            // An error means that no program has the terminal open any more.
             while let Ok(n @ 1..) = from.read(&mut piece) {
                 to.lock().expect("no panic").extend_from_slice(&piece[..n]);
             }
@@ -48,7 +48,7 @@ impl Terminal {
         terminal
     }
 
-    /// The side of a program.
+    /// Opens the side of a program.
     pub(crate) fn open(&self) -> File {
         open(&self.name)
     }
@@ -63,7 +63,7 @@ impl Terminal {
         tcsetwinsize(&self.side, size).expect("a terminal");
     }
 
-    /// All that was shown so far, with what moves the cursor.
+    /// Returns the output so far, including control sequences.
     pub(crate) fn shown(&self) -> String {
         String::from_utf8_lossy(&self.shown.lock().expect("no panic")).into_owned()
     }
@@ -76,7 +76,7 @@ impl Terminal {
         }
     }
 
-    /// What was shown, once no program has it open any more.
+    /// Waits until no program has the terminal open, and returns the output.
     pub(crate) fn end(self) -> String {
         drop(self.side);
         self.reader.join().expect("no panic");

@@ -1,4 +1,4 @@
-//! `jtrail ctl`: one command to a running agent.
+//! `jtrail ctl`: sends one command to a running agent.
 
 mod show;
 
@@ -213,8 +213,9 @@ fn command(action: Action) -> anyhow::Result<Command> {
     })
 }
 
-/// What `KEY=VALUE` arguments ask of a trace. The agent says what is wrong with events and
-/// patterns.
+/// Returns the settings of a trace from `KEY=VALUE` arguments.
+///
+/// The agent checks events and patterns.
 pub(super) fn start(wishes: &[String]) -> anyhow::Result<Start> {
     let mut start = Start::default();
     for wish in wishes {
@@ -242,10 +243,10 @@ pub(super) fn start(wishes: &[String]) -> anyhow::Result<Start> {
     Ok(start)
 }
 
-/// Names the command's file as the agent's process does.
+/// Replaces the command's file path by the agent process's path of the same file.
 ///
 /// # Errors
-/// It is another file there.
+/// If this path is a different file for the agent's process.
 fn name_for(process: &Process, command: &mut Command) -> anyhow::Result<()> {
     let file = match command {
         Command::Start(Start { file, .. })
@@ -261,7 +262,7 @@ fn name_for(process: &Process, command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A file's name for the agent, which may have another current directory.
+/// Returns a file's absolute path, because the agent may have another current directory.
 fn here(file: &str) -> anyhow::Result<String> {
     if file == "-" {
         bail!("the agent writes to a file; jtrail stream writes to standard output");

@@ -1,4 +1,4 @@
-//! Answers as people and as programs read them.
+//! Text and JSON output of the agent's answers.
 
 use crate::output::{bytes, count, time};
 use jtrail_control::{Answer, Destination, Ended, Figures, Status, StreamUse, Trace};
@@ -17,7 +17,8 @@ fn target(trace: &Trace) -> &str {
     }
 }
 
-/// `app.trcbin: binary, events: 48,213, lost: 0, 4.0 MiB in 1.250 s`
+/// Returns the summary of an ended trace:
+/// `app.trcbin: binary, events: 48,213, lost: 0, 4.0 MiB in 1.250 s`.
 pub(crate) fn ended_text(name: &str, ended: &Ended) -> String {
     let Figures {
         elapsed,
@@ -35,8 +36,10 @@ pub(crate) fn ended_text(name: &str, ended: &Ended) -> String {
     )
 }
 
-/// As [`ended_text`], of the trace under way. Of the newest events, `the newest events: trail, of
-/// the last 12.100 s; recorded before: 48,213, saved: 4.0 MiB`
+/// Like [`ended_text`], but for an active trace.
+///
+/// For a ring, the text is
+/// `the newest events: trail, of the last 12.100 s; recorded before: 48,213, saved: 4.0 MiB`.
 fn under_way_text(trace: &Ended) -> String {
     let name = target(&trace.trace);
     if trace.trace.to != Destination::Ring {
@@ -57,7 +60,7 @@ fn under_way_text(trace: &Ended) -> String {
     )
 }
 
-/// Writes an answer for people.
+/// Writes an answer as text.
 pub(super) fn text(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
     let started = |trace: &Trace| format!("recording {} to {}", trace.format, target(trace));
     let ended = |ended: &Ended| ended_text(target(&ended.trace), ended);
@@ -140,7 +143,8 @@ fn counts_json(counts: &[(String, u64)]) -> Value {
     Value::Object(pairs.collect())
 }
 
-/// Writes an answer as one JSON object, its name under `answer`. Times are in ns, sizes in bytes.
+/// Writes an answer as one JSON object. The answer's name is under `answer`, times are in ns, sizes
+/// in bytes.
 pub(super) fn json(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
     let (name, mut value) = match answer {
         Answer::EnabledOutputFormat(format) => {

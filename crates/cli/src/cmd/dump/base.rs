@@ -1,4 +1,4 @@
-//! The program, threads, classes, methods, objects, collections, monitors.
+//! Lines for events of the program, threads, classes, methods, objects, collections and monitors.
 
 use super::details;
 use super::line::{Quoted, Stack, method};

@@ -1,4 +1,4 @@
-//! What a trace says of threads, classes, methods and objects besides their definitions.
+//! Lines for events with details of threads, classes, methods and objects.
 
 use super::line::{Quoted, Stack, frame, list, method};
 use jtrail_analysis::Names;

@@ -1,4 +1,4 @@
-//! One line of a dump, and how values are written.
+//! Line of an event in a dump, and the notation of values.
 
 use super::base;
 use jtrail_analysis::Names;
@@ -6,7 +6,7 @@ use jtrail_model::{Event, Frame, MethodId, Timestamp};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
-/// A value, in quotation marks where it needs them.
+/// Value that is written in quotation marks if it needs them.
 pub(super) struct Quoted<T>(pub(super) T);
 
 impl<T: AsRef<str>> Display for Quoted<T> {
@@ -29,7 +29,7 @@ impl<T: AsRef<str>> Display for Quoted<T> {
     }
 }
 
-/// A list, as one value.
+/// Returns a list as one value, separated by commas.
 pub(super) fn list<T>(items: &[T], item: impl Fn(&T) -> String) -> Quoted<String> {
     Quoted(items.iter().map(item).collect::<Vec<_>>().join(","))
 }
@@ -38,7 +38,7 @@ pub(super) fn frame(frame: &Frame<'_>) -> String {
     format!("{}:{}", frame.method, frame.line)
 }
 
-/// The frames of a stack, innermost first.
+/// Frames of a stack, innermost first.
 pub(super) struct Stack<'a>(pub(super) &'a [Frame<'a>]);
 
 impl Display for Stack<'_> {
@@ -83,7 +83,7 @@ pub(super) fn write(
     out.write_all(b"\n")
 }
 
-/// `class.method(descriptor)result`, without making a text of it first.
+/// Writes `class.method(descriptor)result`, without allocating.
 pub(super) fn method(out: &mut dyn Write, names: &Names, id: MethodId) -> io::Result<()> {
     let parts = names
         .method(id)

@@ -1,4 +1,4 @@
-//! `jtrail dump`: the events of a trace as lines of text.
+//! `jtrail dump`: writes the events of a trace as lines of text.
 //!
 //! # Line format
 //!
@@ -7,23 +7,23 @@
 //! 0.001204500 #1 enter com.acme.Main.main([Ljava/lang/String;)V ticket=1 depth=1
 //! ```
 //!
-//! Fields are apart by one blank. TIME is in seconds with nine digits, counted from the first time
-//! in the trace, `-` for events without one. THREAD is `#` and the thread's id, `-` for events
-//! without one. EVENT is a word: `enter`, `leave`, and those of `base` and `details`. Values with
-//! blanks, quotation marks, backslashes or control characters stand in quotation marks, with `\"`,
-//! `\\`, `\n` and `\u{…}` inside. New keys may come at the end of a line in later versions, and new
-//! events; what is there stays.
+//! Fields are separated by one blank. TIME is in seconds with nine digits, counted from the first
+//! time in the trace. THREAD is `#` and the thread's id. TIME and THREAD are `-` for events that
+//! have none. EVENT is a word: `enter`, `leave`, or one of those in `base` and `details`. Values
+//! with blanks, quotation marks, backslashes or control characters are in quotation marks, with the
+//! escapes `\"`, `\\`, `\n` and `\u{…}`. Later versions may add events, and keys at the end of a
+//! line. Existing ones don't change.
 //!
-//! Lists have commas between their items. A frame is `method:line` (line -1 is unknown, -2 native),
-//! a stack a list of frames, innermost first. A member of a class is `name:descriptor:flags`, a
-//! range of compiled code `offset:frame<frame…`, innermost first, a line count `line:count`. Flags
-//! and addresses are hexadecimal.
+//! The items of a list are separated by commas. A frame is `method:line` (line -1 is unknown, -2
+//! native). A stack is a list of frames, innermost first. A member of a class is
+//! `name:descriptor:flags`. A range of compiled code is `offset:frame<frame…`, innermost first. A
+//! line count is `line:count`. Flags and addresses are hexadecimal.
 //!
-//! | Module | Holds |
+//! | Module | Contents |
 //! |---|---|
-//! | `line` | one line, and how values are written |
-//! | `base` | the program, threads, classes, methods, objects, collections, monitors |
-//! | `details` | what the trace says of them besides: exceptions, code, samples, heap, lines |
+//! | `line` | line of an event, and the notation of values |
+//! | `base` | events of the program, threads, classes, methods, objects, collections, monitors |
+//! | `details` | events with details of these: exceptions, code, samples, heap, lines |
 
 mod base;
 mod details;
@@ -65,7 +65,7 @@ fn pattern(text: &str) -> Result<Pattern, String> {
 }
 
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
-    // A bar between lines of the dump would only disturb.
+    // On a terminal, a progress bar would appear between the lines of the dump.
     let mut input = Input::open(&args.file, !io::stdout().is_terminal())?.in_order();
     let mut names = Names::default();
     let mut selection = Selection::new(&args.span, &args.thread);

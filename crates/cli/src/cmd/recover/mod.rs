@@ -1,5 +1,5 @@
-//! `jtrail recover`: a sound trail of what is sound in a damaged one, and of what its process had
-//! not written yet.
+//! `jtrail recover`: writes a sound trail from a damaged one, and from the events in its spool that
+//! the process had not written yet.
 
 mod spooled;
 
@@ -94,12 +94,12 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     })
 }
 
-/// What a trace is recovered from, before what a spool has.
+/// Source of the recovered trace, except for the events from the spool.
 trait Source: Read + Seek {}
 
 impl<S: Read + Seek> Source for S {}
 
-/// Says what is missing, in the order of the file, and then what there is.
+/// Reports what is missing, in the order of the file, and then the totals.
 fn print(
     args: &Args,
     recovered: &Recovered,
@@ -167,7 +167,7 @@ fn print(
     )
 }
 
-/// `bytes 812 to 4095`, the first being 0.
+/// Returns a range of positions as text: `bytes 812 to 4095`. Positions count from 0.
 fn bytes(of: &std::ops::Range<u64>) -> String {
     match of.end.checked_sub(1) {
         Some(last) if last >= of.start => format!("bytes {} to {last}", of.start),

@@ -1,4 +1,5 @@
-//! What the process that wrote a trail had recorded and not written: from the spool beside it.
+//! Events that a process had recorded but not yet written to its trail, from the spool beside the
+//! trail.
 
 use jtrail_formats::trail::recover::More;
 use jtrail_formats::{Item, Reader};
@@ -10,37 +11,38 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// A spool, and what it has to know of the trace.
+/// Spool of a trail, and what must be known of the trail to read the spool.
 pub(super) struct Spooled {
     spool: Option<Spool>,
-    /// Where it is.
+    /// Folder of the spool.
     pub(super) folder: PathBuf,
     pub(super) before: Before,
     defined: NumberSet,
 }
 
-/// What the spool's events follow.
+/// Part of the trace before the spool's events.
 pub(super) enum Before {
-    /// So many bytes of the file.
+    /// The first bytes of the file. The value is their number.
     File(u64),
-    /// What opens a trace, as a trail: they are the newest events, of which the process had written
-    /// nothing.
+    /// The opening events of a trace, encoded as a trail.
+    ///
+    /// The process kept only the newest events (`overflow=ring`), and had not written any of them.
     Opening(Vec<u8>),
 }
 
 impl Spooled {
-    /// The spool beside a trail; `None` where there is none, or nothing is in it.
+    /// Returns the spool of a trail, or `None` if there is no spool or the spool is empty.
     ///
     /// # Errors
-    /// A sentence that says why it is of no use.
+    /// If the spool exists but can't be used, with a sentence as the reason.
     pub(super) fn of(trail: &Path) -> Result<Option<Self>, String> {
         let own = folder_of(trail);
         let found = Self::in_folder(&own, trail);
         if let Ok(Some(found)) = found {
             return Ok(Some(found));
         }
-        // Where a trace goes on in another file, the spool has that one's first state before it has
-        // its name.
+        // If a trace continues in another file, the new file's first state is written before the
+        // spool gets its new name. So other spools in the folder may belong to this trail.
         let folder = trail.parent().filter(|folder| *folder != Path::new(""));
         let others = fs::read_dir(folder.unwrap_or(Path::new(".")));
         let others = others.into_iter().flatten().flatten();
@@ -106,7 +108,7 @@ impl Spooled {
     }
 }
 
-/// Whether the file has so many bytes, and is the trace of that agent.
+/// Returns true if the file has at least `length` bytes and is the trace of the agent.
 fn is_of(file: &File, length: u64, agent_id: &str) -> io::Result<bool> {
     if file.metadata()?.len() < length {
         return Ok(false);
@@ -114,7 +116,7 @@ fn is_of(file: &File, length: u64, agent_id: &str) -> io::Result<bool> {
     let Ok(mut reader) = Reader::new(file.take(length)) else {
         return Ok(false);
     };
-    // It is among the first events.
+    // The agent's id is in one of the opening events.
     let found = reader.for_each(|item| match item {
         Item::Event {
             event: Event::AgentCreate(agent),
@@ -164,7 +166,7 @@ impl More for Spooled {
     }
 }
 
-/// The first bytes of something.
+/// Reader of the first bytes of a source.
 pub(super) struct First<R> {
     source: R,
     length: u64,
@@ -194,7 +196,7 @@ impl<R: Read> Read for First<R> {
 impl<R: Seek> Seek for First<R> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let to = match to {
-            // Its end is where the first bytes end.
+            // The end of the first bytes counts as the end of the source.
             SeekFrom::End(offset) => {
                 let size = self.source.seek(SeekFrom::End(0))?.min(self.length);
                 SeekFrom::Start(size.saturating_add_signed(offset))

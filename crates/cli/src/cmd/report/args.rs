@@ -1,4 +1,4 @@
-//! The arguments of `report`, and what they ask for.
+//! Arguments of `report`, and the tables and rows that they select.
 
 use super::tables::{Flags, ShownWhen, Table};
 use crate::output::Style;
@@ -67,12 +67,12 @@ pub(super) enum Sort {
 }
 
 impl Args {
-    /// Whether no tables were chosen.
+    /// Returns true if the arguments name no tables.
     pub(super) fn overview(&self) -> bool {
         self.only.is_empty() && !self.flags.any()
     }
 
-    /// The tables to make, in order.
+    /// Returns the tables to write, in order.
     pub(super) fn tables(&self) -> Vec<Table> {
         let all = Table::value_variants().iter().copied();
         let is_selected = |t: &Table| {
@@ -85,7 +85,7 @@ impl Args {
         all.filter(is_selected).collect()
     }
 
-    /// What must be made for these tables.
+    /// Returns the subjects to analyse for these tables.
     pub(super) fn subjects(&self) -> Subjects {
         let tables = self.tables();
         let any = |of: &[Table]| of.iter().any(|t| tables.contains(t));
@@ -95,7 +95,7 @@ impl Args {
             Table::HeapObjects,
         ]) || (any(&[Table::Heap]) && !self.overview());
         Subjects {
-            // One more than is shown: it is told how many branches are left out.
+            // One more level than shown is needed to count the omitted branches.
             levels: match tables.contains(&Table::Tree) {
                 true => self.depth.saturating_add(1),
                 false => 0,
@@ -115,7 +115,7 @@ impl Args {
         }
     }
 
-    /// Rows of a table.
+    /// Returns the maximum number of rows of a table.
     pub(super) fn rows(&self, table: Table) -> usize {
         let usual = match table.place() {
             ShownWhen::Subject if self.overview() => 10,
@@ -128,10 +128,10 @@ impl Args {
     }
 }
 
-/// The least total time that a branch must have.
+/// Minimum total time of a branch in the call tree.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Least {
-    /// Of all time, 0 to 1.
+    /// Share of the total time, 0 to 1.
     Share(f64),
     Ns(i64),
 }
@@ -157,8 +157,10 @@ impl Least {
         Err(wrong())
     }
 
-    /// In ns. A part of nothing is not nothing: else a tree of calls that all take no time would be
-    /// shown whole.
+    /// Returns the minimum in ns for a total time of `all`.
+    ///
+    /// A share above 0 yields at least 1 ns. Otherwise a tree whose calls all take no time would be
+    /// shown completely.
     pub(super) fn of(self, all: i64) -> i64 {
         match self {
             Self::Share(share) => ((share * all as f64) as i64).max((share > 0.0).into()),

@@ -1,4 +1,4 @@
-//! Tables of calls: methods, the call tree, compiled code, samples.
+//! Tables of calls: methods, call tree, compiled code, samples.
 
 use super::args::Sort;
 use super::tables::Table;
@@ -79,17 +79,17 @@ const SAMPLE_THREADS: &[Column] = &[
     column("sleeping", "sleeping"),
 ];
 
-// The columns of a thread are in the order of the states.
+// `SAMPLE_THREADS` has one column for each state, in the order of `STATES`.
 const _: () = assert!(STATES.len() == 5);
 
-/// Levels of the call tree that are shown by indentation.
+/// Maximum number of levels of the call tree that are indented.
 const DEEPEST_INDENT: usize = 40;
 
 impl Report<'_> {
-    /// A method within the tree.
+    /// Returns a cell with a method's name, indented by its depth in the call tree.
     fn indented(&self, method: MethodId, depth: usize) -> Cell {
         let names = &self.analysis.names;
-        // Deep recursions would make the lines longer than anyone can read.
+        // Indentation of deep recursions would make the lines unreadably long.
         let indent = match depth {
             0..=DEEPEST_INDENT => "  ".repeat(depth),
             _ => format!("{}[{depth}] ", "  ".repeat(DEEPEST_INDENT)),
@@ -101,7 +101,7 @@ impl Report<'_> {
         }
     }
 
-    /// Time in outermost calls of all threads.
+    /// Returns the time in outermost calls, summed over all threads.
     fn all_time(&self) -> i64 {
         self.analysis
             .calls
@@ -140,7 +140,8 @@ impl Report<'_> {
         })
     }
 
-    /// The tree from the top, each caller before its callees; `more` are the branches left out.
+    /// Returns the call tree from the root, each caller before its callees. `more` is the number of
+    /// omitted branches.
     pub(super) fn tree(&self) -> Content {
         let calls = &self.analysis.calls;
         let tree = calls.tree();
@@ -175,7 +176,7 @@ impl Report<'_> {
                     left_out += 1;
                 }
             }
-            // The stack hands out the last one first.
+            // The last element is taken from the stack first.
             callees.sort_unstable();
             todo.extend(
                 callees

@@ -1,4 +1,4 @@
-//! Tables of classes: what their files say, and which of their lines were reached.
+//! Tables of classes: contents of class files, initialisations and line coverage.
 
 use super::tables::Table;
 use super::{Content, Report, column, optional, share_of_count, some, some_text, thread_id};
@@ -30,7 +30,7 @@ const MEMBERS: &[Column] = &[
     column("name", ""),
     column("signature", ""),
     column("access", ""),
-    // Programs have the three columns before.
+    // Empty heads hide the three columns before in tables. TSV and JSON contain them.
     column("readable", "member"),
 ];
 
@@ -71,7 +71,7 @@ const UNCOVERED_LINES: &[Column] = &[
 ];
 
 impl Report<'_> {
-    /// Classes with something to tell, by name.
+    /// Returns all classes with details, sorted by name.
     fn described_classes(&self) -> Vec<(ClassId, &ClassStat)> {
         let names = &self.analysis.names;
         let all = self.analysis.classes.all.iter();
@@ -182,7 +182,7 @@ impl Report<'_> {
         })
     }
 
-    /// Methods with line counts, in the order of the source as far as it is known.
+    /// Returns all methods with line counts, in source order as far as known.
     fn covered_methods(&self) -> Vec<(MethodId, &jtrail_analysis::MethodLines)> {
         let names = &self.analysis.names;
         let all = self.analysis.coverage.methods.iter();
@@ -231,7 +231,7 @@ fn lines(c: Covered) -> [Cell; 3] {
     ]
 }
 
-/// `run(int)`, `int[] x`
+/// Returns a member as in source code: `run(int)`, `int[] x`.
 fn readable(member: &Member, is_method: bool) -> String {
     if is_method {
         format!("{}{}", member.name, readable_signature(&member.signature))

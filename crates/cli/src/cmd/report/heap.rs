@@ -64,7 +64,7 @@ impl Report<'_> {
         })
     }
 
-    /// The biggest classes of each dump.
+    /// Returns the biggest classes of each dump.
     pub(super) fn dump_classes(&self) -> Content {
         let each = self.analysis.heap.dumps.iter().map(|dump| {
             let all = dump.all.bytes;
@@ -84,7 +84,7 @@ impl Report<'_> {
         joined(CLASSES, each)
     }
 
-    /// References of each dump, by classes.
+    /// Returns the references of each dump by class.
     pub(super) fn dump_references(&self) -> Content {
         let each = self.analysis.heap.dumps.iter().map(|dump| {
             self.table(
@@ -104,7 +104,7 @@ impl Report<'_> {
         joined(REFERENCES, each)
     }
 
-    /// The objects of each dump that retain most.
+    /// Returns the objects of each dump that retain the most memory.
     pub(super) fn dump_objects(&self) -> Content {
         let each = self.analysis.heap.dumps.iter().map(|dump| {
             let all = dump.all.bytes;

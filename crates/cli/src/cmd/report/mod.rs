@@ -1,9 +1,9 @@
-//! `jtrail report`: what a trace says, summed up.
+//! `jtrail report`: summarises a trace in tables.
 //!
-//! | Module | Holds |
+//! | Module | Contents |
 //! |---|---|
-//! | `args` | the arguments |
-//! | `tables` | the tables, and which of them are shown |
+//! | `args` | arguments |
+//! | `tables` | list of the tables, and rules when each is shown |
 //! | `overall` | tables of the whole trace: figures, threads, gaps |
 //! | `calls` | methods, call tree, compiled code, samples |
 //! | `objects` | allocations, live objects, collections |
@@ -11,8 +11,8 @@
 //! | `classes` | classes and coverage |
 //! | `heap` | heap dumps |
 //!
-//! The figures are made by [`jtrail_analysis`] and written by [`crate::output`]. Here they become
-//! rows.
+//! [`jtrail_analysis`] computes the figures, and [`crate::output`] writes them. This module turns
+//! them into rows.
 
 mod args;
 mod calls;
@@ -68,7 +68,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     Ok(ending.code())
 }
 
-/// Sums up all of a trace on all processors, where it is one with which that can be done.
+/// Analyses a whole trace on all processors. Returns `None` if this is not possible with the trace
+/// or with the arguments.
 fn at_once(args: &Args, input: &Input) -> anyhow::Result<Option<(Analysis, Ending)>> {
     let is_whole = args.span.is_all() && args.thread.is_empty();
     let (Some(file), Format::Trail, true) = (input.file(), input.format(), is_whole) else {
@@ -90,7 +91,7 @@ fn at_once(args: &Args, input: &Input) -> anyhow::Result<Option<(Analysis, Endin
     }))
 }
 
-/// Sums up a trace from its first event to the last one, or a part of it.
+/// Analyses the selected part of a trace, from the first event to the last.
 fn one_by_one(args: &Args, input: &mut Input) -> anyhow::Result<(Analysis, Ending)> {
     let mut analysis = Analysis::new(args.subjects());
     let mut selection = Selection::new(&args.span, &[]);
@@ -100,7 +101,8 @@ fn one_by_one(args: &Args, input: &mut Input) -> anyhow::Result<(Analysis, Endin
                 return Ok(selection.may_have(&analysis.names, part, definitions));
             }
             Selected::Event(event) => event,
-            // They are handed out only where all is wanted.
+            // Assumes that the whole time is selected. This is wrong for a trail without an index,
+            // which passes rows of calls in any case.
             Selected::Calls(calls) => {
                 analysis.calls(&calls, |names, thread| {
                     selected(&args.thread, names, thread)
@@ -117,7 +119,7 @@ fn one_by_one(args: &Args, input: &mut Input) -> anyhow::Result<(Analysis, Endin
     Ok((analysis, ending))
 }
 
-/// Makes the tables.
+/// Builder of the tables.
 struct Report<'a> {
     args: &'a Args,
     analysis: &'a mut Analysis,
@@ -128,7 +130,7 @@ struct Report<'a> {
 struct Content {
     columns: &'static [Column],
     rows: Vec<Vec<Cell>>,
-    /// Rows that were left out.
+    /// Number of omitted rows.
     more: usize,
 }
 
@@ -139,8 +141,8 @@ impl Report<'_> {
         let sections = tables.into_iter().filter_map(|table| {
             let section = self.section(table);
             let empty = section.rows.is_empty() && section.more == 0;
-            // Programs find every table of the base; people are spared the empty ones that they did
-            // not ask for.
+            // TSV and JSON contain every base table. Other empty tables are omitted unless they
+            // were requested.
             let always = table.place() == ShownWhen::Base && self.args.format != Style::Table;
             (!empty || !overview || always).then_some(section)
         });
@@ -202,7 +204,7 @@ impl Report<'_> {
         section.without_empty()
     }
 
-    /// The first rows of a table, one for each item.
+    /// Returns the first rows of a table, one for each item.
     fn table<T>(
         &self,
         table: Table,
@@ -239,7 +241,7 @@ impl Report<'_> {
         }
     }
 
-    /// A place that the trace tells by method and line.
+    /// Returns a cell with a method and line.
     fn line(&self, method: MethodId, line: i64) -> Cell {
         match self.method(method) {
             Cell::Name { raw, readable } => Cell::Name {
@@ -250,7 +252,7 @@ impl Report<'_> {
         }
     }
 
-    /// A place that the trace tells by a frame.
+    /// Returns a cell with a site.
     fn site(&self, site: Site) -> Cell {
         if site == Site::NONE {
             return Cell::None;
@@ -278,7 +280,7 @@ impl Report<'_> {
     }
 }
 
-/// A thread's id, nothing for none.
+/// Returns a cell with a thread's id, or an empty one for no thread.
 fn thread_id(thread: ThreadId) -> Cell {
     some(thread.0)
 }
@@ -287,12 +289,12 @@ fn object_id(object: ObjectId) -> Cell {
     some(object.0)
 }
 
-/// A number, nothing for 0.
+/// Returns a cell with a number, or an empty one for 0.
 fn some(n: u64) -> Cell {
     if n == 0 { Cell::None } else { Cell::Count(n) }
 }
 
-/// A length of time, nothing for 0.
+/// Returns a cell with a length of time, or an empty one for 0.
 fn some_time(ns: i64) -> Cell {
     if ns == 0 { Cell::None } else { Cell::Time(ns) }
 }

@@ -1,4 +1,4 @@
-//! Tables of objects: allocations, what is alive at the end, collections.
+//! Tables of objects: allocations, live objects, collections.
 
 use super::tables::Table;
 use super::{Content, Report, column, optional, share, share_of_count, some_text, thread_id};
@@ -65,7 +65,7 @@ const GC_LENGTHS: &[Column] = &[
     column("total_ns", "paused"),
 ];
 
-/// Most first, and those of equal bytes in the order of their keys.
+/// Sorts by bytes, most first, and for equal amounts by key.
 fn sorted<K: Ord + Copy>(all: impl Iterator<Item = (K, Amount)>) -> Vec<(K, Amount)> {
     let mut all: Vec<_> = all.collect();
     all.sort_by_key(|(key, a)| (Reverse((a.bytes, a.objects)), *key));
@@ -127,8 +127,10 @@ impl Report<'_> {
         self.by_thread(Table::AllocationThreads, threads.map(|(t, a)| (*t, *a)))
     }
 
-    /// Without frees all objects are alive as far as the trace says, which is nothing for an
-    /// overview.
+    /// Returns true if tables of live objects are meaningful.
+    ///
+    /// If a trace contains no frees, all objects count as live. An overview does not show such
+    /// tables.
     fn has_frees(&self) -> bool {
         self.analysis.objects.freed.objects > 0 || !self.args.overview()
     }
@@ -148,7 +150,7 @@ impl Report<'_> {
     pub(super) fn live_counts(&self) -> Content {
         let reported = &self.analysis.live.counts;
         let reported = reported.iter().map(|(key, count)| (*key, *count));
-        // An overview has their sums.
+        // An overview shows only the sums of these counts.
         let shown = !self.args.overview();
         let counted = self.analysis.objects.live_counts().filter(|_| shown);
         let mut counts: Vec<_> = reported.chain(counted).collect();
@@ -191,7 +193,8 @@ impl Report<'_> {
 
     pub(super) fn collection_kinds(&self) -> Content {
         let mut kinds: Vec<_> = self.analysis.collections.stats().collect();
-        // One kind of which nothing is known says no more than the figures of the trace.
+        // If neither generation, collector nor cause is known, the table of the trace has the same
+        // sums.
         let reported = |(g, collector, cause, _): &(Generation, &str, &str, _)| {
             *g != Generation::Unknown || !collector.is_empty() || !cause.is_empty()
         };
@@ -225,7 +228,8 @@ impl Report<'_> {
         )
     }
 
-    /// A histogram in the order of lengths. It has few rows, and all of them belong to it.
+    /// Returns the histogram of pauses, in the order of lengths. All rows are shown, because there
+    /// are few.
     pub(super) fn collection_lengths(&self) -> Content {
         let collections = &self.analysis.collections;
         let row = |b: &Bucket| {

@@ -1,8 +1,8 @@
-//! The tables of `report`, and the flags that ask for several at once.
+//! Tables of `report`, and the flags that each select several of them.
 
 use clap::ValueEnum;
 
-/// The tables, in the order in which they are shown.
+/// All tables, in output order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(super) enum Table {
@@ -92,14 +92,14 @@ pub(super) enum Table {
     Lost,
 }
 
-/// When an overview shows a table.
+/// Rule for whether an overview shows a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ShownWhen {
-    /// Programs always find it; people when it has rows.
+    /// Always in TSV and JSON. Otherwise only if the table has rows.
     Base,
-    /// When it has rows.
+    /// Only if the table has rows.
     Subject,
-    /// Never: it must be asked for.
+    /// Never. The table must be requested.
     Detail,
 }
 
@@ -126,7 +126,8 @@ impl Table {
         }
     }
 
-    /// Its name: on the command line, in JSON and TSV, and with blanks above the table.
+    /// Returns the table's name on the command line, in JSON and TSV. Above a table, blanks replace
+    /// the underscores.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Trace => "trace",
@@ -174,7 +175,7 @@ impl Table {
         }
     }
 
-    /// It has one row with the figures of everything.
+    /// Returns true if the table has a single row with overall figures.
     pub(super) fn vertical(self) -> bool {
         matches!(self, Self::Trace | Self::CodeTotals)
     }
@@ -221,12 +222,12 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// Whether one is set.
+    /// Returns true if any flag is set.
     pub(super) fn any(&self) -> bool {
         Table::value_variants().iter().any(|t| self.want(*t))
     }
 
-    /// Whether one is set that the table belongs to.
+    /// Returns true if a flag selects the table.
     pub(super) fn want(&self, table: Table) -> bool {
         match table {
             Table::Allocations | Table::AllocationSites | Table::AllocationThreads => {

@@ -219,7 +219,7 @@ fn times(spans: Spans) -> [Cell; 3] {
     ]
 }
 
-/// Those with the most time first.
+/// Returns the entries, longest total time first.
 fn longest<K: Ord + Copy>(all: &FxHashMap<K, Spans>) -> Vec<(K, Spans)> {
     let mut all: Vec<_> = all.iter().map(|(key, spans)| (*key, *spans)).collect();
     all.sort_by_key(|(key, spans)| (Reverse((spans.total, spans.count)), *key));

@@ -1,17 +1,17 @@
-//! Flags of the JVM with which an agent from the start does not get along.
+//! JVM flags that don't work with an agent from the start of the JVM.
 //!
-//! They are looked for where the JVM takes flags from: the command, the files that its words with a
-//! `@` name, and the variables that the launcher and every JVM read. A command that is no `java`
-//! may hand its words on, so all of them are looked at.
+//! Flags are searched in all their sources: the command, the files that `@FILE` arguments name, and
+//! the variables that the launcher and every JVM read. A command other than `java` may pass its
+//! arguments on to a JVM. Therefore all its arguments are searched.
 
 use super::launch::TOOL_OPTIONS;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 
-/// Variables with flags. Only `java` itself reads the first one, whose words may name files.
+/// Variables that contain flags. Only `java` reads the first one, whose words may include `@FILE`.
 const VARIABLES: [&str; 3] = ["JDK_JAVA_OPTIONS", TOOL_OPTIONS, "_JAVA_OPTIONS"];
 
-/// Options of the launcher with a value of their own in the next word.
+/// Launcher options whose value is the next word.
 const WITH_VALUE: [&str; 14] = [
     "-cp",
     "-classpath",
@@ -29,13 +29,13 @@ const WITH_VALUE: [&str; 14] = [
     "--source",
 ];
 
-/// Words after which the command's words are the program's.
+/// Words that are followed by the program and its own arguments.
 const BEFORE_PROGRAM: [&str; 3] = ["-jar", "-m", "--module"];
 
-/// Levels of files that name files (`-XX:VMOptionsFile`); more than any JVM follows.
+/// Maximum depth of files that name files (`-XX:VMOptionsFile`), deeper than any JVM reads.
 const DEEPEST: u32 = 4;
 
-/// What the JVM does when it has an agent and a flag.
+/// Explanation of what the JVM does with an agent and one of the flags.
 const REFUSES: &str = "the JVM does not start with an agent when it is to write an archive; \
     run the command without jtrail, and attach while it runs (`jtrail attach PID`)";
 const INCOMPLETE_CACHE: &str = "classes that the agent instruments are left out of the cache, and the JVM \
@@ -43,7 +43,7 @@ const INCOMPLETE_CACHE: &str = "classes that the agent instruments are left out 
 const RUNS_NOTHING: &str =
     "the JVM makes a cache and runs no program, so there is nothing to trace";
 
-/// Lines that say which flags of the command are defeated by an agent, and what to do.
+/// Returns a warning for each flag of the command that does not work with an agent, with advice.
 pub(super) fn warnings(
     arguments: &[OsString],
     direct: bool,
@@ -72,7 +72,7 @@ pub(super) fn warnings(
 struct Found(Vec<String>);
 
 impl Found {
-    /// Words of a java command: those before the program are the JVM's.
+    /// Searches the words of a java command. Only those before the program are the JVM's.
     fn launcher(&mut self, words: Vec<String>, origin: &str) {
         let mut options = Vec::new();
         let mut words = with_argument_files(words).into_iter();
@@ -88,7 +88,7 @@ impl Found {
         self.jvm(options, origin, DEEPEST);
     }
 
-    /// Words that the JVM itself takes.
+    /// Searches words that the JVM itself reads.
     fn jvm(&mut self, words: Vec<String>, origin: &str, depth: u32) {
         for word in words {
             if let Some(path) = word.strip_prefix("-XX:VMOptionsFile=") {
@@ -106,8 +106,10 @@ impl Found {
     }
 }
 
-/// The words with those of a file in place of each `@FILE`, as the launcher reads them. Files name
-/// no further files; the JVM itself complains of those that cannot be read.
+/// Replaces each `@FILE` by the words in the file, like the launcher.
+///
+/// Words from a file are not expanded again. Unreadable files count as empty, since the JVM reports
+/// them.
 fn with_argument_files(words: Vec<String>) -> Vec<String> {
     let mut all = Vec::new();
     let mut files_are_read = true;
@@ -124,12 +126,13 @@ fn with_argument_files(words: Vec<String>) -> Vec<String> {
     all
 }
 
-/// Returns true if a word of a java command names the program, or comes right before its name.
+/// Returns true if a word of a java command names the program, or directly precedes the program's
+/// name.
 fn ends_options(word: &str) -> bool {
     BEFORE_PROGRAM.contains(&word) || !word.starts_with('-')
 }
 
-/// What happens with an agent and this flag, if anything does.
+/// Returns the explanation of a flag that does not work with an agent, or `None` for other flags.
 fn defeat(word: &str) -> Option<&'static str> {
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     match (word, name) {
@@ -141,9 +144,10 @@ fn defeat(word: &str) -> Option<&'static str> {
     }
 }
 
-/// The words of a text. Blanks part them, and either kind of quotation mark holds them together. In
-/// an argument file, `#` begins a comment, and a backslash between marks stands before a character
-/// that is meant as it is.
+/// Splits a text into words at blanks, except within single or double quotation marks.
+///
+/// In an argument file, `#` begins a comment. Between quotation marks, a backslash escapes the next
+/// character.
 fn split(text: &str, is_argument_file: bool) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -219,7 +223,7 @@ mod tests {
         assert!(REFUSES.contains("attach"));
     }
 
-    /// A cache that is used, attaching that is switched off, and what is the program's own.
+    /// Use of a cache, disabled attaching, and arguments of the program itself.
     #[test]
     fn others_are_not() {
         for command in [

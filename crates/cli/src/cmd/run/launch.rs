@@ -1,4 +1,4 @@
-//! Puts the agent into a command, and runs that.
+//! Adds the agent to a command, and runs the command.
 
 use anyhow::{anyhow, bail};
 use std::env;
@@ -8,12 +8,13 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
-/// The variable that every JVM reads.
+/// Variable that every JVM reads.
 pub(super) const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 
-/// Returns true if the program is a java launcher, which takes the agent as an argument: it, or
-/// what it is a symbolic link to, has the launcher's name. A wrapper script of that name (jenv,
-/// asdf) hands its arguments on to one.
+/// Returns true if the program is a java launcher, which accepts the agent as an argument.
+///
+/// The program, or the target of its symbolic link, must have a launcher's name. A wrapper script
+/// with this name (jenv, asdf) passes its arguments to a launcher.
 pub(super) fn is_java(program: &OsStr) -> bool {
     is_launcher_name(program)
         || found(program)
@@ -21,7 +22,7 @@ pub(super) fn is_java(program: &OsStr) -> bool {
             .is_some_and(|path| is_launcher_name(path.as_os_str()))
 }
 
-/// Returns true if the process that runs the program may start the JVM as another process.
+/// Returns true if the program is a script, which may start the JVM as another process.
 pub(super) fn is_script(program: &OsStr) -> bool {
     let begins_so = |path: PathBuf| {
         let mut begin = [0; 2];
@@ -43,7 +44,7 @@ fn is_launcher_name(program: &OsStr) -> bool {
     matches!(stem, "java" | "javaw")
 }
 
-/// The file of a program: a name without a folder is looked for where the system does.
+/// Returns the file of a program. A name without a folder is searched in `PATH`.
 fn found(program: &OsStr) -> Option<PathBuf> {
     let path = Path::new(program);
     if path.components().nth(1).is_some() || path.has_root() {
@@ -55,7 +56,7 @@ fn found(program: &OsStr) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// `-agentpath:PATH=OPTIONS`
+/// Returns the JVM option `-agentpath:PATH=OPTIONS`.
 pub(super) fn agent_path(agent: &Path, options: &str) -> anyhow::Result<String> {
     let path = agent
         .to_str()
@@ -66,7 +67,7 @@ pub(super) fn agent_path(agent: &Path, options: &str) -> anyhow::Result<String> 
     Ok(format!("-agentpath:{path}={options}"))
 }
 
-/// The command with the agent in it.
+/// Returns the command with the agent added.
 pub(super) fn command(
     program: &OsStr,
     arguments: &[OsString],
@@ -88,8 +89,10 @@ pub(super) fn command(
     Ok(command)
 }
 
-/// A word as the JVM splits its variables: blanks part words, either kind of quotation mark holds
-/// the other kind and blanks, and there are no escapes.
+/// Quotes a word for a variable that the JVM reads.
+///
+/// The JVM splits at blanks. Either kind of quotation mark may enclose blanks and the other kind.
+/// There are no escapes.
 fn quoted(word: &str) -> String {
     if !word.contains([' ', '\t', '\n', '\r', '\'', '"']) {
         return word.to_owned();
@@ -101,17 +104,17 @@ fn quoted(word: &str) -> String {
     pieces.collect::<Vec<_>>().join("\"'\"")
 }
 
-/// How a program ended.
+/// Exit of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Ended {
     pub(super) pid: u32,
-    /// Its exit code, or 128 and the signal that ended it.
+    /// Exit code, or 128 plus the number of the fatal signal.
     pub(super) code: u8,
 }
 
-/// Runs the command to its end. Signals that ask this program to stop go to the command.
+/// Runs the command until it exits. Termination signals to this program are passed to the command.
 pub(super) fn run(command: &mut Command) -> io::Result<Ended> {
-    // Signals are caught before the start, so that none can end us and leave the program alone.
+    // Signals are caught before the start. Otherwise a signal could end only this program.
     let signals = signals::Caught::new()?;
     let mut child = command.spawn()?;
     let pid = child.id();
@@ -127,7 +130,7 @@ fn code(status: ExitStatus) -> u8 {
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return u8::try_from(128 + signal).unwrap_or(u8::MAX);
     }
-    // Systems with wider codes keep the low byte, as a Unix shell does.
+    // Wider exit codes of other systems are reduced to the low byte, like in a Unix shell.
     status.code().map_or(u8::MAX, |code| (code & 0xff) as u8)
 }
 
@@ -140,8 +143,10 @@ mod signals {
     use std::process::Child;
     use std::thread;
 
-    /// The signals that are passed on. Ctrl-C reaches the program by the terminal too, and twice
-    /// the same request does a JVM no harm; nor does a second thread dump by SIGQUIT.
+    /// Caught signals, which are passed to the program.
+    ///
+    /// The terminal sends Ctrl-C to the program as well. A JVM tolerates a second termination
+    /// request, and a second thread dump for SIGQUIT.
     pub(super) struct Caught(Signals);
 
     impl Caught {
@@ -161,14 +166,14 @@ mod signals {
                 .spawn(move || {
                     for signal in self.0.forever() {
                         if let Some(signal) = named(signal) {
-                            // It fails only when the program has just ended.
+                            // This fails only if the program has just exited.
                             let _ = kill_process(pid, signal);
                         }
                     }
                 })?;
             let result = wait(child);
             handle.close();
-            // The thread does nothing that panics.
+            // The thread never panics.
             let _ = passer.join();
             result
         }
@@ -190,7 +195,7 @@ mod signals {
     use std::io;
     use std::process::Child;
 
-    /// The console itself tells all its programs; there is nothing to pass on.
+    /// Stand-in without function: the console notifies all its programs itself.
     pub(super) struct Caught;
 
     impl Caught {
@@ -234,7 +239,7 @@ mod tests {
         }
     }
 
-    /// Links lead to java, and scripts of its name hand their arguments on.
+    /// Links lead to java, and scripts named `java` pass their arguments on.
     #[cfg(unix)]
     #[test]
     fn links_and_wrappers_of_java_are_java() {

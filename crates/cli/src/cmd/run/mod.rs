@@ -2,9 +2,9 @@
 //!
 //! | Module | Does |
 //! |---|---|
-//! | `flags` | says which flags of the JVM an agent defeats |
-//! | `launch` | puts the agent into the command, passes signals and exit code on |
-//! | `summary` | says afterwards what was recorded |
+//! | `flags` | warns of JVM flags that don't work with an agent |
+//! | `launch` | adds the agent to the command, passes on signals and the exit code |
+//! | `summary` | reports afterwards what was recorded |
 
 mod flags;
 mod launch;

@@ -1,7 +1,7 @@
-//! What `run` says when the program has ended.
+//! Report of `run` after the program has exited.
 //!
-//! Counts are read back from the trace, so they say what is in the file and not what should be. Of
-//! a large trace only the end is read, where the agent wrote down its own totals.
+//! Counts are read from the trace, so they describe the contents of the file. Of a large trace,
+//! only the end is read, where the agent has written its totals.
 
 use crate::input::Input;
 use crate::outcome::Streams;
@@ -19,17 +19,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A program that ran.
+/// A program that has run.
 pub(super) struct Ran<'a> {
     pub(super) options: &'a Options,
     pub(super) pid: u32,
-    /// It is the JVM itself, so its process id is the one in the file's name.
+    /// True if the program is the JVM itself, so that its process id is in the file's name.
     pub(super) direct: bool,
     pub(super) before: &'a Before,
     pub(super) took: Duration,
 }
 
-/// Traces larger than this are not read as a whole.
+/// Maximum size of a trace that is read completely.
 const READ_WHOLE: u64 = 256 << 20;
 
 pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
@@ -63,7 +63,7 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
         return Ok(());
     }
     if ran.options.max_size.is_some() && files.len() > 1 {
-        // The agent has said which ones; there may be thousands.
+        // The agent has listed the files. There may be thousands.
         let all = files.iter().map(|(_, size)| size).sum();
         writeln!(
             streams.err,
@@ -86,7 +86,7 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
     no_place(ran, streams)
 }
 
-/// Says where there is more than was written, because the process was killed.
+/// Reports spools with unwritten events, left by killed processes.
 fn unwritten(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
     for (path, _) in found(ran, SPOOL) {
         writeln!(
@@ -98,7 +98,7 @@ fn unwritten(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says what was asked for in vain.
+/// Reports requested events that the format can't store.
 fn no_place(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
     let (format, no_place) = (ran.options.format, ran.options.no_place);
     if !no_place.is_empty() {
@@ -110,8 +110,8 @@ fn no_place(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether traces of the format tell what the agent says of itself: events lost, methods not
-/// covered, its totals.
+/// Returns true if traces of the format contain the agent's notes: lost events, methods not
+/// covered, totals.
 fn has_notes(format: OutputFormat) -> bool {
     !matches!(
         format,
@@ -119,24 +119,26 @@ fn has_notes(format: OutputFormat) -> bool {
     )
 }
 
-/// Whether traces of the format say that they end there.
+/// Returns true if traces of the format mark their end.
 fn has_end(format: OutputFormat) -> bool {
     !matches!(format, OutputFormat::TraceLog | OutputFormat::ProfilerJ)
 }
 
-/// The trace files of the run, and their sizes.
+/// Returns the trace files of the run with their sizes.
 fn files(ran: &Ran<'_>) -> Vec<(PathBuf, u64)> {
     found(ran, "")
 }
 
-/// As [`files`], of what has one more ending: folders beside the trace files that there are, or
-/// would have been.
+/// Returns the traces of the run whose path with `ending` appended exists, and the size of what is
+/// at that path.
+///
+/// With an ending, that path is a folder, and the trace file itself may be missing.
 fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
     let pid = ran.direct.then_some(ran.pid);
     let fits = fitting(ran.options, pid, ending).into_iter();
     let changed =
         fits.filter(|fit| ran.before.0.get(&fit.entry) != Some(&FileStamp::of(&fit.about)));
-    // What is written still, another program does.
+    // A trace that is still being written belongs to another program.
     let is_written =
         |path: &Path| ownership::check(path).is_err() || ownership::spool_in_use(path).is_some();
     let mut found: Vec<_> = changed
@@ -147,12 +149,12 @@ fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
     found
 }
 
-/// What there was before the program was started.
+/// Files and folders that existed before the program was started.
 #[derive(Default)]
 pub(super) struct Before(HashMap<PathBuf, FileStamp>);
 
 impl Before {
-    /// Looks at what the program's traces may be called.
+    /// Records all existing paths that the program's traces may have.
     pub(super) fn look(options: &Options) -> Self {
         let all = ["", SPOOL].map(|ending| fitting(options, None, ending));
         let seen = |fit: Fit| (fit.entry, FileStamp::of(&fit.about));
@@ -160,7 +162,7 @@ impl Before {
     }
 }
 
-/// What changes when a file is replaced or written.
+/// Metadata that changes when a file is replaced or written.
 #[derive(PartialEq, Eq)]
 struct FileStamp {
     inode: u64,
@@ -178,15 +180,16 @@ impl FileStamp {
     }
 }
 
-/// A file or folder that belongs to a trace by its name.
+/// File or folder that belongs to a trace by its name.
 struct Fit {
     entry: PathBuf,
     trace: PathBuf,
     about: Metadata,
 }
 
-/// What there is that the traces of a run may be called, with one more ending. The numbers of its
-/// processes, the time and the host's name may be any, but for the number of the JVM where that is
+/// Returns existing paths that traces of a run may have, with an additional ending.
+///
+/// Process ids, time and host name are arbitrary, except for the JVM's process id if `pid` is
 /// known.
 fn fitting(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Fit> {
     let mut name = options.file.text().replace("%%", "\0");
@@ -203,8 +206,8 @@ fn fitting(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Fit> {
         .fold(name.to_owned(), |n, letters| n.replace(letters, "*"));
     let file_pattern = Pattern::new(&stars.replace('\0', "%"));
     let folder = folder.to_string_lossy().replace('\0', "%");
-    // Further files of a trace have a number, and that of another process has its id, where this
-    // one's has the name.
+    // Names of further files of a trace have a number appended. Traces of other processes have the
+    // process id appended.
     let is_trace_name = |name: &str| {
         let names = std::iter::successors(Some(name.to_owned()), |name| without_number(name));
         names.take(3).any(|name| file_pattern.matches(&name))
@@ -228,8 +231,8 @@ fn fitting(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Fit> {
     entries.filter_map(fit).collect()
 }
 
-/// What the first file of a trace is called that has one of that name: `trace.trail` for
-/// `trace-7.trail`.
+/// Returns a name without its last number, `trace.trail` for `trace-7.trail`, or `None` if there is
+/// no number.
 fn without_number(name: &str) -> Option<String> {
     let path = Path::new(name);
     let (stem, number) = path.file_stem()?.to_str()?.rsplit_once('-')?;
@@ -243,7 +246,7 @@ fn without_number(name: &str) -> Option<String> {
     })
 }
 
-/// What is in one trace, as one line.
+/// Returns a summary of one trace as a line.
 fn one(path: &Path, size: u64, format: OutputFormat) -> anyhow::Result<String> {
     if size > READ_WHOLE && !has_notes(format) {
         return Ok("too much to count here (see `jtrail report`)".to_owned());
@@ -290,7 +293,7 @@ fn one(path: &Path, size: u64, format: OutputFormat) -> anyhow::Result<String> {
     Ok(line)
 }
 
-/// The agent's totals from the last segment of a trail.
+/// Returns the agent's totals from the last segment of a trail.
 fn totals_of_trail(path: &Path) -> anyhow::Result<Option<Totals>> {
     let mut totals = None;
     let Some(mut parts) = Parts::open(File::open(path)?)? else {
@@ -311,8 +314,9 @@ fn totals_of_trail(path: &Path) -> anyhow::Result<Option<Totals>> {
     Ok(totals)
 }
 
-/// The agent's totals from the last bytes of a trace in another format. They are the last thing in
-/// it but for the end marks, and plain ASCII in every format.
+/// Returns the agent's totals from the last bytes of a trace in another format.
+///
+/// In every format, the totals are plain ASCII, and only end marks follow them.
 fn totals_at_end(path: &Path) -> io::Result<Option<Totals>> {
     const TAIL: u64 = 4_096;
     let mut file = File::open(path)?;
@@ -428,8 +432,8 @@ mod tests {
             took: Duration::ZERO,
         };
         assert_eq!((files(&ran), found(&ran, SPOOL)), (vec![], vec![]));
-        std::thread::sleep(Duration::from_millis(20)); // file systems have coarser times
-        // Another file of that name, one that was written, and a new one.
+        std::thread::sleep(Duration::from_millis(20)); // timestamps are coarse
+        // A replaced file, a file that was written, and a new file.
         fs::write(path("b"), "earlier").expect("written");
         fs::rename(path("b"), path("a.trail")).expect("ours");
         fs::write(path("a-2.trail"), "written").expect("written");

@@ -1,12 +1,12 @@
-//! `jtrail top`: what a running program does, live.
+//! `jtrail top`: shows live what a running program does.
 //!
 //! | Module | Does |
 //! |---|---|
-//! | `source` | asks the agent, once for each interval |
-//! | `round` | what one interval showed |
-//! | `screen` | what is on the screen |
-//! | `terminal` | keys and redraws; the terminal is restored on every way out |
-//! | `text` | the same as tables |
+//! | `source` | requests figures from the agent, once for each interval |
+//! | `round` | figures of one interval |
+//! | `screen` | contents of the screen |
+//! | `terminal` | keys and redraws; every exit restores the terminal |
+//! | `text` | figures of an interval as tables |
 
 mod round;
 mod screen;
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     wishes: Vec<String>,
 }
 
-/// How often signals are looked at.
+/// Interval between checks of signals.
 const TICK: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
@@ -90,13 +90,13 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
         }
         false => batch(&args, rounds, &mut source, &stop, streams),
     };
-    // What went wrong before says more than that the end does not work either.
+    // The earlier error is more informative than a failure to end.
     let ended = source.end();
     result.and(ended)?;
     Ok(SOUND)
 }
 
-/// Writes a table for each interval.
+/// Writes the tables of each interval.
 fn batch(
     args: &Args,
     rounds: Option<u64>,
@@ -111,7 +111,7 @@ fn batch(
     let mut done = 0;
     while rounds.is_none_or(|rounds| done < rounds) {
         let begun = Instant::now();
-        // Where only counts are to be had, a rate needs two of them.
+        // If the agent provides only counts, a rate needs two of them.
         let first = done == 0 && source.why_not.is_some();
         if first {
             source.look()?;

@@ -1,7 +1,7 @@
-//! What one interval showed: a document of totals becomes rows.
+//! Figures of one interval: conversion of a document of totals into rows.
 //!
-//! The agent adds calls up itself, and hands over one document for each interval (`source`). Memory
-//! is bounded by what a document may hold, half a million paths.
+//! The agent itself sums up calls, and sends one document for each interval (see `source`). The
+//! maximum size of a document, half a million paths, bounds the memory.
 
 use jtrail_analysis::{Analysis, Subjects};
 use jtrail_control::Status;
@@ -9,54 +9,54 @@ use jtrail_formats::{Decode, Format, Severity, Step};
 use std::cmp::Reverse;
 use std::time::Duration;
 
-/// What one interval showed.
+/// Figures of one interval.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Round {
-    /// How long it was.
+    /// Length of the interval.
     pub(super) length: Duration,
-    /// How the agent was at its end.
+    /// State of the agent at the end of the interval.
     pub(super) status: Status,
-    /// Events of the interval by kind.
+    /// Number of events in the interval by kind.
     pub(super) events: Vec<(String, u64)>,
-    /// Events lost in it.
+    /// Number of events lost in the interval.
     pub(super) lost: u64,
-    /// Calls; none where the interval is not ours to see into.
+    /// Calls in the interval, or `None` if the agent provides only counts.
     pub(super) calls: Option<Calls>,
 }
 
-/// Calls of an interval.
+/// Calls in an interval.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Calls {
     pub(super) methods: Vec<Method>,
     pub(super) threads: Vec<Thread>,
 }
 
-/// A method's calls in an interval.
+/// Calls of one method in an interval.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Method {
-    /// For programs, with the descriptor.
+    /// Name with descriptor, for programs.
     pub(super) raw: String,
-    /// For people.
+    /// Readable name.
     pub(super) name: String,
-    /// Those that began in the interval or went on into it.
+    /// Number of calls that began in the interval or were still running.
     pub(super) calls: u64,
-    /// Time in it, callees not included, in ns.
+    /// Time in the method without callees, in ns.
     pub(super) own: i64,
-    /// The same with callees, recursion counted once.
+    /// Time in the method with callees, in ns. Recursive calls count once.
     pub(super) total: i64,
 }
 
-/// A thread's calls in an interval.
+/// Calls of one thread in an interval.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Thread {
     pub(super) name: String,
-    /// As for a method.
+    /// Number of calls that began in the interval or were still running.
     pub(super) calls: u64,
-    /// Time in its outermost calls, in ns.
+    /// Time in the thread's outermost calls, in ns.
     pub(super) busy: i64,
 }
 
-/// Order of the methods.
+/// Sort order of the methods.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
 pub(super) enum Sort {
     /// Self time
@@ -72,7 +72,7 @@ pub(super) enum Sort {
 }
 
 impl Round {
-    /// So many in a second.
+    /// Returns a count of the interval as a count per second.
     pub(super) fn per_second(&self, count: u64) -> f64 {
         match self.length.as_secs_f64() {
             0.0 => 0.0,
@@ -80,7 +80,8 @@ impl Round {
         }
     }
 
-    /// A time as a part of the interval; more than 1 where several threads took it.
+    /// Returns a time as a share of the interval. The share exceeds 1 if several threads
+    /// contributed.
     pub(super) fn part(&self, ns: i64) -> f64 {
         match self.length.as_nanos() {
             0 => 0.0,
@@ -90,7 +91,7 @@ impl Round {
 }
 
 impl Calls {
-    /// Puts methods and threads into this order.
+    /// Sorts methods and threads.
     pub(super) fn sort(&mut self, by: Sort) {
         let name = |m: &Method| m.raw.clone();
         match by {
@@ -137,10 +138,10 @@ impl Calls {
     }
 }
 
-/// Takes a document as it comes in, piece by piece.
+/// Incremental analysis of a document that arrives in pieces.
 pub(super) struct Summing {
     decoder: Box<dyn Decode>,
-    /// Bytes that the decoder has not used yet.
+    /// Bytes that the decoder has not consumed yet.
     rest: Vec<u8>,
     analysis: Analysis,
     problem: Option<String>,
@@ -158,7 +159,7 @@ impl Default for Summing {
 }
 
 impl Summing {
-    /// The next bytes.
+    /// Processes the next bytes.
     pub(super) fn take(&mut self, bytes: &[u8]) {
         if self.problem.is_none() {
             self.rest.extend_from_slice(bytes);
@@ -166,10 +167,10 @@ impl Summing {
         }
     }
 
-    /// All of it came.
+    /// Ends the document and returns its calls.
     ///
     /// # Errors
-    /// It is no whole document; a sentence says why.
+    /// If the document is invalid or incomplete, with a sentence as the reason.
     pub(super) fn finish(mut self) -> Result<Calls, String> {
         if self.problem.is_none() {
             self.decode(true);
@@ -222,7 +223,7 @@ pub(super) mod tests {
     };
     use jtrail_options::OutputFormat;
 
-    /// A document: on two threads, `a` calls `b`, which calls `a`.
+    /// Returns a document: on each of two threads, `a` calls `b`, which calls `a`.
     pub(in super::super) fn document() -> Vec<u8> {
         let mut encoder = Format::ProfilerJ.encoder();
         let mut out = Vec::new();
@@ -273,7 +274,7 @@ pub(super) mod tests {
         out
     }
 
-    /// An agent that records to a client.
+    /// Returns the status of an agent that records to a client.
     pub(in super::super) fn status() -> Status {
         Status {
             state: State::Recording,
@@ -304,7 +305,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Two seconds of that.
+    /// Returns a round of two seconds with the document and the status.
     pub(in super::super) fn round() -> Round {
         let mut summing = Summing::default();
         summing.take(&document());
@@ -325,7 +326,7 @@ pub(super) mod tests {
             .iter()
             .map(|m| (m.raw.as_str(), m.calls, m.own, m.total))
             .collect();
-        // The inner call of `a` is in the outer one's time.
+        // The time of the outer call of `a` includes the inner call.
         assert_eq!(
             sums,
             [

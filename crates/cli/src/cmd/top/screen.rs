@@ -1,4 +1,4 @@
-//! What is on the screen. No terminal here: a state and a frame in, cells out.
+//! Contents of the screen, without a terminal: state and frame are converted to cells.
 
 use super::round::{Method, Round, Sort, Thread};
 use crate::output::{bytes, count, one_line, time};
@@ -9,24 +9,24 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear, Paragraph, Row, Table};
 use std::time::Duration;
 
-/// What is shown, and how.
+/// What the screen shows, and how.
 #[derive(Default)]
 pub(super) struct Screen {
-    /// None until the first interval is over.
+    /// Figures of the last interval, or `None` during the first one.
     pub(super) round: Option<Round>,
-    /// What is said of it, below.
+    /// Remark in the bottom line.
     pub(super) remark: String,
     pub(super) interval: Duration,
     pub(super) sort: Sort,
     pub(super) threads: bool,
     pub(super) help: bool,
-    /// The figures stay as they are.
+    /// True if the figures are frozen.
     pub(super) held: bool,
-    /// Rows that are scrolled out at the top.
+    /// Number of rows scrolled out at the top.
     pub(super) first: usize,
 }
 
-/// What a key asks for.
+/// Action of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wish {
     Quit,
@@ -34,7 +34,7 @@ pub(super) enum Wish {
     Threads,
     Help,
     Hold,
-    /// Rows down, or up.
+    /// Number of rows to scroll down, or up if negative.
     Scroll(isize),
     Top,
     Faster,
@@ -58,7 +58,7 @@ const HELP: &[(&str, &str)] = &[
 ];
 
 impl Screen {
-    /// Does what a key asks for.
+    /// Carries out a key's action.
     pub(super) fn act(&mut self, wish: Wish) {
         match wish {
             Wish::Quit => {}
@@ -81,7 +81,7 @@ impl Screen {
         }
     }
 
-    /// Another interval is over.
+    /// Shows the figures of a new interval.
     pub(super) fn show(&mut self, round: Round) {
         if !self.held {
             self.round = Some(round);
@@ -105,7 +105,7 @@ impl Screen {
         })
     }
 
-    /// Draws all of it.
+    /// Draws the whole screen.
     pub(super) fn draw(&self, frame: &mut Frame<'_>) {
         let [head, rates, table, foot] = Layout::vertical([
             Constraint::Length(2),
@@ -229,7 +229,7 @@ fn thread_row(round: &Round, thread: &Thread) -> Row<'static> {
     row(numbers, one_line(&thread.name))
 }
 
-/// Events by the second, most first, as many as two lines hold.
+/// Returns the events per second, most frequent first, in at most two lines.
 fn rates_of(round: &Round) -> Paragraph<'static> {
     let mut events: Vec<_> = round.events.iter().collect();
     events.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// The lines on a terminal of that size.
+    /// Returns the lines of a terminal with the given size.
     fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<String> {
         let backend = TestBackend::new(width, height);
         let mut terminal = Terminal::new(backend).expect("memory");

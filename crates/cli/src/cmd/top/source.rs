@@ -1,10 +1,12 @@
-//! Where the figures come from.
+//! Source of the figures.
 //!
-//! On an idle agent, a trace of totals (`profilerj`) to this client: the agent's writer adds calls
-//! up by path, and nothing is sent but a document at the end of each interval, when the trace is
-//! rotated. So the program waits for no client that reads every call, and the agent writes none.
-//! Where another trace is under way, or another client has the stream, only the counts of `status`
-//! are to be had.
+//! If the agent is idle, this client starts a trace of totals (`profilerj`) to itself. The agent's
+//! writer sums up calls by path, and sends one document at the end of each interval, when the trace
+//! is rotated. So the program never waits for a client that reads every call, and the agent does
+//! not write every call.
+//!
+//! If another trace is active, or if another client has the stream, only the counts of `status` are
+//! available.
 
 use super::round::{Calls, Round, Summing};
 use anyhow::bail;
@@ -15,25 +17,25 @@ use jtrail_control::{
 use jtrail_options::OutputFormat;
 use std::time::{Duration, Instant};
 
-/// A running agent, looked at from time to time.
+/// Connection to a running agent that is queried at intervals.
 pub(super) struct Source {
     client: Client,
     wishes: Start,
-    /// Our trace, if there is one.
+    /// This client's trace, if one is active.
     own: Option<Own>,
-    /// Why there is none.
+    /// Reason why this client has no trace.
     pub(super) why_not: Option<&'static str>,
-    /// The counts that the last look found, of a trace that is not ours.
+    /// Time and status of the previous query. Only used for other clients' traces.
     before: Option<(Instant, Status)>,
 }
 
-/// What came of our trace.
+/// Data received from this client's trace.
 #[derive(Default)]
 struct Own {
     summing: Summing,
-    /// A document that came to its end.
+    /// Calls of a complete document.
     whole: Option<Result<Calls, String>>,
-    /// It was ended, and not by us.
+    /// Reason why the trace has ended, unless this client ended it.
     ended: Option<String>,
 }
 
@@ -61,7 +63,7 @@ impl Own {
 }
 
 impl Source {
-    /// Begins a trace, if the agent is idle.
+    /// Creates the source, and begins a trace if the agent is idle.
     pub(super) fn new(client: Client, wishes: Start) -> anyhow::Result<Self> {
         let mut source = Self {
             client,
@@ -99,7 +101,7 @@ impl Source {
         self.own = Some(Own::default());
         match self.call(Command::Start(start)) {
             Ok(_) => self.why_not = None,
-            // Somebody was faster.
+            // Another client has begun a trace in the meantime.
             Err(ClientError::Refused(failure)) if failure.code == ErrorCode::State => {
                 self.own = None;
                 self.call(Command::Stream { release: true })?;
@@ -127,10 +129,10 @@ impl Source {
         }
     }
 
-    /// What there is to tell of the time since the last look.
+    /// Returns the figures since the previous call.
     ///
     /// # Errors
-    /// The agent is gone, or our trace was ended.
+    /// If the agent has disconnected, or if this client's trace was ended.
     pub(super) fn look(&mut self) -> anyhow::Result<Round> {
         let status = self.status()?;
         if self.own.is_none() {
@@ -164,13 +166,13 @@ impl Source {
         })
     }
 
-    /// What became more since the last look.
+    /// Returns the increase of the counts since the previous query.
     fn rates(&mut self, status: Status) -> Round {
         let now = Instant::now();
         let trace = |status: &Status| status.trace.as_ref().map(|t| t.figures);
         let figures = trace(&status);
         let before = self.before.replace((now, status.clone()));
-        // A trace that is younger than the last look began at 0.
+        // Counts of a trace that began after the previous query start at 0.
         let same = before.filter(|(_, before)| {
             matches!((trace(before), figures), (Some(then), Some(now)) if then.elapsed <= now.elapsed)
         });
@@ -200,11 +202,11 @@ impl Source {
         }
     }
 
-    /// Ends our trace.
+    /// Ends this client's trace.
     pub(super) fn end(mut self) -> anyhow::Result<()> {
         if self.own.is_some() {
             match self.call(Command::Stop) {
-                // Another client may have been faster.
+                // Another client may have ended the trace already.
                 Ok(_) | Err(ClientError::Refused(_)) => {}
                 Err(error) => return Err(error.into()),
             }

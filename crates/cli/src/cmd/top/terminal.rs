@@ -1,4 +1,4 @@
-//! The terminal: keys in, screens out, and as it was before on the way out, whatever happens.
+//! Terminal: reads keys, draws the screen, and restores the terminal on every exit.
 
 use super::round::Sort;
 use super::screen::{Screen, Wish};
@@ -9,15 +9,15 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often signals are looked at.
+/// Interval between checks of signals.
 const TICK: Duration = Duration::from_millis(200);
 
-/// The terminal, which is restored when this is dropped, also in a panic.
+/// Terminal that is restored on drop, even in a panic.
 struct Restored(DefaultTerminal);
 
 impl Restored {
     fn new() -> anyhow::Result<Self> {
-        // Its hook restores the terminal before a panic's message is written.
+        // The panic hook of ratatui restores the terminal before the panic's message is written.
         let terminal = ratatui::try_init().inspect_err(|_| ratatui::restore());
         Ok(Self(terminal.context("the terminal")?))
     }
@@ -29,7 +29,7 @@ impl Drop for Restored {
     }
 }
 
-/// Shows the agent until the user quits, or a signal comes.
+/// Shows the agent's figures until the user quits or a signal arrives.
 pub(super) fn run(
     source: &mut Source,
     mut screen: Screen,

@@ -1,4 +1,4 @@
-//! A round as tables, for pipes and programs.
+//! Figures of an interval as tables, for pipes and programs.
 
 use super::round::Round;
 use crate::output::{Cell, Column, Section, column, optional};
@@ -54,7 +54,7 @@ fn section(name: &'static str, columns: &[Column], rows: Vec<Vec<Cell>>) -> Sect
     }
 }
 
-/// The tables, with so many rows at most. Calls stand in the order that they have.
+/// Returns the tables with at most `rows` rows each. The order of the calls is unchanged.
 pub(super) fn sections(round: &Round, rows: usize) -> Vec<Section> {
     let status = &round.status;
     let bytes = |n: u64| Cell::Bytes(i64::try_from(n).unwrap_or(i64::MAX));
