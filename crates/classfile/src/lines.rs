@@ -78,9 +78,9 @@ impl<'a> LineTables<'a> {
 }
 
 impl Method<'_> {
-    /// Returns the entries of the method's line number tables, in the order of the class file.
-    /// [`Probes::lines`](crate::Probes::lines) numbers entry `k` of the result `first + k`. There
-    /// may be several entries for one line and, rarely, for one pc.
+    /// Returns the entries of the method's line number tables, in the order of the class file. With
+    /// [`Probes::lines`](crate::Probes::lines) `= first`, entry `k` of the result has the number
+    /// `first + k`. There may be several entries for one line and, rarely, for one pc.
     pub fn line_entries(&self) -> impl ExactSizeIterator<Item = LineEntry> {
         let tables = self.code.as_ref().map(|code| &code.lines);
         Counted {

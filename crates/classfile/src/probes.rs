@@ -209,9 +209,9 @@ pub enum CallsTo {
     Calls,
     /// The hooks for calls that trigger something.
     Triggers,
-    /// The hooks for class initialisations that record no call, for static initialisers.
+    /// For static initialisers: the hooks that record the class initialisation, but no call.
     Initialisations,
-    /// The hooks for class initialisations that also record the call, for static initialisers.
+    /// For static initialisers: the hooks that record the class initialisation and the call.
     InitialisationsAndCalls,
 }
 

@@ -184,7 +184,8 @@ impl Layout {
     }
 
     /// Returns the number of bytes with which the probe after an array's creation pushes the array
-    /// and its length. With the site's number, it pushes as many stack slots.
+    /// and its length. The result is also the number of stack slots that the probe takes, including
+    /// the one of the site's number.
     pub(crate) fn array_copies(&self) -> usize {
         2 + usize::from(self.hands_over_arrays)
     }
@@ -455,8 +456,8 @@ impl Layout {
         self.instruction(pc) - self.probe as u16
     }
 
-    /// Returns the new start of a table row that begins at `pc`. A row that begins with the method
-    /// still does. One beyond the end of the code, which the JVM rejects, stays beyond it.
+    /// Returns the new start of a table row that begins at `pc`. A row at pc 0 begins at pc 0
+    /// again. A row beyond the end of the code, which the JVM rejects, stays beyond it.
     pub(crate) fn row_start(&self, pc: usize) -> u16 {
         match pc {
             0 => 0,

@@ -2,8 +2,8 @@
 //!
 //! # States
 //!
-//! Which commands are allowed depends on the agent's [`State`] and on the use of the data stream.
-//! Any client may send commands; one client at a time has the stream.
+//! Which commands are allowed depends on the agent's [`State`](crate::State) and on the use of the
+//! data stream. Any client may send commands; one client at a time has the stream.
 //!
 //! | Command | idle | recording | paused |
 //! |---|---|---|---|
