@@ -57,11 +57,11 @@ fn wrong_command_lines_say_what_is_wrong() {
         (&["convert", "x"], "<OUTPUT>"),
         (
             &["convert", "x", "y.txt"],
-            "the name y.txt no format has the extension of y.txt; add --to xml or binary or jinsight or mlpd or tracelog or profilerj",
+            "no format has the extension of y.txt; add --to xml or binary or jinsight or mlpd or tracelog or profilerj",
         ),
         (
             &["convert", "x", "-"],
-            "the name - no format has the extension of y.txt; add --to xml or binary or jinsight or mlpd or tracelog or profilerj",
+            "no format has the extension of -; add --to xml or binary or jinsight or mlpd or tracelog or profilerj",
         ),
         (
             &["convert", "x", "y", "--to", "pdf"],
