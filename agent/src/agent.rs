@@ -19,7 +19,7 @@ pub(crate) struct Agent {
     /// The command channel for clients, if the options ask for one.
     pub(crate) channel: ChannelSlot,
     /// True if the set-up failed. The agent is then detached at once.
-    pub(crate) is_stillborn: AtomicBool,
+    pub(crate) has_failed_setup: AtomicBool,
     /// Memory of the chunks, unless a spool holds them.
     _memory: Option<Mapping>,
 }
@@ -48,7 +48,7 @@ impl Agent {
         let agent = Box::leak(Box::new(Self {
             tracer,
             channel,
-            is_stillborn: AtomicBool::new(false),
+            has_failed_setup: AtomicBool::new(false),
             _memory: memory,
         }));
         AGENT.store(agent, Ordering::SeqCst);

@@ -286,7 +286,7 @@ fn read_with(given: &Given, path: &Path, run: impl FnOnce() -> Done) -> Done {
 
 /// Returns the line of `jtrail verify` that reports what is wrong: the first fault, else the error,
 /// else the truncation.
-fn telling(out: &str, path: &Path) -> String {
+fn decisive_line(out: &str, path: &Path) -> String {
     let path = path.display().to_string();
     let head = format!("{path}: ");
     let lines: Vec<&str> = out
@@ -308,7 +308,7 @@ fn telling(out: &str, path: &Path) -> String {
 
 /// Compares a row with the result of `verify`.
 fn compare(row: &Row, path: &Path, done: &Done, failures: &mut Failures) {
-    let reported = telling(&done.out, path);
+    let reported = decisive_line(&done.out, path);
     let good = done.code == row.codes.0 && reported == row.says;
     failures.check(good, || {
         format!(

@@ -305,7 +305,7 @@ fn data_come_live() {
             let (folder, output) = app.end();
             let trace = Figures::read(&folder.path().join("live"));
             let trace = trace.unwrap_or_else(|problem| panic!("{word}: {problem}\n{output}"));
-            assert!(!trace.broken_off, "{word}");
+            assert!(!trace.is_truncated, "{word}");
             assert_eq!(trace.format, Some(format));
             let rounds = |(key, _): &(&String, &u64)| key.starts_with("harness.Attached.round(");
             let rounds = trace.calls.iter().find(rounds).map(|(_, n)| *n);

@@ -48,7 +48,7 @@ fn begin_trace(app: &ControlledRun) -> UnixStream {
 
 /// Measures rounds while a client reads all of its trace. Then measures rounds in the same JVM with
 /// a client that reads nothing, until some time after that client is disconnected.
-fn beside_clients(jdk: &Jdk, overflow: &str) -> (Rounds, Rounds) {
+fn rounds_with_clients(jdk: &Jdk, overflow: &str) -> (Rounds, Rounds) {
     let options =
         format!("format=none,server=enabled,events=methods,buffer=1m,overflow={overflow}");
     let mut app = ControlledRun::new(jdk, &options);
@@ -108,7 +108,7 @@ fn is_closed(mut socket: &UnixStream) -> bool {
 #[test]
 fn a_client_that_never_reads_does_not_slow_the_program_down() {
     for jdk in Jdk::require(&one_version()) {
-        let (with_reader, with_stuck) = beside_clients(&jdk, "drop");
+        let (with_reader, with_stuck) = rounds_with_clients(&jdk, "drop");
         let (usual, now) = (with_reader.median(), with_stuck.median());
         assert!(now <= usual * 3, "{now:?} instead of {usual:?}, {jdk}");
         let longest = with_stuck.longest();
@@ -166,7 +166,7 @@ fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
 #[test]
 fn a_client_that_never_reads_is_waited_for() {
     for jdk in Jdk::require(&one_version()) {
-        let (_, with_stuck) = beside_clients(&jdk, "block");
+        let (_, with_stuck) = rounds_with_clients(&jdk, "block");
         let longest = with_stuck.longest();
         assert!(
             longest > PATIENCE / 2,

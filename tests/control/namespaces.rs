@@ -77,14 +77,14 @@ fn can_unshare() -> bool {
 }
 
 /// A program in a JVM that is separated from the client.
-struct There {
+struct SeparatedJvm {
     folder: tempfile::TempDir,
     running: Running,
     pid: u32,
     apart: Apart,
 }
 
-impl There {
+impl SeparatedJvm {
     fn new(jdk: &Jdk, apart: Apart) -> Option<Self> {
         let folder = temp_dir();
         let path = |name: &str| folder.path().join(name);
@@ -295,7 +295,7 @@ fn they_meet() {
         for apart in Apart::ALL {
             let one = (apart == Apart::PidNamespace)
                 .then(|| SHARED_TMP.lock().unwrap_or_else(PoisonError::into_inner));
-            let Some(there) = There::new(jdk, apart) else {
+            let Some(there) = SeparatedJvm::new(jdk, apart) else {
                 continue;
             };
             // Only root can read the library here.
@@ -347,7 +347,7 @@ fn they_meet() {
 }
 
 /// A file that the JVM would write to another place is refused, and the message says what to do.
-fn assert_refuses_files(there: &There, library: &str) {
+fn assert_refuses_files(there: &SeparatedJvm, library: &str) {
     let file = there.text("elsewhere.trail");
     let hint = format!(
         "name one of its own, like /proc/{}/root/tmp/elsewhere.trail",
@@ -384,7 +384,7 @@ fn assert_refuses_files(there: &There, library: &str) {
 #[test]
 fn an_agent_without_clients_leaves() {
     at_once(|jdk| {
-        let there = There::new(jdk, Apart::TempDir).expect("no namespaces");
+        let there = SeparatedJvm::new(jdk, Apart::TempDir).expect("no namespaces");
         let library = agent();
         let library = library.to_str().expect("text");
         for (linger, has_client) in [("200ms", false), ("2s", true)] {
@@ -422,7 +422,7 @@ fn the_agent_of_a_killed_client_leaves() {
     let client = client.expect("`cargo test --workspace` builds the program");
     at_once(|jdk| {
         for apart in [Apart::TempDir, Apart::PrivateTmp] {
-            let Some(there) = There::new(jdk, apart) else {
+            let Some(there) = SeparatedJvm::new(jdk, apart) else {
                 continue;
             };
             let mut record = Command::new(&client);
@@ -462,7 +462,7 @@ fn the_agent_of_a_killed_client_leaves() {
 #[test]
 fn the_trace_of_a_killed_jvm_is_fetched() {
     for jdk in Jdk::require(&few_versions()).iter().take(1) {
-        let Some(there) = There::new(jdk, Apart::All) else {
+        let Some(there) = SeparatedJvm::new(jdk, Apart::All) else {
             return;
         };
         let file = there.text("killed.trail");
@@ -493,7 +493,7 @@ fn the_trace_of_a_killed_jvm_is_fetched() {
 #[test]
 fn no_agent_is_no_success() {
     for jdk in Jdk::require(&few_versions()) {
-        let there = There::new(&jdk, Apart::TempDir).expect("no namespaces");
+        let there = SeparatedJvm::new(&jdk, Apart::TempDir).expect("no namespaces");
         let [text, broken] = [there.text("text.so"), there.text("broken.so")];
         fs::write(&text, "no library").expect("ours");
         let mut library = fs::read(agent()).expect("ours");

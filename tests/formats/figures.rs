@@ -42,7 +42,7 @@ fn written(run: impl Fn() -> Run, spelling: &Spelling, more: &str) -> (Output, F
         log::check_log(&std::fs::read_to_string(&file).expect("UTF-8"));
     }
     assert_eq!(figures.format, Some(spelling.format));
-    assert!(!figures.broken_off, "{options}");
+    assert!(!figures.is_truncated, "{options}");
     (output, figures)
 }
 

@@ -48,7 +48,7 @@ fn exit_halt_and_daemons_leave_whole_traces() {
                 let output = run.agent(agent(), options(spelling, &file)).output();
                 output.assert_exit(code);
                 let figures = Figures::read(&file).unwrap_or_else(|e| panic!("{e}\n{output}"));
-                assert!(!figures.broken_off);
+                assert!(!figures.is_truncated);
                 assert_calls(&figures, &output);
                 assert_verified(&file);
             }
@@ -85,7 +85,7 @@ fn sigterm_leaves_whole_traces() {
             let output = running.wait().expect("it ends");
             output.assert_exit(143);
             let figures = Figures::read(&file).unwrap_or_else(|e| panic!("{e}\n{output}"));
-            assert!(!figures.broken_off, "{}", spelling.options);
+            assert!(!figures.is_truncated, "{}", spelling.options);
             assert_calls(&figures, &output);
         }
     }
@@ -104,7 +104,7 @@ fn a_killed_program_leaves_what_it_did() {
             let figures = Figures::read(&file).unwrap_or_else(|e| panic!("{e}\n{output}"));
             // Trace logs have no end.
             let breaks = spelling.format != Format::TraceLog;
-            assert_eq!(figures.broken_off, breaks, "{}", spelling.options);
+            assert_eq!(figures.is_truncated, breaks, "{}", spelling.options);
             assert_eq!(
                 figures.calls["harness.Endings.work(I)"], 101,
                 "{}",
@@ -199,7 +199,7 @@ fn a_full_disk_keeps_what_was_written() {
             spelling.options
         );
         let breaks = spelling.format != Format::TraceLog;
-        assert_eq!(cut.broken_off, breaks, "{}", spelling.options);
+        assert_eq!(cut.is_truncated, breaks, "{}", spelling.options);
         if spelling.format != Format::ProfilerJ {
             let calls = |figures: &Figures| {
                 let calls = figures.calls.get("harness.Fib.fib(I)");
@@ -228,7 +228,7 @@ fn a_trace_goes_into_a_pipe_too() {
         output.assert_exit(0);
         reader.join().expect("no panic").expect("read");
         let figures = Figures::read(&copy).unwrap_or_else(|e| panic!("{e}\n{output}"));
-        assert!(!figures.broken_off, "{}", spelling.options);
+        assert!(!figures.is_truncated, "{}", spelling.options);
         assert_calls(&figures, &output);
         assert_verified(&copy);
     }

@@ -161,7 +161,7 @@ fn sources() -> Vec<PathBuf> {
 
 /// Returns the name of a class without the numbers and addresses of a hidden class, which differ
 /// from run to run.
-fn lasting(class: &str) -> &str {
+fn without_run_specific_parts(class: &str) -> &str {
     const HIDDEN: &str = "$$Lambda";
     let end = class
         .find(HIDDEN)
@@ -205,7 +205,7 @@ fn assert_same_work(files: &[String]) {
     for row in rows(&json, "differences") {
         assert_eq!(row["quantity"], "objects", "{row}");
         let key = text(row, "key");
-        let class = lasting(&key);
+        let class = without_run_specific_parts(&key);
         if class.trim_start_matches("[L").starts_with("com.sun.tools.") {
             let sums = differences.entry((text(row, "file"), class.to_owned()));
             for (sum, key) in sums.or_default().iter_mut().zip(["expected", "found"]) {

@@ -1,7 +1,7 @@
 //! Objects that native code creates, `Thread` objects, and the threads whose objects are alive.
 
 use crate::support::cli::outcome;
-use crate::support::embedded::Made;
+use crate::support::embedded::NativeObjects;
 use crate::support::observed::{observed, read};
 use crate::support::{agent, embedded, few_versions, program};
 use jtrail_model::{ClassId, Event, ObjectId};
@@ -38,21 +38,24 @@ fn native_code_makes_objects() {
             }
             _ => {}
         });
-        let class = Made::CLASS.replace('/', ".");
+        let class = NativeObjects::CLASS.replace('/', ".");
         let array = format!("[L{class};");
         // A header of 12 bytes and the fields. An array has 16 bytes and the elements, 4 bytes
         // each, rounded up to 8.
         let plain = (class.clone(), 12 + 4 + 8);
-        let size = (16 + 4 * i64::from(Made::LENGTH) + 7) / 8 * 8;
+        let size = (16 + 4 * i64::from(NativeObjects::LENGTH) + 7) / 8 * 8;
         let arrays = [array.clone(), "[I".into()].map(|class| (class, size));
-        assert_eq!(made.get(&plain), Some(&Made::OBJECTS), "{made:#?}");
+        assert_eq!(made.get(&plain), Some(&NativeObjects::OBJECTS), "{made:#?}");
         let counts = arrays.map(|key| made.get(&key).copied());
         assert_eq!(
             counts,
-            [Some(Made::ARRAYS), Some(Made::NUMBERS)],
+            [Some(NativeObjects::ARRAYS), Some(NativeObjects::NUMBERS)],
             "{made:#?}"
         );
-        assert_eq!((all[&class], all[&array]), (Made::OBJECTS, Made::ARRAYS));
+        assert_eq!(
+            (all[&class], all[&array]),
+            (NativeObjects::OBJECTS, NativeObjects::ARRAYS)
+        );
     }
 }
 

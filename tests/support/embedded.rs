@@ -48,9 +48,9 @@ pub(crate) fn run(jdk: &Jdk, test: &str, options: &str) {
 }
 
 /// What native code creates in [`objects`].
-pub(crate) struct Made;
+pub(crate) struct NativeObjects;
 
-impl Made {
+impl NativeObjects {
     /// A class whose objects have an `int` and a `long`.
     pub(crate) const CLASS: &str = "harness/Allocations$Plain";
     pub(crate) const OBJECTS: u64 = 300;
@@ -115,9 +115,10 @@ impl Vm {
         });
     }
 
-    /// Attaches as `maker`, creates the objects of [`Made`], and detaches.
+    /// Attaches as `maker`, creates the objects of [`NativeObjects`], and detaches.
     fn make(self) {
-        let (class, constructor, descriptor) = (text(Made::CLASS), text("<init>"), text("()V"));
+        let (class, constructor, descriptor) =
+            (text(NativeObjects::CLASS), text("<init>"), text("()V"));
         // SAFETY: `env` is this thread's environment, and the names are C strings. The constructor
         // takes no arguments, and each local reference is deleted once, after its last use.
         self.attached("maker", |env| unsafe {
@@ -130,7 +131,7 @@ impl Vm {
                 assert!(!object.is_null());
                 ((**env).v1_1.DeleteLocalRef)(env, object);
             };
-            for _ in 0..Made::OBJECTS {
+            for _ in 0..NativeObjects::OBJECTS {
                 forget(((**env).v1_1.NewObjectA)(
                     env,
                     class,
@@ -138,16 +139,16 @@ impl Vm {
                     ptr::null(),
                 ));
             }
-            for _ in 0..Made::ARRAYS {
+            for _ in 0..NativeObjects::ARRAYS {
                 forget(((**env).v1_1.NewObjectArray)(
                     env,
-                    Made::LENGTH,
+                    NativeObjects::LENGTH,
                     class,
                     ptr::null_mut(),
                 ));
             }
-            for _ in 0..Made::NUMBERS {
-                forget(((**env).v1_1.NewIntArray)(env, Made::LENGTH));
+            for _ in 0..NativeObjects::NUMBERS {
+                forget(((**env).v1_1.NewIntArray)(env, NativeObjects::LENGTH));
             }
         });
     }
@@ -213,7 +214,7 @@ fn child() {
     destroy(vm);
 }
 
-/// A thread attaches, creates the objects of [`Made`], and detaches.
+/// A thread attaches, creates the objects of [`NativeObjects`], and detaches.
 #[test]
 #[ignore = "started by another test, in a process of its own"]
 fn objects() {

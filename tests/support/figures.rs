@@ -41,7 +41,7 @@ pub(crate) struct Figures {
     /// Number of events by kind, as the checker counts them.
     pub(crate) kinds: BTreeMap<&'static str, u64>,
     /// True if the trace is truncated, or lacks its end.
-    pub(crate) broken_off: bool,
+    pub(crate) is_truncated: bool,
 
     classes: HashMap<u64, String>,
     methods: HashMap<u64, String>,
@@ -95,7 +95,7 @@ impl Figures {
                         ControlFlow::Break(format!("{remark:?}"))
                     }
                     severity => {
-                        figures.broken_off |= severity == Severity::Truncated;
+                        figures.is_truncated |= severity == Severity::Truncated;
                         ControlFlow::Continue(())
                     }
                 },
@@ -110,7 +110,7 @@ impl Figures {
         for finding in checked.findings {
             match finding.severity {
                 Severity::Fault => return Err(format!("{finding:?}")),
-                Severity::Truncated => figures.broken_off = true,
+                Severity::Truncated => figures.is_truncated = true,
                 Severity::Info => {}
             }
         }

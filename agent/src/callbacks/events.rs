@@ -8,7 +8,7 @@
 use super::{if_loaded, tracer, with, with_ref};
 use crate::sources::allocations::{self, New};
 use crate::sources::classes::{self, Load};
-use crate::sources::cpu::{Measure, WithCpu, Without};
+use crate::sources::cpu::{Measure, WithCpu, WithoutCpu};
 use crate::sources::exceptions::{self, CodeLocation};
 use crate::sources::{
     calls, exhaustion, frees, gc, jit, monitors, requests, sites, threads, trace, virtual_threads,
@@ -36,8 +36,8 @@ pub(super) fn general(options: &Options) -> Callbacks {
     callbacks.class_prepare(class_prepare);
     match options.events.contains(Events::CPU) {
         false => {
-            callbacks.method_entry(method_entry::<Without>);
-            callbacks.method_exit(method_exit::<Without>);
+            callbacks.method_entry(method_entry::<WithoutCpu>);
+            callbacks.method_exit(method_exit::<WithoutCpu>);
         }
         true => {
             callbacks.method_entry(method_entry::<WithCpu>);

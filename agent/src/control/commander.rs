@@ -429,7 +429,7 @@ impl control::Agent for Commander<'_, '_> {
         }
         let file = file.map(|file| expand(&FilePattern::parse(file).map_err(invalid)?));
         let file = file.transpose()?;
-        trace::last_words(self.tracer, self.env);
+        trace::record_final(self.tracer, self.env);
         let (answer, answered) = bounded(1);
         self.act(Action::SaveTo(file, answer))?;
         let saved = answered.recv().map_err(|_| off())?.map_err(failed)?;
@@ -465,7 +465,7 @@ impl control::Agent for Commander<'_, '_> {
                     }
                     None => None,
                 };
-                trace::last_words(self.tracer, self.env);
+                trace::record_final(self.tracer, self.env);
                 let (answer, answered) = bounded(1);
                 self.act(Action::Document(path, answer))?;
                 let path = answered.recv().map_err(|_| off())?;
@@ -550,7 +550,7 @@ impl control::Agent for Commander<'_, '_> {
         self.parts.waiting.end();
         self.disarm();
         trace::end_own_work(self.tracer, self.env);
-        trace::last_words(self.tracer, self.env);
+        trace::record_final(self.tracer, self.env);
         let _ = self.act(Action::End); // a failure was reported before
         let ended = self.shown_end();
         super::begin_leaving(self.tracer, self.env);

@@ -48,7 +48,7 @@ pub(crate) struct Instrument {
     handlers: Handlers,
     huge: Huge,
     /// True if classes get separate `Throwable` handler entries; see [`Self::apart`].
-    sets_apart: OnceLock<bool>,
+    separates_throwable: OnceLock<bool>,
 }
 
 /// Whether classes are rewritten.
@@ -256,7 +256,7 @@ impl Instrument {
     fn apart(&self, session: &Session, class: &Class<'_>) -> Option<Vec<u8>> {
         let version = || session.jvmti.java_version();
         let is_called_for = || version().is_some_and(|v| (17..22).contains(&v));
-        self.sets_apart
+        self.separates_throwable
             .get_or_init(is_called_for)
             .then(|| class.with_throwable_apart())
             .flatten()
@@ -494,7 +494,7 @@ impl Instrument {
     /// Forgets methods of classes that were unloaded or redefined.
     #[inline]
     fn settle(&self, session: &Session) {
-        if session.classes.changes.take_news(&self.methods.seen) {
+        if session.classes.changes.take_changes(&self.methods.seen) {
             self.forget_methods();
         }
     }

@@ -34,7 +34,7 @@ pub(super) struct Plan {
 
 /// The decision about one method.
 #[derive(Default)]
-struct Chosen<'a> {
+struct MethodPlan<'a> {
     /// The method's number; none if it gets no probes.
     number: Option<u32>,
     /// True if the filters include the method.
@@ -61,7 +61,7 @@ pub(super) struct Planner<'p, 'a> {
 }
 
 /// The state of planning a class, method by method.
-struct Looked<'p> {
+struct PlanState<'p> {
     /// The class's name as `Class.getName` prints it.
     dotted: String,
     /// True if the class belongs to the JDK.
@@ -77,7 +77,7 @@ impl<'a> Planner<'_, 'a> {
     /// Plans the probes of all methods, and numbers the methods that get any.
     pub(super) fn plan(&self, known: &mut ClassNumbers) -> Plan {
         let (number, is_new) = known.loaded(self.session, self.loader, self.class, self.name);
-        let mut looked = Looked {
+        let mut looked = PlanState {
             dotted: class_name(self.name),
             is_jdk: self.loader.is_jdk(self.name),
             is_new,
@@ -94,7 +94,7 @@ impl<'a> Planner<'_, 'a> {
         for (method, chosen) in methods.iter().zip(&chosen) {
             probes.push(self.probes(looked.known, method, chosen));
         }
-        let number_if = |chosen: &Chosen<'a>| chosen.number.filter(|_| chosen.included);
+        let number_if = |chosen: &MethodPlan<'a>| chosen.number.filter(|_| chosen.included);
         Plan {
             class: number,
             is_new,
@@ -106,7 +106,7 @@ impl<'a> Planner<'_, 'a> {
     }
 
     /// Decides what a method gets, and numbers it if it gets anything.
-    fn choose(&self, looked: &mut Looked<'_>, at: usize, method: &Method<'a>) -> Chosen<'a> {
+    fn choose(&self, looked: &mut PlanState<'_>, at: usize, method: &Method<'a>) -> MethodPlan<'a> {
         let refusal = refusal(self.name, method, looked.is_jdk);
         let is_included = self.is_included(looked, method, refusal);
         let sites = self.sites_of(looked, method, refusal, is_included);
@@ -121,13 +121,13 @@ impl<'a> Planner<'_, 'a> {
         let included = included && (!is_trivial || has_lines);
         let is_initialiser = self.is_initialiser(looked, method, refusal, is_included);
         if !included && sites.is_empty() && triggers == 0 && !is_initialiser {
-            return Chosen::default();
+            return MethodPlan::default();
         }
         let Some(number) = self.number(looked, at, method) else {
             self.uninstrumented(method, "there are no numbers left for methods");
-            return Chosen::default();
+            return MethodPlan::default();
         };
-        Chosen {
+        MethodPlan {
             number: Some(number),
             included,
             is_trivial,
@@ -141,7 +141,7 @@ impl<'a> Planner<'_, 'a> {
     /// now.
     fn is_initialiser(
         &self,
-        looked: &Looked<'_>,
+        looked: &PlanState<'_>,
         method: &Method<'a>,
         refusal: Option<&str>,
         is_included: bool,
@@ -163,8 +163,13 @@ impl<'a> Planner<'_, 'a> {
 
     /// Returns true if the filters include the method. If they do but the method can't be traced,
     /// reports that in the trace.
-    fn is_included(&self, looked: &Looked<'_>, method: &Method<'a>, refusal: Option<&str>) -> bool {
-        let Looked { filter, dotted, .. } = looked;
+    fn is_included(
+        &self,
+        looked: &PlanState<'_>,
+        method: &Method<'a>,
+        refusal: Option<&str>,
+    ) -> bool {
+        let PlanState { filter, dotted, .. } = looked;
         let included = match self.verdict {
             ClassVerdict::None => false,
             ClassVerdict::ByMethod => filter.method(dotted, &method.name(), looked.is_jdk),
@@ -183,7 +188,7 @@ impl<'a> Planner<'_, 'a> {
     /// Returns the method's allocation sites, if allocations are recorded at their sites now.
     fn sites_of(
         &self,
-        looked: &Looked<'_>,
+        looked: &PlanState<'_>,
         method: &Method<'a>,
         refusal: Option<&str>,
         is_included: bool,
@@ -205,7 +210,12 @@ impl<'a> Planner<'_, 'a> {
     }
 
     /// Returns the triggers that calls of the method may fire, as bits.
-    fn triggers_of(&self, looked: &Looked<'_>, method: &Method<'a>, refusal: Option<&str>) -> u32 {
+    fn triggers_of(
+        &self,
+        looked: &PlanState<'_>,
+        method: &Method<'a>,
+        refusal: Option<&str>,
+    ) -> u32 {
         let Some(bursts) = &self.session.bursts else {
             return 0;
         };
@@ -222,7 +232,7 @@ impl<'a> Planner<'_, 'a> {
     }
 
     /// Returns the method's number; `None` if there are none left.
-    fn number(&self, looked: &mut Looked<'_>, at: usize, method: &Method<'a>) -> Option<u32> {
+    fn number(&self, looked: &mut PlanState<'_>, at: usize, method: &Method<'a>) -> Option<u32> {
         let full_name = full_name(method);
         let (number, is_new) = looked.known.method(self.loader, self.name, &full_name)?;
         if looked.is_new || is_new {
@@ -241,7 +251,12 @@ impl<'a> Planner<'_, 'a> {
     }
 
     /// Returns the probes of a method.
-    fn probes(&self, known: &mut ClassNumbers, method: &Method<'a>, chosen: &Chosen<'a>) -> Probes {
+    fn probes(
+        &self,
+        known: &mut ClassNumbers,
+        method: &Method<'a>,
+        chosen: &MethodPlan<'a>,
+    ) -> Probes {
         let number = chosen.number.filter(|_| chosen.included);
         let full_name = full_name(method);
         let key = (self.loader, self.name, &*full_name);

@@ -8,7 +8,7 @@ mod classes;
 mod heap_walk_lock;
 mod tag;
 
-pub(crate) use tag::{class_in, is_made, number_in, with_made};
+pub(crate) use tag::{class_in, has_continuation, number_in, with_continuation};
 
 use crate::session::Session;
 use classes::ClassRefs;
@@ -45,8 +45,8 @@ pub(crate) fn next_number() -> u64 {
 pub(crate) struct Objects {
     /// The environment of the tags.
     pub(crate) jvmti: Jvmti,
-    /// See [`forgets_areas`].
-    pub(crate) forgets_areas: bool,
+    /// See [`stops_reporting_in_area`].
+    pub(crate) stops_reporting_in_area: bool,
     /// True if objects have tags; otherwise they are only counted.
     tagged: AtomicBool,
     /// The weak references that objects have instead of tags, if nothing looks their numbers up.
@@ -77,7 +77,7 @@ pub(crate) fn are_only_freed(options: &Options) -> bool {
 /// it has put an object outside the area. HotSpot 11 does so:
 /// `MemAllocator::allocate_inside_tlab_slow` removes the area's mark, and sets it again only if the
 /// object fits.
-fn forgets_areas(jvmti: Jvmti) -> bool {
+fn stops_reporting_in_area(jvmti: Jvmti) -> bool {
     jvmti.java_version().is_some_and(|version| version < 17)
 }
 
@@ -108,7 +108,7 @@ impl Objects {
         NEXT.0.store(1, Ordering::Relaxed);
         Self {
             jvmti,
-            forgets_areas: forgets_areas(jvmti),
+            stops_reporting_in_area: stops_reporting_in_area(jvmti),
             tagged: AtomicBool::new(events.name_objects()),
             weak: is_weak.then(|| WeakObjects::new(vm)),
             elsewhere: PendingElsewhere::default(),
@@ -241,7 +241,7 @@ impl Objects {
     }
 
     /// Keeps a reference to the class with that number, so that [`Self::is_class`] recognizes it.
-    pub(crate) fn know_class(
+    pub(crate) fn keep_class(
         &self,
         env: &mut Env<'_>,
         class: ClassRef<'_>,

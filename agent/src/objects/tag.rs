@@ -13,7 +13,7 @@
 
 pub(super) const CLASS_SHIFT: u32 = 40;
 pub(super) const OBJECT_MASK: i64 = (1 << CLASS_SHIFT) - 1;
-const MADE: i64 = i64::MIN;
+const CONTINUATION: i64 = i64::MIN;
 
 /// Returns the object number in a tag; 0 if the object has none.
 pub(crate) fn number_in(tag: i64) -> u64 {
@@ -22,18 +22,18 @@ pub(crate) fn number_in(tag: i64) -> u64 {
 
 /// Returns the number of the class that the object stands for, if it is a class object.
 pub(crate) fn class_in(tag: i64) -> Option<u32> {
-    (((tag & !MADE) >> CLASS_SHIFT) as u32).checked_sub(1)
+    (((tag & !CONTINUATION) >> CLASS_SHIFT) as u32).checked_sub(1)
 }
 
 /// Returns true if heap walks may visit the virtual thread with this tag.
-pub(crate) fn is_made(tag: i64) -> bool {
-    tag & MADE != 0
+pub(crate) fn has_continuation(tag: i64) -> bool {
+    tag & CONTINUATION != 0
 }
 
 /// Returns the tag with the flag `m` set or cleared.
-pub(crate) fn with_made(tag: i64, is_made: bool) -> i64 {
-    match is_made {
-        true => tag | MADE,
-        false => tag & !MADE,
+pub(crate) fn with_continuation(tag: i64, has_continuation: bool) -> i64 {
+    match has_continuation {
+        true => tag | CONTINUATION,
+        false => tag & !CONTINUATION,
     }
 }

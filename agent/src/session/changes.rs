@@ -56,7 +56,7 @@ impl Changes {
     /// Returns true if there were changes that `seen` has not followed, and marks them as followed.
     /// The caller takes them into account.
     #[inline]
-    pub(crate) fn take_news(&self, seen: &FollowedChanges) -> bool {
+    pub(crate) fn take_changes(&self, seen: &FollowedChanges) -> bool {
         let count = self.count.load(Ordering::Acquire);
         count != seen.0.load(Ordering::Relaxed) && count != seen.0.swap(count, Ordering::AcqRel)
     }
@@ -91,12 +91,12 @@ mod tests {
     fn the_end_of_classes_is_news_once() {
         let changes = Changes::default();
         let (seen, other) = (FollowedChanges::default(), FollowedChanges::default());
-        assert!(!changes.take_news(&seen));
+        assert!(!changes.take_changes(&seen));
         changes.class_unloaded(3);
         changes.class_unloaded(5);
-        assert!(changes.take_news(&seen));
-        assert!(!changes.take_news(&seen));
-        assert!(changes.take_news(&other));
+        assert!(changes.take_changes(&seen));
+        assert!(!changes.take_changes(&seen));
+        assert!(changes.take_changes(&other));
         assert_eq!(changes.unloaded().collect::<Vec<_>>(), [3, 5]);
         assert!(!changes.are_lines_moving());
     }
@@ -105,7 +105,7 @@ mod tests {
     fn lines_settle_after_a_redefinition() {
         let changes = Changes::default();
         changes.class_redefined();
-        assert!(changes.take_news(&FollowedChanges::default()));
+        assert!(changes.take_changes(&FollowedChanges::default()));
         assert!(changes.are_lines_moving());
         *changes.moved.lock() = Instant::now().checked_sub(REDEFINITION);
         assert!(!changes.are_lines_moving());

@@ -18,7 +18,7 @@ pub(crate) struct ClassNumbers {
     /// Numbers of unloaded classes that are still in `classes`.
     unloaded: FxHashSet<u32>,
     /// Number of classes that the last search for collected loaders left.
-    looked_at: usize,
+    classes_after_search: usize,
     /// Number of class numbers given so far.
     count: u32,
     methods: u32,
@@ -109,7 +109,7 @@ impl ClassNumbers {
 
     /// Removes the entry under this name, whose class was unloaded, before a new class of the name
     /// gets its number. An entry from the load hook stays, because it may be the new class's own.
-    pub(crate) fn make_room(&mut self, loader: Loader, name: &str) {
+    pub(crate) fn remove_unloaded(&mut self, loader: Loader, name: &str) {
         if let Entry::Occupied(entry) = self.classes.entry((loader, name.into()))
             && !entry.get().loaded
         {
@@ -130,9 +130,9 @@ impl ClassNumbers {
 
     /// Returns true if it is time to search for collected loaders: when there are twice as many
     /// classes as the last search left.
-    pub(crate) fn is_look_due(&self) -> bool {
+    pub(crate) fn is_search_due(&self) -> bool {
         const FEWEST: usize = 512;
-        self.classes.len() >= (2 * self.looked_at).max(FEWEST)
+        self.classes.len() >= (2 * self.classes_after_search).max(FEWEST)
     }
 
     /// Removes the entries of all classes of these loaders. Returns the numbers of the classes.
@@ -143,7 +143,7 @@ impl ClassNumbers {
         for number in &numbers {
             self.unloaded.remove(number);
         }
-        self.looked_at = self.classes.len();
+        self.classes_after_search = self.classes.len();
         numbers
     }
 
@@ -224,7 +224,7 @@ mod tests {
         let mut looks = Vec::new();
         for n in 0..5_000 {
             number(&mut known, Loader::BOOT, &n.to_string());
-            if known.is_look_due() {
+            if known.is_search_due() {
                 known.forget_loaders(&FxHashSet::default());
                 looks.push(n + 1);
             }

@@ -62,14 +62,14 @@ impl ClassTable {
     /// Forgets classes that were unloaded.
     #[inline]
     fn settle(&self) {
-        if self.changes.take_news(&self.seen) {
+        if self.changes.take_changes(&self.seen) {
             self.known.lock().forget(self.changes.unloaded());
         }
     }
 
     /// Returns true if [`Self::forget_collected`] is due.
-    pub(crate) fn is_look_due(&self) -> bool {
-        self.known.lock().is_look_due()
+    pub(crate) fn is_search_due(&self) -> bool {
+        self.known.lock().is_search_due()
     }
 
     /// Forgets the classes whose loaders were collected. Returns these loaders, and the numbers of
@@ -113,7 +113,7 @@ impl Session {
         let source_file = jvmti.source_file(class).unwrap_or_default();
         let mut known = self.classes.known();
         if first {
-            known.make_room(loader, name);
+            known.remove_unloaded(loader, name);
         }
         let entry = known.class(loader, name, |number| {
             self.define(Definition::Class(ClassInfo {

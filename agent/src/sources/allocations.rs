@@ -132,13 +132,13 @@ fn wake(env: &mut Env<'_>) {
 
 /// The smallest size of an object that a JVM may put outside a thread's allocation area. It does so
 /// if the object does not fit into the rest of the area, and the rest is too large to be wasted.
-const MAY_BE_BESIDE: u64 = 64;
+const MIN_OUTSIDE_AREA: u64 = 64;
 
 /// Uses up the rest of the running thread's allocation area, if the JVM has put the object `new`,
 /// with `size` bytes, outside the area. The JVM would not report objects in that rest. The objects
 /// created here are not reported either, so their addresses show where they are: in one area, each
 /// object begins where the preceding one ends.
-fn use_up_if_beside(jvmti: Jvmti, env: &mut Env<'_>, new: ObjectRef<'_>, size: u64) {
+fn use_up_area(jvmti: Jvmti, env: &mut Env<'_>, new: ObjectRef<'_>, size: u64) {
     let mut make = |bytes| {
         env.with_garbage(bytes, |array| {
             let length = jvmti.object_size(array).unwrap_or_default();
@@ -187,8 +187,8 @@ pub(crate) fn allocated(tracer: &Tracer, env: &mut Env<'_>, new: New<'_>) {
         return;
     };
     record(tracer, objects, env, new);
-    if new.size >= MAY_BE_BESIDE && objects.forgets_areas {
-        use_up_if_beside(objects.jvmti, env, new.object, new.size);
+    if new.size >= MIN_OUTSIDE_AREA && objects.stops_reporting_in_area {
+        use_up_area(objects.jvmti, env, new.object, new.size);
     }
 }
 

@@ -134,7 +134,7 @@ pub(crate) fn loaded(tracer: &Tracer, env: &mut Env<'_>, load: &Load<'_>) -> Opt
         let file = rewritten.as_deref().unwrap_or(load.bytes);
         instrument.note_handlers(loader, file, again);
     }
-    if session.classes.is_look_due() {
+    if session.classes.is_search_due() {
         forget_collected(tracer, env);
     }
     rewritten

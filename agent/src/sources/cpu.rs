@@ -36,9 +36,9 @@ pub(crate) trait Measure {
 }
 
 /// Measures nothing.
-pub(crate) struct Without;
+pub(crate) struct WithoutCpu;
 
-impl Measure for Without {
+impl Measure for WithoutCpu {
     #[inline(always)]
     fn now() -> Option<u64> {
         None

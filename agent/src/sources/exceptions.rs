@@ -43,7 +43,7 @@ pub(crate) struct CodeLocation {
 }
 
 /// A throw or a catch.
-struct Happening {
+struct ExceptionEvent {
     /// The exception's number, and the number of its class.
     number: u64,
     class: u64,
@@ -61,7 +61,7 @@ fn record(
     CodeLocation { method, location }: CodeLocation,
     exception: ObjectRef<'_>,
     code: Code,
-    payload: impl FnOnce(&mut Env<'_>, Happening) -> Option<Vec<u64>>,
+    payload: impl FnOnce(&mut Env<'_>, ExceptionEvent) -> Option<Vec<u64>>,
 ) {
     let session = &tracer.session;
     let Some(objects) = tracer.objects.get() else {
@@ -82,7 +82,7 @@ fn record(
     let Some(class) = objects.class(session, env, class) else {
         return;
     };
-    let happening = Happening {
+    let happening = ExceptionEvent {
         number,
         class: class.into(),
         handler: place.as_ref().and_then(|place| place.handler(location)),
@@ -109,7 +109,7 @@ pub(crate) fn thrown(
         Code::Throw,
         |env, happening| {
             let depth = tracer.session.options.event_frames().max(1);
-            let Happening { number, class, .. } = happening;
+            let ExceptionEvent { number, class, .. } = happening;
             Some(stack::payload(tracer, env, number, class, 0, depth))
         },
     );

@@ -91,7 +91,7 @@ pub(crate) fn mark(tracer: &Tracer, env: &mut Env<'_>, text: String) -> Result<(
     let buffer = session.buffer(env);
     let buffer = buffer.ok_or("this thread can't be recorded any more")?;
     let keeps_newest = session.options.overflow == Overflow::Ring;
-    if !keeps_newest && MarkInfo::on_their_way() >= MOST_MARKS {
+    if !keeps_newest && MarkInfo::pending_bytes() >= MOST_MARKS {
         return match tracer.writer.act(session.now(), Action::Mark(text)) {
             Acted::Done => Ok(()),
             Acted::TraceOver => Err("there is no trace".into()),
@@ -112,7 +112,7 @@ pub(crate) fn mark_from_outside(tracer: &Tracer, text: String) -> Result<(), Err
 }
 
 fn record_mark(tracer: &Tracer, buffer: OwnBuffer, text: String) -> Result<(), Error> {
-    if MarkInfo::on_their_way() >= MOST_NEWEST_MARKS {
+    if MarkInfo::pending_bytes() >= MOST_NEWEST_MARKS {
         let most = size_text(MOST_NEWEST_MARKS);
         let problem = format!("the newest events have marks of {most} already");
         return Err(Error::Request(problem));

@@ -44,11 +44,11 @@ pub(crate) fn answer(tracer: &Tracer, env: &mut Env<'_>) {
         heap::take(tracer, env, buffer);
     }
     if has_document(options) {
-        threads::last_words(tracer, env, buffer);
+        threads::record_final(tracer, env, buffer);
         session.record(buffer, Code::Snapshot, &[0]);
     }
     if options.saves_at(SaveMoments::REQUEST) {
-        threads::last_words(tracer, env, buffer);
+        threads::record_final(tracer, env, buffer);
         let save = Action::Save(SaveReason::Moment(SaveMoments::REQUEST));
         tracer.writer.act(session.moment(), save);
     }

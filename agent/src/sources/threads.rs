@@ -31,7 +31,7 @@ impl Source for Threads {
 
     fn end(&self, tracer: &'static Tracer, env: &mut Env<'_>, buffer: Option<OwnBuffer>) {
         if let Some(buffer) = buffer {
-            last_words(tracer, env, buffer);
+            record_final(tracer, env, buffer);
         }
     }
 }
@@ -96,7 +96,7 @@ pub(crate) fn ended(tracer: &'static Tracer, env: &mut Env<'_>, thread: ThreadRe
     }
     if let Some(number) = name_thread(tracer, env, Some(thread)) {
         let buffer = session.buffer_of(number);
-        look_at_name(tracer, env, buffer, thread, number);
+        record_name_if_changed(tracer, env, buffer, thread, number);
         if session.is_on(Events::CPU) {
             cpu::record_thread(tracer, buffer, number, cpu::now());
         }
@@ -217,7 +217,7 @@ pub(super) fn forget(tracer: &Tracer, env: &Env<'_>, thread: ThreadRef<'_>) {
 }
 
 /// Records a thread's name again, if it has changed.
-pub(super) fn look_at_name(
+pub(super) fn record_name_if_changed(
     tracer: &Tracer,
     env: &Env<'_>,
     buffer: OwnBuffer,
@@ -245,12 +245,12 @@ pub(super) fn look_at_name(
 }
 
 /// Records what remains to be recorded about live threads at the end of the trace.
-pub(crate) fn last_words(tracer: &Tracer, env: &mut Env<'_>, buffer: OwnBuffer) {
+pub(crate) fn record_final(tracer: &Tracer, env: &mut Env<'_>, buffer: OwnBuffer) {
     let session = &tracer.session;
     let mut threads = FxHashMap::default();
     for thread in session.jvmti.all_threads(env).unwrap_or_default() {
         if let Some(number) = known_number(tracer, env, thread) {
-            look_at_name(tracer, env, buffer, thread, number);
+            record_name_if_changed(tracer, env, buffer, thread, number);
             threads.insert(number, thread);
         }
     }

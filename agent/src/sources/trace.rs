@@ -201,9 +201,9 @@ pub(crate) fn force_gc(tracer: &Tracer, env: &mut Env<'_>) -> Result<(), Error> 
 
 /// Records what remains to be recorded at the end of a trace, also about live threads, on an agent
 /// thread.
-pub(crate) fn last_words(tracer: &Tracer, env: &mut Env<'_>) {
+pub(crate) fn record_final(tracer: &Tracer, env: &mut Env<'_>) {
     gc::record_silent(tracer);
     if let Some(buffer) = tracer.session.native_buffer() {
-        threads::last_words(tracer, env, buffer);
+        threads::record_final(tracer, env, buffer);
     }
 }

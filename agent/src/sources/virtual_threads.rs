@@ -193,7 +193,7 @@ fn finish(
     number: u32,
 ) {
     let session = &tracer.session;
-    threads::look_at_name(tracer, env, buffer, thread, number);
+    threads::record_name_if_changed(tracer, env, buffer, thread, number);
     if let Some(times) = &tracer.virtual_threads.times {
         cpu::record_thread(tracer, buffer, number, times.ended(number));
     }

@@ -105,7 +105,7 @@ pub(super) fn set_up(vm: Vm, options: Options, moment: LoadPhase) -> Result<(), 
     let agent = Agent::create(tracer, channel, chunks.memory);
     begin(agent, vm, moment).inspect_err(|_| {
         agent.tracer.writer.stop();
-        agent.is_stillborn.store(true, Ordering::Release);
+        agent.has_failed_setup.store(true, Ordering::Release);
     })
 }
 

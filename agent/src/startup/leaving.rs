@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause between two examinations of all stacks.
 const PAUSE: Duration = Duration::from_millis(2);
 /// Maximum number of frames above a hook that is Java code: those of the JDK's atomic addition.
-const ABOVE_HOOK: u16 = 4;
+const MAX_FRAMES_ABOVE_HOOK: u16 = 4;
 /// How long a new agent waits until the preceding one has detached.
 const LONGEST_LEAVE: Duration = Duration::from_secs(60);
 
@@ -83,7 +83,7 @@ fn go(agent: &'static Agent, mut env: Option<&mut Env<'_>>) {
     sites::forget_found();
     pending::end_epoch();
     if let Some(env) = env {
-        is_empty &= take_back(tracer, env);
+        is_empty &= restore_classes(tracer, env);
     }
     // SAFETY: every thread that found the environments has left, unless a thread is stopped in the
     // middle of the agent. The JVM refuses what such a thread asks of them later: it keeps disposed
@@ -109,7 +109,7 @@ fn go(agent: &'static Agent, mut env: Option<&mut Env<'_>>) {
 
 /// Restores the original code of classes, and disables the hook class. Returns false if a thread
 /// may still be in a hook that stores a record.
-fn take_back(tracer: &Tracer, env: &mut Env<'_>) -> bool {
+fn restore_classes(tracer: &Tracer, env: &mut Env<'_>) -> bool {
     program::for_loaded(tracer, env, |env, class| api::unbind(env, class));
     // This includes classes that passed the load hook before the agent was hidden.
     let stubborn = classes::restore(tracer, env);
@@ -167,7 +167,7 @@ fn is_any_in(tracer: &Tracer, env: &mut Env<'_>, methods: &FxHashSet<Method>) ->
     };
     let mounted_on = jvmti.get_virtual_thread()?;
     let mut mounted: Vec<ThreadRef<'_>> = Vec::new();
-    let mut found = jvmti.with_all_stacks(env, ABOVE_HOOK, |env, stacks| {
+    let mut found = jvmti.with_all_stacks(env, MAX_FRAMES_ABOVE_HOOK, |env, stacks| {
         if let Some(function) = mounted_on {
             let threads = stacks.iter().filter_map(Stack::thread);
             mounted.extend(threads.filter_map(|thread| {
@@ -179,7 +179,7 @@ fn is_any_in(tracer: &Tracer, env: &mut Env<'_>, methods: &FxHashSet<Method>) ->
     })?;
     if !mounted.is_empty() {
         // A virtual thread that has unmounted since the first examination has left the hook.
-        found |= jvmti.with_stacks_of(env, &mounted, ABOVE_HOOK, |_, stacks| {
+        found |= jvmti.with_stacks_of(env, &mounted, MAX_FRAMES_ABOVE_HOOK, |_, stacks| {
             stacks.iter().any(is_in)
         })?;
     }

@@ -77,8 +77,8 @@ pub(crate) fn load(vm: Vm, text: &str, moment: LoadPhase) -> Loaded {
 
 /// Detaches an agent whose set-up failed.
 pub(crate) fn clean_up(vm: Vm) {
-    let is_stillborn = |agent: &Agent| agent.is_stillborn.load(Ordering::Acquire);
-    if agent::if_loaded().is_some_and(is_stillborn) {
+    let has_failed_setup = |agent: &Agent| agent.has_failed_setup.load(Ordering::Acquire);
+    if agent::if_loaded().is_some_and(has_failed_setup) {
         // SAFETY: the JVM has just called the agent's entry point on this thread, and the entry
         // point uses no other environment.
         let left = unsafe { vm.with_env_mut(|env| leaving::leave(Some(env))) };

@@ -64,7 +64,7 @@ struct TriggerState {
     /// Number of calls of the trigger's methods in this trace.
     calls: AtomicU64,
     /// True during the trigger's burst.
-    lasts: AtomicBool,
+    is_going_on: AtomicBool,
     /// Number of bursts that the trigger began.
     begun: AtomicU64,
 }
@@ -108,7 +108,7 @@ impl Bursts {
         let seen = |burst: &Burst| TriggerState {
             burst: burst.clone(),
             calls: AtomicU64::new(0),
-            lasts: AtomicBool::new(false),
+            is_going_on: AtomicBool::new(false),
             begun: AtomicU64::new(0),
         };
         let gate = Gate {
@@ -286,7 +286,7 @@ impl Bursts {
     }
 
     fn is_ready(&self, seen: &TriggerState) -> bool {
-        self.armed.load(Ordering::Acquire) && !seen.lasts.load(Ordering::Relaxed)
+        self.armed.load(Ordering::Acquire) && !seen.is_going_on.load(Ordering::Relaxed)
     }
 
     /// Begins a trigger's burst and opens the gate. Returns false if there is no trace, or if the
@@ -296,7 +296,7 @@ impl Bursts {
         let Some(seen) = self.triggers.get(number) else {
             return false;
         };
-        if !self.armed.load(Ordering::Acquire) || seen.lasts.swap(true, Ordering::AcqRel) {
+        if !self.armed.load(Ordering::Acquire) || seen.is_going_on.swap(true, Ordering::AcqRel) {
             return false;
         }
         seen.begun.fetch_add(1, Ordering::Relaxed);
@@ -402,7 +402,7 @@ impl Drop for BurstGuard {
     fn drop(&mut self) {
         let seen = self.trigger.and_then(|n| self.bursts.triggers.get(n));
         if let Some(seen) = seen {
-            seen.lasts.store(false, Ordering::Release);
+            seen.is_going_on.store(false, Ordering::Release);
         }
         let mut gate = self.bursts.gate.lock();
         gate.bursts = gate.bursts.saturating_sub(1);

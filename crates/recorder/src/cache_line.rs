@@ -84,13 +84,13 @@ impl CacheLine {
     /// Gives the line back. The writer and the owning thread no longer use it for the buffer.
     pub(crate) fn give_back(&self) {
         self.published.retire();
-        self.be_of(0, 0);
+        self.assign_to(0, 0);
         self.is_taken.store(0, Ordering::Release);
     }
 
     /// Assigns the line to the buffer with the number `buffer`, which has lost `unwritten` events
     /// that no record counts yet.
-    pub(crate) fn be_of(&self, buffer: u64, unwritten: u64) {
+    pub(crate) fn assign_to(&self, buffer: u64, unwritten: u64) {
         self.unwritten.store(unwritten, Ordering::Relaxed);
         self.buffer.store(buffer, Ordering::Relaxed);
     }

@@ -76,7 +76,7 @@ fn cpu(clock: libc::clockid_t) -> u64 {
 
 /// Sets the timer slack of the running thread to 1 ns, so that its sleeps end on time. By default,
 /// Linux ends them some 50 µs late, to handle several timers at once.
-pub fn timer_is_exact() {
+pub fn make_timers_exact() {
     #[cfg(target_os = "linux")]
     // SAFETY: the call sets a property of the running thread and takes no address.
     unsafe {

@@ -13,7 +13,7 @@
 //! agent, which wakes the clock's thread.
 
 use crate::cache_line::CacheLine;
-use crate::clock::timer_is_exact;
+use crate::clock::make_timers_exact;
 use crate::memory::{Zeroed, Zeros};
 use crate::spool::{Memory, TABLE_BYTES};
 use jtrail_guard::threads::without_signals;
@@ -123,7 +123,7 @@ impl Ticks {
     }
 
     fn run(&self, tick: Duration) {
-        timer_is_exact();
+        make_timers_exact();
         let mut idle = 0;
         let mut last = (self.now)();
         while !self.is_over.load(Ordering::Acquire) {

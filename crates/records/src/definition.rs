@@ -107,7 +107,7 @@ impl MarkInfo {
     }
 
     /// Returns the size in bytes of all marks that the writer has not handled yet.
-    pub fn on_their_way() -> u64 {
+    pub fn pending_bytes() -> u64 {
         MARKS.load(Ordering::Relaxed)
     }
 

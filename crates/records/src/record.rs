@@ -178,7 +178,7 @@ codes! {
     /// class and its [`handler`].
     Catch Stack, true;
     /// A sample of a thread. Payload: stack, with the thread in place of the object, and the
-    /// thread's state. [`CUT`] is set if the innermost frames are missing.
+    /// thread's state. [`INNERMOST_MISSING`] is set if the innermost frames are missing.
     Sample Stack, true;
     /// A class was unloaded. Payload: the class.
     ClassUnload Words(1), true;
@@ -194,7 +194,7 @@ codes! {
     /// A reference in a heap snapshot. Payload: the object that holds the reference; the object
     /// referred to.
     HeapReference Words(2), false;
-    /// A heap snapshot ends. Payload: number of the snapshot, or [`BROKEN_OFF`].
+    /// A heap snapshot ends. Payload: number of the snapshot, or [`INCOMPLETE`].
     HeapDumpEnd Words(1), false;
     /// A thread has the name that was defined for this record. Payload: the thread.
     ThreadName Words(1), false;
@@ -238,9 +238,9 @@ impl Code {
 /// Maximum number of frames of a record, which must fit into the smallest chunk.
 pub const MOST_FRAMES: usize = 1024;
 /// Payload of [`Code::HeapDumpEnd`] for an incomplete snapshot.
-pub const BROKEN_OFF: u64 = 0;
+pub const INCOMPLETE: u64 = 0;
 /// Flag beside the state of a sampled thread: the innermost frames are missing.
-pub const CUT: u64 = 1 << 32;
+pub const INNERMOST_MISSING: u64 = 1 << 32;
 
 /// Returns an object word.
 pub const fn object(number: u64, low: u32) -> u64 {

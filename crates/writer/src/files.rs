@@ -128,7 +128,7 @@ impl Files {
                     size_text(all)
                 )),
                 _ => {
-                    names.let_go_of_deleted();
+                    names.close_deleted();
                     self.deleted.0 += 1;
                     self.deleted.1 += oldest.events;
                 }

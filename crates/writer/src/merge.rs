@@ -197,7 +197,7 @@ impl Merge {
 
     /// Returns true if kept chunks are needed elsewhere, or if more threads have ended than may be
     /// kept.
-    pub(crate) fn is_to_let_go(&self) -> bool {
+    pub(crate) fn must_commit(&self) -> bool {
         let is_needed = |held: &Held| {
             held.has_reserve
                 || held.done.len() > held.most
@@ -215,7 +215,7 @@ impl Merge {
     }
 
     /// Sets the number of threads whose state each commit contains.
-    pub(crate) fn hold_for(&mut self, threads: usize) {
+    pub(crate) fn set_thread_count(&mut self, threads: usize) {
         let usual = usually_held(&self.empty);
         let most = (threads / THREADS_FOR_ONE).min(self.empty.all() / 2);
         if let Some(held) = &mut self.held {

@@ -95,7 +95,7 @@ impl LockedFiles {
 
     /// Remembers a file that was opened with an explicit name instead of a numbered one.
     fn keep(&mut self, file: &File) -> io::Result<()> {
-        self.let_go_of_deleted();
+        self.close_deleted();
         if let Some(id) = FileId::of(file) {
             let file = file.try_clone()?;
             let kept = match self.first {
@@ -108,14 +108,14 @@ impl LockedFiles {
     }
 
     /// Closes remembered files that were deleted, so that their disk space is freed.
-    fn let_go_of_deleted(&mut self) {
+    fn close_deleted(&mut self) {
         for kept in [&mut self.first, &mut self.last] {
             kept.take_if(|kept| kept.is_deleted());
         }
     }
 
     /// Notes that another process uses `path`, and reports that `instead` replaces it.
-    fn give_way(&mut self, path: &Path, why: &io::Error, instead: &Path) {
+    fn replace_name(&mut self, path: &Path, why: &io::Error, instead: &Path) {
         log::say(&format!(
             "{}: {why}; the trace of this process goes to {}",
             path.display(),
@@ -200,7 +200,7 @@ impl Names {
         let name = match reserved {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let instead = known.free_beside(path);
-                known.give_way(path, &error, &instead);
+                known.replace_name(path, &error, &instead);
                 instead
             }
             _ => path.to_owned(),
@@ -242,13 +242,13 @@ impl Names {
         };
         let instead = numbered(path, std::process::id().into());
         let (instead, output) = known.create_numbered(&instead, &mut 0);
-        known.give_way(path, &error, &instead);
+        known.replace_name(path, &error, &instead);
         output
     }
 
     /// Closes remembered files that were deleted.
-    pub fn let_go_of_deleted(&self) {
-        self.all.lock().let_go_of_deleted();
+    pub fn close_deleted(&self) {
+        self.all.lock().close_deleted();
     }
 
     /// Creates the file with the next free number: `first` has the number 1, and the others are
@@ -375,7 +375,7 @@ mod tests {
         };
         fs::remove_file(&path).expect("ours");
         assert!(is_open());
-        names.let_go_of_deleted();
+        names.close_deleted();
         assert!(!is_open());
         assert_eq!(open(&names, &path), path);
     }

@@ -1,7 +1,7 @@
 //! Hooks at calls: enters, leaves, and other records about the running method.
 
 use super::super::with;
-use crate::sources::cpu::{Measure, Without};
+use crate::sources::cpu::{Measure, WithoutCpu};
 use crate::sources::{Tracer, calls, initialisations, parks, triggers};
 use jni::sys::{JNIEnv, jclass, jint, jlong};
 use jtrail_guard::guard;
@@ -96,12 +96,12 @@ pub(super) unsafe fn caught<M: Measure>(env: *mut JNIEnv, _class: jclass, method
 
 pub(super) unsafe fn super_call(env: *mut JNIEnv, _class: jclass, method: jint) {
     // SAFETY: the JVM passed `env` to the native method.
-    unsafe { coded::<Without>(env, Code::SuperCall, method) };
+    unsafe { coded::<WithoutCpu>(env, Code::SuperCall, method) };
 }
 
 pub(super) unsafe fn super_returned(env: *mut JNIEnv, _class: jclass, method: jint) {
     // SAFETY: the JVM passed `env` to the native method.
-    unsafe { coded::<Without>(env, Code::SuperReturned, method) };
+    unsafe { coded::<WithoutCpu>(env, Code::SuperReturned, method) };
 }
 
 /// Records an enter or a leave for a compiled hook (`clock=tick`). Such a hook records by itself

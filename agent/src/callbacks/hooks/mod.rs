@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::hook_class::{HOOKS, Hook, is_present};
 use crate::sources::Tracer;
 use crate::sources::classes::rewrites;
-use crate::sources::cpu::{Measure, WithCpu, Without};
+use crate::sources::cpu::{Measure, WithCpu, WithoutCpu};
 use jni::jni_str;
 use jni::sys::{JNIEnv, jclass, jint, jlong, jobject};
 use jtrail_guard::{guard, log};
@@ -117,9 +117,9 @@ macro_rules! hook {
 fn natives(number: u32, with_cpu: bool, with_identity: bool) -> Vec<Native> {
     fn measuring<const K: u32>(with_cpu: bool, with_identity: bool) -> Vec<Native> {
         match (counter_is_steady(), with_cpu) {
-            (true, false) => of::<K, Counter, Without>(with_identity),
+            (true, false) => of::<K, Counter, WithoutCpu>(with_identity),
             (true, true) => of::<K, Counter, WithCpu>(with_identity),
-            (false, false) => of::<K, System, Without>(with_identity),
+            (false, false) => of::<K, System, WithoutCpu>(with_identity),
             (false, true) => of::<K, System, WithCpu>(with_identity),
         }
     }

@@ -22,12 +22,13 @@
 //! walk along the references follows at once, and finds reachable objects that were created between
 //! the two.
 
-mod made_threads;
+mod constructed_threads;
 
 use super::frees::in_heap_walk;
 use super::{Source, Tracer, own_threads};
 use crate::objects::{Objects, class_in, number_in};
 use crate::session::Session;
+use constructed_threads::ConstructedThreads;
 use jtrail_guard::{guard, log};
 use jtrail_jvm::jni::{ClassRef, Env};
 use jtrail_jvm::jvmti::{Reference, VisitControl, VisitedObject};
@@ -35,8 +36,7 @@ use jtrail_options::{Events, HeapMoments, Options};
 use jtrail_recorder::buffer::record::{Code, object};
 use jtrail_recorder::buffer::{LentBuffer, OwnBuffer};
 use jtrail_records::NumberSet;
-use jtrail_records::record::{BROKEN_OFF, SnapshotMoment};
-use made_threads::MadeThreads;
+use jtrail_records::record::{INCOMPLETE, SnapshotMoment};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The source of `events=heap`.
@@ -144,12 +144,12 @@ fn walk(
         fillers: classes.fillers(),
         virtual_threads: None,
         seen: NumberSet::default(),
-        unknown: Unknown::default(),
+        unknown: ClasslessObjects::default(),
     };
     let (result, _) = in_heap_walk(|| {
         walk.virtual_threads = classes
             .virtual_threads()
-            .map(|(class, number)| MadeThreads::find(env, objects, class, number));
+            .map(|(class, number)| ConstructedThreads::find(env, objects, class, number));
         let jvmti = objects.jvmti;
         if moment != SnapshotMoment::Any {
             jvmti.pass_objects_with(&buffer, |buffer, object| walk.pass(buffer, object))?;
@@ -158,13 +158,13 @@ fn walk(
     });
     drop(walk_guard);
     let left_out = walk.record_unknown(env, buffer);
-    let passed = walk.virtual_threads.map_or(0, MadeThreads::passed);
+    let passed = walk.virtual_threads.map_or(0, ConstructedThreads::passed);
     match result {
         Err(error) => {
             log::say(&format!(
                 "snapshot {number} of the heap is incomplete: {error}"
             ));
-            session.record(buffer, Code::HeapDumpEnd, &[BROKEN_OFF]);
+            session.record(buffer, Code::HeapDumpEnd, &[INCOMPLETE]);
         }
         Ok(()) if guard::is_off() => {}
         Ok(()) => {
@@ -194,14 +194,14 @@ struct Walk<'a> {
     /// Numbers of the classes of objects that the JVM fills gaps with.
     fillers: Vec<u32>,
     /// None if the JVM has no virtual threads.
-    virtual_threads: Option<MadeThreads>,
+    virtual_threads: Option<ConstructedThreads>,
     seen: NumberSet,
-    unknown: Unknown,
+    unknown: ClasslessObjects,
 }
 
 /// Objects whose class has no number, and what the walk found about them.
 #[derive(Default)]
-struct Unknown {
+struct ClasslessObjects {
     numbers: FxHashSet<u64>,
     /// Number and bytes of each object.
     objects: Vec<(u64, u64)>,
@@ -210,7 +210,7 @@ struct Unknown {
     references: Vec<(u64, u64)>,
 }
 
-impl Unknown {
+impl ClasslessObjects {
     fn has(&self, number: u64) -> bool {
         !self.numbers.is_empty() && self.numbers.contains(&number)
     }

@@ -156,7 +156,7 @@ fn record_cpu(tracer: &Tracer, env: &Env<'_>, buffer: OwnBuffer, stacks: &[Stack
 fn record_names(tracer: &Tracer, env: &Env<'_>, buffer: OwnBuffer, stacks: &[Stack<'_>]) {
     for thread in stacks.iter().filter_map(Stack::thread) {
         if let Some(number) = threads::known_number(tracer, env, thread) {
-            threads::look_at_name(tracer, env, buffer, thread, number);
+            threads::record_name_if_changed(tracer, env, buffer, thread, number);
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::hook_class::HOOK_NAME;
 use jtrail_jvm::jni::{Env, ThreadRef};
 use jtrail_jvm::jvmti::{Frame, Jvmti, Method, Result, Stack, ThreadFunction};
 use jtrail_recorder::buffer::OwnBuffer;
-use jtrail_recorder::buffer::record::{self, CUT, Code, MOST_FRAMES};
+use jtrail_recorder::buffer::record::{self, Code, INNERMOST_MISSING, MOST_FRAMES};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering;
 
@@ -127,7 +127,12 @@ impl Tick {
             let kept = &all[..all.len() - beyond];
             self.record(tracer, env, (thread, state), kept);
         } else if frames.len() < self.cut.asked().into() {
-            self.record(tracer, env, (thread, state | CUT), &all[beyond..]);
+            self.record(
+                tracer,
+                env,
+                (thread, state | INNERMOST_MISSING),
+                &all[beyond..],
+            );
         } else {
             let mut roots = std::mem::take(&mut self.roots);
             roots.resize(most, Frame::default());
@@ -173,7 +178,7 @@ impl Tick {
         })
     }
 
-    /// Records a thread's frames, innermost first, with its state. [`CUT`] is set in the state if
+    /// Records a thread's frames, innermost first, with its state. [`INNERMOST_MISSING`] is set in the state if
     /// the frames are not all.
     fn record(
         &mut self,
@@ -233,11 +238,11 @@ impl Tick {
 }
 
 /// Fills `frames` with the outermost frames of a thread whose stack was deeper at the tick. Returns
-/// their number, and [`CUT`] if they are not all.
+/// their number, and [`INNERMOST_MISSING`] if they are not all.
 fn outermost(jvmti: Jvmti, thread: ThreadRef<'_>, frames: &mut [Frame]) -> (usize, u64) {
     let most = i32::try_from(frames.len()).unwrap_or(i32::MAX);
     let (found, cut) = match jvmti.stack_of(Some(thread), -most, frames) {
-        Ok(found) => (found, CUT),
+        Ok(found) => (found, INNERMOST_MISSING),
         // The stack is not so deep any more.
         Err(_) => {
             let found = jvmti.stack_of(Some(thread), 0, frames);

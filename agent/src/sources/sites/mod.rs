@@ -293,7 +293,7 @@ fn class_and_size(
     let number = tracer.class_number(env, class).ok_or("it has no number")?;
     let known = match tracer.objects.get() {
         Some(objects) if session.options.has_identity_at_sites() => {
-            objects.know_class(env, class, number)
+            objects.keep_class(env, class, number)
         }
         _ => NewClass::unknown(number),
     };

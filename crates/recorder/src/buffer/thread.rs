@@ -123,7 +123,7 @@ impl ThreadBuffer {
         let spool = exchange.spool.clone();
         let reserve = pool::allocate_reserve(spool.as_deref());
         let own_line = OwnLine::new(spool.as_deref());
-        own_line.line().be_of(number, 0);
+        own_line.line().assign_to(number, 0);
         Box::new(Self {
             line: AtomicPtr::new(own_line.address().cast_mut()),
             own_line,
@@ -295,8 +295,8 @@ impl ThreadBuffer {
         };
         // A writer that still reads the old line sees no chunk there, as if it had looked earlier.
         self.hand_over(owner);
-        line.be_of(self.number, self.unwritten());
-        self.line().be_of(0, 0);
+        line.assign_to(self.number, self.unwritten());
+        self.line().assign_to(0, 0);
         self.line
             .store(ptr::from_ref(line).cast_mut(), Ordering::Release);
         self.for_hooks().set_thread_id(id);

@@ -40,7 +40,7 @@ pub struct Memory {
     next_line: AtomicUsize,
     reserves: Mutex<Reserves>,
     /// True if [`Self::table`] has returned the table.
-    has_given_table: AtomicBool,
+    is_table_taken: AtomicBool,
     /// Number of chunks.
     chunks: usize,
     /// The file, locked as long as the process lives.
@@ -86,7 +86,7 @@ impl Memory {
             lines,
             next_line: AtomicUsize::new(0),
             reserves: Mutex::default(),
-            has_given_table: AtomicBool::new(false),
+            is_table_taken: AtomicBool::new(false),
             chunks,
             file,
         };
@@ -140,9 +140,9 @@ impl Memory {
     /// second call on.
     pub(crate) fn table(&self) -> Option<Zeros<u8>> {
         // SAFETY: a new file is all zeros. The bytes from `TABLE_AT` on belong to the table alone,
-        // and `has_given_table` makes sure that they are handed out once.
+        // and `is_table_taken` makes sure that they are handed out once.
         let table = || unsafe { Zeros::within(&self.mapping, TABLE_AT, TABLE_BYTES) };
-        let is_first = !self.has_given_table.swap(true, Ordering::Relaxed);
+        let is_first = !self.is_table_taken.swap(true, Ordering::Relaxed);
         is_first.then(table)
     }
 
@@ -164,7 +164,8 @@ impl Memory {
             let first = reserves.made;
             let end = (first + RESERVES_AT_ONCE).min(RESERVES);
             let bytes = (end - first) * RESERVE_BYTES;
-            if bytes == 0 || make_room(&self.file, place_of(first) as u64, bytes).is_err() {
+            if bytes == 0 || make_room(&self.file, offset_of_reserve(first) as u64, bytes).is_err()
+            {
                 return None;
             }
             reserves.made = end;
@@ -175,7 +176,7 @@ impl Memory {
         // SAFETY: the file has space for the reserve, at a multiple of its size. The number was
         // free, so nobody else has the memory until `take_back`. Old contents do no harm: the chunk
         // gets a new header.
-        Some(unsafe { Chunk::new(self.at(place_of(number)), RESERVE_BYTES, true) })
+        Some(unsafe { Chunk::new(self.at(offset_of_reserve(number)), RESERVE_BYTES, true) })
     }
 
     /// Takes a reserve back. Returns false if the reserve is not one of this file.
@@ -191,6 +192,6 @@ impl Memory {
     }
 }
 
-fn place_of(reserve: usize) -> usize {
+fn offset_of_reserve(reserve: usize) -> usize {
     RESERVES_AT + reserve * RESERVE_BYTES
 }

@@ -614,7 +614,7 @@ impl Sink for Translator {
     }
 
     fn coded(&mut self, number: u32, ticks: u64, code: Code, payload: &[u64]) {
-        if self.paused.is_some() && self.is_left_out(ticks, code, payload) {
+        if self.paused.is_some() && self.is_skipped(ticks, code, payload) {
             return;
         }
         let first = payload[0];
@@ -666,9 +666,9 @@ impl Sink for Translator {
             }
             Code::AllocSite => self.made(number, ticks, first),
             Code::AllocSiteObject | Code::AllocCallObject => {
-                self.made_known(number, ticks, code, payload);
+                self.identified_at_site(number, ticks, code, payload);
             }
-            Code::AllocMany => self.made_many(number, ticks, payload),
+            Code::AllocMany => self.many_at_site(number, ticks, payload),
             Code::HeapDump
             | Code::HeapRoot
             | Code::HeapObject

@@ -4,7 +4,7 @@ use super::Translator;
 use crate::definition::ThreadInfo;
 use crate::numbers::NumberSet;
 use crate::record::SnapshotMoment;
-use crate::record::{self, BROKEN_OFF, Code};
+use crate::record::{self, Code, INCOMPLETE};
 use jtrail_model::{
     ClassId, Event, GcRoot, HeapDump, HeapDumpEnd, HeapDumpId, HeapObject, MethodId, ObjectAlloc,
     ObjectDef, ObjectFree, ObjectId, ObjectKind, ObjectReference, ThreadId, Timestamp,
@@ -25,12 +25,12 @@ pub(super) struct Objects {
     /// The heap dump that is being written.
     pub(super) dump: HeapDumpId,
     /// Objects by number whose records were passed over, if a later trace may mention them.
-    passed: FxHashMap<u64, Passed>,
+    passed: FxHashMap<u64, SkippedObject>,
 }
 
 /// Data of an object whose record was passed over.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Passed {
+pub(super) struct SkippedObject {
     pub(super) class: u32,
     pub(super) size: u64,
     pub(super) time: Timestamp,
@@ -43,14 +43,14 @@ impl Objects {
     }
 
     /// Returns the objects whose records were passed over.
-    pub(super) fn passed(&self) -> impl Iterator<Item = (u64, Passed)> {
+    pub(super) fn passed(&self) -> impl Iterator<Item = (u64, SkippedObject)> {
         self.passed
             .iter()
             .map(|(number, passed)| (*number, *passed))
     }
 
     /// Keeps the data of an object whose record is passed over.
-    pub(super) fn pass(&mut self, object: u64, passed: Passed) {
+    pub(super) fn pass(&mut self, object: u64, passed: SkippedObject) {
         self.passed.insert(object, passed);
     }
 
@@ -109,7 +109,8 @@ impl Translator {
 
     pub(super) fn define_object(&mut self, object: u64, class: u32, size: u64, time: Timestamp) {
         if self.settings.keeps_objects {
-            self.objects.pass(object, Passed { class, size, time });
+            self.objects
+                .pass(object, SkippedObject { class, size, time });
         }
         if !self.objects.define(object) {
             return;
@@ -129,7 +130,7 @@ impl Translator {
     /// dropped.
     pub(super) fn mentioned(&mut self, object: u64, time: Timestamp) -> ObjectId {
         if !self.objects.is_defined(object)
-            && let Some(&Passed { class, size, .. }) = self.objects.passed.get(&object)
+            && let Some(&SkippedObject { class, size, .. }) = self.objects.passed.get(&object)
         {
             self.define_object(object, class, size, time);
         }
@@ -269,7 +270,7 @@ impl Translator {
             }),
             _ => {
                 self.objects.dump = HeapDumpId::NONE;
-                if payload[0] == BROKEN_OFF {
+                if payload[0] == INCOMPLETE {
                     return;
                 }
                 Event::HeapDumpEnd(HeapDumpEnd { dump, time })

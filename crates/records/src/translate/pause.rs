@@ -135,7 +135,7 @@ impl Translator {
     }
 
     /// Returns true if a record is not written because the trace is paused.
-    pub(super) fn is_left_out(&mut self, ticks: u64, code: Code, payload: &[u64]) -> bool {
+    pub(super) fn is_skipped(&mut self, ticks: u64, code: Code, payload: &[u64]) -> bool {
         let time = Timestamp(self.timeline.at(ticks));
         let (object, class) = record::object_parts(payload[0]);
         match code {
@@ -157,16 +157,16 @@ impl Translator {
                 true
             }
             Code::HeapDump => {
-                self.objects.leave_dump_out();
+                self.objects.skip_dump();
                 true
             }
             // A snapshot that began before the pause is written to its end.
-            Code::HeapObject if self.objects.is_dump_left_out() => {
+            Code::HeapObject if self.objects.is_dump_skipped() => {
                 self.define_object(object, class, payload[1], time);
                 true
             }
             Code::HeapRoot | Code::HeapReference | Code::HeapDumpEnd => {
-                self.objects.is_dump_left_out()
+                self.objects.is_dump_skipped()
             }
             Code::AllocSite
             | Code::AllocMany
@@ -288,11 +288,11 @@ impl Translator {
 }
 
 impl super::objects::Objects {
-    fn leave_dump_out(&mut self) {
+    fn skip_dump(&mut self) {
         self.dump = HeapDumpId::NONE;
     }
 
-    fn is_dump_left_out(&self) -> bool {
+    fn is_dump_skipped(&self) -> bool {
         self.dump == HeapDumpId::NONE
     }
 

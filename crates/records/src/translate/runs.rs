@@ -148,7 +148,7 @@ impl Translator {
     /// Writes the first records of a run, as far as they are usual.
     pub(super) fn called(&mut self, number: u32, run: Run<'_>) -> Taken {
         if self.is_silent {
-            return self.passed_by(number, run);
+            return self.follow_silently(number, run);
         }
         if self.paused.is_some() || self.settings.aggregate {
             return Taken::default();
@@ -161,7 +161,7 @@ impl Translator {
     }
 
     /// Like [`Self::called`], while there is no trace: only the thread's stack is updated.
-    fn passed_by(&mut self, number: u32, run: Run<'_>) -> Taken {
+    fn follow_silently(&mut self, number: u32, run: Run<'_>) -> Taken {
         let mut taken = Taken::default();
         if self.has_ended(number) {
             return taken; // records after a thread's end are counted as lost

@@ -6,7 +6,7 @@
 //! calls can't be continued.
 
 use super::calls::{Call, LAST_TICKET, Phase};
-use super::objects::Passed;
+use super::objects::SkippedObject;
 use super::{Ids, Missing, OpenCalls, Settings, Thread, Translator};
 use crate::NumberSet;
 use crate::definition::{Compilation, Definition, MarkInfo, ThreadInfo};
@@ -60,7 +60,7 @@ pub struct Saved {
 struct SavedObject(u64, u32, u64, i64);
 
 impl SavedObject {
-    fn of((number, passed): (u64, Passed)) -> Self {
+    fn of((number, passed): (u64, SkippedObject)) -> Self {
         Self(number, passed.class, passed.size, passed.time.0)
     }
 }
@@ -313,7 +313,7 @@ impl Translator {
         objects.dump = HeapDumpId(saved.dump);
         for SavedObject(number, class, size, time) in saved.objects {
             let time = Timestamp(time);
-            objects.pass(number, Passed { class, size, time });
+            objects.pass(number, SkippedObject { class, size, time });
         }
         translator.collecting = saved.collecting;
         translator.totals = saved.totals;

@@ -40,7 +40,7 @@ impl Translator {
         self.made_at(thread, ticks, site, (class, sizing.bytes(length)));
     }
 
-    pub(super) fn made_many(&mut self, thread: u32, ticks: u64, payload: &[u64]) {
+    pub(super) fn many_at_site(&mut self, thread: u32, ticks: u64, payload: &[u64]) {
         let (number, class) = record::site_parts(payload[0]);
         let site = *slot(&mut self.sites, number);
         for _ in 0..payload[2] {
@@ -59,7 +59,13 @@ impl Translator {
     }
 
     /// Handles the allocation of an object that has a number.
-    pub(super) fn made_known(&mut self, thread: u32, ticks: u64, code: Code, payload: &[u64]) {
+    pub(super) fn identified_at_site(
+        &mut self,
+        thread: u32,
+        ticks: u64,
+        code: Code,
+        payload: &[u64],
+    ) {
         if let Some((site, made, object)) = self.object_made(code, payload) {
             self.objects.defined.insert(object);
             self.allocated(thread, ticks, object, made, self.frame_of(site));

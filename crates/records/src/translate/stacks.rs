@@ -1,7 +1,7 @@
 //! Events with a stack: monitors, parking, exceptions, samples.
 
 use super::{Methods, Translator};
-use crate::record::{self, CUT, Code};
+use crate::record::{self, Code, INNERMOST_MISSING};
 use jtrail_model::{
     CatchDetail, Event, ExceptionCatch, ExceptionThrow, Frame, MonitorContendedEnter,
     MonitorContendedEntered, MonitorWait, MonitorWaited, ObjectId, Sample, ThreadPark, ThreadState,
@@ -94,7 +94,7 @@ impl Translator {
             Code::Catch => totals.catches += 1,
             Code::Sample => {
                 totals.samples += 1;
-                self.cut_samples += u64::from(value & CUT != 0);
+                self.cut_samples += u64::from(value & INNERMOST_MISSING != 0);
             }
             _ => totals.monitors += 1,
         }

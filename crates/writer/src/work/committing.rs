@@ -34,7 +34,7 @@ impl Work {
             done,
         };
         if let Some(trace) = &self.trace {
-            self.merge.hold_for(trace.translator.living());
+            self.merge.set_thread_count(trace.translator.living());
         }
         let commits = self.setup.commits.as_mut();
         match commits.map(|commits| commits.commit(state, &named)) {

@@ -195,10 +195,10 @@ impl Work {
             && !last
             && !trace.is_over
         {
-            trace.now_and_then(&self.setup);
+            trace.periodic(&self.setup);
         }
         self.flush();
-        if self.merge.is_to_let_go() {
+        if self.merge.must_commit() {
             self.commit();
         }
         if let Some(trace) = &mut self.trace

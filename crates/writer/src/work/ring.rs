@@ -84,7 +84,7 @@ impl Work {
         let some = self.merge.some_chunks();
         while self.merge.is_short_of_chunks() && !self.has_failed {
             let merged = self.merge_some(limit, some);
-            self.have_passed(limit);
+            self.note_skipped(limit);
             if matches!(merged, Merged::All) {
                 break; // threads still own the other chunks
             }
@@ -92,7 +92,7 @@ impl Work {
     }
 
     /// Notes that some records up to the tick `limit` were passed over.
-    fn have_passed(&mut self, limit: u64) {
+    fn note_skipped(&mut self, limit: u64) {
         let next = self.merge.next();
         self.written = next.map_or(limit, |next| next.min(limit));
         if self.setup.options.events.name_objects() {
@@ -141,7 +141,7 @@ impl Work {
 
     /// Names the spool after the next trace. If the process is killed from now on, the events in
     /// the buffers belong to that trace.
-    fn go_on_to_next(&mut self, first: &Path) {
+    fn name_spool_after_next(&mut self, first: &Path) {
         let next = match &self.ring {
             Some(ring) if !ring.has_first => first.to_owned(),
             _ => next_of(first),
@@ -239,7 +239,7 @@ impl Work {
         }
         let end = self.setup.now().min(at);
         self.close(end);
-        self.go_on_to_next(&first);
+        self.name_spool_after_next(&first);
         if let Some(error) = self.setup.target.unsaved.take() {
             let path = path.display();
             return Err(format!(

@@ -86,7 +86,7 @@ impl Trace {
     }
 
     /// Does periodic work: flushes the encoder, and writes the process's CPU time.
-    pub(super) fn now_and_then(&mut self, setup: &Setup) {
+    pub(super) fn periodic(&mut self, setup: &Setup) {
         let now = Instant::now();
         if now.duration_since(self.flushed) >= FLUSH_INTERVAL {
             self.flushed = now;

@@ -6,13 +6,13 @@
 //! that were seen with a continuation, which they keep for good; their tags say so. Before each
 //! walk these threads are searched. A thread that is created in between is skipped.
 
-use crate::objects::{Objects, is_made, number_in, with_made};
+use crate::objects::{Objects, has_continuation, number_in, with_continuation};
 use jtrail_jvm::jni::{ClassRef, Continuations, Env};
 use jtrail_jvm::jvmti::Result;
 use rustc_hash::FxHashSet;
 
 /// The virtual threads that a walk visits.
-pub(super) struct MadeThreads {
+pub(super) struct ConstructedThreads {
     class: u32,
     /// True if the tags say which threads have a continuation.
     is_known: bool,
@@ -20,7 +20,7 @@ pub(super) struct MadeThreads {
     passed: FxHashSet<u64>,
 }
 
-impl MadeThreads {
+impl ConstructedThreads {
     /// Searches the existing virtual threads for continuations. `class` is their class, and
     /// `number` its number. The caller stops other threads from numbering objects.
     pub(super) fn find(
@@ -42,7 +42,7 @@ impl MadeThreads {
     /// Returns true if the walk has to skip an object of that class with that tag. The tag holds a
     /// number.
     pub(super) fn passes(&mut self, class: Option<u32>, tag: i64) -> bool {
-        let passes = class == Some(self.class) && !(self.is_known && is_made(tag));
+        let passes = class == Some(self.class) && !(self.is_known && has_continuation(tag));
         if passes {
             self.passed.insert(number_in(tag));
         }
@@ -62,7 +62,7 @@ fn mark(env: &Env<'_>, objects: &Objects, class: ClassRef<'_>) -> Result<()> {
     // The JVM finds objects by their whole tags. So all threads are marked first, and those without
     // a continuation get their old tag back.
     jvmti.pass_instances(class, |thread| {
-        *thread.tag = with_made(*thread.tag, true);
+        *thread.tag = with_continuation(*thread.tag, true);
         marked.insert(*thread.tag);
         true
     })?;
@@ -76,7 +76,7 @@ fn mark(env: &Env<'_>, objects: &Objects, class: ClassRef<'_>) -> Result<()> {
             .as_ref()
             .is_some_and(|all| all.has_one(env, thread));
         if !has_one {
-            jvmti.set_tag(thread, with_made(tag, false))?;
+            jvmti.set_tag(thread, with_continuation(tag, false))?;
         }
     }
     Ok(())
