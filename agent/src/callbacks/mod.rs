@@ -39,7 +39,7 @@ pub(crate) fn if_loaded() -> Option<&'static Tracer> {
 ///
 /// # Safety
 /// The tracer lives until [`hide`] was called, and every thread that may have found it before has
-/// left ([`guard::wait_until_empty`]). Agent threads have ended by then, too.
+/// left ([`guard::wait_until_idle`]). Agent threads have ended by then, too.
 pub(crate) unsafe fn show(tracer: &'static Tracer) {
     TRACER.store(ptr::from_ref(tracer).cast_mut(), Ordering::SeqCst);
 }

@@ -19,7 +19,7 @@ use jtrail_classfile::{
 };
 use jtrail_jvm::jni::{ClassRef, Env};
 use jtrail_jvm::jvmti;
-use jtrail_jvm::perf::Returns;
+use jtrail_jvm::perf::FenceFlag;
 use jtrail_options::{ClassVerdict, Events};
 use jtrail_recorder::bursts::Bursts;
 use jtrail_records::Definition;
@@ -35,7 +35,7 @@ pub(crate) struct Instrument {
     /// The hook class in use.
     pub(crate) hook: OnceLock<Hook>,
     /// Controls how hooks return from native code.
-    pub(crate) returns: Returns,
+    pub(crate) returns: FenceFlag,
     /// The line counters, if lines are counted.
     pub(crate) lines: OnceLock<LineCounters>,
     /// The allocation sites, if allocations are recorded there.
@@ -258,7 +258,7 @@ impl Instrument {
         let is_called_for = || version().is_some_and(|v| (17..22).contains(&v));
         self.separates_throwable
             .get_or_init(is_called_for)
-            .then(|| class.with_throwable_apart())
+            .then(|| class.with_separate_throwable())
             .flatten()
     }
 
@@ -581,7 +581,7 @@ pub(super) fn hooks_of(session: &Session) -> Hooks<'static> {
         (None, None) => Hooks::JTRAIL,
     };
     Hooks {
-        hands_over_arrays: session.options.has_identity_at_sites(),
+        passes_arrays: session.options.has_identity_at_sites(),
         ..hooks
     }
 }

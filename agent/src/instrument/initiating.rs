@@ -23,7 +23,7 @@
 
 use crate::hook_class::Hook;
 use crate::session::{Loader, Session, class_name, internal_name, unrecorded};
-use jtrail_jvm::jni::{Answer, ClassRef, Env, LoaderRef};
+use jtrail_jvm::jni::{ClassRef, Env, LoaderOutcome, LoaderRef};
 use jtrail_jvm::jvmti::Jvmti;
 use jtrail_recorder::buffer::tls;
 use parking_lot::Mutex;
@@ -172,13 +172,13 @@ fn ask(jvmti: Jvmti, env: &mut Env<'_>, hook: &Hook, object: LoaderRef<'_>) -> (
     let class = env.class_of(object.as_object());
     let loader = names_of(env, jvmti, class).swap_remove(0);
     match answer {
-        Answer::Expected => (Ok(()), true),
-        Answer::Other => (refused(&loader, &name, "it answers another class"), true),
-        Answer::Thrown(None) => {
+        LoaderOutcome::Expected => (Ok(()), true),
+        LoaderOutcome::Other => (refused(&loader, &name, "it answers another class"), true),
+        LoaderOutcome::Thrown(None) => {
             let verdict = refused(&loader, &name, "there is no memory to ask it");
             (verdict, false)
         }
-        Answer::Thrown(Some(thrown)) => {
+        LoaderOutcome::Thrown(Some(thrown)) => {
             let class = env.class_of(thrown);
             let names = names_of(env, jvmti, class);
             let is_final = !names.iter().any(|n| n == "java.lang.VirtualMachineError");

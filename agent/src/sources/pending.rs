@@ -7,7 +7,7 @@ use jtrail_jvm::jni::{Env, ObjectRef};
 use jtrail_options::Events;
 use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::Code;
-use jtrail_recorder::pending::{NewClass, PendingObject, stack_place};
+use jtrail_recorder::pending::{NewClass, PendingObject, stack_address};
 
 /// Adds an object to the running thread's list of pending objects, for `Object`'s constructor.
 pub(super) fn wait(tracer: &Tracer, buffer: OwnBuffer, object: PendingObject) {
@@ -36,7 +36,7 @@ pub(super) fn created_by_call(buffer: OwnBuffer, class: NewClass, number: u64) {
         number,
         class,
         site: PendingObject::KNOWN,
-        stack: stack_place(),
+        stack: stack_address(),
     });
 }
 

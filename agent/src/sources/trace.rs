@@ -94,7 +94,7 @@ pub(crate) fn start(tracer: &'static Tracer, env: &mut Env<'_>, starts: bool) {
         }
         tracer.instrument.returns.set(|set| {
             // The walk is a safepoint. It stops at the first object.
-            let walk = session.jvmti.pass_objects(|_| {
+            let walk = session.jvmti.visit_objects(|_| {
                 set();
                 false
             });

@@ -141,7 +141,7 @@ impl Undo {
         options: &Options,
         moment: LoadPhase,
     ) -> Result<(Jvmti, Option<Objects>), Error> {
-        Jvmti::keep_one(vm).map_err(Error::Jvm)?;
+        Jvmti::keep_environment(vm).map_err(Error::Jvm)?;
         let jvmti = Jvmti::of(vm).map_err(Error::Jvm)?;
         self.environments.push(jvmti);
         let added = capabilities::add(jvmti, Environment::General, options);

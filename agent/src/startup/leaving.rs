@@ -75,7 +75,7 @@ fn go(agent: &'static Agent, mut env: Option<&mut Env<'_>>) {
     }
     tracer.end_followers();
     let hidden = agent::hide();
-    let mut is_empty = guard::wait_until_empty(PATIENCE);
+    let mut is_empty = guard::wait_until_idle(PATIENCE);
     let buffers = live::hide_all();
     if let Some(ticks) = &tracer.session.clock.ticks {
         ticks.hide_all();

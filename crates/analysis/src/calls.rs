@@ -168,7 +168,7 @@ struct OpenAggregate {
     cpu_total: i64,
     /// The time that `total` and `cpu_total` lack for the tree: there, a caller's time is the sum
     /// of its aggregates.
-    taken_off: (i64, i64),
+    correction: (i64, i64),
     below: Below,
 }
 
@@ -533,7 +533,7 @@ impl Calls {
             total: own,
             cpu_own,
             cpu_total: cpu_own,
-            taken_off: match calls {
+            correction: match calls {
                 0 => (own.saturating_neg(), cpu_own.saturating_neg()),
                 _ => (0, 0),
             },
@@ -571,8 +571,8 @@ impl Calls {
             Some(parent) => {
                 parent.total = parent.total.saturating_add(node.total);
                 parent.cpu_total = parent.cpu_total.saturating_add(node.cpu_total);
-                parent.taken_off.0 = parent.taken_off.0.saturating_add(node.taken_off.0);
-                parent.taken_off.1 = parent.taken_off.1.saturating_add(node.taken_off.1);
+                parent.correction.0 = parent.correction.0.saturating_add(node.correction.0);
+                parent.correction.1 = parent.correction.1.saturating_add(node.correction.1);
                 parent.below.add(node.calls, node.below);
             }
             None => match t.stack[..outside].last_mut() {
@@ -597,8 +597,8 @@ impl Calls {
         };
         self.tables
             .add(node.place, sum, node.cpu_total, node.cpu_own);
-        if node.taken_off != (0, 0) && node.place.path != Tree::BELOW {
-            let (total, cpu) = node.taken_off;
+        if node.correction != (0, 0) && node.place.path != Tree::BELOW {
+            let (total, cpu) = node.correction;
             let (own, cpu_own) = match node.calls {
                 0 => (node.own.saturating_neg(), node.cpu_own.saturating_neg()),
                 _ => (0, 0),

@@ -55,7 +55,7 @@ pub struct Exceptions {
     /// The number of further exceptions that were never caught.
     pub more_uncaught: u64,
     /// Exceptions in flight, by thread, in the order of their throws.
-    flying: FxHashMap<ThreadId, Vec<Throw>>,
+    in_flight: FxHashMap<ThreadId, Vec<Throw>>,
 }
 
 /// The maximum number of exceptions in flight on a thread. All but the last one are suspended by a
@@ -70,7 +70,7 @@ impl Exceptions {
             Event::ExceptionCatch(e) => self.catch(e, frames),
             Event::CatchDetail(e) => self.taken_by_all += u64::from(e.takes_all),
             Event::ThreadEnd(e) => {
-                for throw in self.flying.remove(&e.thread).unwrap_or_default() {
+                for throw in self.in_flight.remove(&e.thread).unwrap_or_default() {
                     self.never_caught(throw);
                 }
             }
@@ -80,9 +80,9 @@ impl Exceptions {
 
     /// Ends the trace: exceptions still in flight were never caught.
     pub fn finish(&mut self) {
-        let mut flying: Vec<Throw> = self.flying.drain().flat_map(|(_, f)| f).collect();
-        flying.sort_by_key(|t| (t.time, t.thread));
-        for throw in flying {
+        let mut in_flight: Vec<Throw> = self.in_flight.drain().flat_map(|(_, f)| f).collect();
+        in_flight.sort_by_key(|t| (t.time, t.thread));
+        for throw in in_flight {
             self.never_caught(throw);
         }
     }
@@ -100,13 +100,13 @@ impl Exceptions {
             .entry((throw.class, throw.site))
             .or_default()
             .thrown += 1;
-        let flying = self.flying.entry(e.thread).or_default();
+        let in_flight = self.in_flight.entry(e.thread).or_default();
         if !e.object.is_none() {
-            flying.retain(|f| f.object != e.object);
+            in_flight.retain(|f| f.object != e.object);
         }
-        flying.push(throw);
-        if flying.len() > MOST_FLYING {
-            let oldest = flying.remove(0);
+        in_flight.push(throw);
+        if in_flight.len() > MOST_FLYING {
+            let oldest = in_flight.remove(0);
             self.never_caught(oldest);
         }
     }
@@ -115,7 +115,7 @@ impl Exceptions {
         self.caught += 1;
         let site = frames.site(&e.frame);
         *self.catches.entry((e.class, site)).or_default() += 1;
-        let Some(flying) = self.flying.get_mut(&e.thread) else {
+        let Some(in_flight) = self.in_flight.get_mut(&e.thread) else {
             return;
         };
         let same = |f: &Throw| {
@@ -125,8 +125,8 @@ impl Exceptions {
                 f.object == e.object
             }
         };
-        if let Some(at) = flying.iter().rposition(same) {
-            flying.remove(at);
+        if let Some(at) = in_flight.iter().rposition(same) {
+            in_flight.remove(at);
         }
     }
 
@@ -250,7 +250,7 @@ mod tests {
         for n in 1..=100_000 {
             e.event(&throw(1, n, 5, 1), &mut frames);
         }
-        assert_eq!(e.flying[&ThreadId(1)].len(), MOST_FLYING);
+        assert_eq!(e.in_flight[&ThreadId(1)].len(), MOST_FLYING);
         e.finish();
         assert_eq!(e.uncaught.len() as u64 + e.more_uncaught, 100_000);
         assert_eq!(e.throws.values().next().expect("one").uncaught, 100_000);

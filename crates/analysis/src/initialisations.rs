@@ -46,7 +46,7 @@ struct OpenInitialisation {
     /// The time of nested initialisations, in ns.
     inner: i64,
     /// True if events are missing since its start: the initialisation may have ended.
-    is_unsure: bool,
+    may_have_ended: bool,
 }
 
 /// All class initialisations of a trace.
@@ -93,7 +93,7 @@ impl Initialisations {
                 class: e.class,
                 start: e.time,
                 inner: 0,
-                is_unsure: false,
+                may_have_ended: false,
             });
     }
 
@@ -101,7 +101,8 @@ impl Initialisations {
     pub(super) fn lost(&mut self, thread: ThreadId) {
         for (id, open) in &mut self.open {
             if thread.is_none() || *id == thread {
-                open.iter_mut().for_each(|begun| begun.is_unsure = true);
+                open.iter_mut()
+                    .for_each(|begun| begun.may_have_ended = true);
             }
         }
     }
@@ -125,9 +126,9 @@ impl Initialisations {
 
     fn unended(&mut self, thread: ThreadId, mut open: Vec<OpenInitialisation>, time: Timestamp) {
         while let Some(begun) = open.last() {
-            let is_unsure = begun.is_unsure;
+            let may_have_ended = begun.may_have_ended;
             let ended = end_last(&mut open, thread, time);
-            let ended = ended.filter(|_| !is_unsure);
+            let ended = ended.filter(|_| !may_have_ended);
             self.add(ended.map(|ended| Initialisation {
                 open: true,
                 ..ended
@@ -154,7 +155,7 @@ fn end_last(
     let outer = open.last_mut();
     let within = outer.map_or(ClassId::NONE, |outer| {
         outer.inner = outer.inner.saturating_add(total);
-        match outer.is_unsure {
+        match outer.may_have_ended {
             true => ClassId::NONE,
             false => outer.class,
         }

@@ -51,66 +51,67 @@ pub enum Allocation<'a> {
 
 /// A JDK method that returns a new object: its class, name and descriptor, and true if the object
 /// may be an array of new arrays.
-struct Maker(&'static [u8], &'static [u8], &'static [u8], bool);
+struct AllocatingMethod(&'static [u8], &'static [u8], &'static [u8], bool);
 
-const MAKERS: [Maker; 9] = [
-    Maker(
+const ALLOCATING_METHODS: [AllocatingMethod; 9] = [
+    AllocatingMethod(
         b"java/lang/Object",
         b"clone",
         b"()Ljava/lang/Object;",
         false,
     ),
-    Maker(
+    AllocatingMethod(
         b"java/util/Arrays",
         b"copyOf",
         b"([Ljava/lang/Object;ILjava/lang/Class;)[Ljava/lang/Object;",
         false,
     ),
-    Maker(
+    AllocatingMethod(
         b"java/util/Arrays",
         b"copyOfRange",
         b"([Ljava/lang/Object;IILjava/lang/Class;)[Ljava/lang/Object;",
         false,
     ),
-    Maker(
+    AllocatingMethod(
         b"java/lang/reflect/Array",
         b"newInstance",
         b"(Ljava/lang/Class;I)Ljava/lang/Object;",
         false,
     ),
-    Maker(
+    AllocatingMethod(
         b"java/lang/reflect/Array",
         b"newInstance",
         b"(Ljava/lang/Class;[I)Ljava/lang/Object;",
         true,
     ),
-    Maker(
+    AllocatingMethod(
         b"jdk/internal/misc/Unsafe",
         b"allocateInstance",
         b"(Ljava/lang/Class;)Ljava/lang/Object;",
         false,
     ),
-    Maker(
+    AllocatingMethod(
         b"jdk/internal/misc/Unsafe",
         b"allocateUninitializedArray0",
         b"(Ljava/lang/Class;I)Ljava/lang/Object;",
         false,
     ),
-    Maker(b"java/lang/StringUTF16", b"toBytes", b"([CII)[B", false),
+    AllocatingMethod(b"java/lang/StringUTF16", b"toBytes", b"([CII)[B", false),
     // `toBytes` calls this one.
-    Maker(b"java/lang/StringUTF16", b"newBytesFor", b"(I)[B", false),
+    AllocatingMethod(b"java/lang/StringUTF16", b"newBytesFor", b"(I)[B", false),
 ];
 
-impl Maker {
+impl AllocatingMethod {
     /// Finds the JDK method that a call names by class, name and descriptor. The `clone` of an
     /// array is that of `Object`.
-    fn of(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<&'static Maker> {
+    fn of(class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<&'static AllocatingMethod> {
         let class = match class {
             [b'[', ..] => b"java/lang/Object",
             class => class,
         };
-        let is_it = |maker: &&Maker| (maker.0, maker.1, maker.2) == (class, name, descriptor);
-        MAKERS.iter().find(is_it)
+        let is_it =
+            |maker: &&AllocatingMethod| (maker.0, maker.1, maker.2) == (class, name, descriptor);
+        ALLOCATING_METHODS.iter().find(is_it)
     }
 }
 
@@ -122,7 +123,7 @@ impl<'a> Class<'a> {
         let Some(code) = &method.code else {
             return Vec::new();
         };
-        if self.is_maker(method) {
+        if self.is_allocating_method(method) {
             return Vec::new();
         }
         let mut sites = Vec::new();
@@ -147,21 +148,21 @@ impl<'a> Class<'a> {
     }
 
     /// Returns true if the objects that the method creates are reported at its calls.
-    pub(crate) fn is_maker(&self, method: &Method<'a>) -> bool {
-        Maker::of(self.name, method.name, method.descriptor).is_some()
+    pub(crate) fn is_allocating_method(&self, method: &Method<'a>) -> bool {
+        AllocatingMethod::of(self.name, method.name, method.descriptor).is_some()
     }
 
     /// Returns the method references in the pool that create objects: the index, and true if the
     /// object may be an array of new arrays.
-    fn making_calls(&self) -> &[(u16, bool)] {
-        self.making_calls.get_or_init(|| {
+    fn allocating_calls(&self) -> &[(u16, bool)] {
+        self.allocating_calls.get_or_init(|| {
             let maker = |index: u16| {
                 let (name, descriptor) = self.pool.member(index)?;
                 // Rejects nearly all entries.
-                if !MAKERS.iter().any(|maker| maker.1 == name) {
+                if !ALLOCATING_METHODS.iter().any(|maker| maker.1 == name) {
                     return None;
                 }
-                let maker = Maker::of(self.pool.member_class(index)?, name, descriptor)?;
+                let maker = AllocatingMethod::of(self.pool.member_class(index)?, name, descriptor)?;
                 Some((index, maker.3))
             };
             (1..self.pool.count()).filter_map(maker).collect()
@@ -169,9 +170,9 @@ impl<'a> Class<'a> {
     }
 
     /// Returns the pcs of the calls in a method's code that create objects.
-    pub(crate) fn making_call_sites(&self, code: &[u8]) -> Vec<usize> {
+    pub(crate) fn allocating_call_sites(&self, code: &[u8]) -> Vec<usize> {
         let mut pcs = Vec::new();
-        if self.making_calls().is_empty() {
+        if self.allocating_calls().is_empty() {
             return pcs;
         }
         let mut pc = 0;
@@ -190,7 +191,7 @@ impl<'a> Class<'a> {
         if !is_plain_call(instruction[0]) {
             return None;
         }
-        let calls = self.making_calls();
+        let calls = self.allocating_calls();
         let at = calls.binary_search_by_key(&u2_at(instruction, 1), |(index, _)| *index);
         // A virtual call of `clone` on an `Object` is excluded: the receiver's class may override
         // it.

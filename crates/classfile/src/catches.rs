@@ -42,7 +42,7 @@ impl Class<'_> {
     /// Returns the class file with a separate pool entry for `Throwable`, to which only the catch
     /// types of handlers refer; field and method references keep the old one. Returns `None` if no
     /// change is needed, or the pool is full. The class means the same as before.
-    pub fn with_throwable_apart(&self) -> Option<Vec<u8>> {
+    pub fn with_separate_throwable(&self) -> Option<Vec<u8>> {
         let shared: Vec<u16> = (1..self.pool.count())
             .filter(|&index| self.pool.class_name(index) == Some(THROWABLE))
             .filter(|&index| self.pool.has_members_of(index))
@@ -60,7 +60,7 @@ impl Class<'_> {
             return None;
         }
         let mut pool = PoolEditor::new(&self.pool);
-        let apart = pool.throwable_apart().ok()?.to_be_bytes();
+        let apart = pool.separate_throwable().ok()?.to_be_bytes();
         let mut bytes = self.bytes.to_vec();
         for at in places {
             bytes[at..at + 2].copy_from_slice(&apart);

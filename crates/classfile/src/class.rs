@@ -25,7 +25,7 @@ pub struct Class<'a> {
     source_file: Option<&'a [u8]>,
     pub(crate) methods: Vec<Method<'a>>,
     /// The calls in the pool that create objects, filled on first use.
-    pub(crate) making_calls: OnceLock<Vec<(u16, bool)>>,
+    pub(crate) allocating_calls: OnceLock<Vec<(u16, bool)>>,
 }
 
 /// A method of a [`Class`].
@@ -130,7 +130,7 @@ impl<'a> Class<'a> {
             super_name,
             source_file,
             methods,
-            making_calls: OnceLock::new(),
+            allocating_calls: OnceLock::new(),
         })
     }
 

@@ -248,7 +248,7 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
     }
 
     /// Adds another entry for the class `java/lang/Throwable`, to which nothing refers yet.
-    pub(crate) fn throwable_apart(&mut self) -> Result<u16, Refusal> {
+    pub(crate) fn separate_throwable(&mut self) -> Result<u16, Refusal> {
         let [a, b] = self.utf8(THROWABLE)?.to_be_bytes();
         self.push(&[CLASS, a, b])
     }

@@ -30,7 +30,7 @@ pub struct Hooks<'a> {
     pub array_allocated: &'a str,
     /// True if [`Self::array_allocated`] also takes the array, as its first argument:
     /// `(Ljava/lang/Object;II)V`.
-    pub hands_over_arrays: bool,
+    pub passes_arrays: bool,
     /// `(Ljava/lang/Object;I)V`: called after the creation of an array of arrays, with the outer
     /// array and the number of the site.
     pub multi_allocated: &'a str,
@@ -90,7 +90,7 @@ impl Hooks<'static> {
         line: "line",
         allocated: "allocated",
         array_allocated: "arrayAllocated",
-        hands_over_arrays: false,
+        passes_arrays: false,
         multi_allocated: "multiAllocated",
         call_allocated: "callAllocated",
         constructed: "constructed",
@@ -179,7 +179,7 @@ impl<'a> Hooks<'a> {
             (self.allocated, ID),
             (
                 self.array_allocated,
-                match self.hands_over_arrays {
+                match self.passes_arrays {
                     true => "(Ljava/lang/Object;II)V",
                     false => "(II)V",
                 },

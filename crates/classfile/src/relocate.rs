@@ -172,13 +172,13 @@ pub(crate) struct Layout {
     /// The length of a probe with a number.
     numbered: usize,
     /// True if the probe after the creation of an array gets the array.
-    hands_over_arrays: bool,
+    passes_arrays: bool,
 }
 
 impl Layout {
-    pub(crate) fn new(hands_over_arrays: bool) -> Self {
+    pub(crate) fn new(passes_arrays: bool) -> Self {
         Self {
-            hands_over_arrays,
+            passes_arrays,
             ..Self::default()
         }
     }
@@ -187,7 +187,7 @@ impl Layout {
     /// and its length. The result is also the number of stack slots that the probe takes, including
     /// the one of the site's number.
     pub(crate) fn array_copies(&self) -> usize {
-        2 + usize::from(self.hands_over_arrays)
+        2 + usize::from(self.passes_arrays)
     }
 
     /// Finds the instructions, and marks those that are to get probes: returns and allocations.

@@ -43,7 +43,7 @@ pub fn instrument(
         large_numbers: hooks.large_numbers,
         compiled_up_to: hooks.compiled_up_to,
         hooks: methods.map(|(name, descriptor)| (name, descriptor, None)),
-        layout: Layout::new(hooks.hands_over_arrays),
+        layout: Layout::new(hooks.passes_arrays),
         out: Vec::with_capacity(class.bytes.len() + class.bytes.len() / 4),
         copied: class.pool.end(),
     };
@@ -237,10 +237,12 @@ impl Rewriter<'_, '_> {
     ) -> Result<Inserted, Refusal> {
         let old = code.bytes;
         let with_calls = probes.calls.is_some();
-        let allocations = probes.allocations.filter(|_| !self.class.is_maker(method));
+        let allocations = probes
+            .allocations
+            .filter(|_| !self.class.is_allocating_method(method));
         self.layout.scan(old, with_calls, allocations.is_some())?;
         if allocations.is_some() {
-            let calls = self.class.making_call_sites(old).into_iter();
+            let calls = self.class.allocating_call_sites(old).into_iter();
             self.layout.mark(calls, ALLOCATION);
         }
         let exceptions = Exceptions::check(code.exceptions, &self.layout.marks)?;

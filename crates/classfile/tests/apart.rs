@@ -56,11 +56,11 @@ fn javap(jdk: &Jdk, bytes: &[u8]) -> String {
 #[test]
 fn nothing_else_changes() {
     let shared = divides("Shared", THROWABLE, THROWABLE, false);
-    let apart = Class::parse(&shared).unwrap().with_throwable_apart();
+    let apart = Class::parse(&shared).unwrap().with_separate_throwable();
     let apart = apart.expect("called for");
     assert_eq!(apart.len(), shared.len() + 3);
     let class = Class::parse(&apart).unwrap();
-    assert_eq!(class.with_throwable_apart(), None);
+    assert_eq!(class.with_separate_throwable(), None);
     let newest = Jdk::newest();
     let shown = javap(&newest, &apart);
     assert!(shown.contains("Class java/lang/Throwable"), "{shown}");
@@ -83,6 +83,6 @@ fn only_where_it_is_called_for() {
     ];
     for case in &cases {
         let class = Class::parse(case).unwrap();
-        assert_eq!(class.with_throwable_apart(), None, "{}", class.name());
+        assert_eq!(class.with_separate_throwable(), None, "{}", class.name());
     }
 }

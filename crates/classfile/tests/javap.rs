@@ -34,7 +34,7 @@ impl Instruction {
 
 /// Calls of JDK methods that create objects, as in javap's comments: in other classes, and (without
 /// the class) in their own.
-const MAKERS: [(&str, &str, &str); 4] = [
+const ALLOCATING_METHODS: [(&str, &str, &str); 4] = [
     (
         "java/util/Arrays.",
         "copyOf:([Ljava/lang/Object;ILjava/lang/Class;)[Ljava/lang/Object;",
@@ -66,7 +66,7 @@ impl Instruction {
             let is_objects = op == "invokespecial" && class == "java/lang/Object";
             return (is_objects || class.starts_with("\"[")).then_some("callAllocated");
         }
-        let maker = MAKERS.iter().find(|(class, name, _)| {
+        let maker = ALLOCATING_METHODS.iter().find(|(class, name, _)| {
             op == "invokestatic" && method.strip_prefix(class).unwrap_or(method) == *name
         });
         maker.map(|(.., hook)| *hook)
@@ -75,7 +75,7 @@ impl Instruction {
 
 impl Listing {
     /// Returns true if the objects that the method creates are reported at its calls.
-    fn is_maker(&self) -> bool {
+    fn is_allocating_method(&self) -> bool {
         let name = &self.name;
         name.contains(" copyOf(U[], int, java.lang.Class")
             || name.contains(" copyOfRange(U[], int, int, java.lang.Class")
@@ -285,7 +285,7 @@ fn matched(old: &Listing, new: &Listing) -> Match {
         // The probe after an allocation.
         let op = instruction.text.split(' ').next().unwrap();
         let (hook, copies): (_, &[&str]) = match op {
-            _ if old.is_maker() => continue,
+            _ if old.is_allocating_method() => continue,
             "new" => ("allocated", &[]),
             "newarray" | "anewarray" => ("arrayAllocated", &["dup", "arraylength"]),
             "multianewarray" => ("multiAllocated", &["dup"]),
@@ -527,7 +527,7 @@ fn check_numbers(old: &Listing, m: &Match, numbers: &Numbers) {
     let sites: Vec<(String, usize, u16)> = old
         .code
         .iter()
-        .filter(|_| !old.is_maker())
+        .filter(|_| !old.is_allocating_method())
         .filter_map(|instruction| {
             let (op, operand) = instruction.text.split_once(' ')?;
             let text = match op {

@@ -83,12 +83,12 @@ impl Corpus {
     /// requested probes nothing changes.
     fn rewrite(&mut self, old: &[u8], path: &str) -> Vec<u8> {
         let class = Class::parse(old).unwrap_or_else(|e| panic!("{path}: {e}"));
-        let apart = class.with_throwable_apart();
+        let apart = class.with_separate_throwable();
         // Some runs use the separate pool entry, others don't.
         if let (Some(apart), true) = (&apart, self.kinds & LINES != 0) {
             self.apart += 1;
             let class = Class::parse(apart).unwrap_or_else(|e| panic!("{path}: {e}"));
-            assert_eq!(class.with_throwable_apart(), None, "{path}");
+            assert_eq!(class.with_separate_throwable(), None, "{path}");
             return self.rewrite_parsed(&class, apart, path);
         }
         self.rewrite_parsed(&class, old, path)
@@ -106,7 +106,7 @@ impl Corpus {
             .count();
         let identity = self.kinds & IDENTITY != 0;
         let hooks = Hooks {
-            hands_over_arrays: identity,
+            passes_arrays: identity,
             ..Hooks::JTRAIL
         };
         let rewritten = instrument(class, &hooks, |index, method| {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 static OFF: AtomicBool = AtomicBool::new(false);
 /// True if an internal error was reported in this round.
-static SAID: AtomicBool = AtomicBool::new(false);
+static REPORTED: AtomicBool = AtomicBool::new(false);
 
 /// Many copies of a value in separate cache lines, so that threads rarely compete for one. The
 /// address of a thread's stack selects its copy.
@@ -58,7 +58,7 @@ impl Inside {
     fn enter() -> Self {
         let counter = INSIDE.own();
         // Counted before the agent is looked up, with sequentially consistent ordering: see
-        // `wait_until_empty`.
+        // `wait_until_idle`.
         counter.fetch_add(1, Ordering::SeqCst);
         Self(counter)
     }
@@ -73,7 +73,7 @@ impl Drop for Inside {
 
 /// Waits until all threads have left that entered before the call: they may use an agent that is
 /// hidden by now. Returns false if this takes longer than `at_most`.
-pub fn wait_until_empty(at_most: Duration) -> bool {
+pub fn wait_until_idle(at_most: Duration) -> bool {
     let until = Instant::now() + at_most;
     INSIDE.iter().all(|counter| {
         while counter.load(Ordering::SeqCst) != 0 {
@@ -103,7 +103,7 @@ pub fn round() -> usize {
 /// Begins recording.
 pub fn switch_on() {
     ROUND.fetch_add(1, Ordering::AcqRel);
-    SAID.store(false, Ordering::Relaxed);
+    REPORTED.store(false, Ordering::Relaxed);
     OFF.store(false, Ordering::Relaxed);
 }
 
@@ -127,7 +127,7 @@ pub fn run_thread<T: Default>(place: &str, f: impl FnOnce() -> T) -> T {
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("unknown");
-        if !SAID.swap(true, Ordering::Relaxed) {
+        if !REPORTED.swap(true, Ordering::Relaxed) {
             log::say(&format!(
                 "internal error in {place}: {text}; tracing is off, the program goes on. Please report this"
             ));
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
-    /// No other test calls `wait_until_empty`. Other tests may enter at the same time, but leave
+    /// No other test calls `wait_until_idle`. Other tests may enter at the same time, but leave
     /// soon.
     #[test]
     fn who_is_inside_is_waited_for() {
@@ -154,9 +154,9 @@ mod tests {
             });
         });
         is_inside.recv().expect("it runs");
-        assert!(!wait_until_empty(Duration::from_millis(20)));
+        assert!(!wait_until_idle(Duration::from_millis(20)));
         drop(leave);
-        assert!(wait_until_empty(Duration::from_secs(10)));
+        assert!(wait_until_idle(Duration::from_secs(10)));
         thread.join().expect("no panic");
     }
 }

@@ -103,7 +103,7 @@ impl NewClass {
 
 /// Returns an address in the running thread's stack, in the frame of the caller.
 #[inline(always)]
-pub fn stack_place() -> usize {
+pub fn stack_address() -> usize {
     let here = 0_u8;
     (&raw const here).addr()
 }
@@ -118,7 +118,7 @@ pub struct PendingObject {
     /// Allocation site of the object; [`Self::KNOWN`] if the object already has its number as a
     /// tag.
     pub site: u32,
-    /// Result of [`stack_place`] in the hook after `new`.
+    /// Result of [`stack_address`] in the hook after `new`.
     pub stack: usize,
 }
 

@@ -14,7 +14,7 @@ use jtrail_jvm::jni::Handle;
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::buffer::tls;
 use jtrail_recorder::clock::Clock;
-use jtrail_recorder::pending::{PendingObject, stack_place};
+use jtrail_recorder::pending::{PendingObject, stack_address};
 
 /// # Safety
 /// The JVM passed the arguments to a native method of the hook class. This holds for all functions
@@ -92,7 +92,7 @@ pub(super) unsafe fn multi_allocated(env: *mut JNIEnv, _hook: jclass, array: job
 /// Like [`allocated`], but gives the object a number, which its constructor will find.
 #[inline(always)]
 pub(super) unsafe fn allocated_with_identity<C: Clock>(env: *mut JNIEnv, hook: jclass, site: jint) {
-    let (site, stack) = (site as u32, stack_place());
+    let (site, stack) = (site as u32, stack_address());
     let buffer = tls::get();
     let mut number = 0;
     if !buffer.is_null()
@@ -163,7 +163,7 @@ pub(super) unsafe fn constructed(env: *mut JNIEnv, _hook: jclass, object: jobjec
     if buffer.is_null() || unsafe { (*buffer).pending() }.is_empty() {
         return; // no probe has seen the object
     }
-    let stack = stack_place();
+    let stack = stack_address();
     // SAFETY: the JVM passed `env` and `object` to the native method.
     unsafe {
         with_ref(

@@ -61,7 +61,7 @@ fn mark(env: &Env<'_>, objects: &Objects, class: ClassRef<'_>) -> Result<()> {
     let mut marked = FxHashSet::default();
     // The JVM finds objects by their whole tags. So all threads are marked first, and those without
     // a continuation get their old tag back.
-    jvmti.pass_instances(class, |thread| {
+    jvmti.visit_instances(class, |thread| {
         *thread.tag = with_continuation(*thread.tag, true);
         marked.insert(*thread.tag);
         true

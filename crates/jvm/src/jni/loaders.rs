@@ -7,7 +7,7 @@ use jni::{jni_sig, jni_str};
 use std::ffi::CStr;
 
 /// The outcome of asking a class loader for a class.
-pub enum Answer<'e> {
+pub enum LoaderOutcome<'e> {
     /// The loader returned the expected class.
     Expected,
     /// The loader returned another class of that name.
@@ -47,7 +47,7 @@ impl<'e> Env<'e> {
         loader: LoaderRef<'_>,
         name: &str,
         expected: ClassRef<'_>,
-    ) -> Answer<'e> {
+    ) -> LoaderOutcome<'e> {
         const FOR_NAME: Method = (
             c"forName",
             c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;",
@@ -57,10 +57,10 @@ impl<'e> Env<'e> {
         let (found, thrown) = unsafe { self.find_class(expected, FOR_NAME, name, more) };
         match (found, thrown) {
             (Some(found), None) if self.is_same(found.as_object(), expected.as_object()) => {
-                Answer::Expected
+                LoaderOutcome::Expected
             }
-            (Some(_), None) => Answer::Other,
-            (_, thrown) => Answer::Thrown(thrown),
+            (Some(_), None) => LoaderOutcome::Other,
+            (_, thrown) => LoaderOutcome::Thrown(thrown),
         }
     }
 

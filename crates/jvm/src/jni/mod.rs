@@ -15,7 +15,7 @@ mod threads;
 
 pub use classes::Native;
 pub use env::{Env, Vm};
-pub use loaders::Answer;
+pub use loaders::LoaderOutcome;
 pub use objects::{Continuations, ObjectArrays};
 pub use refs::{
     ClassRef, GlobalRef, Handle, LoaderRef, ObjectArrayRef, ObjectRef, TextRef, ThreadRef, WeakRef,

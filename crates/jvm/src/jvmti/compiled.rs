@@ -8,7 +8,7 @@ use std::ffi::c_void;
 
 /// Maximum numbers of instructions, and of frames per instruction. Records with more must be
 /// corrupt.
-const MOST_PLACES: usize = 1 << 20;
+const MAX_INSTRUCTIONS: usize = 1 << 20;
 const MOST_FRAMES: usize = 1024;
 
 /// `jvmtiCompiledMethodLoadRecordHeader`.
@@ -67,8 +67,8 @@ impl<'c> CompiledCode<'c> {
                 method: Method::new(method),
                 address: address.addr() as u64,
                 size: u32::try_from(size).unwrap_or_default(),
-                map: array(map, map_length, MOST_PLACES),
-                places: inlined.map(|record| array(record.places, record.count, MOST_PLACES)),
+                map: array(map, map_length, MAX_INSTRUCTIONS),
+                places: inlined.map(|record| array(record.places, record.count, MAX_INSTRUCTIONS)),
             }
         }
     }

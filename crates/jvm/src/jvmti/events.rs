@@ -1,6 +1,6 @@
 //! Enabling and disabling events, and creating and disposing of environments.
 //!
-//! One environment, without capabilities and events, is never disposed of ([`Jvmti::keep_one`]),
+//! One environment, without capabilities and events, is never disposed of ([`Jvmti::keep_environment`]),
 //! because of a bug in all HotSpot versions up to 25. They don't free a thread's `JvmtiThreadState`
 //! if the thread ends while no environment exists: an agent thread that disposed of the last one,
 //! or a program thread that outlived the agent. Events of the next agent then decrement counters in
@@ -27,7 +27,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// Those of [`Self::of`].
-    pub fn keep_one(vm: Vm) -> std::result::Result<(), Error> {
+    pub fn keep_environment(vm: Vm) -> std::result::Result<(), Error> {
         if !IS_KEPT.swap(true, Ordering::Relaxed) {
             Self::of(vm).inspect_err(|_| IS_KEPT.store(false, Ordering::Relaxed))?;
         }

@@ -113,14 +113,14 @@ impl Jvmti {
     /// visited. They include the filler objects with which the JVM closes gaps; a later object may
     /// be allocated at a filler's address. The program is stopped during the walk. `visit` runs on
     /// any thread, and must not call the JVM.
-    pub fn pass_objects<F>(self, mut visit: F) -> Result<()>
+    pub fn visit_objects<F>(self, mut visit: F) -> Result<()>
     where
         F: FnMut(VisitedObject<'_>) -> bool + Send,
     {
         self.iterate(0, None, &mut visit)
     }
 
-    /// Like [`Self::pass_objects`], but `visit` also gets what `lender` lends.
+    /// Like [`Self::visit_objects`], but `visit` also gets what `lender` lends.
     pub fn pass_objects_with<L, F>(self, lender: &L, mut visit: F) -> Result<()>
     where
         L: Lend,
@@ -134,8 +134,8 @@ impl Jvmti {
         })
     }
 
-    /// Like [`Self::pass_objects`], but visits only objects whose class is exactly `class`.
-    pub fn pass_instances<F>(self, class: ClassRef<'_>, mut visit: F) -> Result<()>
+    /// Like [`Self::visit_objects`], but visits only objects whose class is exactly `class`.
+    pub fn visit_instances<F>(self, class: ClassRef<'_>, mut visit: F) -> Result<()>
     where
         F: FnMut(VisitedObject<'_>) -> bool + Send,
     {

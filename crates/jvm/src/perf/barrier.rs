@@ -30,9 +30,9 @@ const FLAG: &CStr = c"UseSystemMemoryBarrier";
 
 /// The thread that finds the flag and registers the process with the kernel.
 #[derive(Default)]
-pub struct Returns(Mutex<Option<JoinHandle<Option<&'static AtomicBool>>>>);
+pub struct FenceFlag(Mutex<Option<JoinHandle<Option<&'static AtomicBool>>>>);
 
-impl Returns {
+impl FenceFlag {
     /// Starts the thread. It checks that the JVM has the flag, that the command line does not set
     /// it, and that the kernel registers the process.
     pub fn want(&self) {

@@ -41,7 +41,7 @@ mod gc;
 mod sizes;
 
 pub use aot::starts_from_cache;
-pub use barrier::Returns;
+pub use barrier::FenceFlag;
 pub use flags::leaves_huge_methods_alone;
 pub use gc::{Collection, GcCounters, Generation};
 
