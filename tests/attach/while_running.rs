@@ -101,17 +101,17 @@ fn what_can_not_be_had_is_refused() {
             (
                 &*file,
                 &["--events", "exceptions"][..],
-                "events=exceptions can only be had from the start",
+                "events=exceptions is available only from the start",
             ),
             (
                 &file,
                 &["--events", "parks"],
-                "events=parks can only be had from the start",
+                "events=parks is available only from the start",
             ),
             (
                 &file,
                 &["--engine", "jvmti"],
-                "engine=jvmti can only be had from the start",
+                "engine=jvmti is available only from the start",
             ),
             (&file, &["--events", "calls"], "--events: "),
             (unwritable, &[], "on the program's standard error"),
