@@ -194,7 +194,7 @@ def shared_library(name):
     return found and found[1]
 
 
-OWN = re.compile(r"jtrail: (no place in .*|.* has (hooks for its calls alone|no hooks): .* -XX:-DontCompileHugeMethods has them traced$)")
+OWN = re.compile(r"jtrail: (\w+: dropped: .*|.* has (hooks for its calls alone|no hooks): .* -XX:-DontCompileHugeMethods has them traced$)")
 # Random, in 122 of its bits.
 UUID = r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
 

@@ -51,7 +51,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(lib.differences(plain, other, lib.Noise.between(plain, other)), [])
 
     def test_what_the_agent_says_of_the_format_is_no_difference(self):
-        told = result(stderr=b"jtrail: no place in mlpd for 3 waits\n"
+        told = result(stderr=b"jtrail: mlpd: dropped: waits (3)\n"
                              b"jtrail: a.Lines.step(II)I has hooks for its calls alone: with hooks it would be over 8000 bytes, and the JVM"
                              b" compiles no such method; the trace names all such methods, -XX:-DontCompileHugeMethods has them traced\n")
         self.assertEqual(lib.differences(result(), told, lib.Noise()), [])

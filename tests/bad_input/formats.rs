@@ -107,13 +107,13 @@ pub(super) fn jinsight() -> Vec<Row> {
         truncated("a record that breaks off", cut(JINSIGHT, 200), 177, "the trace breaks off inside a record"),
         truncated("END_FILE is missing", cut(JINSIGHT, 1107), 1107, "the trace ends without END_FILE"),
         sound("other numbers in END_FILE", patch(JINSIGHT, 1108, b"\x01\x02\x03\x04")),
-        fault("bytes behind END_FILE", after(JINSIGHT, b"more"), JINSIGHT.len(), "bytes behind the end of the file: 4, first here"),
-        fault("two traces, one behind the other", after(JINSIGHT, JINSIGHT), JINSIGHT.len(), "bytes behind the end of the file: 1116, first here"),
+        fault("bytes behind END_FILE", after(JINSIGHT, b"more"), JINSIGHT.len(), "skipped: bytes after the end of the file (4)"),
+        fault("two traces, one behind the other", after(JINSIGHT, JINSIGHT), JINSIGHT.len(), "skipped: bytes after the end of the file (1116)"),
         truncated("a thread of an unknown class", after(&JINSIGHT[..45], b"\n\0\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0\x09\0\x01\0x"), 67, "the trace ends without END_FILE"),
-        fault("a start of an unknown thread", after(&JINSIGHT[..45], b"\x0b\0\0\0\0\0\0\0\0\xff\xff\xff\xff"), 45, "threads that were not defined: 1, first here"),
+        fault("a start of an unknown thread", after(&JINSIGHT[..45], b"\x0b\0\0\0\0\0\0\0\0\xff\xff\xff\xff"), 45, "threads that are not defined (1)"),
         truncated("a name that goes on behind the end", after(&JINSIGHT[..45], b"\n\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\xff\xffx"), 45, "the trace breaks off inside a record"),
         sound("a name that is no UTF-8", swapped(JINSIGHT, b"main\x09thread", b"main\xfethread")),
-        fault("a burst that ends twice", after(&JINSIGHT[..45], b"f\0\0\0\0\0\0\0\0f\0\0\0\0\0\0\0\0"), 45, "ends of bursts that did not begin: 2, first here"),
+        fault("a burst that ends twice", after(&JINSIGHT[..45], b"f\0\0\0\0\0\0\0\0f\0\0\0\0\0\0\0\0"), 45, "ends of bursts that did not begin (2)"),
     ]
 }
 
@@ -129,21 +129,21 @@ pub(super) fn mlpd() -> Vec<Row> {
         refused("unknown flags", patch(MLPD, 20, b"\x01"), "mlpd: at byte 20: flags 0x1: none are known"),
         sound("a header and nothing else", cut(MLPD, 32)),
         gives_up("no buffer where one must start", after(&MLPD[..32], b"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), "mlpd", 32, "no buffer starts here"),
-        truncated("half of a buffer's header", cut(MLPD, 60), 32, "the trace breaks off: 28 bytes of a buffer are dropped"),
-        truncated("half of a buffer", cut(MLPD, 100), 32, "the trace breaks off: 68 bytes of a buffer are dropped"),
+        truncated("half of a buffer's header", cut(MLPD, 60), 32, "the trace breaks off: 28 bytes of a buffer are skipped"),
+        truncated("half of a buffer", cut(MLPD, 100), 32, "the trace breaks off: 68 bytes of a buffer are skipped"),
         truncated("the last buffer is missing", cut(MLPD, last_buffer(MLPD)), last_buffer(MLPD), "the trace breaks off: the end is missing"),
         gives_up("a buffer of 4 GB", patch(MLPD, 36, b"\xff\xff\xff\xff"), "mlpd", 36, "a buffer of 4294967295 bytes"),
-        fault("a buffer that is one byte short", patch(MLPD, 36, b"\xb2"), 502, "mlpd: rests of buffers skipped, because a text has no end (1 times, here first)"),
-        fault("an unknown event", patch(MLPD, 80, b"\x0f"), 80, "mlpd: rests of buffers skipped, because an event is unknown (1 times, here first)"),
-        fault("a number above 64 bits", patch(MLPD, 81, b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), 80, "mlpd: rests of buffers skipped, because a number has more than 64 bits (1 times, here first)"),
+        fault("a buffer that is one byte short", patch(MLPD, 36, b"\xb2"), 502, "skipped: rests of buffers, as a text has no end (1)"),
+        fault("an unknown event", patch(MLPD, 80, b"\x0f"), 80, "skipped: rests of buffers, as an event is unknown (1)"),
+        fault("a number above 64 bits", patch(MLPD, 81, b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), 80, "skipped: rests of buffers, as a number has more than 64 bits (1)"),
         sound("a name without end", patch(MLPD, 106, b"x")),
         sound("a name that is no UTF-8", swapped(MLPD, b"jtrail", b"\xfe\xffrail")),
         refused("texts of 4 GB in the header of version 17", bytes(b"\x01ZPM\x03\0\x11\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\xff"), "mlpd: at byte 38: a text of 4294967295 bytes in the header"),
         gives_up("two traces, one behind the other", after(MLPD, MLPD), "mlpd", MLPD.len(), "no buffer starts here"),
-        truncated("a compressed trace that breaks off", cut(MLPD_GZIP, 300), 82, "the trace breaks off: 324 bytes of a buffer are dropped"),
-        fault("damage inside of a compressed trace", patch(MLPD_GZIP, 250, b"\0\xff\0\xff"), 0, "mlpd: the compressed stream is damaged: corrupt gzip stream does not have a matching checksum"),
-        truncated("another checksum behind a compressed trace", patch(MLPD_GZIP, MLPD_GZIP.len() - 8, b"\0\0\0\0"), MLPD_GZIP.len(), "mlpd: the compressed stream breaks off"),
-        truncated("text behind a compressed trace", after(MLPD_GZIP, b"more"), MLPD_GZIP.len() + 4, "mlpd: the compressed stream breaks off"),
+        truncated("a compressed trace that breaks off", cut(MLPD_GZIP, 300), 82, "the trace breaks off: 324 bytes of a buffer are skipped"),
+        fault("damage inside of a compressed trace", patch(MLPD_GZIP, 250, b"\0\xff\0\xff"), 0, "the compressed stream is damaged: corrupt gzip stream does not have a matching checksum"),
+        truncated("another checksum behind a compressed trace", patch(MLPD_GZIP, MLPD_GZIP.len() - 8, b"\0\0\0\0"), MLPD_GZIP.len(), "the compressed stream breaks off"),
+        truncated("text behind a compressed trace", after(MLPD_GZIP, b"more"), MLPD_GZIP.len() + 4, "the compressed stream breaks off"),
         gives_up("two compressed traces, one behind the other", after(MLPD_GZIP, MLPD_GZIP), "mlpd", MLPD_17.len(), "no buffer starts here (unpacked)"),
     ]
 }
@@ -153,32 +153,32 @@ pub(super) fn mlpd() -> Vec<Row> {
 pub(super) fn tracelog() -> Vec<Row> {
     // Appends a line.
     let odd = |what, line: &'static [u8], expected: &str| {
-        let expected = format!("{expected} (1 times, first in line 40)");
+        let expected = format!("{expected} (1, first in line 40)");
         fault(what, after(TRACELOG, line), TRACELOG.len(), &expected)
     };
-    let unfit = |what, line, record: &str| odd(what, line, &format!("{record}: fields that do not fit the record; passed over"));
+    let unfit = |what, line, record: &str| odd(what, line, &format!("skipped: {record}: fields that do not fit the record"));
     vec![
         refused("the first word alone", cut(TRACELOG, 8), "tracelog: at byte 0: no line of it is a record of this format"),
         sound("a byte order mark", swapped(TRACELOG, b"prf stm", b"\xef\xbb\xbfprf stm")),
         sound("`\\r\\n` at the ends of lines", carriage_returns(TRACELOG)),
-        fault("no `prf stm`", swapped(TRACELOG, b"prf stm", b"prf cfg"), 0, "the trace: does not begin with its start time (1 times, first in line 1)"),
-        fault("a day that is none", swapped(TRACELOG, b"2026-01-02", b"2026-13-42"), 0, "prf stm: fields that do not fit the record; passed over (1 times, first in line 1)"),
+        fault("no `prf stm`", swapped(TRACELOG, b"prf stm", b"prf cfg"), 0, "no start time in the first line (1, first in line 1)"),
+        fault("a day that is none", swapped(TRACELOG, b"2026-01-02", b"2026-13-42"), 0, "skipped: prf stm: fields that do not fit the record (1, first in line 1)"),
         sound("an unknown record", after(TRACELOG, b"xyz abc 1 2 3\n")),
-        odd("NULs", b"\0\0\0\0\n", "lines: that begin like no record; passed over"),
-        odd("text that is no UTF-8", b"cls nam 0x00000000 \"\xfe\xff\"\n", "cls nam: of a class that has a name; passed over"),
+        odd("NULs", b"\0\0\0\0\n", "skipped: lines that begin like no record"),
+        odd("text that is no UTF-8", b"cls nam 0x00000000 \"\xfe\xff\"\n", "skipped: cls nam: names of classes that have one"),
         unfit("a quoted text without end", b"cls nam 0x00000000 \"x\n", "cls nam"),
         unfit("a number beyond 64 bits", b"prf tps 99999999999999999999\n", "prf tps"),
         unfit("a number with 400 digits", b"prf tps 9999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999999\n", "prf tps"),
         unfit("a negative number", b"prf tps -1\n", "prf tps"),
         unfit("a missing field", b"thr cpu 0x00000000 5\n", "thr cpu"),
-        odd("a class that was not defined", b"sam mem 0x00000000 2000 0x99:1:24\n", "classes: used and not named"),
-        odd("a thread that was not defined", b"thr dst 0xFFFFFFFF\n", "threads: used and not created"),
-        odd("a stack that is not as deep", b"sam str 0x00000000 2000 0 900:900\n", "sam str: another depth than that of the stack; what fits of it stays"),
+        odd("a class that was not defined", b"sam mem 0x00000000 2000 0x99:1:24\n", "classes used before they have a name"),
+        odd("a thread that was not defined", b"thr dst 0xFFFFFFFF\n", "threads used before their definition"),
+        odd("a stack that is not as deep", b"sam str 0x00000000 2000 0 900:900\n", "sam str: depths that are not those of the stack; frames that fit stay"),
         sound("18446744073709551615 ticks", after(TRACELOG, b"sam str 0x00000000 2000 18446744073709551615 0:0 0x0\n")),
         sound("2⁶³ objects alive", after(TRACELOG, b"gch alt 2000 0x0:9223372036854775808:9223372036854775808\n")),
         row("a collection that ends and did not begin", after(TRACELOG, b"gch gcf ? 2000\n"), "at byte 1525: fault (collections): a collection ends, and did not begin", (1, 0)),
         truncated("the last line breaks off", cut(TRACELOG, 1500), 1478, "the trace breaks off: line 38 has no end; it is not read"),
-        fault("two traces, one behind the other", after(TRACELOG, TRACELOG), 1525, "prf stm: behind the first line; passed over (1 times, first in line 40)"),
+        fault("two traces, one behind the other", after(TRACELOG, TRACELOG), 1525, "skipped: prf stm: start times after the first line (1, first in line 40)"),
     ]
 }
 

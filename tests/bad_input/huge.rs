@@ -85,7 +85,7 @@ fn others() -> Vec<Row> {
                 flood(to, "x", 100)?;
                 to.write_all(b"\n")
             }),
-            "at byte 1525: fault (structure): a line: longer than 16 MiB; passed over (1 times, first in line 40)",
+            "at byte 1525: fault (structure): skipped: lines longer than 16 MiB (1, first in line 40)",
             (1, 1),
         ),
         row(
@@ -206,7 +206,7 @@ fn tptp() -> Vec<Row> {
                 to.write_all(&message(1041, 6 + (100 << 20), b""))?;
                 flood(to, "x", 100)
             }),
-            "at byte 542: fault (structure): custom (1041) is passed over: it is larger than 16777216 bytes",
+            "at byte 542: fault (structure): skipped: custom (1041): it is larger than 16777216 bytes",
             (1, 1),
         ),
         row(

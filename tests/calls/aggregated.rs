@@ -4,7 +4,7 @@
 use crate::support::compile::compile;
 use crate::support::observed::{Names, observed};
 use crate::support::{FILTER, agent, few_versions, harness, one_version, program, traced};
-use jtrail_model::{Event, LeftOut, Note, ThreadId};
+use jtrail_model::{DroppedNote, Event, Note, ThreadId};
 use jtrail_testkit::{Jdk, Run};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -220,13 +220,13 @@ fn folded_calls_are_reported() {
         for format in ["binary", "xml", "trail"] {
             let options = format!("format={format},execdetails=false,{FILTER}");
             let notes = |depth| traced(run(&jdk, depth), &options).trace.notes;
-            let reported = Note::LeftOut(LeftOut {
+            let expected = Note::Dropped(DroppedNote {
                 what: what.into(),
                 count: folded,
             });
-            let count_in = |notes: &[Note<'_>]| notes.iter().filter(|n| **n == reported).count();
+            let count_in = |notes: &[Note<'_>]| notes.iter().filter(|n| **n == expected).count();
             assert_eq!(count_in(&notes(DEPTH)), 1, "{format}, JDK {}", jdk.feature);
-            let any = |note: &Note<'_>| matches!(note, Note::LeftOut(_));
+            let any = |note: &Note<'_>| matches!(note, Note::Dropped(_));
             assert!(!notes(MOST - 1).iter().any(any), "JDK {}", jdk.feature);
         }
         for (depth, line) in [(DEPTH, Some(folded)), (MOST - 1, None)] {
@@ -235,9 +235,9 @@ fn folded_calls_are_reported() {
             let options = format!("format=profilerj,{FILTER},file={}", file.display());
             let output = run(&jdk, depth).agent(agent(), options).output();
             output.assert_exit(0);
-            let reported = line.map(|folded| format!("{folded} {what}"));
-            match reported {
-                Some(reported) => assert!(output.stderr.contains(&reported), "{output}"),
+            let expected = line.map(|folded| format!("{what} ({folded})"));
+            match expected {
+                Some(expected) => assert!(output.stderr.contains(&expected), "{output}"),
                 None => assert!(!output.stderr.contains(what), "{output}"),
             }
         }

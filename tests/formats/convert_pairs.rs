@@ -74,10 +74,10 @@ fn convert(from: (&Path, Format), to: Format, out: &Path) -> Counts {
     let verified = succeed(&["verify", &output]);
     assert_eq!(verified, "", "{} to {}", from.1.name(), to.name());
     for line in said.lines() {
-        let losses = format!("jtrail: no place in {} for ", to.name());
-        let sizes = format!("jtrail: no sizes in {} for ", from.1.name());
+        let dropped = format!("jtrail: {}: dropped: ", to.name());
+        let sizes = format!("jtrail: {}: missing: sizes of ", from.1.name());
         assert!(
-            line.starts_with(&losses) || (line.starts_with(&sizes) && lacks_sizes(from.1, to)),
+            line.starts_with(&dropped) || (line.starts_with(&sizes) && lacks_sizes(from.1, to)),
             "{} to {}: {line}",
             from.1.name(),
             to.name()

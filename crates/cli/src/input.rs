@@ -20,7 +20,7 @@ pub(crate) struct Ending {
     pub(crate) events: u64,
     /// Number of damaged places, at which parts of the trace are missing.
     pub(crate) faults: u64,
-    /// Number of skipped elements.
+    /// Kinds of things that were skipped, or are unusual.
     pub(crate) infos: u64,
     /// True if the trace is truncated.
     pub(crate) truncated: bool,
@@ -103,7 +103,7 @@ impl Ending {
         if self.infos > 0 {
             writeln!(
                 streams.err,
-                "jtrail: {path}: kinds of things that were passed over: {}; `jtrail verify` lists them",
+                "jtrail: {path}: skipped or odd: things of {} kinds; `jtrail verify` lists them",
                 self.infos
             )?;
         }

@@ -226,10 +226,10 @@ fn sizes_that_a_trace_does_not_have_are_reported() {
         assert_eq!(done.code, 0, "{}", done.err);
         let said = match to {
             Format::Jinsight | Format::ProfilerJ => None,
-            Format::Mlpd => Some("jtrail: no sizes in jinsight for 2 plain objects\n"),
-            _ => Some("jtrail: no sizes in jinsight for 3 plain objects\n"),
+            Format::Mlpd => Some("jtrail: jinsight: missing: sizes of plain objects (2)\n"),
+            _ => Some("jtrail: jinsight: missing: sizes of plain objects (3)\n"),
         };
-        let (err, has_sizes) = (&done.err, done.err.contains("no sizes"));
+        let (err, has_sizes) = (&done.err, done.err.contains(": missing: "));
         assert_eq!(has_sizes, said.is_some(), "{to:?}: {err}");
         assert!(said.is_none_or(|said| err.ends_with(said)), "{to:?}: {err}");
     }

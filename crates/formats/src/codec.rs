@@ -1,7 +1,7 @@
 //! What every format has in common: the two traits, and what a decoder may answer.
 
+use crate::DropCount;
 use jtrail_model::{CallRun, Calls, Event, MethodEnter};
-use std::fmt;
 use std::ops::ControlFlow;
 
 /// Turns events into the bytes of one format.
@@ -12,7 +12,7 @@ pub trait Encode: Send {
     /// Appends what stands before the first event.
     fn begin(&mut self, out: &mut Vec<u8>);
 
-    /// Appends one event. One that the format can't hold is counted in [`Self::losses`].
+    /// Appends one event. What the format has no field for is counted in [`Self::dropped`].
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>);
 
     /// Appends calls of one thread: the same bytes as [`Self::event`] makes of each, in less time
@@ -72,16 +72,14 @@ pub trait Encode: Send {
         None
     }
 
-    /// What the format has no place for, of all that was passed in.
-    fn losses(&self) -> Vec<Loss> {
+    /// Returns what the encoder dropped so far, by kind: the format has no field for it.
+    fn dropped(&self) -> Vec<DropCount> {
         Vec::new()
     }
 
-    /// Events passed in that the format has no place for.
-    fn dropped(&self) -> u64 {
-        self.losses()
-            .iter()
-            .fold(0, |sum: u64, loss| sum.saturating_add(loss.count))
+    /// Returns the number of events of which the encoder wrote nothing so far.
+    fn dropped_events(&self) -> u64 {
+        0
     }
 
     /// Bytes to be written over earlier ones, once all is written and if the output can seek. Asked
@@ -105,22 +103,6 @@ pub trait Helpers: Send + Sync {
     /// Does a piece of work that none of them has begun, on this thread. `false` where there is
     /// none.
     fn help(&self) -> bool;
-}
-
-/// Something that a format can't hold, and that an encoder left out.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Loss {
-    /// What it is, in the plural: `throws`, `sizes of plain objects`.
-    pub what: &'static str,
-    /// How many of them.
-    pub count: u64,
-}
-
-/// `7 throws`
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.count, self.what)
-    }
 }
 
 /// Bytes for a place that was written before they were known.
@@ -198,7 +180,8 @@ pub struct Remark {
 /// How bad a [`Remark`] is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {
-    /// Read, and passed over: an unknown message, attribute, element.
+    /// Something unusual that was read, or skipped because no event holds it: an unknown message,
+    /// attribute, element.
     Info,
     /// The trace breaks off here; what came before is whole.
     Truncated,

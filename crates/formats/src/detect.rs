@@ -1,6 +1,7 @@
 //! The formats by name, and by the look of their first bytes.
 
-use crate::{Decode, Encode, Unkept, jinsight, mlpd, profilerj, tptp, tracelog, trail};
+use crate::tally::Kinds as _;
+use crate::{Decode, Encode, RemarkKind, jinsight, mlpd, profilerj, tptp, tracelog, trail};
 
 /// A trace format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -63,15 +64,15 @@ impl Format {
         }
     }
 
-    /// What its reader passes over and counts, besides what it does not know at all.
-    pub const fn passed_over(self) -> &'static [Unkept] {
+    /// Returns the kinds of things that the decoder counts, with one remark for each at the end.
+    pub const fn remark_kinds(self) -> &'static [RemarkKind] {
         match self {
-            Self::Jinsight => jinsight::PASSED_OVER,
-            Self::ProfilerJ => profilerj::PASSED_OVER,
-            Self::Mlpd => mlpd::PASSED_OVER,
-            Self::TraceLog => tracelog::PASSED_OVER,
-            Self::TptpXml => tptp::xml::PASSED_OVER,
-            Self::TptpBinary => tptp::binary::PASSED_OVER,
+            Self::Jinsight => jinsight::Remarked::ROWS,
+            Self::ProfilerJ => profilerj::Remarked::ROWS,
+            Self::Mlpd => mlpd::Remarked::ROWS,
+            Self::TraceLog => tracelog::Remarked::ROWS,
+            Self::TptpXml => tptp::xml::Remarked::ROWS,
+            Self::TptpBinary => tptp::binary::Remarked::ROWS,
             Self::Trail => &[],
         }
     }

@@ -22,10 +22,10 @@ mod quantity;
 mod reader;
 mod room;
 mod short_calls;
+mod tally;
 pub mod tptp;
 pub mod tracelog;
 pub mod trail;
-mod unkept;
 mod xml;
 
 pub use check::*;
@@ -35,4 +35,4 @@ pub use in_order::InOrder;
 pub use quantity::*;
 pub use reader::*;
 pub use short_calls::{Bounds, ShortCalls};
-pub use unkept::Unkept;
+pub use tally::{DropCount, RemarkKind, dropped_message};

@@ -149,9 +149,9 @@ impl<R: Read> Reader<R> {
         self.run::<_, false>(|bulk| bulk.items(&mut visit))
     }
 
-    /// As [`Self::for_each`]: quicker for trails, whose decoder hands out many events at once, and
-    /// slower for other formats. Where `visit` breaks off in the middle of calls, those behind are
-    /// passed over.
+    /// Like [`Self::for_each`], but quicker for trails, whose decoder hands out many events at once,
+    /// and slower for other formats. If `visit` breaks off at some calls, the rest of these calls is
+    /// skipped.
     ///
     /// # Errors
     /// As [`Self::for_each`].

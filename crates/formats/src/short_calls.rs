@@ -21,7 +21,7 @@
 //! What waits is written by a flush, however short it may become.
 
 use crate::hash::Seed;
-use crate::{Encode, Loss, Patch};
+use crate::{DropCount, Encode, Patch};
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, AggregatedLeave, CallStep, Calls, ClassId, Custom, Demoted,
     Duration, Event, MethodEnter, MethodId, MethodLeave, Note, ShortCallsNote, SumsAbove, ThreadId,
@@ -623,8 +623,12 @@ impl Encode for ShortCalls {
         self.inner.waiting() + self.held * MOST_BYTES
     }
 
-    fn losses(&self) -> Vec<Loss> {
-        self.inner.losses()
+    fn dropped(&self) -> Vec<DropCount> {
+        self.inner.dropped()
+    }
+
+    fn dropped_events(&self) -> u64 {
+        self.inner.dropped_events()
     }
 
     fn patches(&self) -> Vec<Patch> {

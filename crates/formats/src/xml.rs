@@ -1,11 +1,10 @@
 //! What the formats in XML have in common: a byte order mark, the declaration, one root, the end.
 
+use crate::tally::short;
 use crate::{DecodeError, Decoded, Remark, Severity, Step};
 use jtrail_xml::{Attribute, Error, Scanner, Tag, Token, white_space};
 use std::borrow::Cow;
 
-/// Most characters of a name in a message.
-const LONGEST_NAME: usize = 80;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How far a document was read.
@@ -55,15 +54,15 @@ impl Document {
         }
     }
 
-    /// Takes note of the bytes that a step used.
+    /// Adds the bytes that a step used to the offset.
     #[inline]
-    pub(crate) fn passed(&mut self, step: &Result<Decoded<'_>, DecodeError>) {
+    pub(crate) fn advance(&mut self, step: &Result<Decoded<'_>, DecodeError>) {
         if let Ok(Decoded { used, .. }) = step {
             self.offset += *used as u64;
         }
     }
 
-    /// Passes over a byte order mark.
+    /// Skips a byte order mark.
     pub(crate) fn start<'a>(&mut self, input: &[u8], last: bool) -> Decoded<'a> {
         let head = &input[..input.len().min(BYTE_ORDER_MARK.len())];
         let used = match BYTE_ORDER_MARK.strip_prefix(head) {
@@ -138,7 +137,7 @@ impl Document {
     pub(crate) fn end(&mut self, name: &str, open: Option<&str>) -> Result<(), Cow<'static, str>> {
         let expected = open.unwrap_or(self.root);
         if name != expected {
-            return Err(format!("an end tag that does not close {}", cut(expected)).into());
+            return Err(format!("an end tag that does not close {}", short(expected)).into());
         }
         if open.is_none() {
             self.state = State::After;
@@ -196,7 +195,7 @@ fn declaration(scanner: &Scanner, text: &str) -> Result<(), Cow<'static, str>> {
             _ => false,
         };
         if !known {
-            let (name, value) = (cut(name), cut(value));
+            let (name, value) = (short(name), short(value));
             return Err(format!("{name}={value:?} is not known in a declaration").into());
         }
     }
@@ -206,13 +205,6 @@ fn declaration(scanner: &Scanner, text: &str) -> Result<(), Cow<'static, str>> {
 #[inline]
 pub(crate) fn done(used: usize, step: Step<'_>) -> Decoded<'_> {
     Decoded { used, step }
-}
-
-/// Returns the start of a name, short enough for a message.
-pub(crate) fn cut(name: &str) -> &str {
-    name.char_indices()
-        .nth(LONGEST_NAME)
-        .map_or(name, |(end, _)| &name[..end])
 }
 
 /// Returns the number at the start of `input`, and the input after it.

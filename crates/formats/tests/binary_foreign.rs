@@ -139,21 +139,29 @@ fn encodings_are_known_or_refused_by_name() {
 fn system_messages_late_or_repeated_are_errors() {
     let data = message(&free());
     for (parts, reason, at) in [
-        ([ENCODING, ENCODING, &data], "message 1 is repeated", 23),
-        ([FREQUENCY, FREQUENCY, &data], "message 2 is repeated", 26),
+        (
+            [ENCODING, ENCODING, &data],
+            "skipped: message 1: it is repeated",
+            23,
+        ),
+        (
+            [FREQUENCY, FREQUENCY, &data],
+            "skipped: message 2: it is repeated",
+            26,
+        ),
         (
             [FREQUENCY, ENCODING, &data],
-            "message 1 stands behind message 2",
+            "message 1 comes after message 2",
             26,
         ),
         (
             [&data, ENCODING, &data],
-            "message 1 stands behind the first data",
+            "skipped: message 1: it comes after the first data",
             12 + data.len(),
         ),
         (
             [&data, FREQUENCY, &data],
-            "message 2 stands behind the first data",
+            "skipped: message 2: it comes after the first data",
             12 + data.len(),
         ),
     ] {
@@ -180,7 +188,7 @@ fn a_later_minor_version_may_have_more_fields() {
     assert_eq!(decoding.remarks.len(), 1);
     assert_eq!(
         decoding.only(Severity::Info).1,
-        "objFree (1024): bytes behind the last field, of a later minor version; passed over (1 times, first here)"
+        "skipped: objFree: bytes after the last field, of a later minor version (1)"
     );
     assert_eq!(decoding.events, shown(&[free(), free()]));
 }
@@ -214,10 +222,7 @@ fn unknown_ids_are_skipped_and_told_once_each() {
             .find(|r| r.message.contains("1042"))
             .unwrap();
         assert_eq!(told.offset, HEAD as u64);
-        assert_eq!(
-            told.message,
-            "message id 1042 is not known; 3 passed over, first here"
-        );
+        assert_eq!(told.message, "skipped: messages of unknown id 1042 (3)");
     }
 }
 
@@ -308,7 +313,7 @@ fn bad_text_loses_one_message() {
         (b"bad \xff\0", "body: not text in UTF-8"),
         (b"half \xed\xa0\x80\0", "body: not text in UTF-8"),
         (b"two-byte zero \xc0\x80\0", "body: not text in UTF-8"),
-        (b"two\0ends\0", "5 bytes are left behind the last field"),
+        (b"two\0ends\0", "5 bytes are left after the last field"),
         (b"", "body: the text has no end inside the message"),
     ] {
         let size = (6 + body.len() as u32).to_le_bytes();
@@ -317,7 +322,7 @@ fn bad_text_loses_one_message() {
         assert_eq!(decoding.events, shown(&[free(), free()]));
         let (place, text) = decoding.only(Severity::Fault);
         assert_eq!(place, (HEAD + message(&free()).len()) as u64);
-        assert_eq!(text, format!("custom (1041) is passed over: {reason}"));
+        assert_eq!(text, format!("skipped: custom (1041): {reason}"));
     }
 }
 
@@ -356,10 +361,10 @@ fn a_call_that_is_not_as_ours_is_read_all_the_same() {
     assert_eq!(decoding.remarks.len(), 1);
     assert_eq!(
         decoding.only(Severity::Info).1,
-        "methodEntry (1015): unused fields that are set; passed over (1 times, first here)"
+        "skipped: methodEntry: unused fields that are set (1)"
     );
     assert_eq!(decoding.events, shown(&[enter.clone(), enter.clone()]));
-    // The same with one value in any of the fields that are passed over, in a call of our size.
+    // The same with one value in any of the fields that are skipped, in a call of our size.
     let leave = Event::MethodLeave(MethodLeave {
         method,
         ticket: 1,

@@ -101,7 +101,7 @@ fn times_far_away_do_not_lose_calls_silently() {
             let bytes = written_by(&mut *encoder, &calls(7, &times));
             let decoding = decode(format, &bytes);
             assert_eq!(decoding.error, None, "{format:?} {times:?}");
-            let lost = encoder.losses().iter().map(|loss| loss.count).sum::<u64>();
+            let lost = encoder.dropped().iter().map(|kind| kind.count).sum::<u64>();
             let calls = told(&decoding.events);
             assert!(
                 calls == times.len() || lost > 0,
@@ -126,7 +126,7 @@ fn the_largest_ids_are_written_or_told() {
             let bytes = written_by(&mut *encoder, &calls(thread, &[NOW + 1, NOW + 2]));
             let decoding = decode(format, &bytes);
             assert!(decoding.is_clean(), "{format:?} {thread}: {decoding:#?}");
-            let lost = encoder.losses().iter().map(|loss| loss.count).sum::<u64>();
+            let lost = encoder.dropped().iter().map(|kind| kind.count).sum::<u64>();
             assert!(
                 told(&decoding.events) == 2 || lost > 0,
                 "{format:?} {thread}: {:#?}",

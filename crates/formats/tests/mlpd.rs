@@ -169,7 +169,7 @@ fn version_17_is_as_specified() {
 fn written(version: DataVersion) -> Vec<u8> {
     let mut encoder = mlpd::Encoder::new(version);
     let bytes = written_by(&mut encoder, &small());
-    assert_eq!(encoder.losses(), []);
+    assert_eq!(encoder.dropped(), []);
     bytes
 }
 
@@ -178,11 +178,11 @@ fn what_does_not_fit_is_counted_by_kind() {
     let count = |version, what| {
         let mut encoder = mlpd::Encoder::new(version);
         written_by(&mut encoder, &every_event());
-        let losses = encoder.losses();
-        losses
+        let dropped = encoder.dropped();
+        dropped
             .iter()
-            .find(|loss| loss.what == what)
-            .map_or(0, |loss| loss.count)
+            .find(|kind| kind.what == what)
+            .map_or(0, |kind| kind.count)
     };
     for (what, in_1, in_17) in [
         ("texts", 1, 1),
@@ -194,7 +194,7 @@ fn what_does_not_fit_is_counted_by_kind() {
         ("objects of caught exceptions", 1, 0),
         ("stacks of entered monitors", 1, 0),
         ("class unloads", 0, 1),
-        ("class details but for the loader", 1, 1),
+        ("details of classes other than the loader", 1, 1),
         (
             "references between objects that a heap dump does not list",
             1,
@@ -286,11 +286,11 @@ fn the_length_of_bytecode_stands_with_the_name_of_its_method() {
         lengths.collect::<Vec<_>>(),
         [&detail(1, 300), &detail(5, longest)]
     );
-    let losses = encoder.losses();
-    let lost = |what: &str| losses.iter().find(|l| l.what == what).map(|l| l.count);
-    let late = "lengths of bytecode told when the method had its name";
-    assert_eq!(lost(late), Some(2));
-    assert_eq!(lost("sizes that can't be"), Some(2));
+    let dropped = encoder.dropped();
+    let count = |what: &str| dropped.iter().find(|l| l.what == what).map(|l| l.count);
+    let late = "lengths of bytecode that come after the name of the method";
+    assert_eq!(count(late), Some(2));
+    assert_eq!(count("sizes out of range"), Some(2));
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn pauses_beside_compilations_are_exact() {
     for version in [DataVersion::V1, DataVersion::V17] {
         let mut encoder = mlpd::Encoder::new(version);
         let bytes = written_by(&mut encoder, &events);
-        assert_eq!(encoder.losses(), []);
+        assert_eq!(encoder.dropped(), []);
         let decoding = decode(Format::Mlpd, &bytes);
         assert!(decoding.is_clean(), "{:?}", decoding.remarks);
         // Ids count from 1 when they are read.
@@ -490,9 +490,9 @@ fn handlers_without_their_catches_are_lost() {
         ] {
             let mut encoder = mlpd::Encoder::new(version);
             let bytes = written_by(&mut encoder, &events);
-            let losses = encoder.losses();
-            let handlers = losses.iter().find(|loss| loss.what.contains("handlers"));
-            assert_eq!(handlers.map_or(0, |loss| loss.count), lost, "{events:?}");
+            let dropped = encoder.dropped();
+            let handlers = dropped.iter().find(|kind| kind.what.contains("handlers"));
+            assert_eq!(handlers.map_or(0, |kind| kind.count), lost, "{events:?}");
             let decoding = decode(Format::Mlpd, &bytes);
             let details = decoding
                 .events

@@ -90,7 +90,7 @@ fn damage_ends_a_buffer_and_not_the_file() {
         let first = buffer(7, 0, &[JIT, b"\x23\x0a\x00", damage]);
         let second = buffer(8, 5, &[b"\x23\x0a\x00"]);
         let decoding = read(&[first, second]);
-        told(&decoding, Severity::Fault, "rests of buffers skipped");
+        told(&decoding, Severity::Fault, "skipped: rests of buffers, as ");
         assert_eq!(
             decoding.count(Severity::Fault),
             1,
@@ -160,11 +160,15 @@ fn leaves_close_what_is_inside() {
         b"\x23\x01\x00",
     ];
     let decoding = read(&[buffer(7, 0, &events)]);
-    told(&decoding, Severity::Fault, "leaves that skip open calls");
     told(
         &decoding,
         Severity::Fault,
-        "leaves of methods that are not open",
+        "leaves of calls around others that are open",
+    );
+    told(
+        &decoding,
+        Severity::Fault,
+        "skipped: leaves of methods that are not open",
     );
     let calls: Vec<_> = decoding
         .events
@@ -192,13 +196,9 @@ fn what_is_not_defined_gets_a_name() {
     told(
         &decoding,
         Severity::Fault,
-        "methods used, and not defined before",
+        "methods used before their definition",
     );
-    told(
-        &decoding,
-        Severity::Info,
-        "methods defined behind their use",
-    );
+    told(&decoding, Severity::Info, "methods defined after their use");
     found(
         &decoding,
         &[
@@ -229,7 +229,7 @@ fn objects_move_and_their_places_are_taken_again() {
         b"\x04\x00\x01",         // the second is thrown
     ];
     let decoding = read(&[buffer(7, 0, &events)]);
-    told(&decoding, Severity::Info, "contentions given up");
+    told(&decoding, Severity::Info, "contentions that failed");
     found(
         &decoding,
         &[
@@ -261,7 +261,7 @@ fn heap_dumps_belong_to_the_thread_that_began_them() {
     told(
         &decoding,
         Severity::Fault,
-        "parts of a heap dump that did not begin (2 times",
+        "parts of heap dumps that did not begin (2)",
     );
     found(
         &decoding,
@@ -315,7 +315,7 @@ fn collections_have_generations_and_sizes() {
     told(
         &decoding,
         Severity::Fault,
-        "collections that end, and did not begin",
+        "ends of collections that did not begin",
     );
     told(&decoding, Severity::Info, "phases of collections");
     told(
@@ -346,7 +346,7 @@ fn read_17(events: &[&[u8]]) -> Decoding {
 }
 
 #[test]
-fn what_no_event_has_a_place_for_is_counted() {
+fn what_no_event_holds_is_counted() {
     let text: &[u8] = b"\x22\x00\x01\x08\x00\x00\xff\xfe\0";
     let large: &[u8] = b"\x00\x00\x08\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01";
     // Two frames have its name, and a third one would have more than 1 MiB with them.
@@ -354,19 +354,19 @@ fn what_no_event_has_a_place_for_is_counted() {
     let first: [(&[&[u8]], &[&str]); 17] = [
         (
             &[b"\x22\x00\x02\x00\x00m\0", b"\x42\x00\x03\x00\x00m\0"],
-            &["domains and contexts (2 times"],
+            &["domains and contexts (2)"],
         ),
         (
             &[b"\xa2\x00\x01\x08\x00\x00E\0"],
-            &["could not be loaded (1 times"],
+            &["could not be loaded (1)"],
         ),
         (
             &[b"\x23\x00\x00", JIT],
-            &["defined behind their use (1 times"],
+            &["methods defined after their use (1)"],
         ),
         (
             &[CLASS, JIT, b"\x10\x00\x08\x01\x20\x00\x02\x00\x00"],
-            &["callers of allocating methods (1 times"],
+            &["callers of allocating methods (1)"],
         ),
         (
             &[
@@ -374,19 +374,19 @@ fn what_no_event_has_a_place_for_is_counted() {
                 b"\x11\x00\x01\x01",
                 b"\x11\x00\x05\x01",
             ],
-            &["phases of collections (1 times"],
+            &["phases of collections (1)"],
         ),
         (
             &[b"\x11\x00\x00\x02", b"\x11\x00\x05\x02"],
-            &["generations above 1, read as full collections (1 times"],
+            &["generations above 1, read as full collections (1)"],
         ),
         (
             &[b"\x11\x00\x00\x00", b"\x11\x00\x05\x01"],
-            &["are not those of their ends (1 times"],
+            &["are not those of their ends (1)"],
         ),
         (
             &[HEAP_SIZE; 3],
-            &["heap sizes without an end of a collection behind them (3 times"],
+            &["heap sizes without an end of a collection after them (3)"],
         ),
         (
             &[
@@ -395,47 +395,41 @@ fn what_no_event_has_a_place_for_is_counted() {
                 b"\x11\x00\x00\x00",
                 b"\x11\x00\x05\x00",
             ],
-            &["heap sizes without an end of a collection behind them (1 times"],
+            &["heap sizes without an end of a collection after them (1)"],
         ),
         (
             &[b"\x42\x00\x05\x89\x7e\x00"],
-            &["ends of threads that others tell of (1 times"],
+            &["ends of threads in the buffers of others (1)"],
         ),
         (
             &[JIT, b"\x14\x00\x01\x00\x00", b"\x14\x00\x04\x00\x00"],
-            &["filter and fault clauses (2 times"],
+            &["filter and fault clauses (2)"],
         ),
         (&[JIT, b"\x14\x00\x02\x05\x00"], &[]),
-        (&[b"\x35\x00\x05"], &["contentions given up (1 times"]),
+        (&[b"\x35\x00\x05"], &["contentions that failed (1)"]),
         (
             &[&long, b"\x84\x00\x01\x00\x03\x00\x00\x00"],
-            &["stacks with more than 1 MiB of names, whose innermost frames are read (1 times"],
+            &["stacks with more than 1 MiB of names, cut (1)"],
         ),
         (
             &[CLASS, large],
-            &["sizes above 63 bits, read as the largest (1 times"],
+            &["sizes above 63 bits, read as the largest (1)"],
         ),
-        (
-            &[text],
-            &["texts that are no UTF-8, read with U+FFFD (1 times"],
-        ),
+        (&[text], &["texts not in UTF-8, read with U+FFFD (1)"]),
         (&[CLASS, JIT, b"\x14\x00\x00\x00\x00"], &[]),
     ];
     let last: [(&[&[u8]], &[&str]); 6] = [
         (
             &[b"\x22\x00\x02\x00m\0guid\0"],
-            &[
-                "domains and contexts (1 times",
-                "module ids of images (1 times",
-            ],
+            &["domains and contexts (1)", "module ids of images (1)"],
         ),
         (
             &[CLASS_17, b"\x22\x00\x07\x10\x04\x08"],
-            &["domains of tables (1 times"],
+            &["domains of tables (1)"],
         ),
         (
             &[b"\x0a\x00\x00", b"\x0a\x00\x02"],
-            &["synchronization points (2 times"],
+            &["synchronization points (2)"],
         ),
         // Generation, offsets of two references, addresses of two roots; and once more, all of
         // them 0.
@@ -451,9 +445,9 @@ fn what_no_event_has_a_place_for_is_counted() {
                 b"\x16\x00",
             ],
             &[
-                "generations of objects in heap dumps (1 times",
-                "offsets of references in heap dumps (2 times",
-                "addresses of roots (2 times",
+                "generations of objects in heap dumps (1)",
+                "offsets of references in heap dumps (2)",
+                "addresses of roots (2)",
             ],
         ),
         (&[JIT, b"\x14\x00\x02\x03\x00\x01"], &[]),
@@ -471,7 +465,7 @@ fn what_no_event_has_a_place_for_is_counted() {
         buffer(1 << 48, 0, &[]),
         buffer(7, 0, &[b"\x31\x00\x02\x01\x05"]),
     ];
-    all.push((read(&own), &["moves of objects whose ids stay (1 times"]));
+    all.push((read(&own), &["moves of objects whose ids stay (1)"]));
     for (decoding, expected) in &all {
         tells(decoding, expected);
         assert_eq!(decoding.error, None);
@@ -544,7 +538,7 @@ fn a_table_needs_its_class() {
     told(
         &decoding,
         Severity::Fault,
-        "classes used, and not defined before (1 times",
+        "classes used before their definition (1)",
     );
 }
 

@@ -77,7 +77,7 @@ proptest! {
             let events = trace(version, &steps);
             let mut encoder = mlpd::Encoder::new(version);
             let bytes = written_by(&mut encoder, &events);
-            prop_assert_eq!(encoder.losses(), []);
+            prop_assert_eq!(encoder.dropped(), []);
             let decoding = decode_pieces(Format::Mlpd, &bytes, piece);
             prop_assert!(decoding.is_clean(), "{:?}", decoding.remarks);
             let expected = shown(&events);

@@ -2,7 +2,7 @@
 
 use crate::common::check::check;
 use crate::common::{decode, decode_pieces, encoded, recoded};
-use jtrail_formats::{Encode, Format, Loss, Reader, Rule, Severity, profilerj};
+use jtrail_formats::{DropCount, Encode, Format, Reader, Rule, Severity, profilerj};
 use jtrail_model::*;
 
 const EXAMPLE: &str = include_str!("profilerj/example.xml");
@@ -358,22 +358,22 @@ fn leaves_may_be_missing_or_too_many() {
     };
     assert_eq!(numbers("cumulatedElapsed"), [9, 8, 7, 0]);
     assert_eq!(numbers("methodElapsed"), [1, 1, 7, 0]);
-    assert_eq!(encoder.dropped(), 1);
-    let losses = [
-        Loss {
-            what: "leaves without an enter",
+    assert_eq!(encoder.dropped_events(), 1);
+    let dropped = [
+        DropCount {
+            what: "leaves without an open call",
             count: 1,
         },
-        Loss {
+        DropCount {
             what: "times of single calls",
             count: 4,
         },
     ];
-    assert_eq!(encoder.losses(), losses);
+    assert_eq!(encoder.dropped(), dropped);
 }
 
 /// A pause ends what is open, on all threads; what such calls call behind it stands at the top.
-/// Their leaves are no losses, wherever they come.
+/// Their leaves are no dropped, wherever they come.
 #[test]
 fn a_pause_ends_open_calls_for_good() {
     let on = |thread, mut event: Event<'static>| {
@@ -435,12 +435,12 @@ fn a_pause_ends_open_calls_for_good() {
         threads[1].starts_with(&format!("{second}</thread>")),
         "{document}"
     );
-    assert_eq!(encoder.dropped(), 0);
-    let losses = [Loss {
+    assert_eq!(encoder.dropped_events(), 0);
+    let dropped = [DropCount {
         what: "times of single calls",
         count: 6,
     }];
-    assert_eq!(encoder.losses(), losses);
+    assert_eq!(encoder.dropped(), dropped);
     assert_eq!(again(&document), document);
 }
 
@@ -633,23 +633,23 @@ fn what_the_vendors_page_leaves_out_is_derived() {
 }
 
 #[test]
-fn what_is_odd_is_told_and_passed_over() {
+fn what_is_odd_is_remarked_and_skipped() {
     let thread = "<thread cpuTime=\"0\" name=\"t\" isAlive=\"true\">";
     let node = "<profile name=\"a.B.c()\" signature=\"()V\" count=\"1\" method=\"0\"";
     for (body, message) in [
-        ("<other><profile/>text</other>".to_owned(), "element other is not known here; passed over (1 times, first here)"),
-        (format!("<profile>{thread}<x/></thread></profile>"), "element x is not known here; passed over (1 times, first here)"),
-        (format!("<profile a=\"1\">{thread}</thread></profile>"), "attribute a of a section is not known; passed over (1 times, first here)"),
-        ("<profile><thread name=\"t\" cpuTime=\"1\"></thread></profile>".to_owned(), "thread lacks isAlive; read as true (1 times, first here)"),
-        (format!("<profile>{thread}{node} methodElapsed=\"5\" cumulatedElapsed=\"6\"/></thread></profile>"), "the sums of profile and of what it calls do not agree (1 times, first here)"),
-        (format!("<profile>{thread}{node} methodElapsed=\"5\" exceptions=\"2\"/></thread></profile>"), "profile has more exceptions than calls (1 times, first here)"),
-        (format!("<profile>{thread}{node} methodElapsed=\"18446744073709551615\"/></thread></profile>"), "a number is too large; read as the largest that there is (1 times, first here)"),
-        ("<memory><thread name=\"t\"><memory class=\"x\" count=\"2\" max=\"1\"/></thread></memory>".to_owned(), "memory has a count above its max (1 times, first here)"),
-        ("<sampler><thread name=\"t\" cumulated=\"0\" cumulatedElapsed=\"0\" cpuTime=\"0\" elapsedTime=\"7\" isAlive=\"true\"/></sampler>".to_owned(), "elapsedTime of a living thread without frames; passed over (1 times, first here)"),
-        ("<coverage><class name=\"a.B\" class=\"a.C\"></class></coverage>".to_owned(), "class has a name and another class; the latter is passed over (1 times, first here)"),
-        ("<coverage><class name=\"a.B\"><method name=\"f\" signature=\"()V\" firstline=\"65535\" count=\"1\"><footprints>1 2 3</footprints></method></class></coverage>".to_owned(), "method has footprints behind line 65,535; passed over (1 times, first here)"),
-        ("<sampler>word</sampler>".to_owned(), "text where elements are expected; passed over (1 times, first here)"),
-        ("<sampler><thread name=\"t\" cumulated=\"1\" cumulatedElapsed=\"1\" cpuTime=\"0\" elapsedTime=\"0\" isAlive=\"true\"/></sampler>".to_owned(), "the samples of thread are not those of its frames (1 times, first here)"),
+        ("<other><profile/>text</other>".to_owned(), "skipped: unknown element other (1)"),
+        (format!("<profile>{thread}<x/></thread></profile>"), "skipped: unknown element x (1)"),
+        (format!("<profile a=\"1\">{thread}</thread></profile>"), "skipped: a section: unknown attribute a (1)"),
+        ("<profile><thread name=\"t\" cpuTime=\"1\"></thread></profile>".to_owned(), "thread: missing attribute isAlive, read as true (1)"),
+        (format!("<profile>{thread}{node} methodElapsed=\"5\" cumulatedElapsed=\"6\"/></thread></profile>"), "nodes whose sums do not agree with those of their children (1)"),
+        (format!("<profile>{thread}{node} methodElapsed=\"5\" exceptions=\"2\"/></thread></profile>"), "nodes with more exceptions than calls (1)"),
+        (format!("<profile>{thread}{node} methodElapsed=\"18446744073709551615\"/></thread></profile>"), "numbers above 63 bits, read as the largest (1)"),
+        ("<memory><thread name=\"t\"><memory class=\"x\" count=\"2\" max=\"1\"/></thread></memory>".to_owned(), "rows with a count above their max (1)"),
+        ("<sampler><thread name=\"t\" cumulated=\"0\" cumulatedElapsed=\"0\" cpuTime=\"0\" elapsedTime=\"7\" isAlive=\"true\"/></sampler>".to_owned(), "skipped: elapsedTime of living threads without frames (1)"),
+        ("<coverage><class name=\"a.B\" class=\"a.C\"></class></coverage>".to_owned(), "skipped: attribute class of classes that have a name (1)"),
+        ("<coverage><class name=\"a.B\"><method name=\"f\" signature=\"()V\" firstline=\"65535\" count=\"1\"><footprints>1 2 3</footprints></method></class></coverage>".to_owned(), "skipped: footprints after line 65,535 (1)"),
+        ("<sampler>word</sampler>".to_owned(), "skipped: text where elements are expected (1)"),
+        ("<sampler><thread name=\"t\" cumulated=\"1\" cumulatedElapsed=\"1\" cpuTime=\"0\" elapsedTime=\"0\" isAlive=\"true\"/></sampler>".to_owned(), "threads whose samples are not those of their frames (1)"),
     ] {
         let decoding = read(&format!("<doc>{body}</doc>"));
         assert_eq!(decoding.error, None, "{body}");

@@ -12,11 +12,11 @@ fn written(events: &[Event<'_>]) -> String {
     let mut encoder = profilerj::Encoder::default();
     let out = written_by(&mut encoder, events);
     let lost = encoder
-        .losses()
+        .dropped()
         .iter()
-        .map(|loss| u128::from(loss.count))
+        .map(|kind| u128::from(kind.count))
         .sum();
-    assert!(u128::from(encoder.dropped()) <= lost);
+    assert!(u128::from(encoder.dropped_events()) <= lost);
     String::from_utf8(out).unwrap()
 }
 
@@ -738,9 +738,9 @@ fn deep_recursion_makes_a_small_document() {
 }
 
 fn told(encoder: &profilerj::Encoder, what: &str) -> u64 {
-    let losses = encoder.losses();
-    let loss = losses.iter().find(|loss| loss.what == what);
-    loss.map_or(0, |loss| loss.count)
+    let dropped = encoder.dropped();
+    let count = dropped.iter().find(|kind| kind.what == what);
+    count.map_or(0, |kind| kind.count)
 }
 
 /// Numbers of methods, outermost first, of so many paths of three.
@@ -749,7 +749,7 @@ fn paths(outer: u64, middle: u64, inner: u64) -> impl Iterator<Item = [u64; 3]> 
     pairs.flat_map(move |(o, m)| (1..=inner).map(move |i| [o, m, 200 + i]))
 }
 
-/// A table that is full folds new paths, and the losses tell how many calls stand there.
+/// A table that is full folds new paths, and the dropped tell how many calls stand there.
 #[test]
 fn folded_calls_are_told() {
     let mut encoder = profilerj::Encoder::default();

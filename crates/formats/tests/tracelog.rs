@@ -3,7 +3,7 @@
 use crate::common::tracelog as log;
 use crate::common::{Decoding, decode, shown};
 use jtrail_formats::tracelog::{Collection, Encoder, Settings};
-use jtrail_formats::{Encode, Format, Severity};
+use jtrail_formats::{DropCount, Encode, Format, Remark, Severity};
 use jtrail_model::*;
 use log::check_log;
 
@@ -17,13 +17,11 @@ fn ms(ms: i64) -> Timestamp {
 
 fn encoded_by(mut encoder: impl Encode, events: &[Event<'_>]) -> (String, Vec<String>) {
     let out = crate::common::written_by(&mut encoder, events);
-    let losses = encoder.losses();
-    let losses = losses
-        .iter()
-        .map(|loss| format!("{} {}", loss.count, loss.what));
+    let dropped = encoder.dropped();
+    let dropped = dropped.iter().map(DropCount::to_string);
     let log = String::from_utf8(out).expect("UTF-8");
     check_log(&log);
-    (log, losses.collect())
+    (log, dropped.collect())
 }
 
 fn encoded(events: &[Event<'_>]) -> (String, Vec<String>) {
@@ -238,15 +236,15 @@ fn the_worked_example_is_written_byte_by_byte() {
         leave(MAIN, ms(13), 1),
         thread_end(THREAD, 13),
     ]);
-    let (log, losses) = encoded(&events);
+    let (log, dropped) = encoded(&events);
     assert_eq!(log, EXAMPLE);
     assert_eq!(
-        losses,
+        dropped,
         [
-            "2 times of starts and ends of threads",
-            "1 names of threads",
-            "3 times and ids of single allocations",
-            "3 fractions of milliseconds",
+            "fractions of milliseconds (3)",
+            "times of starts and ends of threads (2)",
+            "names of threads (1)",
+            "times and ids of single allocations (3)",
         ]
     );
 }
@@ -285,13 +283,13 @@ fn the_worked_example_is_read() {
     let decoding = read(EXAMPLE);
     assert!(decoding.is_clean(), "{decoding:#?}");
     assert_eq!(decoding.events, shown(&events));
-    let (again, losses) = encoded(&events);
+    let (again, dropped) = encoded(&events);
     assert_eq!(again, EXAMPLE);
     assert_eq!(
-        losses,
+        dropped,
         [
-            "2 times of starts and ends of threads",
-            "1 names of threads"
+            "times of starts and ends of threads (2)",
+            "names of threads (1)"
         ]
     );
 }
@@ -361,7 +359,7 @@ fn calls_that_do_not_fit_are_counted() {
         leave(WORK, ms(4), 4),
         leave(MethodId(99), ms(5), 3),
     ]);
-    let (log, losses) = encoded(&events);
+    let (log, dropped) = encoded(&events);
     assert_eq!(
         body(&log)[8..],
         [
@@ -370,14 +368,14 @@ fn calls_that_do_not_fit_are_counted() {
             "sam str 0x00000001 4 0 0:1",
         ]
     );
-    for loss in [
-        "1 leaves without their call",
-        "1 calls of methods that were not announced",
-        "1 leaves of calls that were left at a pause, or not written",
+    for kind in [
+        "leaves without an open call (1)",
+        "calls of methods that are not defined (1)",
+        "leaves of calls that were left at a pause, or not written (1)",
     ] {
         assert!(
-            losses.iter().any(|found| found == loss),
-            "{loss}: {losses:?}"
+            dropped.iter().any(|found| found == kind),
+            "{kind}: {dropped:?}"
         );
     }
 }
@@ -391,15 +389,15 @@ fn what_is_not_whole_milliseconds_is_said_to_be_lost() {
         leave(WORK, ms(2), 2),
         enter(WORK, Timestamp(START - 1), 3, 2),
     ]);
-    let (log, losses) = encoded(&events);
+    let (log, dropped) = encoded(&events);
     assert_eq!(body(&log)[8], "sam str 0x00000001 1 0 0:0 0x0 0x1");
     // Time does not fall along a thread.
     assert_eq!(body(&log)[9], "sam str 0x00000001 2 0 1:2 0x1");
     assert!(
-        losses.contains(&"3 fractions of milliseconds".into()),
-        "{losses:?}"
+        dropped.contains(&"fractions of milliseconds (3)".into()),
+        "{dropped:?}"
     );
-    assert!(losses.contains(&"1 times before the start of the trace".into()));
+    assert!(dropped.contains(&"times before the start of the trace (1)".into()));
 }
 
 #[test]
@@ -457,7 +455,7 @@ fn samples_of_one_stack_are_one_line() {
     assert_eq!(read, expected.iter().collect::<Vec<_>>());
     let merged = encoded(&events).1;
     assert!(
-        merged.contains(&"1 times of samples of an unchanged stack".into()),
+        merged.contains(&"times of samples of an unchanged stack (1)".into()),
         "{merged:?}"
     );
 }
@@ -490,21 +488,24 @@ fn high_granularity_writes_each_sample() {
 fn the_mode_is_that_of_the_first_call_or_sample() {
     let start = [opening(), definitions()].concat();
     let mode = |events: &[Event<'static>]| {
-        let (log, losses) = encoded(&[&start, events].concat());
+        let (log, dropped) = encoded(&[&start, events].concat());
         let line = log.lines().nth(1).expect("a line").to_owned();
-        (line["prf cfg CollectionMethod ".len()..].to_owned(), losses)
+        (
+            line["prf cfg CollectionMethod ".len()..].to_owned(),
+            dropped,
+        )
     };
     let (call, tick) = (enter(MAIN, ms(1), 1, 1), sample(2, &["a.b()V"]));
     assert_eq!(mode(&[]).0, "None");
     assert_eq!(mode(&[alloc(1, ms(1))]).0, "None");
-    let (name, losses) = mode(&[call.clone(), tick.clone()]);
+    let (name, dropped) = mode(&[call.clone(), tick.clone()]);
     assert_eq!(
-        (&*name, losses.contains(&"1 samples".into())),
+        (&*name, dropped.contains(&"samples (1)".into())),
         ("Instrumentation", true)
     );
-    let (name, losses) = mode(&[tick, call]);
+    let (name, dropped) = mode(&[tick, call]);
     assert_eq!(
-        (&*name, losses.contains(&"1 calls".into())),
+        (&*name, dropped.contains(&"calls (1)".into())),
         ("Sampling", true)
     );
     // So much waits, and no more.
@@ -512,7 +513,7 @@ fn the_mode_is_that_of_the_first_call_or_sample() {
     assert_eq!(mode(&threads).0, "Instrumentation");
     assert_eq!(
         mode(&[]).1.last().map(|s| &**s),
-        Some("2 methods that nothing refers to")
+        Some("methods that nothing refers to (2)")
     );
 }
 
@@ -556,7 +557,7 @@ fn allocations_are_summed_by_class_thread_and_interval() {
         free(3, 37),
     ]);
     events.extend(gc(40));
-    let (log, losses) = encoded(&events);
+    let (log, dropped) = encoded(&events);
     assert_eq!(
         body(&log)[3..],
         [
@@ -580,15 +581,15 @@ fn allocations_are_summed_by_class_thread_and_interval() {
         ]
     );
     assert_eq!(again(&log), log);
-    for loss in [
-        "1 objects of classes that were not announced",
-        "1 frees of objects that are not counted",
-        "1 classes that nothing refers to",
-        "3 lines of allocations",
+    for kind in [
+        "objects of classes that are not defined (1)",
+        "frees of objects that are not counted (1)",
+        "classes that nothing refers to (1)",
+        "lines of allocations (3)",
     ] {
         assert!(
-            losses.iter().any(|found| found == loss),
-            "{loss}: {losses:?}"
+            dropped.iter().any(|found| found == kind),
+            "{kind}: {dropped:?}"
         );
     }
     let decoding = read(&log);
@@ -637,7 +638,7 @@ fn collections_say_who_asked_for_them_where_the_jvm_does() {
         detail("late", Generation::Full),
         gc_finish(7),
     ]);
-    let (log, losses) = encoded(&events);
+    let (log, dropped) = encoded(&events);
     assert_eq!(
         body(&log),
         [
@@ -650,11 +651,11 @@ fn collections_say_who_asked_for_them_where_the_jvm_does() {
         ]
     );
     assert_eq!(
-        losses,
+        dropped,
         [
-            "2 names and causes of collections",
-            "1 what the JVM says of collections",
-            "1 ends of collections",
+            "ends of collections (1)",
+            "details of collections (1)",
+            "collectors and causes of collections (2)",
         ]
     );
     let decoding = read(&log);
@@ -806,13 +807,13 @@ fn compiled_methods_have_code_and_a_map() {
             frames: vec![frame(1), frame(2)],
         },
     ];
-    let (log, losses) = encoded(&[opening(), definitions(), vec![compile(odd)]].concat());
+    let (log, dropped) = encoded(&[opening(), definitions(), vec![compile(odd)]].concat());
     assert!(log.contains(":0x1a0 0x2:0x2:0x1a0\n"), "{log}");
     assert!(
-        losses.contains(&"2 ranges of compiled code without a line".into()),
-        "{losses:?}"
+        dropped.contains(&"ranges of compiled code without a line (2)".into()),
+        "{dropped:?}"
     );
-    assert!(losses.contains(&"1 inlined frames of compiled code".into()));
+    assert!(dropped.contains(&"inlined frames of compiled code (1)".into()));
 }
 
 #[test]
@@ -898,7 +899,7 @@ fn a_pause_empties_the_stacks() {
         leave(WORK, ms(10), 3),
         leave(MAIN, ms(10), 1),
     ]);
-    let (log, losses) = encoded(&events);
+    let (log, dropped) = encoded(&events);
     assert_eq!(
         body(&log)[8..],
         [
@@ -920,16 +921,16 @@ fn a_pause_empties_the_stacks() {
         decoding.events.contains(&shown(&[pause(4)])[0])
             && decoding.events.contains(&shown(&[resume(8)])[0])
     );
-    for loss in [
-        "1 calls while the trace paused",
-        "3 leaves of calls that were left at a pause, or not written",
-        "1 ends of collections",
-        "1 allocations",
-        "1 CPU times of threads",
+    for kind in [
+        "calls while the trace paused (1)",
+        "leaves of calls that were left at a pause, or not written (3)",
+        "ends of collections (1)",
+        "allocations (1)",
+        "CPU times of threads (1)",
     ] {
         assert!(
-            losses.iter().any(|found| found == loss),
-            "{loss}: {losses:?}"
+            dropped.iter().any(|found| found == kind),
+            "{kind}: {dropped:?}"
         );
     }
     // A trace that begins with a pause.
@@ -944,9 +945,9 @@ fn a_pause_empties_the_stacks() {
         ],
     ]
     .concat();
-    let (log, losses) = encoded(&events);
+    let (log, dropped) = encoded(&events);
     assert_eq!(body(&log), ["prf trs 2"]);
-    assert_eq!(losses, ["2 repeated pauses or resumes"]);
+    assert_eq!(dropped, ["repeated pauses or resumes (2)"]);
 }
 
 #[test]
@@ -1015,9 +1016,9 @@ fn the_time_zone_is_local_in_writing_and_understood_in_reading() {
     if let Event::Node(node) = &mut events[0] {
         node.timezone = -480;
     }
-    let (log, losses) = encoded(&events);
+    let (log, dropped) = encoded(&events);
     assert!(log.starts_with("prf stm 2026-01-02 11:04:05.678\n"));
-    assert_eq!(losses, ["1 time zones"]);
+    assert_eq!(dropped, ["time zones (1)"]);
     let with_zone = log.replacen(".678\n", ".678 +08:00\n", 1);
     assert_eq!(read(&with_zone).events[..4], shown(&events)[..4]);
 }
@@ -1043,21 +1044,16 @@ fn refused(lines: &[&str], message: &str) -> Decoding {
     assert_eq!(error.message, message);
     let decoding = read(&log);
     assert!(decoding.error.is_none());
-    let (kind, what) = message
-        .split_once(": ")
-        .map(|(_, what)| what.split_once(": "))
-        .unwrap()
-        .unwrap();
-    let found = decoding.remarks.iter().any(|r| {
-        r.severity == Severity::Fault && r.message.starts_with(kind) && r.message.contains(what)
-    });
+    let (_, words) = message.split_once(": ").expect("the line");
+    let is_it = |r: &Remark| r.severity == Severity::Fault && r.message.contains(words);
+    let found = decoding.remarks.iter().any(is_it);
     assert!(found, "{message}: {:?}", decoding.remarks);
     decoding
 }
 
 #[test]
 fn strict_readers_refuse_and_lenient_ones_tell() {
-    let fields = "fields that do not fit the record; passed over";
+    let fields = "fields that do not fit the record";
     refused(
         &["thr cpu 0x00000001 x 1\n"],
         &format!("line 29: thr cpu: {fields}"),
@@ -1075,17 +1071,14 @@ fn strict_readers_refuse_and_lenient_ones_tell() {
         &format!("line 29: sam mem: {fields}"),
     );
     refused(&["prf tps 1 2\n"], &format!("line 29: prf tps: {fields}"));
-    refused(
-        &["xyz\n"],
-        "line 29: lines: that begin like no record; passed over",
-    );
+    refused(&["xyz\n"], "line 29: lines that begin like no record");
     refused(
         &["thr crt 0x2 0x1\n"],
-        "line 29: thr crt: of a thread that is there already; passed over",
+        "line 29: thr crt: threads that exist already",
     );
     let d = refused(
         &["sam str 0x1 1 0 0:0 0x77\n"],
-        "line 29: functions: used and not named",
+        "line 29: functions used before they have a name",
     );
     assert!(
         d.events
@@ -1094,15 +1087,15 @@ fn strict_readers_refuse_and_lenient_ones_tell() {
     );
     let d = refused(
         &["thr cpu 0x9 1 1\n"],
-        "line 29: threads: used and not created",
+        "line 29: threads used before their definition",
     );
     assert!(d.events.iter().any(|e| e.contains("name: \"thread 9\"")));
     let d = refused(
         &["sam mem 0x1 1 0x5:1:1\n"],
-        "line 29: classes: used and not named",
+        "line 29: classes used before they have a name",
     );
     assert!(d.events.iter().any(|e| e.contains("name: \"class 0x5\"")));
-    let depth = "line 31: sam str: another depth than that of the stack; what fits of it stays";
+    let depth = "line 31: sam str: depths that are not those of the stack; frames that fit stay";
     let d = refused(
         &[
             "sam str 0x1 1 0 0:0 0x0 0x1\n",
@@ -1134,11 +1127,11 @@ fn strict_readers_refuse_and_lenient_ones_tell() {
     assert_eq!(calls.count(), 2 + 2 + 1);
     assert!(d.remarks.iter().any(|r| {
         r.message
-            .contains("whose stack is not known; passed over (1 times, first in line 32)")
+            .contains("whose stack is not known (1, first in line 32)")
     }));
     refused(
         &["thr dst 0x2 0x1\n", "thr dst 0x1\n"],
-        "line 30: thr dst: of a thread that has ended; passed over",
+        "line 30: thr dst: ends of threads that have ended",
     );
 }
 
@@ -1180,24 +1173,24 @@ fn foreign_spellings_are_read() {
     assert_eq!(
         told,
         [
-            "thr crt: ids that are not made of internal ones; passed over (1 times, first in line 5)",
-            "asm ldf: ids that are not made of internal ones; passed over (1 times, first in line 8)",
-            "mod ldf: base addresses; passed over (1 times, first in line 9)",
-            "mod ldf: names that are not those of their assemblies; passed over (1 times, first in line 9)",
-            "cls ldf: ids that are not made of internal ones; passed over (1 times, first in line 11)",
-            "cls ldf: tokens that are not made of internal ids; passed over (1 times, first in line 11)",
-            "fun inf: code maps of offsets in bytecode, which tell no lines; passed over (1 times, first in line 13)",
-            "jit cms: nothing that an event tells; passed over (1 times, first in line 16)",
-            "jit cmf: threads that did it; passed over (2 times, first in line 17)",
-            "jit cmf: of functions that were not defined by then; passed over (1 times, first in line 18)",
-            "lin src: nothing that an event tells; passed over (1 times, first in line 19)",
-            "new one: not known here; passed over (1 times, first in line 20)",
-            "gch gcs: threads that did it; passed over (1 times, first in line 21)",
-            "gch gcs: generations, read as young or full (1 times, first in line 21)",
-            "gch gcf: threads that did it; passed over (1 times, first in line 22)",
-            "sam str: instruction pointers; passed over (2 times, first in line 23)",
-            "sam mem: instruction pointers; passed over (1 times, first in line 25)",
-            "thr dst: ids that are not made of internal ones; passed over (1 times, first in line 26)",
+            "skipped: thr crt: ids that are not made of internal ones (1, first in line 5)",
+            "skipped: asm ldf: ids that are not made of internal ones (1, first in line 8)",
+            "skipped: mod ldf: base addresses (1, first in line 9)",
+            "skipped: mod ldf: names that are not those of their assemblies (1, first in line 9)",
+            "skipped: cls ldf: ids that are not made of internal ones (1, first in line 11)",
+            "skipped: cls ldf: tokens that are not made of internal ids (1, first in line 11)",
+            "skipped: fun inf: code maps of offsets in bytecode instead of lines (1, first in line 13)",
+            "skipped: jit cms: records that no event holds (1, first in line 16)",
+            "skipped: jit cmf: threads of the JVM's own work (2, first in line 17)",
+            "skipped: jit cmf: compilations of functions that are not yet defined (1, first in line 18)",
+            "skipped: lin src: records that no event holds (1, first in line 19)",
+            "skipped: new one: unknown records (1, first in line 20)",
+            "skipped: gch gcs: threads of the JVM's own work (1, first in line 21)",
+            "gch gcs: generations, read as young or full (1, first in line 21)",
+            "skipped: gch gcf: threads of the JVM's own work (1, first in line 22)",
+            "skipped: sam str: instruction pointers (2, first in line 23)",
+            "skipped: sam mem: instruction pointers (1, first in line 25)",
+            "skipped: thr dst: ids that are not made of internal ones (1, first in line 26)",
         ]
     );
     let has = |text: &str| {
@@ -1255,7 +1248,7 @@ fn a_trace_may_lack_its_begin() {
     assert!(decoding.error.is_none());
     assert_eq!(
         decoding.only(Severity::Fault).1,
-        "the trace: does not begin with its start time (1 times, first in line 1)"
+        "no start time in the first line (1, first in line 1)"
     );
     for nothing in ["", "\n\n", "hello world\nprofile\n", "prf"] {
         let (offset, message) = (0, "no line of it is a record of this format");
@@ -1332,7 +1325,7 @@ fn a_run_in_pieces_is_written_as_one() {
     assert_eq!(again(&whole), whole);
 }
 
-/// Samples that are left out are counted, not the events that tell them.
+/// Samples that are dropped are counted, not their events.
 #[test]
 fn samples_without_a_place_are_counted() {
     let mut events = [opening(), definitions()].concat();
@@ -1342,12 +1335,12 @@ fn samples_without_a_place_are_counted() {
         samples(3, u64::MAX - 5, &[]),
         samples(4, 7, &[]),
     ]);
-    let losses = encoded(&events).1;
-    let told = format!("{} samples", u64::MAX);
-    assert!(losses.contains(&told), "{losses:?}");
+    let dropped = encoded(&events).1;
+    let samples = format!("samples ({})", u64::MAX);
+    assert!(dropped.contains(&samples), "{dropped:?}");
 }
 
-/// A part of an event that is lost makes no event lost.
+/// Dropping a part of an event does not drop the event.
 #[test]
 fn events_and_parts_of_events_are_counted_apart() {
     let mut events = [opening(), definitions()].concat();
@@ -1363,8 +1356,8 @@ fn events_and_parts_of_events_are_counted_apart() {
         .for_each(|event| encoder.event(event, &mut out));
     encoder.end(&mut out);
     // The sample, and the method that nothing refers to.
-    assert_eq!(encoder.dropped(), 2);
-    let all: u64 = encoder.losses().iter().map(|loss| loss.count).sum();
+    assert_eq!(encoder.dropped_events(), 2);
+    let all: u64 = encoder.dropped().iter().map(|kind| kind.count).sum();
     // Besides them: the thread's name, the time of its start, and a fraction.
     assert_eq!(all, 5);
 }

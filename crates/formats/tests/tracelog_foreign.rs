@@ -38,7 +38,7 @@ fn read_behind(lines: &[u8]) -> Decoding {
 }
 
 #[test]
-fn what_no_event_has_a_place_for_is_counted() {
+fn what_no_event_holds_is_counted() {
     let deep = format!("sam str 0x1 1 2 0:0{}\n", " 0x0".repeat(4097));
     // Two frames have their names, and a third one would have more than 1 MiB with them.
     let long = "n".repeat(500_000);
@@ -55,147 +55,138 @@ fn what_no_event_has_a_place_for_is_counted() {
         (
             b"jit cms ? 1 0x40\njit cms ? 1 0x40\ngch gen\n",
             &[
-                "jit cms: nothing that an event tells; passed over (2 times, first in line 13)",
-                "gch gen: nothing that an event tells; passed over (1 times",
+                "skipped: jit cms: records that no event holds (2, first in line 13)",
+                "skipped: gch gen: records that no event holds (1,",
             ],
         ),
-        (
-            b"new one 1\n",
-            &["new one: not known here; passed over (1 times"],
-        ),
+        (b"new one 1\n", &["skipped: new one: unknown records (1,"]),
         (
             b"cls ldf 0x2 0x1 0x1 0x02000002 0x0\ncls nam 0x1 \"\xff\"\n",
-            &["cls nam: texts that are no UTF-8, read with U+FFFD (1 times"],
+            &["cls nam: texts not in UTF-8, read with U+FFFD (1,"],
         ),
         (
             b"apd crf 0x2 0x4d 0x0 \"b\"\n",
             &[
-                "apd crf: a further application domain; passed over (1 times",
-                "apd crf: ids that are not made of internal ones; passed over (1 times",
+                "skipped: apd crf: further application domains (1,",
+                "skipped: apd crf: ids that are not made of internal ones (1,",
             ],
         ),
         (
             b"mod ldf 0x1 0x0 0x1 0x5 \"bootstrap\"\n",
-            &["mod ldf: a status that is not 0; passed over (1 times"],
+            &["skipped: mod ldf: statuses other than 0 (1,"],
         ),
         (
             b"thr crt 0xab 0x2\nthr dst 0xab 0x2\nthr dst 0x1\n",
             &[
-                "thr crt: ids that are not made of internal ones; passed over (1 times",
-                "thr dst: ids that are not made of internal ones; passed over (1 times",
+                "skipped: thr crt: ids that are not made of internal ones (1,",
+                "skipped: thr dst: ids that are not made of internal ones (1,",
             ],
         ),
         (
             b"cls ldf 0x99 0x1 0x1 0x02000077 0x0\ncls nam 0x1 \"B\"\n",
             &[
-                "cls ldf: ids that are not made of internal ones; passed over (1 times",
-                "cls ldf: tokens that are not made of internal ids; passed over (1 times",
+                "skipped: cls ldf: ids that are not made of internal ones (1,",
+                "skipped: cls ldf: tokens that are not made of internal ids (1,",
             ],
         ),
         // An id that another function has, and then another one for a function that has one.
         (
             b"fun inf 0x1 0x40 0x1 0x1 0x06000002\nfun nam 0x1 \"A.c\" \"void\" \"()\"\n\
               fun inf 0x1 0x41 0x1 0x1 0x06000002 0x7f00:0x10\njit cmf ? 1 0x40 0x0\n",
-            &["fun inf: ids that are not made of internal ones; passed over (2 times"],
+            &["skipped: fun inf: ids that are not made of internal ones (2,"],
         ),
         (
             b"fun inf 0x1 0x41 0x1 0x5 0x06000077\nfun nam 0x1 \"A.c\" \"void\" \"()\"\n",
             &[
-                "fun inf: modules that are not those of their classes; passed over (1 times",
-                "fun inf: tokens that are not made of internal ids; passed over (1 times",
+                "skipped: fun inf: modules that are not those of their classes (1,",
+                "skipped: fun inf: tokens that are not made of internal ids (1,",
             ],
         ),
         (
             b"thr aos 0x0 78\n",
-            &["thr aos: of a thread 0 on which nothing happens; passed over (1 times"],
+            &["skipped: thr aos: numbers of a thread 0 on which nothing happens (1,"],
         ),
         (
             b"asm ldf 0x2 0x1 0x2 0x0 \"x\"\nasm ldf 0x2 0x1 0x2 0x0 \"y\"\n",
-            &["asm ldf: of no class; passed over (2 times"],
+            &["skipped: asm ldf: assemblies of no class (2,"],
         ),
         (
             b"asm ldf 0x2 0x7 0x2 0x0 \"x\"\nmod ata 0x2 0x2\n\
               cls ldf 0x2 0x1 0x2 0x02000002 0x0\ncls nam 0x1 \"B\"\n",
-            &["asm ldf: ids that are not made of internal ones; passed over (1 times"],
+            &["skipped: asm ldf: ids that are not made of internal ones (1,"],
         ),
         (
             b"mod ldf 0x1 0x7f00 0x1 0x0 \"a.dll\"\n",
             &[
-                "mod ldf: base addresses; passed over (1 times",
-                "mod ldf: names that are not those of their assemblies; passed over (1 times",
+                "skipped: mod ldf: base addresses (1,",
+                "skipped: mod ldf: names that are not those of their assemblies (1,",
             ],
         ),
         (
             b"cls ldf 0x2 0x1 0x9 0x02000002 0x0\ncls nam 0x1 \"B\"\n",
-            &["cls ldf: of modules that were not loaded; told without a loader (1 times"],
+            &["cls ldf: classes of modules that are not loaded, read without a loader (1,"],
         ),
         (
             b"cls ldf 0x2 0x1 0x1 0x02000002 0x0\ncls ldf 0x3 0x2 0x1 0x02000003 0x0\n",
-            &["cls ldf: of classes that get no name; passed over (2 times"],
+            &["skipped: cls ldf: classes that get no name (2,"],
         ),
         (
             b"fun inf 0x1 0x41 0x1 0x1 0x06000002\n",
-            &["fun inf: of functions that get no name; passed over (1 times"],
+            &["skipped: fun inf: functions that get no name (1,"],
         ),
         (
             b"fun inf 0x0 0x40 0x1 0x1 0x06000001 0x1:0x0:0x8\n",
-            &["fun inf: a code map without code; passed over (1 times"],
+            &["skipped: fun inf: code maps without code (1,"],
         ),
         (
             beyond.as_bytes(),
-            &[
-                "fun inf: code maps of offsets in bytecode, which tell no lines; passed over (1 times",
-            ],
+            &["skipped: fun inf: code maps of offsets in bytecode instead of lines (1,"],
         ),
         (
             b"jit cmf ? 1 0x40 0x80004005\n",
-            &["jit cmf: a compilation that failed; passed over (1 times"],
+            &["skipped: jit cmf: compilations that failed (1,"],
         ),
         (
             b"jit cmf ? 1 0x99 0x0\n",
-            &["jit cmf: of functions that were not defined by then; passed over (1 times"],
+            &["skipped: jit cmf: compilations of functions that are not yet defined (1,"],
         ),
         (
             b"jit cmf 77 1 0x40 0x0\ngch gcs 0x1 2 ? tfff\ngch gcf ? 3\n",
             &[
-                "jit cmf: threads that did it; passed over (1 times",
-                "gch gcs: threads that did it; passed over (1 times",
+                "skipped: jit cmf: threads of the JVM's own work (1,",
+                "skipped: gch gcs: threads of the JVM's own work (1,",
             ],
         ),
         (
             b"gch gcs ? 1 ? ttff\ngch gcf ? 2\n",
-            &["gch gcs: generations, read as young or full (1 times"],
+            &["gch gcs: generations, read as young or full (1,"],
         ),
         (
             b"sam str 0x1 1 0 0:0 0x0:0x7f00\nsam mem 0x1 2 0x0:1:24:0x7f00\n",
             &[
-                "sam str: instruction pointers; passed over (1 times",
-                "sam mem: instruction pointers; passed over (1 times",
+                "skipped: sam str: instruction pointers (1,",
+                "skipped: sam mem: instruction pointers (1,",
             ],
         ),
         (
             b"sam str 0x1 1 0 0:0 0x0\nsam str 0x1 2 0 2:5 0x0\nsam str 0x1 3 0 1:1\n",
-            &["sam str: of threads whose stack is not known; passed over (1 times"],
+            &["skipped: sam str: records of threads whose stack is not known (1,"],
         ),
         (
             b"sam str 0x1 1 0 0:0 0x0\nsam str 0x1 2 3 1:1\n",
-            &["sam str: ticks of a trace that tells calls; passed over (1 times"],
+            &["skipped: sam str: ticks in a trace of calls (1,"],
         ),
         (
             deep.as_bytes(),
-            &[
-                "sam str: samples of more than 4096 frames, or 1 MiB of names; the innermost are read (1 times",
-            ],
+            &["sam str: samples with more than 4096 frames or 1 MiB of names, cut (1,"],
         ),
         (
             long_stack.as_bytes(),
-            &[
-                "sam str: samples of more than 4096 frames, or 1 MiB of names; the innermost are read (1 times",
-            ],
+            &["sam str: samples with more than 4096 frames or 1 MiB of names, cut (1,"],
         ),
         (
             b"sam str 0x1 1 2 0:0 0x0\nsam str 0x1 2 0 1:1 0x0\nsam mem 0x1 2 0x0:1:24\n",
-            &["sam str: stacks of allocations in a trace of samples; passed over (1 times"],
+            &["skipped: sam str: stacks of allocations in a trace of samples (1,"],
         ),
     ];
     let mut decodings = Vec::new();
@@ -207,15 +198,15 @@ fn what_no_event_has_a_place_for_is_counted() {
     for (lines, expected) in [
         (
             backwards,
-            "fun inf: a range of code that ends before it starts (1 times",
+            "fun inf: ranges of code that end before they start (1,",
         ),
         (
             beyond,
-            "fun inf: a range of code that goes on where the next one starts; read up to there (1 times",
+            "fun inf: ranges of code that reach into the next one, cut there (1,",
         ),
         (
             long_map,
-            "fun inf: code maps with more than 1 MiB of names; the first ranges are read (1 times",
+            "fun inf: code maps with more than 1 MiB of names, cut (1,",
         ),
     ] {
         let decoding = read_map(lines.as_bytes());
@@ -227,8 +218,8 @@ fn what_no_event_has_a_place_for_is_counted() {
     tells(
         &decoding,
         &[
-            "apd crf: process numbers above 31 bits, read as 0 (1 times",
-            "thr aos: of a thread 0 on which nothing happens; passed over (1 times",
+            "apd crf: process numbers above 31 bits, read as 0 (1,",
+            "skipped: thr aos: numbers of a thread 0 on which nothing happens (1,",
         ],
     );
     decodings.push(decoding);
@@ -238,8 +229,7 @@ fn what_no_event_has_a_place_for_is_counted() {
 #[test]
 fn maps_of_offsets_tell_no_lines() {
     let map = format!("{CODE} 0x1:0x0:0x4 0x2:0x4:0x10\njit cmf ? 1 0x40 0x0\n");
-    let told =
-        "fun inf: code maps of offsets in bytecode, which tell no lines; passed over (1 times";
+    let told = "skipped: fun inf: code maps of offsets in bytecode instead of lines (1,";
     let decoding = read_behind(map.as_bytes());
     tells(&decoding, &[told]);
     let code = decoding
@@ -277,11 +267,11 @@ fn gaps_between_ranges_of_code_stay() {
 }
 
 #[test]
-fn a_last_line_without_its_end_tells_what_it_passes_over() {
+fn a_last_line_without_its_end_is_remarked_too() {
     let decoding = read_behind(b"jit cmf 77 1 0x40 0x0");
     tells(
         &decoding,
-        &["jit cmf: threads that did it; passed over (1 times"],
+        &["skipped: jit cmf: threads of the JVM's own work (1,"],
     );
     let (_, message) = decoding.only(Severity::Truncated);
     assert!(message.ends_with("it is read nevertheless"), "{message}");

@@ -852,7 +852,7 @@ fn a_log_cut_anywhere_is_truncated_there() {
 }
 
 #[test]
-fn long_lines_are_passed_over() {
+fn long_lines_are_skipped() {
     let head = include_str!("tracelog/example.log")
         .split_inclusive('\n')
         .take(28)
@@ -862,7 +862,7 @@ fn long_lines_are_passed_over() {
     let decoding = decode_pieces(Format::TraceLog, log.as_bytes(), 1 << 20);
     assert_eq!(
         decoding.only(Severity::Fault).1,
-        "a line: longer than 16 MiB; passed over (1 times, first in line 29)"
+        "skipped: lines longer than 16 MiB (1, first in line 29)"
     );
     assert!(decoding.events.last().unwrap().starts_with("ThreadCpu("));
     let log = format!("{head}{long}");

@@ -31,11 +31,11 @@ fn documents_of_the_older_agent_are_read() {
     assert_eq!(
         messages,
         [
-            "attribute collationValue of traceStart has no place in any event; passed over (1 times, first here)",
-            "attribute overhead of methodExit has no place in any event; passed over (1 times, first here)",
-            "attribute sequence of methodEntry is not known; passed over (1 times, first here)",
-            "the attributes of methodEntry stand in another order (1 times, first here)",
-            "element oldThing is not known here; passed over (1 times, first here)",
+            "skipped: traceStart: attribute collationValue, which no event holds (1)",
+            "skipped: methodExit: attribute overhead, which no event holds (1)",
+            "skipped: methodEntry: unknown attribute sequence (1)",
+            "methodEntry: attributes in another order (1)",
+            "skipped: unknown element oldThing (1)",
         ]
     );
     let place = text.find("<methodEntry time").unwrap();
@@ -187,8 +187,7 @@ fn values_of_another_type_lose_one_element() {
         let (place, message) = decoding.only(Severity::Fault);
         assert_eq!(place, (HEAD.len() + GC.len()) as u64);
         let name = element[1..].split(' ').next().unwrap();
-        let expected =
-            format!("{name} is passed over: the value of {attribute} is none of its type");
+        let expected = format!("skipped: {name}: the value of {attribute} is not of its type");
         assert_eq!(message, expected);
     }
 }
@@ -210,11 +209,11 @@ fn what_is_unknown_is_told_once_by_name() {
     assert_eq!(
         told,
         [
-            "element a is not known here; passed over (3 times, first here)",
-            "element b is not known here; passed over (1 times, first here)",
-            "attribute more of gcStart is not known; passed over (2 times, first here)",
-            "attribute other of gcStart is not known; passed over (1 times, first here)",
-            "attribute transientThreadId of gcStart has no place in any event; passed over (1 times, first here)",
+            "skipped: unknown element a (3)",
+            "skipped: unknown element b (1)",
+            "skipped: gcStart: unknown attribute more (2)",
+            "skipped: gcStart: unknown attribute other (1)",
+            "skipped: gcStart: attribute transientThreadId, which no event holds (1)",
         ]
     );
     assert_eq!(decoding.count(Severity::Info), 5);
@@ -232,8 +231,8 @@ fn what_is_missing_reads_as_unset_and_is_told() {
     assert_eq!(
         told,
         [
-            "threadEnd lacks attribute threadIdRef; read as unset (2 times, first here)",
-            "threadEnd lacks attribute time; read as unset (1 times, first here)",
+            "threadEnd: missing attribute threadIdRef, read as unset (2)",
+            "threadEnd: missing attribute time, read as unset (1)",
         ]
     );
     assert_eq!(decoding.events.len(), 3);
@@ -273,7 +272,7 @@ fn frames_are_children_of_monitor_events_only() {
         wrong
             .only(Severity::Fault)
             .1
-            .contains("annotation is passed over")
+            .contains("skipped: annotation: ")
     );
 }
 

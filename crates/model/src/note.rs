@@ -24,8 +24,8 @@ pub enum Note<'a> {
     Lost(Lost<'a>),
     /// A class or method that the filters include is not instrumented (`uninstrumented`).
     Uninstrumented(Uninstrumented<'a>),
-    /// The format of the trace can't represent something that the agent was to write (`left-out`).
-    LeftOut(LeftOut<'a>),
+    /// Things are not in the trace, because its format has no field for them (`dropped`).
+    Dropped(DroppedNote<'a>),
     /// A trigger has begun a burst (`burst`).
     Burst(BurstNote<'a>),
     /// Some calls are in the trace as sums, by method and caller (`short-calls`).
@@ -71,12 +71,12 @@ pub struct Uninstrumented<'a> {
     pub reason: Cow<'a, str>,
 }
 
-/// Data that the format can't represent ([`Note::LeftOut`]).
+/// Things of one kind that the format of the trace has no field for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct LeftOut<'a> {
-    /// Description of the data, in the plural (`sizes of plain objects`).
+pub struct DroppedNote<'a> {
+    /// The kind in words, in the plural (`sizes of plain objects`).
     pub what: Cow<'a, str>,
-    /// Number of missing items; 0 if they were not recorded at all.
+    /// Number of things; 0 if they were not recorded at all.
     pub count: u64,
 }
 
@@ -212,8 +212,8 @@ impl fmt::Display for Note<'_> {
                 }
                 grammar::text("reason", &n.reason, &mut out);
             }
-            Note::LeftOut(n) => {
-                out.push_str("left-out");
+            Note::Dropped(n) => {
+                out.push_str("dropped");
                 grammar::number("count", n.count, &mut out);
                 grammar::text("what", &n.what, &mut out);
             }
@@ -295,7 +295,7 @@ impl Note<'static> {
                 method: fields.text("method").unwrap_or_default(),
                 reason: fields.text("reason")?,
             }),
-            "left-out" => Note::LeftOut(LeftOut {
+            "dropped" => Note::Dropped(DroppedNote {
                 count: fields.number("count")?,
                 what: fields.text("what")?,
             }),
@@ -413,7 +413,7 @@ mod tests {
                 method: "".into(),
                 reason: "".into(),
             }),
-            Note::LeftOut(LeftOut {
+            Note::Dropped(DroppedNote {
                 what: "sizes of plain objects".into(),
                 count: 12,
             }),

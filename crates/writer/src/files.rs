@@ -1,9 +1,9 @@
 //! The files of a trace whose file size is limited.
 
-use crate::losses;
+use crate::dropped;
 use crate::names::Names;
 use crate::output::Output;
-use jtrail_formats::Loss;
+use jtrail_formats::DropCount;
 use jtrail_guard::log;
 use jtrail_options::{AtMaxSize, Options, size_text};
 use std::collections::VecDeque;
@@ -32,8 +32,8 @@ pub(super) struct Files {
     before: VecDeque<Complete>,
     /// Number of deleted files, and number of events in them.
     deleted: (u64, u64),
-    /// Data of all files that the format can't represent.
-    losses: Vec<Loss>,
+    /// What was dropped from all files.
+    dropped: Vec<DropCount>,
     /// Number of lost events in all files.
     lost: u64,
     /// True if the current file is full, and ends when all records up to then are written.
@@ -64,7 +64,7 @@ impl Files {
             opening: 0,
             before: VecDeque::new(),
             deleted: (0, 0),
-            losses: Vec::new(),
+            dropped: Vec::new(),
             lost: 0,
             is_ending: false,
         })
@@ -100,10 +100,11 @@ impl Files {
         names.create_numbered(&self.first, &mut self.number)
     }
 
-    /// Adds the losses of a file to those of all files. Sets `losses` and `lost` to the sums.
-    pub(super) fn add_losses(&mut self, losses: &mut Vec<Loss>, lost: &mut u64) {
-        losses::add(&mut self.losses, std::mem::take(losses));
-        losses.clone_from(&self.losses);
+    /// Adds what a file dropped and lost to the sums of all files. Sets `dropped` and `lost` to the
+    /// sums.
+    pub(super) fn add_dropped(&mut self, dropped: &mut Vec<DropCount>, lost: &mut u64) {
+        dropped::add(&mut self.dropped, std::mem::take(dropped));
+        dropped.clone_from(&self.dropped);
         self.lost += *lost;
         *lost = self.lost;
     }

@@ -12,7 +12,7 @@
 //! | `command`, `work` | commands to the writer's thread, and what the thread does |
 //! | `stream`, `merge` | the records of one buffer in order, and those of all buffers |
 //! | `compilations`, `windows` | compiled code and bursts, which are ordered among the records by time |
-//! | `format`, `preamble`, `losses` | the encoder, the opening of a trace, and data that the format can't represent |
+//! | `format`, `preamble`, `dropped` | the encoder, the opening of a trace, and what its format has no field for |
 //! | `helpers`, `ahead` | threads that do some of the encoder's work, and that follow calls before the merge reaches them |
 //! | `output`, `names`, `files` | files and other outputs |
 
@@ -20,10 +20,10 @@ mod action;
 mod ahead;
 mod command;
 mod compilations;
+mod dropped;
 mod files;
 mod format;
 mod helpers;
-mod losses;
 mod merge;
 mod names;
 mod output;

@@ -7,7 +7,7 @@ use crate::select::{Selection, Span, ThreadSelector};
 use anyhow::{Context, anyhow, bail};
 use jtrail_analysis::Names;
 use jtrail_formats::trail::Part;
-use jtrail_formats::{Encode, Format, Loss, Quantity, Says, mlpd};
+use jtrail_formats::{Encode, Format, Quantity, Says, dropped_message, mlpd};
 use jtrail_model::{
     AgentCreate, Custom, Event, Lost, Node, Note, ObjectKind, ProcessCreate, Timestamp, TraceStart,
 };
@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 /// Write a trace in another format
 ///
 /// Runs in bounded memory, whatever the trace's size. A file is written under a name that ends in
-/// .part, and gets its own name when it is whole. What the other format can't hold is counted, by
-/// kind, and so are objects whose sizes it asks for in vain. With --from, --until or --thread,
+/// .part, and gets its own name when it is whole. What the other format has no field for is dropped
+/// and counted, by kind, and so are objects whose sizes it asks for in vain. With --from, --until or --thread,
 /// definitions stay, and the new trace says how many events were left out.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -83,28 +83,17 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         done
     };
     ending.print(&args.input, streams)?;
-    let losses = encoder.losses();
-    if !losses.is_empty() {
-        let name = format.name();
-        writeln!(
-            streams.err,
-            "jtrail: no place in {name} for {}",
-            list(&losses)
-        )?;
+    if let Some(message) = dropped_message(format.name(), "", &encoder.dropped()) {
+        writeln!(streams.err, "jtrail: {message}")?;
     }
     if sizes.missing > 0 {
         let (from, objects) = (input.format().name(), sizes.missing);
         writeln!(
             streams.err,
-            "jtrail: no sizes in {from} for {objects} plain objects"
+            "jtrail: {from}: missing: sizes of plain objects ({objects})"
         )?;
     }
     Ok(ending.code())
-}
-
-fn list(losses: &[Loss]) -> String {
-    let reported: Vec<_> = losses.iter().map(Loss::to_string).collect();
-    reported.join(", ")
 }
 
 fn format(args: &Args) -> anyhow::Result<Format> {

@@ -144,25 +144,25 @@
 //! | the latter apart from the former | an allocation too, counted |
 //! | first record BEGIN_BURST | the start of the trace; other bursts are pauses |
 //! | class, thread or method that was not defined | gets a name (`class#7`), counted as a fault |
-//! | leave without a call | passed over, counted as a fault |
-//! | receivers, lines, overheads, times of free texts, other ticks in a definition than in what it defines | passed over, counted. `docs/formats.md` has the list |
-//! | maxThreads, maxClasses | passed over: hints to those who want to know sizes in advance *(choice)* |
+//! | leave without a call | skipped, counted as a fault |
+//! | receivers, lines, overheads, times of free texts, other ticks in a definition than in what it defines | skipped, counted. `docs/formats.md` has the list |
+//! | maxThreads, maxClasses | skipped: hints to those who want to know sizes in advance *(choice)* |
 //! | ticks below startTicks | read, counted |
 //! | record cut off, no END_FILE | truncated there |
 //! | unknown type | refused: nothing behind it can be read |
-//! | bytes behind END_FILE | passed over, a fault |
-//! | other number of events than promised | told |
+//! | bytes after END_FILE | skipped, counted as a fault |
+//! | other number of events than promised | counted |
 //!
-//! What is counted is told once at the end, with the first place. No fault ends the reading
+//! What is counted has one remark for each kind at the end. No fault ends the reading
 //! *(choice)*: `jtrail verify` is what refuses a trace for them.
 //!
-//! Plain objects come with size 0. `jtrail convert` tells how many, to formats that have a place
+//! Plain objects come with size 0. `jtrail convert` says how many, for formats that have a field
 //! for sizes.
 //!
 //! Methods are announced at their first call. Classes with superclass 0 have `java.lang.Object`
 //! above them, interfaces too.
 //!
-//! # What is lost
+//! # What is dropped
 //!
 //! - **Receivers of calls** *(choice)*. Calls are recorded without `this`, as it would cost each of
 //!   them the look for the object's number.
@@ -170,7 +170,7 @@
 //!   the trace began, or the agent came. The JVM would tell them, but not when they end: code that
 //!   runs then has no hooks, and an agent that came to a running JVM has no events of frames.
 //!
-//! [`Encoder::losses`](crate::Encode::losses) tells by kind. Most of all: exceptions, samples, CPU
+//! [`Encode::dropped`](crate::Encode::dropped) counts all of it by kind. Most of all: exceptions, samples, CPU
 //! times, sizes of plain objects, stacks of monitor events, and what the trace says of the machine
 //! and the agent. Tickets and depths are counted anew. A collection that a pause or the end cuts is
 //! ended there. A class that is split, or known only by name, comes back as one that has no other
@@ -182,7 +182,7 @@ mod text;
 mod wire;
 
 pub use decode::Decoder;
-pub(crate) use decode::PASSED_OVER;
+pub(crate) use decode::remarks::Remarked;
 pub use encode::Encoder;
 
 /// The first bytes of a JinsightLive trace: the tag and the version.

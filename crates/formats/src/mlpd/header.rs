@@ -1,8 +1,9 @@
 //! The header of a file, written and read.
 
 use super::DataVersion;
-use super::encode::losses::{Lack, Losses};
+use super::encode::dropped::Dropped;
 use super::wire::{CLOCK_START, FILE_ID};
+use crate::tally::DropTally;
 use jtrail_model::{Event, TIMER_OVERHEAD, Timestamp};
 
 /// Keys of options that the header has a place for.
@@ -31,43 +32,48 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    pub(super) fn event(&mut self, event: &Event<'_>, version: DataVersion, losses: &mut Losses) {
+    pub(super) fn event(
+        &mut self,
+        event: &Event<'_>,
+        version: DataVersion,
+        dropped: &mut DropTally<Dropped>,
+    ) {
         let v17 = version == DataVersion::V17;
         let unheld = |texts: &[&str]| texts.iter().any(|text| !text.is_empty());
         match event {
             Event::Node(e) => {
                 self.machine = Some(e.time);
                 let texts = [&*e.node_id, &e.hostname, &e.ip_address];
-                losses.one_if(unheld(&texts) || e.timezone != 0, Lack::Identities);
+                dropped.part_if(unheld(&texts) || e.timezone != 0, Dropped::Identities);
             }
             Event::ProcessCreate(e) => {
                 self.process = Some(e.time);
                 self.pid = e.pid;
                 let texts = [&*e.process_id, &e.name, &e.node_id, &e.executable];
-                losses.one_if(unheld(&texts), Lack::Identities);
+                dropped.part_if(unheld(&texts), Dropped::Identities);
             }
             Event::AgentCreate(e) => {
                 self.agent = Some(e.time);
-                // What readers make up is no loss.
+                // What readers make up is not dropped.
                 let (name, number) = match e.name == AGENT {
                     true => ("", ""),
                     false => (&*e.name, &*e.version),
                 };
                 let texts = [&*e.agent_id, &e.process_id, name, &e.agent_type, number];
                 let arguments = !v17 && !e.parameters.is_empty();
-                losses.one_if(unheld(&texts) || arguments, Lack::Identities);
+                dropped.part_if(unheld(&texts) || arguments, Dropped::Identities);
                 self.arguments = text(&e.parameters);
             }
             Event::TraceStart(e) => {
                 self.trace = Some(e.time);
-                losses.one_if(unheld(&[&e.trace_id, &e.agent_id]), Lack::Identities);
+                dropped.part_if(unheld(&[&e.trace_id, &e.agent_id]), Dropped::Identities);
             }
-            Event::Filter(_) => losses.one(Lack::Filters),
+            Event::Filter(_) => dropped.event(Dropped::Filters),
             Event::Option(e) => match (&*e.key, e.value.parse()) {
                 (TIMER_OVERHEAD, Ok(overhead @ 0..)) => self.timer_overhead = overhead,
                 (ARCHITECTURE, _) if v17 => self.architecture = text(&e.value),
                 (OPERATING_SYSTEM, _) if v17 => self.system = text(&e.value),
-                _ => losses.one(Lack::Options),
+                _ => dropped.event(Dropped::Options),
             },
             _ => {}
         }

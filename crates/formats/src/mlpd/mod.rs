@@ -21,8 +21,8 @@
 //! | `wire` | numbers and names that stand in files |
 //! | `header` | the file's header |
 //! | `number`, `names`, `index` | numbers and text; names; tables by id |
-//! | `encode` | events to buffers; definitions, heap dumps, losses, and the buffers themselves |
-//! | `decode` | the stream: compressed files, a buffer's events, several buffers in order, classes and methods, events of the model, findings |
+//! | `encode` | events to buffers; definitions, heap dumps, what is dropped, and the buffers themselves |
+//! | `decode` | the stream: compressed files, a buffer's events, several buffers in order, classes and methods, events of the model, remarks |
 //!
 //! # Fields
 //!
@@ -211,7 +211,7 @@
 //! - **Collections**: young ones are of generation 0, full ones and parts of concurrent ones 1,
 //!   unknown ones 0. The generation is set when it is told, unless the batch was written by then: a
 //!   full one waits for the end of a collection, until it is twice as large.
-//! - **Calls** nest: a leave without its call is left out; one that skips open calls closes them.
+//! - **Calls** nest: a leave without its call is dropped; one that skips open calls closes them.
 //! - **References** of a heap dump are written as they are told, whether or not the dump lists
 //!   their targets *(choice)*: these may follow. Our agent's dumps list all; `jtrail verify` tells
 //!   of others.
@@ -227,14 +227,14 @@
 //! | short header, wrong id, other data version, pointers above 8 bytes, flags | refused |
 //! | no buffer where one must start, a buffer above 32 MiB *(choice)* | refused; what came before is kept |
 //! | unknown event or metadata, value out of range, number above 64 bits, count above what is left, event past the end | fault; the rest of the buffer is skipped |
-//! | the file ends inside a buffer | the trace is truncated there; the buffer is dropped whole. `jtrail` uses what came before and exits with 3, though `mprof-report` does so with 0 *(choice)* |
+//! | the file ends inside a buffer | the trace is truncated there; the buffer is skipped whole. `jtrail` uses what came before and exits with 3, though `mprof-report` does so with 0 *(choice)* |
 //! | the end of a file of ours is missing | the trace is truncated at the end of the file |
 //! | a method or class used before its definition | fault; it gets a name that says so, and its definition is another one |
-//! | a leave of a call that is not the innermost one | fault; those inside of it are closed, or it is passed over when it is not among the 1000 innermost |
+//! | a leave of a call that is not the innermost one | fault; those inside of it are closed, or it is skipped when it is not among the 1000 innermost |
 //! | time falls along a thread | fault; raised to the last one |
-//! | parts of heap dumps or ends of collections without a begin | fault; passed over |
+//! | parts of heap dumps or ends of collections without a begin | fault; skipped |
 //! | a reference to an object that its dump does not list, neither before nor behind it | kept: what is behind is not known yet. It is a fault of the check that `jtrail verify` makes when the dump ends *(choice)* |
-//! | what no event has a place for: images and domains, phases of collections, contentions given up, filter and fault clauses, callers of allocations … | counted where it says something, and told once by kind at the end. `docs/formats.md` has the list |
+//! | what no event has a place for: images and domains, phases of collections, contentions given up, filter and fault clauses, callers of allocations … | counted where it says something, with one remark for each kind at the end. `docs/formats.md` has the list |
 //! | module ids, domains of tables, offsets and generations in heap dumps, addresses of roots | the same, where they are not 0 or empty. Ours are, but for the domains of tables and the images: those stand for loaders, and are not counted in our files |
 //!
 //! Files that are not ours: buffers are read in the order of the file, so that times go back and
@@ -246,12 +246,13 @@
 //! The header comes as node, process, agent (named `log profiler`) and trace, with options for what
 //! else it says: `timerOverhead`, `architecture`, `operatingSystem`, `pointerSize`, `system`.
 //!
-//! # What is lost
+//! # What is dropped
 //!
 //! Free text, and with it our notes; names of machine, process and agent; waits and parks; frees,
 //! and objects older than the trace; samples; CPU times; lines; result types; aggregated calls;
-//! most of class details. Version 1 also loses roots, the objects of caught exceptions, and stacks
-//! of monitors that were entered; version 17 class unloads. [`Encoder`] counts all of it by kind.
+//! most of class details. Version 1 also drops roots, the objects of caught exceptions, and stacks
+//! of monitors that were entered; version 17 class unloads.
+//! [`Encode::dropped`](crate::Encode::dropped) counts all of it by kind.
 //! Tickets and depths are counted anew.
 
 mod decode;
@@ -263,7 +264,7 @@ mod number;
 mod wire;
 
 pub use decode::Decoder;
-pub(crate) use decode::tally::PASSED_OVER;
+pub(crate) use decode::remarks::Remarked;
 pub use encode::Encoder;
 use wire::FILE_ID;
 

@@ -42,21 +42,6 @@ pub(super) enum Fault {
     Value(&'static str, u64),
 }
 
-impl Fault {
-    /// What becomes of the buffer.
-    pub(super) const fn skips(self) -> &'static str {
-        match self {
-            Self::Short => "rests of buffers skipped, because an event runs past the end",
-            Self::Number => "rests of buffers skipped, because a number has more than 64 bits",
-            Self::Unended => "rests of buffers skipped, because a text has no end",
-            Self::Count => "rests of buffers skipped, because a count is larger than what is left",
-            Self::Event(_) => "rests of buffers skipped, because an event is unknown",
-            Self::Metadata(_) => "rests of buffers skipped, because metadata are unknown",
-            Self::Value(..) => "rests of buffers skipped, because a value is out of range",
-        }
-    }
-}
-
 /// Bytes that are read field by field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'b> {

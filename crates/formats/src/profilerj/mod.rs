@@ -112,14 +112,14 @@
 //!
 //! Bounds: 2¹⁹ nodes of calls and 2¹⁸ of samples in the document, 2¹⁰ of one name and 2¹⁴ of any
 //! inside of each other. Behind them a path is folded: it goes on at the innermost node of its
-//! name, or at the top. So counts and own times of each method stay exact, and the losses tell how
-//! many calls and samples have other callers than they had. Sums of aggregated calls and samples
+//! name, or at the top. So counts and own times of each method stay exact, and what is dropped are the
+//! callers of so many calls and samples. Sums of aggregated calls and samples
 //! get four times the nodes. All sums of one kind together stay below 2⁶³.
 //!
 //! At a pause calls count up to there, in CPU time up to what was told last; their leaves, before
-//! collection goes on or behind that, are no losses. Any other leave without an open call is left
-//! out; one of an outer call ends those inside of it. What is left out besides: [`Encoder`]'s
-//! losses tell it.
+//! collection goes on or after that, are not counted as dropped. Any other leave without an open call
+//! is dropped; one of an outer call ends those inside of it. What else is dropped,
+//! [`Encode::dropped`](crate::Encode::dropped) counts.
 //!
 //! # Reading
 //!
@@ -134,7 +134,7 @@
 //! | cpuTime, isAlive | CPU time of the thread; its end, behind all else |
 //!
 //! A snapshot converts into formats of single events, too *(choice)*: they get what is left of it,
-//! such as threads and classes, and the losses tell the rest.
+//! such as threads and classes; the rest is dropped.
 //!
 //! Ids count from 1, for threads, classes and methods together. There are no times: all are 0, but
 //! for those of samples and of the ends of threads, which count from the thread's begin.
@@ -154,9 +154,9 @@
 //! | name missing, number or boolean of another type, line above 65,535, deeper than 65,536, piece above 16 MiB | refused; what came before is kept |
 //! | broken off | truncated there; whole elements are used |
 //! | section missing, repeated, in another order; attributes in another order; `class` for `name` of a class | read |
-//! | unknown element or attribute, text, missing number (read as 0), sums that do not agree, number above 63 bits | told once by kind at the end |
-//! | `elapsedTime` of a living thread without frames, lines above 65,535, `class` of a class that has a `name` | passed over, told in the same way |
-//! | `cumulated` and the like, where the own parts are there | checked, and passed over |
+//! | unknown element or attribute, text, missing number (read as 0), sums that do not agree, number above 63 bits | counted by kind; a remark for each at the end |
+//! | `elapsedTime` of a living thread without frames, lines above 65,535, `class` of a class that has a `name` | skipped, and counted in the same way |
+//! | `cumulated` and the like, where the own parts are there | checked, and skipped |
 
 mod decode;
 mod encode;
@@ -166,7 +166,7 @@ mod text;
 use jtrail_xml::{Scanner, Token};
 
 pub use decode::Decoder;
-pub(crate) use decode::findings::PASSED_OVER;
+pub(crate) use decode::remarks::Remarked;
 pub use encode::Encoder;
 
 /// Name of the format in errors.

@@ -203,21 +203,24 @@
 //! |---|---|
 //! | wrong magic, short header, byte order above 1, other major version, data inside the header or past the end | refused |
 //! | platform above 1 | fault |
-//! | minor version above 0 | bytes left at the end of a known message are skipped, and told once by its name |
-//! | unknown id up to 32767 | skipped by its size, told once at the end, with the number |
+//! | minor version above 0 | bytes left at the end of a known message are skipped, and counted by its name |
+//! | unknown id up to 32767 | skipped by its size, and counted by id |
 //! | id above 32767, size below 6 | refused; what came before is kept |
 //! | message not whole | the trace is truncated there |
-//! | size and fields disagree, text without end or in another encoding, impossible number of frames, time out of range | fault; the message is passed over |
+//! | size and fields disagree, text without end or in another encoding, impossible number of frames, time out of range | fault; the message is skipped |
 //! | event larger than 16 MiB *(choice)* | fault in binary, refused in XML; never written |
-//! | system message late or repeated | fault; passed over |
+//! | system message late or repeated | fault; skipped |
 //! | unknown encoding, no ticks | refused |
 //! | XML ends early | the trace is truncated there; whole elements are used |
 //! | XML not well formed, document type, forbidden character, entity other than the five | refused |
-//! | value of another type | fault; the element is passed over |
-//! | unknown element or attribute, missing attribute, other order | told once by name at the end |
-//! | `overhead`, `collationValue`, transient ids and the like, and the fields in small letters | passed over; told once by name at the end, where they are not 0 or empty |
+//! | value of another type | fault; the element is skipped |
+//! | unknown element or attribute | skipped, and counted by name |
+//! | missing attribute, other order | read, and counted by name |
+//! | `overhead`, `collationValue`, transient ids and the like, and the fields in small letters | skipped; counted by name where they are not 0 or empty |
 //!
-//! # What is lost
+//! What is counted has one remark for each kind at the end.
+//!
+//! # What is dropped
 //!
 //! Neither spelling says whether an exception ended a call. XML has no trace id in filters (they
 //! take that of the trace that began before them), and no characters that XML forbids. A method
@@ -226,20 +229,9 @@
 
 pub mod binary;
 mod custom;
+mod dropped;
 pub mod xml;
 
 /// Bytes of the largest event that is written or read. Class files and thread names stay far below;
 /// it bounds what a damaged size can make a reader hold.
 const LARGEST_EVENT: usize = 16 << 20;
-
-/// What both spellings leave out.
-fn losses(too_large: u64, exceptional: u64) -> Vec<crate::Loss> {
-    [
-        ("events that are too large", too_large),
-        ("calls whose end by an exception is told apart", exceptional),
-    ]
-    .into_iter()
-    .filter(|(_, count)| *count > 0)
-    .map(|(what, count)| crate::Loss { what, count })
-    .collect()
-}

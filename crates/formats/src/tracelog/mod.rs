@@ -53,7 +53,7 @@
 //! what events tell *(choice)*: line, first byte, first byte behind, of the method itself and not
 //! of what is inlined. A trace with such maps says so in its configuration: `CodeMapUnit
 //! SourceLine`. In one that does not say so, maps have offsets, of which no line can be made:
-//! readers pass over them.
+//! readers skip them.
 //!
 //! A class, a parameter or a result that is called as a primitive type is has its first character
 //! as `\uXXXX`, and so have blank, dot, comma and brackets inside of class names in signatures,
@@ -121,34 +121,35 @@
 //! | other width or case of hex digits, more blanks, blank lines, `\r\n`, a byte order mark | read |
 //! | quotes inside of quoted text, backslashes that begin no `\uXXXX` | they are part of the text |
 //! | no `prf stm` at the begin | fault; times count from 1970. Refused if no line at all is a record |
-//! | unknown type or sub-type | passed over, told once for each at the end |
-//! | fields that do not fit | fault; passed over, told once by kind |
+//! | unknown type or sub-type | skipped, counted for each |
+//! | fields that do not fit | fault; skipped, counted by type and sub-type |
 //! | thread, class or function that was not defined | fault; it gets a name made of its number |
-//! | `size` that is not the depth | fault. `match` frames stay if there are as many; else all calls are left, and records of the thread are passed over up to one with match 0 |
+//! | `size` that is not the depth | fault. `match` frames stay if there are as many; else all calls are left, and records of the thread are skipped up to one with match 0 |
 //! | `thr dst` with two numbers | the last is the iid |
 //! | last line without its end | read if it fits; the trace is truncated there |
-//! | line above 16 MiB | fault; passed over |
+//! | line above 16 MiB | fault; skipped |
 //! | more ticks than anybody can wait for (a thousand frames by byte of the trace, and a million) | fault; so many are read |
-//! | instruction pointers, threads of `jit` and `gch` lines, `jit cms`, `css`, `csf`, `gch gen`, `lin src`, `fil src`, and all else that no event has a place for | passed over, told once by kind. `docs/formats.md` has the list |
+//! | instruction pointers, threads of `jit` and `gch` lines, `jit cms`, `css`, `csf`, `gch gen`, `lin src`, `fil src`, and all else that no event holds | skipped, counted by kind. `docs/formats.md` has the list |
 //! | ids, tokens, base addresses and names of modules | the same, where they are not as we write them: made of internal ids, 0, that of the assembly |
 //! | assemblies of no class, classes and functions without a name | the same |
-//! | a code map in a trace without `CodeMapUnit SourceLine` | passed over, told once |
+//! | a code map in a trace without `CodeMapUnit SourceLine` | skipped, counted |
 //! | a range of code that ends before the next one starts | read, with a range without frames behind it |
 //! | `fun nam` without `fun inf` | a method of class `?` |
 //! | code without `jit cmf` in the next line | compiled at the latest time so far |
 //!
-//! [`Decoder::strict`] refuses at the first fault. Threads are called `thread` and their iid;
+//! What is counted has one remark for each kind at the end. [`Decoder::strict`] refuses at the first
+//! fault. Threads are called `thread` and their iid;
 //! thread 0 is announced when something happens on it. Ids of threads and classes are iid + 1,
 //! those of methods the function ids, as long as each is used once and below 2⁶³. The opening
 //! events have no names but the process's; a trace log has no end of its own. One of samples
 //! converts into formats of single calls, too *(choice)*: they get what else it has.
 //!
-//! # What is lost
+//! # What is dropped
 //!
 //! Fractions of milliseconds, of calls too; times of single allocations; objects, sizes apart;
 //! frees, but for the counts; exceptions, monitors, parks, heap dumps, line counts, members of
 //! classes, names of threads, lines of frames, notes and other free text; the machine, the agent,
-//! and the zone of the clock: local time is read as UTC. [`Encode::losses`](crate::Encode::losses)
+//! and the zone of the clock: local time is read as UTC. [`Encode::dropped`](crate::Encode::dropped)
 //! counts them.
 
 mod clock;
@@ -160,7 +161,7 @@ mod text;
 mod wire;
 
 pub use decode::Decoder;
-pub(crate) use decode::tally::PASSED_OVER;
+pub(crate) use decode::remarks::Remarked;
 pub use encode::Encoder;
 pub use settings::{Collection, Settings};
 use wire::is_known;

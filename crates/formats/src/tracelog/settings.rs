@@ -31,7 +31,7 @@ impl Collection {
     }
 }
 
-/// What an encoder writes: kinds of lines that are switched off are left out, and counted.
+/// What an encoder writes. Kinds of lines that are switched off are dropped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
     /// How calls are told.

@@ -81,7 +81,7 @@ fn escape_those(text: &str, special: impl Fn(char) -> bool, out: &mut String) {
 }
 
 /// The value of a configuration line: bare text. A backslash is written by its number only where it
-/// would read as the begin of one; blanks where they would get lost.
+/// would read as the begin of one; blanks where readers would cut them off.
 pub(super) fn escape_bare(text: &str, out: &mut String) {
     let inner = text.trim_matches(' ');
     let before = text.len() - text.trim_start_matches(' ').len();

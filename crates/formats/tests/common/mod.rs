@@ -36,7 +36,7 @@ pub fn encoded<'e, 'a: 'e>(
 ) -> Vec<u8> {
     let mut encoder = format.encoder();
     let out = written_by(&mut *encoder, events);
-    assert_eq!(encoder.dropped(), 0);
+    assert_eq!(encoder.dropped_events(), 0);
     out
 }
 

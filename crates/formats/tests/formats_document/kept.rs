@@ -12,7 +12,7 @@ const COARSE: u64 = 2_000_000;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     /// Nothing of them is left.
-    Lost,
+    Dropped,
     /// They count in events of another kind.
     Sum(String),
     /// They are there.
@@ -38,7 +38,7 @@ impl Fate {
     /// How much came through, of which the first number matters most.
     fn rank(&self) -> (usize, usize, usize) {
         match self {
-            Self::Lost => (0, 0, 0),
+            Self::Dropped => (0, 0, 0),
             Self::Sum(_) => (1, 0, 0),
             Self::Kept(kept) => (2, kept.whole.len(), kept.changed.len()),
         }
@@ -64,7 +64,7 @@ impl Fates {
     /// Takes the better of both, kind by kind.
     fn best_of(&mut self, other: Self) {
         for (kind, fate) in other.kinds {
-            let best = self.kinds.entry(kind).or_insert(Fate::Lost);
+            let best = self.kinds.entry(kind).or_insert(Fate::Dropped);
             if fate.rank() > best.rank() {
                 *best = fate;
             }
@@ -101,7 +101,7 @@ fn of_one(events: &[Event<'static>], to: Spelling) -> Fates {
         let without = to.encode(&others.map(|(e, _)| e.clone()).collect::<Vec<_>>());
         let Some(kept) = matching.kept.get(kind) else {
             let sum = sum(&kinds, &after, &decoded(to, without));
-            return sum.map_or(Fate::Lost, Fate::Sum);
+            return sum.map_or(Fate::Dropped, Fate::Sum);
         };
         let count = of_kind(&before, kind).count();
         Fate::Kept(Kept {

@@ -22,7 +22,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// Nothing that could be lost.
+    /// Returns true if there is nothing that could be dropped.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Id(_, id) => *id == 0,

@@ -1,5 +1,5 @@
 //! Sound traces that together have every kind of event, with every field set to something that can
-//! be lost.
+//! be dropped.
 //!
 //! One trace can't have all: some formats tell either of calls or of samples, and sums stand for
 //! single events.

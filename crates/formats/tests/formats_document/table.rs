@@ -3,7 +3,7 @@
 use super::kept::{Fate, Fates, Kept, fates};
 use super::scenes;
 use crate::common::spelling::Spelling;
-use jtrail_formats::Format;
+use jtrail_formats::{Format, Severity};
 use std::fmt::Write as _;
 
 /// Tables of all formats and all pairs.
@@ -22,29 +22,31 @@ pub(crate) fn tables(kinds: &[String]) -> String {
     row(&mut text, "---", formats.iter().map(|_| "---".to_owned()));
     row(&mut text, "*times*", from_scenes.iter().map(unit));
     for kind in kinds {
-        let fate = |fates: &Fates| cell(fates.kinds.get(kind).unwrap_or(&Fate::Lost));
+        let fate = |fates: &Fates| cell(fates.kinds.get(kind).unwrap_or(&Fate::Dropped));
         row(&mut text, &words(kind), from_scenes.iter().map(fate));
     }
     pairs(&mut text, kinds, &formats);
-    passed_over(&mut text);
+    remarks(&mut text);
     text
 }
 
-/// What readers count and pass over. Things of one kind stand together.
-fn passed_over(text: &mut String) {
-    text.push_str("\n## What readers pass over\n\n");
-    text.push_str(include_str!("passed_over.md"));
-    row(text, "Format", ["Records", "What"].map(str::to_owned));
-    row(text, "---", ["---"; 2].map(str::to_owned));
+/// Appends the kinds of things that readers count.
+fn remarks(text: &mut String) {
+    text.push_str("\n## What readers remark\n\n");
+    text.push_str(include_str!("remarks.md"));
+    row(text, "Format", ["Records", "What", "Is"].map(str::to_owned));
+    row(text, "---", ["---"; 3].map(str::to_owned));
     for format in Format::ALL {
-        let mut rows: Vec<(&str, Vec<&str>)> = Vec::new();
-        for unkept in format.passed_over() {
-            add_to(&mut rows, unkept.what, unkept.records);
-        }
-        for (what, records) in rows {
-            let what = what.trim_end_matches("; passed over");
-            let what = what.trim_end_matches(" are passed over").to_owned();
-            row(text, format.name(), [records.join(", "), what]);
+        for kind in format.remark_kinds() {
+            let is = match (kind.is_skipped, kind.severity) {
+                (true, Severity::Info) => "skipped",
+                (true, _) => "a fault, skipped",
+                (false, Severity::Info) => "read",
+                (false, _) => "a fault, read",
+            };
+            let what = kind.what.replace("{}", "…");
+            let cells = [kind.records.to_owned(), what, is.to_owned()];
+            row(text, format.name(), cells);
         }
     }
 }
@@ -72,7 +74,7 @@ fn pairs(text: &mut String, kinds: &[String], formats: &[Spelling]) {
         row(
             &mut lists,
             "To",
-            ["In part", "In sums", "Lost"].map(str::to_owned),
+            ["In part", "In sums", "Dropped"].map(str::to_owned),
         );
         row(&mut lists, "---", ["---"; 3].map(str::to_owned));
         let mut rows: Vec<(Said, Vec<&str>)> = Vec::new();
@@ -83,14 +85,14 @@ fn pairs(text: &mut String, kinds: &[String], formats: &[Spelling]) {
             row(&mut lists, &names.join(", "), said);
         }
     }
-    text.push_str("\n## What each conversion loses\n\n");
+    text.push_str("\n## What each conversion drops\n\n");
     text.push_str(include_str!("pairs.md"));
     text.push('\n');
     text.push_str(&matrix);
     text.push_str(&lists);
 }
 
-/// What is there in part, in sums, and lost.
+/// Kinds of events that are there in part, in sums, and dropped.
 type Said = [String; 3];
 
 /// Formats that do the same stand together.
@@ -132,7 +134,7 @@ fn unit(fates: &Fates) -> String {
 
 fn cell(fate: &Fate) -> String {
     match fate {
-        Fate::Lost => "–".to_owned(),
+        Fate::Dropped => "–".to_owned(),
         Fate::Sum(kind) => format!("→ {}", words(kind)),
         Fate::Kept(kept) => {
             let text = if kept.as_text { "text" } else { "yes" };
@@ -145,7 +147,7 @@ fn cell(fate: &Fate) -> String {
     }
 }
 
-/// Which fields are lost, or if that is shorter, which ones are not.
+/// Returns which fields are dropped, or which ones are not if that is shorter.
 fn partly(kept: &Kept) -> String {
     let mut parts = Vec::new();
     if !kept.missing.is_empty() {
@@ -179,7 +181,7 @@ fn list(fields: &[String]) -> String {
     names.join(", ")
 }
 
-/// How many kinds are whole, there in part, in sums, and lost.
+/// Returns the numbers of kinds that are whole, in part, in sums, and dropped.
 fn counts(fates: &Fates) -> String {
     let count = |what: fn(&Fate) -> bool| fates.kinds.values().filter(|fate| what(fate)).count();
     format!(
@@ -187,7 +189,7 @@ fn counts(fates: &Fates) -> String {
         count(|fate| matches!(fate, Fate::Kept(kept) if kept.is_whole())),
         count(|fate| matches!(fate, Fate::Kept(kept) if !kept.is_whole())),
         count(|fate| matches!(fate, Fate::Sum(_))),
-        count(|fate| matches!(fate, Fate::Lost)),
+        count(|fate| matches!(fate, Fate::Dropped)),
     )
 }
 
@@ -200,7 +202,7 @@ fn said(kinds: &[String], fates: &Fates) -> Said {
                 said[0].push(format!("{name} ({})", partly(kept)));
             }
             Some(Fate::Sum(sum)) => said[1].push(format!("{name} (→ {})", words(sum))),
-            Some(Fate::Lost) => said[2].push(name),
+            Some(Fate::Dropped) => said[2].push(name),
             _ => {}
         }
     }

@@ -126,7 +126,7 @@ fn with_details_a_class_is_written_once_behind_its_supers() {
         ]
     );
     assert_eq!(called(&encoded.bytes), ["a/B.g", "a/B.f"]);
-    assert_eq!(encoded.lost("classes split"), 0);
+    assert_eq!(encoded.dropped("classes split"), 0);
     assert_eq!(again(&encoded.bytes).bytes, encoded.bytes);
     let shown = decode(FORMAT, &encoded.bytes).events.join("\n");
     assert!(shown.contains("super_name: \"a.Super\", interfaces: [\"a.I\", \"a.J\"]"));
@@ -138,7 +138,7 @@ fn without_details_methods_that_turn_up_later_split_the_class() {
     events.extend([class(2, "a.B"), method(3, 2, "f"), method(4, 2, "g")]);
     events.extend(call(4, 2, 110));
     events.extend(call(3, 2, 112));
-    assert_eq!(encode(&events).lost("classes split"), 0);
+    assert_eq!(encode(&events).dropped("classes split"), 0);
     events.extend([method(5, 2, "h"), method(6, 2, "f"), method(7, 2, "i")]);
     events.extend(call(6, 2, 114));
     events.extend(call(7, 2, 116));
@@ -150,7 +150,7 @@ fn without_details_methods_that_turn_up_later_split_the_class() {
         called(&encoded.bytes),
         ["a/B.g", "a/B.f", "a/B.f", "a/B.i", "a/B.h"]
     );
-    assert_eq!(encoded.lost("classes split"), 1);
+    assert_eq!(encoded.dropped("classes split"), 1);
     assert_eq!(again(&encoded.bytes).bytes, encoded.bytes);
 }
 
@@ -175,7 +175,7 @@ fn details_that_come_late_are_a_further_class() {
         ["a/B", "a/B", "a/C", "a/E", "a/D", "a/E"]
     );
     assert_eq!(called(&encoded.bytes), ["a/B.f", "a/B.g", "a/E.other"]);
-    assert_eq!(encoded.lost("classes split"), 1);
+    assert_eq!(encoded.dropped("classes split"), 1);
     assert_eq!(again(&encoded.bytes).bytes, encoded.bytes);
 }
 
@@ -195,7 +195,7 @@ fn beyond_the_largest_id_there_is_one_class_for_all() {
     assert_eq!(found.classes.len(), 65_536);
     assert_eq!(found.classes[65_535], "*overflow*");
     let beyond = count - 65_533;
-    assert_eq!(encoded.lost("classes beyond"), beyond);
+    assert_eq!(encoded.dropped("classes beyond"), beyond);
     let records = records(&encoded.bytes);
     let enters: Vec<_> = records.iter().filter(|r| r.kind == 0x5b).collect();
     let overflowed = enters.iter().filter(|r| r.number(2) == 0xffff);

@@ -298,12 +298,12 @@ fn what_the_model_has_no_place_for_is_told() {
     assert_eq!(
         remarks(&decoding, Severity::Info),
         [
-            "classes of threads are passed over: 1, first here",
-            "receivers of calls are passed over: 1, first here",
-            "lines of calls are passed over: 1, first here",
-            "objects made apart from their definition: 1, first here",
-            "overheads of calls are passed over: 1, first here",
-            "times of texts are passed over: 1, first here",
+            "skipped: classes of threads (1)",
+            "skipped: receivers of calls (1)",
+            "skipped: lines of calls (1)",
+            "objects created apart from their definition (1)",
+            "skipped: overheads of calls (1)",
+            "skipped: times of texts (1)",
         ]
     );
     assert_eq!(
@@ -340,7 +340,7 @@ fn a_definition_and_what_stands_behind_it_have_one_time() {
             .whole();
         let decoding = decode(FORMAT, &bytes);
         let expected = format!(
-            "other times of definitions than of the load, creation or start behind them: {count}, first here"
+            "skipped: times of definitions other than those of the load, creation or start after them ({count})"
         );
         let infos = remarks(&decoding, Severity::Info);
         match count {
@@ -372,13 +372,13 @@ fn what_was_never_defined_gets_a_name() {
     assert_eq!(
         remarks(&decoding, Severity::Fault),
         [
-            "threads that were not defined: 2, first here",
-            "leaves without an open call: 1, first here",
-            "classes that were not defined: 2, first here",
-            "methods that their class does not list: 1, first here",
-            "arrays of an unknown type: 1, first here",
-            "class loads without a definition: 1, first here",
-            "supers and interfaces that were not defined: 1, first here",
+            "threads that are not defined (2)",
+            "skipped: leaves without an open call (1)",
+            "classes that are not defined (2)",
+            "methods that their class does not list (1)",
+            "arrays of an unknown type (1)",
+            "loads of classes without a definition (1)",
+            "supers and interfaces that are not defined (1)",
         ]
     );
     assert_eq!(decoding.error, None);
@@ -450,7 +450,7 @@ fn records_from_before_the_trace_are_told() {
     assert_eq!(remarks(&decoding, Severity::Fault), Vec::<&str>::new());
     assert_eq!(
         remarks(&decoding, Severity::Info),
-        ["records from before startTicks: 2, first here"]
+        ["records from before startTicks (2)"]
     );
     let offset = decoding.only(Severity::Info).0 as usize;
     assert_eq!(bytes[offset], 0x46);
@@ -464,7 +464,7 @@ fn the_end_is_looked_at() {
         decoding
             .only(Severity::Info)
             .1
-            .starts_with("numbers of events")
+            .starts_with("skipped: numbers of events")
     );
     assert_eq!(decoding.only(Severity::Info).0, 9);
     let file = || File::with(44, 1, 1000, 1000).put(0x46, 1000, "");
@@ -556,7 +556,7 @@ fn bursts_of_our_own_come_out_as_they_went_in() {
     // The first time, ticks come to count from 1970.
     let ours = again(&bytes);
     super::rules::check(&ours.bytes);
-    assert_eq!(ours.lost("times"), 0);
+    assert_eq!(ours.dropped("times"), 0);
     let decoding = decode(FORMAT, &ours.bytes);
     assert!(decoding.is_clean(), "{decoding:#?}");
     assert_eq!(told(&decoding), told(&decode(FORMAT, &bytes)));

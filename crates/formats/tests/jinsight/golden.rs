@@ -143,7 +143,7 @@ fn the_worked_example_is_read_as_specified() {
     let (place, told) = decoding.only(Severity::Info);
     assert_eq!(
         told,
-        "other times of definitions than of the load, creation or start behind them: 3, first here"
+        "skipped: times of definitions other than those of the load, creation or start after them (3)"
     );
     assert_eq!((place, decoding.remarks.len()), (69, 1));
     assert_eq!(decoding.error, None);
@@ -189,13 +189,13 @@ fn the_header_stays_open_where_it_can_not_be_patched() {
 }
 
 #[test]
-fn a_trace_with_everything_loses_what_has_no_place() {
+fn a_trace_with_everything_drops_what_has_no_field() {
     let encoded = encode(&every_event());
     let found = check(&encoded.bytes);
     assert_eq!((found.threads, found.enters), (2, 1));
-    let losses: Vec<_> = encoded.losses.iter().map(|l| (l.what, l.count)).collect();
+    let dropped: Vec<_> = encoded.dropped.iter().map(|l| (l.what, l.count)).collect();
     assert_eq!(
-        losses,
+        dropped,
         [
             ("descriptions of machine, process and agent", 3),
             ("filters", 1),
@@ -204,7 +204,7 @@ fn a_trace_with_everything_loses_what_has_no_place() {
             ("new names of threads", 1),
             ("CPU times of threads", 1),
             ("CPU times of calls", 2),
-            ("changes of carriers", 2),
+            ("carriers of virtual threads", 2),
             ("throws and catches", 2),
             ("handlers of catches", 1),
             ("stacks of monitor events and parks", 4),
@@ -223,10 +223,7 @@ fn a_trace_with_everything_loses_what_has_no_place() {
             ("threads that loaded classes", 1),
             ("class objects", 1),
             ("line ranges of methods", 1),
-            (
-                "classes split (methods turned up after the class was written)",
-                1
-            ),
+            ("classes split by methods that were defined later", 1),
             ("sizes of plain objects", 1),
             ("lines and methods of allocations", 1),
             ("ages of freed objects", 1),

@@ -8,21 +8,21 @@ mod random;
 mod raw;
 mod rules;
 
-use jtrail_formats::{Encode, Format, Loss};
+use jtrail_formats::{DropCount, Encode, Format};
 use jtrail_model::Event;
 
 const FORMAT: Format = Format::Jinsight;
 
-/// What an encoder made of events: the file with its patches, and what is lost.
+/// What an encoder made of events: the file with its patches, and what it dropped.
 struct Encoded {
     bytes: Vec<u8>,
-    losses: Vec<Loss>,
+    dropped: Vec<DropCount>,
 }
 
 impl Encoded {
-    fn lost(&self, what: &str) -> u64 {
-        let found = self.losses.iter().find(|loss| loss.what.starts_with(what));
-        found.map_or(0, |loss| loss.count)
+    fn dropped(&self, what: &str) -> u64 {
+        let found = self.dropped.iter().find(|kind| kind.what.starts_with(what));
+        found.map_or(0, |kind| kind.count)
     }
 }
 
@@ -42,8 +42,8 @@ fn finished(encoder: &mut dyn Encode, mut bytes: Vec<u8>) -> Encoded {
         let at = patch.offset as usize;
         bytes[at..at + patch.bytes.len()].copy_from_slice(&patch.bytes);
     }
-    let losses = encoder.losses();
-    Encoded { bytes, losses }
+    let dropped = encoder.dropped();
+    Encoded { bytes, dropped }
 }
 
 /// Decodes a file whatever is remarked, and encodes its events again.

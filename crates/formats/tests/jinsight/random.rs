@@ -488,7 +488,7 @@ proptest! {
     #[test]
     fn sound_traces_come_back(events in sound(), piece in 1_usize..200) {
         let encoded = encode(&events);
-        prop_assert_eq!(encoded.lost("times"), 0);
+        prop_assert_eq!(encoded.dropped("times"), 0);
         assert_eq!(check(&encoded.bytes).begun_in_pauses, 0);
         let (lines, faults) = read(&encoded.bytes);
         prop_assert_eq!(sorted_pauses(lines), sorted_pauses(canon(&told(&events))));

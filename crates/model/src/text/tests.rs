@@ -362,7 +362,7 @@ fn examples_are_as_documented() {
     let guide = include_str!("../../../../docs/events.md").lines();
     let notes = [
         "uninstrumented",
-        "left-out",
+        "dropped",
         "burst",
         "short-calls",
         "demoted",

@@ -35,9 +35,9 @@ pub use saved::{Named, Saved};
 
 use call_tree::{CallTree, FOLDED};
 use calls::Call;
-use jtrail_formats::{Encode, Loss, Patch};
+use jtrail_formats::{DropCount, Encode, Patch};
 use jtrail_model::{
-    BurstNote, ByNumber, CallStack, ClassId, ClockNote, Custom, Duration, Event, LeftOut,
+    BurstNote, ByNumber, CallStack, ClassId, ClockNote, Custom, DroppedNote, Duration, Event,
     MethodIds, Note, RuntimeInitDone, RuntimeShutdown, ThreadId, Timestamp, Totals, Uninstrumented,
 };
 use jtrail_options::Events;
@@ -489,7 +489,7 @@ impl Translator {
             }
         }
         if self.folded_calls > 0 {
-            self.note(&Note::LeftOut(LeftOut {
+            self.note(&Note::Dropped(DroppedNote {
                 what: FOLDED.into(),
                 count: self.folded_calls,
             }));
@@ -523,16 +523,15 @@ impl Translator {
         self.encoder.waiting()
     }
 
-    /// Returns what the trace lacks so far: data that its format can't represent, and data beyond a
-    /// limit.
-    pub fn losses(&self) -> Vec<Loss> {
-        let cut = Loss {
+    /// Returns what was dropped so far: the format has no field for it, or it is beyond a bound.
+    pub fn dropped(&self) -> Vec<DropCount> {
+        let cut = DropCount {
             what: "innermost ends of sampled stacks beyond stackdepth",
             count: self.cut_samples,
         };
-        let mut losses = self.encoder.losses();
-        losses.extend((cut.count > 0).then_some(cut));
-        losses
+        let mut dropped = self.encoder.dropped();
+        dropped.extend((cut.count > 0).then_some(cut));
+        dropped
     }
 
     /// Returns the patches to earlier bytes, to be applied when all other bytes are written.
@@ -579,17 +578,16 @@ impl Translator {
         self.note(&Note::Recovered(events));
     }
 
-    /// Writes which events and fields are missing because the format can't represent them.
-    pub fn left_out(&mut self, no_place: Events, losses: &[Loss]) {
-        if !no_place.is_empty() {
-            let what = format!("events={no_place}").into();
-            self.note(&Note::LeftOut(LeftOut { what, count: 0 }));
+    /// Writes notes of what is not in the trace, because its format has no field for it: kinds of
+    /// events that are not recorded, and what the encoder dropped.
+    pub fn note_dropped(&mut self, unrecorded: Events, dropped: &[DropCount]) {
+        if !unrecorded.is_empty() {
+            let what = format!("events={unrecorded}").into();
+            self.note(&Note::Dropped(DroppedNote { what, count: 0 }));
         }
-        for loss in losses {
-            self.note(&Note::LeftOut(LeftOut {
-                what: loss.what.into(),
-                count: loss.count,
-            }));
+        for &DropCount { what, count } in dropped {
+            let what = what.into();
+            self.note(&Note::Dropped(DroppedNote { what, count }));
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::compilations::Compilations;
 use crate::preamble::{self, Identity};
 use crate::setup::Setup;
-use jtrail_formats::Loss;
+use jtrail_formats::DropCount;
 use jtrail_model::{Duration as CpuTime, Event, ProcessCpu, Timestamp, TraceOption};
 use jtrail_options::{Events, OutputFormat, Trigger};
 use jtrail_recorder::clock;
@@ -21,8 +21,8 @@ pub(super) struct Trace {
     pub(super) timeline: Timeline,
     /// Number of ticks for which records are held back, so that late records find their place.
     pub(super) window: u64,
-    /// Losses of the opening events.
-    pub(super) opening: Vec<Loss>,
+    /// What the encoder dropped of the opening events.
+    pub(super) opening: Vec<DropCount>,
     /// Time at which the encoder was last flushed.
     pub(super) flushed: Instant,
     /// Time at which the process's CPU time was last written.
@@ -48,7 +48,7 @@ impl Trace {
         let loaded = Timestamp(self.timeline.at(setup.clocks.loaded.ticks()));
         let emit = |event: &Event<'_>| translator.event(event);
         self.identity = preamble::opening(&setup.options, setup.clocks.cost, loaded, started, emit);
-        self.opening = self.translator.losses();
+        self.opening = self.translator.dropped();
         (self.flushed, self.cpu_reported, self.is_over) = (Instant::now(), None, false);
         // Whoever begins the trace begins the bursts that are due at once.
         let due = |(number, burst): (usize, &jtrail_options::Burst)| match burst.trigger {

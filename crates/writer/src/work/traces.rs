@@ -10,7 +10,7 @@ use crate::files::Files;
 use crate::output::Output;
 use crate::preamble::Identity;
 use crate::setup::Setup;
-use crate::{format, losses};
+use crate::{dropped, format};
 use jtrail_guard::log;
 use jtrail_model::{AgentDestroy, ClockNote, Event, Timestamp, TraceEnd};
 use jtrail_options::{Events, Options, OutputFormat, Overflow, Server};
@@ -221,11 +221,11 @@ impl Work {
             if options.events.contains(Events::CPU) && options.format == OutputFormat::TraceLog {
                 translator.event(&process_cpu(time));
             }
-            let emitted = translator.losses();
+            let of_trace = translator.dropped();
             let writes_notes = !format::is_ours(options.format);
             if writes_notes && format::has_notes(options.format) {
-                let emitted = losses::without(emitted.clone(), &trace.opening);
-                translator.left_out(options.no_place, &emitted);
+                let of_trace = dropped::without(of_trace.clone(), &trace.opening);
+                translator.note_dropped(options.no_place, &of_trace);
             }
             translator.emit_frees(time); // if the trace ends in the middle of a collection
             let clock = clock_note(&self.setup, &trace.timeline);
@@ -236,17 +236,17 @@ impl Work {
             }));
             let agent_id = (&*trace.identity.agent_id).into();
             translator.event(&Event::AgentDestroy(AgentDestroy { agent_id, time }));
-            let closing = losses::without(translator.losses(), &emitted);
+            let closing = dropped::without(translator.dropped(), &of_trace);
             while translator.end_part() {
                 write(&mut self.setup, &mut translator.out, &mut self.has_failed);
             }
-            let all = losses::without(translator.losses(), &trace.opening);
-            let mut all = losses::without(all, &closing);
+            let all = dropped::without(translator.dropped(), &trace.opening);
+            let mut all = dropped::without(all, &closing);
             let mut lost = translator.lost_events();
             if let Some(files) = &mut self.files {
-                files.add_losses(&mut all, &mut lost);
+                files.add_dropped(&mut all, &mut lost);
             }
-            let message = losses::message(options.format, options.no_place, &all);
+            let message = dropped::message(options.format, options.no_place, &all);
             let patches = translator.patches();
             let has_notes = format::has_notes(options.format);
             self.flush();

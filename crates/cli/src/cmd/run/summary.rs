@@ -7,6 +7,7 @@ use crate::input::Input;
 use crate::outcome::Streams;
 use crate::output::{bytes, count, time};
 use jtrail_analysis::Analysis;
+use jtrail_formats::dropped_message;
 use jtrail_formats::trail::Parts;
 use jtrail_model::{Event, Note, Totals};
 use jtrail_options::{Options, OutputFormat, Overflow, Pattern};
@@ -72,7 +73,7 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
             bytes(all)
         )?;
         unwritten(ran, streams)?;
-        return no_place(ran, streams);
+        return unrecorded(ran, streams);
     }
     for (path, size) in files {
         let line = match one(&path, size, ran.options.format) {
@@ -83,7 +84,7 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
         writeln!(streams.err, "jtrail: {} ({})", path.display(), bytes(size))?;
     }
     unwritten(ran, streams)?;
-    no_place(ran, streams)
+    unrecorded(ran, streams)
 }
 
 /// Reports spools with unwritten events, left by killed processes.
@@ -98,14 +99,13 @@ fn unwritten(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reports requested events that the format can't store.
-fn no_place(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
-    let (format, no_place) = (ran.options.format, ran.options.no_place);
-    if !no_place.is_empty() {
-        writeln!(
-            streams.err,
-            "jtrail: events={no_place} was not recorded: {format} has no place for it"
-        )?;
+/// Reports events that were asked for and not recorded, because the format has no field for them.
+fn unrecorded(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
+    let (format, events) = (ran.options.format, ran.options.no_place);
+    if !events.is_empty()
+        && let Some(message) = dropped_message(format, &format!("events={events}"), &[])
+    {
+        writeln!(streams.err, "jtrail: {message}")?;
     }
     Ok(())
 }

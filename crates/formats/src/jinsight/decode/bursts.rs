@@ -1,6 +1,6 @@
 //! Bursts, the pauses between them, and the end of the file.
 
-use super::{Decoder, Passed, State, event, nothing};
+use super::{Decoder, Remarked, State, event, nothing};
 use crate::Decoded;
 use crate::jinsight::wire::{
     CLASS_DEFINE, CLASS_LOAD, EVENTS_AT, HEAD, HEADER_SIZE, OBJECT_RECLAIMED, THREAD_DEFINE,
@@ -82,7 +82,7 @@ impl Decoder {
         let ticks = self.fields(input, 1).u64()?;
         if self.bursts.inside {
             let offset = self.offset;
-            self.tally.fault("bursts inside of another", offset);
+            self.remarks.add(Remarked::NestedBursts, offset);
         }
         self.bursts.inside = true;
         self.bursts.begin = ticks;
@@ -105,8 +105,7 @@ impl Decoder {
         }
         if !self.bursts.inside {
             let offset = self.offset;
-            self.tally
-                .fault("ends of bursts that did not begin", offset);
+            self.remarks.add(Remarked::UnbegunBursts, offset);
         }
         self.bursts.inside = false;
         self.bursts.ended = Some(ticks);
@@ -123,13 +122,13 @@ impl Decoder {
         let numbers = (fields.u32()?, fields.u32()?);
         let offset = self.offset;
         if numbers != (5705, 0xadde_0000) {
-            self.tally.passed(Passed::EndNumbers, offset);
+            self.remarks.add(Remarked::EndNumbers, offset);
         }
         if self.class_defined.is_some() {
-            self.tally.fault("class definitions without a load", offset);
+            self.remarks.add(Remarked::UnloadedClasses, offset);
         }
         if self.promised != 0 && u64::from(self.promised) != self.records {
-            self.tally.passed(Passed::Promised, EVENTS_AT as u64);
+            self.remarks.add(Remarked::Promised, EVENTS_AT as u64);
         }
         let end = self.bursts.ended.take().unwrap_or(self.latest);
         let time = self.clock.time(end);

@@ -1,7 +1,7 @@
 //! Calls, and the leaves that may be made up.
 
 use super::threads::{Frame, Thread};
-use super::{Decoder, Passed, nothing};
+use super::{Decoder, Remarked, nothing};
 use crate::jinsight::wire::{END_BURST, ENTER_SIZE, HEAD, LEAVE_SIZE, METHOD_LEAVE, NO_OBJECT};
 use crate::{Decoded, Step};
 use jtrail_model::{
@@ -48,10 +48,10 @@ impl Decoder {
             ..MethodEnter::default()
         });
         if object != NO_OBJECT {
-            self.tally.passed(Passed::Receivers, self.offset);
+            self.remarks.add(Remarked::Receivers, self.offset);
         }
         if line != 0 {
-            self.tally.passed(Passed::Lines, self.offset);
+            self.remarks.add(Remarked::Lines, self.offset);
         }
         self.look_at_ticks(ticks);
         self.latest = self.latest.max(ticks);
@@ -75,7 +75,7 @@ impl Decoder {
         let is_odd = overhead != 0 || ticks < self.clock.start;
         if is_odd && self.counted_leave.replace(offset) != Some(offset) {
             if overhead != 0 {
-                self.tally.passed(Passed::CallOverheads, offset);
+                self.remarks.add(Remarked::CallOverheads, offset);
             }
             self.look_at_ticks(ticks);
         }
@@ -119,7 +119,7 @@ impl Decoder {
             return (false, self.gone(key).step);
         }
         let Some(frame) = thread.pop() else {
-            self.tally.fault("leaves without an open call", offset);
+            self.remarks.add(Remarked::Leaves, offset);
             return (true, Step::Nothing);
         };
         let step = leave_of(thread.id, frame, self.clock.time(ticks));
@@ -160,8 +160,7 @@ impl Decoder {
         let found = self.classes.name_method(class, method, id, big_endian);
         let (name, signature) = found.unwrap_or_else(|| {
             let offset = self.offset;
-            self.tally
-                .fault("methods that their class does not list", offset);
+            self.remarks.add(Remarked::UnlistedMethods, offset);
             (format!("method#{method}"), String::new())
         });
         let class = self.classes.get(class).map(|class| class.id);
@@ -185,7 +184,7 @@ impl Decoder {
     }
 
     fn unknown_thread_at<'a>(&mut self, key: u32, ticks: u64, offset: u64) -> Decoded<'a> {
-        self.tally.fault("threads that were not defined", offset);
+        self.remarks.add(Remarked::UndefinedThreads, offset);
         let id = ThreadId(self.next_id());
         let thread = Thread::new(id, self.bursts.count);
         self.threads.insert(u64::from(key), thread);

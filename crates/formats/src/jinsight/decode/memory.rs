@@ -1,7 +1,7 @@
 //! The life of objects: a definition, and behind it how it was made, if that was seen.
 
 use super::classes::class_name;
-use super::{Decoder, Passed, event};
+use super::{Decoder, Remarked, event};
 use crate::Decoded;
 use crate::jinsight::wire::{
     ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, HEAD, NO_OBJECT, OBJECT_CLASS,
@@ -88,8 +88,7 @@ impl Decoder {
                     let same = made.kind == record.kind && made.size == record.size;
                     if !same || made.class.is_some_and(|class| Some(class) != record.class) {
                         let offset = self.offset;
-                        self.tally
-                            .fault("objects made otherwise than defined", offset);
+                        self.remarks.add(Remarked::OtherCreations, offset);
                     }
                     defined = record.ticks;
                     (record.ticks, record.thread) = (made.ticks, made.thread);
@@ -102,7 +101,7 @@ impl Decoder {
             }
         } else {
             let offset = self.offset;
-            self.tally.passed(Passed::LateCreations, offset);
+            self.remarks.add(Remarked::LateCreations, offset);
         }
         let class = match self.class_of(&record) {
             Ok(class) => class,
@@ -145,7 +144,7 @@ impl Decoder {
     /// both.
     pub(super) fn look_at_definition(&mut self, defined: u64, done: u64) {
         if defined != done {
-            self.tally.passed(Passed::DefinitionTimes, self.offset);
+            self.remarks.add(Remarked::DefinitionTimes, self.offset);
         }
     }
 
@@ -172,7 +171,7 @@ impl Decoder {
                 None => {
                     if kind != ObjectKind::REFERENCES {
                         let offset = self.offset;
-                        self.tally.fault("arrays of an unknown type", offset);
+                        self.remarks.add(Remarked::ArrayTypes, offset);
                     }
                     return Ok(ClassId::NONE);
                 }
@@ -212,7 +211,7 @@ impl Decoder {
     #[cold]
     pub(super) fn unknown_class<'a>(&mut self, class: u16, ticks: u64) -> Decoded<'a> {
         let offset = self.offset;
-        self.tally.fault("classes that were not defined", offset);
+        self.remarks.add(Remarked::UndefinedClasses, offset);
         let id = ClassId(self.next_id());
         self.classes.insert(class, id, None);
         let name = self.classes.get(class).map(|class| class.name.to_string());
@@ -243,7 +242,7 @@ impl Decoder {
                 }
                 _ => {
                     let offset = self.offset;
-                    self.tally.fault("class loads without a definition", offset);
+                    self.remarks.add(Remarked::UndefinedLoads, offset);
                     0
                 }
             };
@@ -272,11 +271,11 @@ impl Decoder {
         let interfaces: Vec<_> = interfaces.map(Text::from).collect();
         if interfaces.len() < load.interfaces.len() {
             let offset = self.offset;
-            self.tally.passed(Passed::Interfaces, offset);
+            self.remarks.add(Remarked::Interfaces, offset);
         }
         if !self.classes.insert(load.class, id, Some(&load)) {
             let offset = self.offset;
-            self.tally.passed(Passed::ClassIds, offset);
+            self.remarks.add(Remarked::ClassIds, offset);
         }
         let used = input.len() - fields.rest.len();
         let detail = jtrail_model::ClassDetail {
@@ -301,8 +300,7 @@ impl Decoder {
             return "java.lang.Object".into();
         }
         let offset = self.offset;
-        self.tally
-            .fault("supers and interfaces that were not defined", offset);
+        self.remarks.add(Remarked::UndefinedSupers, offset);
         super::classes::placeholder(class)
     }
 }

@@ -6,7 +6,7 @@ mod classes;
 mod clock;
 mod fields;
 mod memory;
-mod tally;
+pub(super) mod remarks;
 mod texts;
 mod threads;
 
@@ -18,7 +18,8 @@ use super::wire::{
     THREAD_START, USER_EVENT, VERSION, WIDE_METHOD_ENTER,
 };
 use crate::check::table::Table;
-use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step, Unkept};
+use crate::tally::RemarkTally;
+use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use bursts::Bursts;
 use classes::Classes;
 use clock::{Clock, Start};
@@ -26,12 +27,9 @@ use fields::Fields;
 use jtrail_model::{
     AgentCreate, ClassId, Cost, Event, GcFinish, GcStart, Node, ProcessCreate, TraceStart,
 };
+use remarks::Remarked;
 use std::collections::VecDeque;
-use tally::{Passed, Tally};
 use threads::Thread;
-
-/// What the reader passes over.
-pub(crate) const PASSED_OVER: &[Unkept] = Passed::ALL;
 
 /// Bytes of the largest record that is read. The largest class file is far below.
 const LARGEST_RECORD: usize = 32 << 20;
@@ -69,7 +67,7 @@ pub struct Decoder {
     /// Ticks that one callback costs, as the header says.
     overhead: u32,
     records: u64,
-    tally: Tally,
+    remarks: RemarkTally<Remarked>,
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +79,7 @@ enum State {
     Records,
     /// Behind END_FILE.
     After,
-    /// Nothing more to read: what was counted is told, and then how it ended.
+    /// All is read: the remarks follow, and then how the trace ended.
     Ending(Result<(), DecodeError>),
 }
 
@@ -266,11 +264,11 @@ impl Decoder {
         }
     }
 
-    /// Takes note of a record that is from before the trace began.
+    /// Counts a record from before the start of the trace.
     #[inline]
     fn look_at_ticks(&mut self, ticks: u64) {
         if ticks < self.clock.start {
-            self.tally.passed(Passed::EarlyTicks, self.offset);
+            self.remarks.add(Remarked::EarlyTicks, self.offset);
         }
     }
 
@@ -279,7 +277,7 @@ impl Decoder {
         let defined = (fields.u64()?, fields.u16()?, fields.u32()?);
         if self.class_defined.replace(defined).is_some() {
             let offset = self.offset;
-            self.tally.fault("class definitions without a load", offset);
+            self.remarks.add(Remarked::UnloadedClasses, offset);
         }
         Some(nothing(HEAD + 6))
     }
@@ -301,8 +299,8 @@ impl Decoder {
     fn after<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
         if !input.is_empty() {
             let offset = self.offset;
-            self.tally
-                .faults("bytes behind the end of the file", offset, input.len());
+            self.remarks
+                .add_many(Remarked::FurtherBytes, offset, input.len() as u64);
             self.state = State::After;
             return nothing(input.len());
         }
@@ -347,7 +345,7 @@ impl Decoder {
     }
 
     fn ending<'a>(&mut self) -> Result<Decoded<'a>, DecodeError> {
-        if let Some(told) = self.tally.pop() {
+        if let Some(told) = self.remarks.pop() {
             return Ok(remark(0, told));
         }
         match &self.state {

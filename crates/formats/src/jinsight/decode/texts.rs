@@ -1,7 +1,7 @@
 //! USER_EVENT: monitors, parks, notes, and free text.
 
 use super::fields::text;
-use super::{Decoder, Passed, event};
+use super::{Decoder, Remarked, event};
 use crate::Decoded;
 use crate::jinsight::text;
 use crate::jinsight::text::Message;
@@ -26,7 +26,7 @@ impl Decoder {
                 // Free text has no time in the model; ours has that of the record before.
                 if ticks != self.latest {
                     let offset = self.offset;
-                    self.tally.passed(Passed::TextTimes, offset);
+                    self.remarks.add(Remarked::TextTimes, offset);
                 }
                 Event::Custom(Custom {
                     body: self.free_text(body),
@@ -160,7 +160,7 @@ impl Decoder {
         };
         if untold {
             let offset = self.offset;
-            self.tally.passed(Passed::MonitorClasses, offset);
+            self.remarks.add(Remarked::MonitorClasses, offset);
         }
         Some(told)
     }

@@ -1,7 +1,7 @@
 //! Threads and the calls that are open on them.
 
 use super::fields::text;
-use super::{Decoder, Passed, event, nothing};
+use super::{Decoder, Remarked, event, nothing};
 use crate::Decoded;
 use crate::jinsight::wire::{HEAD, NO_OBJECT, THREAD_CLASS, UNKNOWN_THREAD};
 use jtrail_model::{ClassId, Event, MethodId, ObjectId, ThreadEnd, ThreadId, ThreadStart};
@@ -113,7 +113,7 @@ impl Decoder {
         };
         let offset = self.offset;
         if object.is_none() && class != THREAD_CLASS {
-            self.tally.passed(Passed::ThreadClasses, offset);
+            self.remarks.add(Remarked::ThreadClasses, offset);
         }
         self.latest = self.latest.max(ticks);
         self.thread_defined = Some((key, ticks));
@@ -125,8 +125,7 @@ impl Decoder {
         let thread = Thread::new(id, self.bursts.count);
         match self.threads.get_mut(key.into()) {
             Some(before) => {
-                self.tally
-                    .fault("threads that take the id of another", offset);
+                self.remarks.add(Remarked::ThreadIds, offset);
                 *before = thread;
             }
             None => {
@@ -157,7 +156,7 @@ impl Decoder {
         }
         match self.thread_defined {
             Some((defined, at)) if defined == key => self.look_at_definition(at, ticks),
-            _ => self.tally.passed(Passed::LateStarts, self.offset),
+            _ => self.remarks.add(Remarked::LateStarts, self.offset),
         }
         Some(nothing(HEAD + 4))
     }

@@ -1,7 +1,7 @@
 //! Calls: nearly all of a trace.
 
 use super::classes::{Place, Sink};
-use super::losses::Lost;
+use super::dropped::Dropped;
 use super::stream::Stream;
 use super::threads::{Call, Left};
 use super::{Encoder, sink};
@@ -11,16 +11,16 @@ use jtrail_model::{MethodEnter, MethodLeave, ThreadId, Timestamp};
 impl Encoder {
     #[inline]
     pub(super) fn enter(&mut self, e: &MethodEnter, out: &mut Vec<u8>) {
-        self.losses.part_if(e.cpu_time.0 != 0, Lost::CallCpu);
+        self.dropped.part_if(e.cpu_time.0 != 0, Dropped::CallCpu);
         self.goes_on(e.time, 1, out);
-        let ticks = self.stream.ticks(e.time, &mut self.losses, out);
-        let ticks = self.stream.enter_ticks(ticks, &mut self.losses);
+        let ticks = self.stream.ticks(e.time, &mut self.dropped, out);
+        let ticks = self.stream.enter_ticks(ticks, &mut self.dropped);
         let place = self.classes.place(e.method, e.class, sink!(self, out));
         let ticket = e.ticket;
         let (id, ticks) = match self.threads.get_mut(e.thread) {
             Some(thread) => {
                 thread.calls.push(Call { place, ticket });
-                (thread.id, thread.ticks(ticks, &mut self.losses))
+                (thread.id, thread.ticks(ticks, &mut self.dropped))
             }
             None => {
                 let call = Call { place, ticket };
@@ -48,7 +48,7 @@ impl Encoder {
     /// A call that was running when the burst began: it is entered with the ticks of that.
     pub(super) fn enter_under_way(&mut self, e: &MethodEnter, out: &mut Vec<u8>) {
         self.goes_on(e.time, 0, out);
-        self.stream.ticks(e.time, &mut self.losses, out);
+        self.stream.ticks(e.time, &mut self.dropped, out);
         let place = self.classes.place(e.method, e.class, sink!(self, out));
         let ticket = e.ticket;
         let id = self.thread(e.thread, e.time, out);
@@ -60,29 +60,29 @@ impl Encoder {
 
     #[inline]
     pub(super) fn leave(&mut self, e: &MethodLeave, out: &mut Vec<u8>) {
-        self.losses.part_if(e.cpu_time.0 != 0, Lost::CallCpu);
-        self.losses.part_if(e.by_exception, Lost::ByException);
+        self.dropped.part_if(e.cpu_time.0 != 0, Dropped::CallCpu);
+        self.dropped.part_if(e.by_exception, Dropped::ByException);
         if self.stream.is_paused() && e.time <= self.paused {
             self.leave_in_pause(e);
             return;
         }
         self.goes_on(e.time, 0, out);
         let Some(thread) = self.threads.get_mut(e.thread) else {
-            self.losses.event(Lost::LeaveAlone);
+            self.dropped.event(Dropped::Leave);
             return;
         };
         let id = thread.id;
         let inner = match thread.leave(e.ticket) {
             Left::Calls(inner) => inner,
             Left::Nothing => {
-                self.losses.event(Lost::LeaveAlone);
+                self.dropped.event(Dropped::Leave);
                 return;
             }
         };
-        let ticks = self.stream.ticks(e.time, &mut self.losses, out);
-        let ticks = thread.ticks(ticks, &mut self.losses);
+        let ticks = self.stream.ticks(e.time, &mut self.dropped, out);
+        let ticks = thread.ticks(ticks, &mut self.dropped);
         for _ in 0..inner {
-            self.losses.part(Lost::CallSkipped);
+            self.dropped.part(Dropped::CallUnwound);
             self.put_leave(id, ticks, out);
         }
         self.put_leave(id, ticks, out);
@@ -96,10 +96,10 @@ impl Encoder {
         match thread.map_or(Left::Nothing, |thread| thread.leave(e.ticket)) {
             Left::Calls(inner) => {
                 for _ in 0..inner {
-                    self.losses.part(Lost::CallSkipped);
+                    self.dropped.part(Dropped::CallUnwound);
                 }
             }
-            Left::Nothing => self.losses.event(Lost::LeaveAlone),
+            Left::Nothing => self.dropped.event(Dropped::Leave),
         }
     }
 

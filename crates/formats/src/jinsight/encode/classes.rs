@@ -4,21 +4,22 @@
 //! written when something needs it, with the methods known by then. A method that turns up later is
 //! written in a further class of the same name: the format takes it for one of another loader.
 
-use super::losses::{Losses, Lost};
+use super::dropped::Dropped;
 use super::stream::Stream;
 use crate::check::table::Table;
 use crate::jinsight::wire::{
     CLASS_DEFINE, CLASS_LOAD, FIRST_CLASS, JAVA_OBJECT, JAVA_THREAD, OBJECT_CLASS, OVERFLOW,
     OVERFLOW_CLASS, THREAD_CLASS, changed_over,
 };
+use crate::tally::DropTally;
 use jtrail_model::{ClassDef, ClassDetail, ClassId, Member, MethodDef, MethodId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Where the records go: the stream, and what it leaves out.
+/// Where the records go: the stream, and the tally of what is dropped.
 pub(super) struct Sink<'s> {
     pub(super) stream: &'s mut Stream,
-    pub(super) losses: &'s mut Losses,
+    pub(super) dropped: &'s mut DropTally<Dropped>,
     pub(super) out: &'s mut Vec<u8>,
 }
 
@@ -105,7 +106,7 @@ impl Classes {
     }
 
     pub(super) fn define(&mut self, e: &ClassDef<'_>, sink: &mut Sink<'_>) {
-        let ticks = sink.stream.definition_ticks(e.time, sink.losses, sink.out);
+        let ticks = sink.stream.definition_ticks(e.time, sink.dropped, sink.out);
         self.named(e.class, changed_over(&e.name).into(), ticks, sink);
     }
 
@@ -122,7 +123,7 @@ impl Classes {
         };
         let written = class.written.is_some();
         if !self.classes.insert(id.0, class) {
-            sink.losses.event(Lost::Again);
+            sink.dropped.event(Dropped::Again);
         } else if !written {
             self.unwritten.insert(name, id);
         }
@@ -131,7 +132,7 @@ impl Classes {
     /// A class that was never defined gets a name of its own.
     fn known(&mut self, id: ClassId, sink: &mut Sink<'_>) {
         if self.classes.get(id.0).is_none() {
-            sink.losses.part(Lost::Undefined);
+            sink.dropped.part(Dropped::Undefined);
             let ticks = sink.stream.latest();
             self.named(id, format!("class#{id}").into(), ticks, sink);
         }
@@ -150,11 +151,11 @@ impl Classes {
     /// Writes a class with all that is known of it.
     pub(super) fn detail(&mut self, e: &ClassDetail<'_>, sink: &mut Sink<'_>) {
         if tells_only_loader(e) {
-            return sink.losses.event(Lost::ClassDetail);
+            return sink.dropped.event(Dropped::ClassDetail);
         }
-        let ticks = sink.stream.definition_ticks(e.time, sink.losses, sink.out);
+        let ticks = sink.stream.definition_ticks(e.time, sink.dropped, sink.out);
         let told = e.access != 0 || e.size != 0 || !e.loader.is_empty();
-        sink.losses.part_if(told, Lost::ClassDetail);
+        sink.dropped.part_if(told, Dropped::ClassDetail);
         self.known(e.class, sink);
         let is_object = self.name(e.class) == Some(JAVA_OBJECT);
         let super_class = match &*e.super_name {
@@ -183,10 +184,10 @@ impl Classes {
 
     pub(super) fn method(&mut self, e: &MethodDef<'_>, sink: &mut Sink<'_>) {
         let lines = e.start_line != 0 || e.end_line != 0;
-        sink.losses.part_if(lines, Lost::MethodLines);
+        sink.dropped.part_if(lines, Dropped::MethodLines);
         self.known(e.class, sink);
         if !self.methods.insert(e.method.0, Method::Unwritten(e.class)) {
-            sink.losses.event(Lost::Again);
+            sink.dropped.event(Dropped::Again);
             return;
         }
         let Some(class) = self.classes.get_mut(e.class.0) else {
@@ -217,7 +218,7 @@ impl Classes {
     #[cold]
     fn new_place(&mut self, id: MethodId, class: ClassId, sink: &mut Sink<'_>) -> Place {
         if self.methods.get(id.0).is_none() {
-            sink.losses.part(Lost::Undefined);
+            sink.dropped.part(Dropped::Undefined);
             let def = MethodDef {
                 method: id,
                 class,
@@ -306,8 +307,8 @@ impl Classes {
             super_class: class.super_class,
             interfaces: &interfaces,
         };
-        sink.losses
-            .part_if(class.written.is_some(), Lost::ClassSplit);
+        sink.dropped
+            .part_if(class.written.is_some(), Dropped::ClassSplit);
         if self.unwritten.get(&name) == Some(&id) {
             self.unwritten.remove(&name);
         }
@@ -384,7 +385,7 @@ impl Classes {
             self.put_as(id, name, ticks, body, sink);
             return id;
         }
-        sink.losses.part(Lost::ClassOverflow);
+        sink.dropped.part(Dropped::ClassOverflow);
         if !self.overflow {
             self.overflow = true;
             let body = Body {
@@ -404,7 +405,7 @@ impl Classes {
         body: &Body<'_>,
         sink: &mut Sink<'_>,
     ) {
-        let losses = &mut *sink.losses;
+        let dropped = &mut *sink.dropped;
         let ticks = sink.stream.in_burst(ticks);
         if id != OVERFLOW_CLASS {
             let at = usize::from(id);
@@ -421,17 +422,17 @@ impl Classes {
         let fields = &mut self.buffer;
         fields.clear();
         fields.extend_from_slice(&[low, high, 0, 0]);
-        put_text(name, fields, losses);
-        put_count(body.methods.len(), fields, losses);
+        put_text(name, fields, dropped);
+        put_count(body.methods.len(), fields, dropped);
         for (name, signature, access) in body.methods.iter().take(usize::from(u16::MAX)) {
-            put_member(name, signature, *access, fields, losses);
+            put_member(name, signature, *access, fields, dropped);
         }
-        put_count(body.fields.len(), fields, losses);
+        put_count(body.fields.len(), fields, dropped);
         for field in body.fields.iter().take(usize::from(u16::MAX)) {
-            put_member(&field.name, &field.signature, field.access, fields, losses);
+            put_member(&field.name, &field.signature, field.access, fields, dropped);
         }
         fields.extend_from_slice(&body.super_class.to_le_bytes());
-        put_count(body.interfaces.len(), fields, losses);
+        put_count(body.interfaces.len(), fields, dropped);
         for id in body.interfaces.iter().take(usize::from(u16::MAX)) {
             fields.extend_from_slice(&id.to_le_bytes());
         }
@@ -444,24 +445,30 @@ fn key(name: &str, signature: &str) -> Box<str> {
     [name, "\0", signature].concat().into()
 }
 
-fn put_count(count: usize, fields: &mut Vec<u8>, losses: &mut Losses) {
+fn put_count(count: usize, fields: &mut Vec<u8>, dropped: &mut DropTally<Dropped>) {
     let count = u16::try_from(count).unwrap_or_else(|_| {
-        losses.part(Lost::Member);
+        dropped.part(Dropped::Member);
         u16::MAX
     });
     fields.extend_from_slice(&count.to_le_bytes());
 }
 
-fn put_member(name: &str, signature: &str, access: u16, fields: &mut Vec<u8>, losses: &mut Losses) {
-    put_text(name, fields, losses);
-    put_text(signature, fields, losses);
+fn put_member(
+    name: &str,
+    signature: &str,
+    access: u16,
+    fields: &mut Vec<u8>,
+    dropped: &mut DropTally<Dropped>,
+) {
+    put_text(name, fields, dropped);
+    put_text(signature, fields, dropped);
     fields.extend_from_slice(&access.to_le_bytes());
 }
 
 /// Appends a text: its length and its bytes, as many whole characters as fit.
-pub(super) fn put_text(text: &str, fields: &mut Vec<u8>, losses: &mut Losses) {
+pub(super) fn put_text(text: &str, fields: &mut Vec<u8>, dropped: &mut DropTally<Dropped>) {
     let end = text.floor_char_boundary(usize::from(u16::MAX));
-    losses.part_if(end < text.len(), Lost::Text);
+    dropped.part_if(end < text.len(), Dropped::Text);
     let length = u16::try_from(end).unwrap_or(u16::MAX);
     fields.extend_from_slice(&length.to_le_bytes());
     fields.extend_from_slice(&text.as_bytes()[..end]);

@@ -1,7 +1,7 @@
 //! The life of objects.
 
 use super::classes::Sink;
-use super::losses::Lost;
+use super::dropped::Dropped;
 use super::objects::{Known, Shape};
 use super::{Encoder, sink};
 use crate::jinsight::wire::{
@@ -14,8 +14,8 @@ use std::borrow::Cow;
 impl Encoder {
     pub(super) fn alloc(&mut self, e: &ObjectAlloc, out: &mut Vec<u8>) {
         let place = e.line != 0 || !e.method.is_none();
-        self.losses.part_if(place, Lost::AllocPlace);
-        let ticks = self.stream.ticks(e.time, &mut self.losses, out);
+        self.dropped.part_if(place, Dropped::AllocSite);
+        let ticks = self.stream.ticks(e.time, &mut self.dropped, out);
         let shape = self.shape(e.class, e.kind, ticks, out);
         let thread = self.thread(e.thread, e.time, out);
         let ticks = self.thread_ticks(e.thread, ticks);
@@ -46,27 +46,27 @@ impl Encoder {
     }
 
     pub(super) fn object(&mut self, e: &ObjectDef, out: &mut Vec<u8>) {
-        let ticks = self.stream.ticks(e.time, &mut self.losses, out);
+        let ticks = self.stream.ticks(e.time, &mut self.dropped, out);
         let shape = self.shape(e.class, e.kind, ticks, out);
         let size = self.size(shape, e.size);
         self.define(e.object, shape, size, ticks, out);
     }
 
     pub(super) fn free(&mut self, e: &ObjectFree, out: &mut Vec<u8>) {
-        let ticks = self.stream.ticks(e.time, &mut self.losses, out);
+        let ticks = self.stream.ticks(e.time, &mut self.dropped, out);
         match self.mentioned(e.object, ticks, out) {
             Some(object) if self.objects.free(object) => {
-                self.losses.part_if(e.age != 0, Lost::ObjectAge);
+                self.dropped.part_if(e.age != 0, Dropped::ObjectAge);
                 let id = object.id.to_le_bytes();
                 self.stream.put(OBJECT_RECLAIMED, ticks, &id, out);
             }
             Some(_) => {
                 self.unwritten_frees += 1;
-                self.losses.event(Lost::ObjectAgain);
+                self.dropped.event(Dropped::ObjectAgain);
             }
             None => {
                 self.unwritten_frees += 1;
-                self.losses.events += 1;
+                self.dropped.counted_event();
             }
         }
     }
@@ -89,9 +89,9 @@ impl Encoder {
             };
             return Shape::References(class);
         }
-        self.losses
-            .part_if(kind != ObjectKind::PLAIN, Lost::ArraySize);
-        self.losses.part_if(class.is_none(), Lost::ObjectClass);
+        self.dropped
+            .part_if(kind != ObjectKind::PLAIN, Dropped::ArraySize);
+        self.dropped.part_if(class.is_none(), Dropped::ObjectClass);
         let sink = sink!(self, out);
         Shape::Plain(match class {
             ClassId::NONE => self.classes.by_name(JAVA_OBJECT, ticks, sink),
@@ -102,11 +102,11 @@ impl Encoder {
     /// The size that the file tells, 0 for plain objects.
     fn size(&mut self, shape: Shape, size: i64) -> u32 {
         if let Shape::Plain(_) = shape {
-            self.losses.part_if(size != 0, Lost::PlainSize);
+            self.dropped.part_if(size != 0, Dropped::PlainSize);
             return 0;
         }
         u32::try_from(size).unwrap_or_else(|_| {
-            self.losses.part(Lost::ArraySize);
+            self.dropped.part(Dropped::ArraySize);
             if size < 0 { 0 } else { u32::MAX }
         })
     }
@@ -121,11 +121,11 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) -> Option<u32> {
         if self.objects.get(object).is_some() {
-            self.losses.event(Lost::ObjectAgain);
+            self.dropped.event(Dropped::ObjectAgain);
             return None;
         }
         let Some(id) = self.objects.insert(object, shape) else {
-            self.losses.event(Lost::ObjectOverflow);
+            self.dropped.event(Dropped::ObjectOverflow);
             return None;
         };
         let mut fields = [0; 10];
@@ -166,11 +166,11 @@ impl Encoder {
             return known;
         }
         if self.objects.is_full() {
-            self.losses.part(Lost::ObjectOverflow);
+            self.dropped.part(Dropped::ObjectOverflow);
             return None;
         }
         if !self.objects.is_class(object) {
-            self.losses.part(Lost::ObjectUnknown);
+            self.dropped.part(Dropped::ObjectUnknown);
             return None;
         }
         self.define_by_name(object, JAVA_CLASS, ticks, out)
@@ -223,7 +223,7 @@ impl Encoder {
 
     /// Tells once of objects that found no id.
     pub(super) fn tell_untracked(&mut self, out: &mut Vec<u8>) {
-        let count = self.losses.count(Lost::ObjectOverflow);
+        let count = self.dropped.count(Dropped::ObjectOverflow);
         if count > 0 {
             let latest = Timestamp(self.stream.latest().cast_signed());
             self.text = format!("lost kind=objects count={count}");

@@ -2,7 +2,7 @@
 
 mod call;
 mod classes;
-mod losses;
+mod dropped;
 mod memory;
 mod monitor;
 mod objects;
@@ -14,13 +14,14 @@ use super::wire::{
     END_FILE_RECORD, GC_START, GC_STOP, THREAD_DEFINE, THREAD_EXIT, THREAD_START, UNKNOWN_THREAD,
     USER_EVENT,
 };
-use crate::{Encode, Loss, Patch};
+use crate::tally::DropTally;
+use crate::{DropCount, Encode, Patch};
 use classes::{Classes, Sink, put_text};
+use dropped::Dropped;
 use jtrail_model::{
     Cost, Custom, Event, MethodEnter, Note, RECORD_OVERHEAD, ThreadEnd, ThreadId, ThreadStart,
     Timestamp,
 };
-use losses::{Losses, Lost};
 use objects::Objects;
 use std::fmt::Write as _;
 use stream::Stream;
@@ -33,7 +34,7 @@ pub struct Encoder {
     classes: Classes,
     threads: Threads,
     objects: Objects,
-    losses: Losses,
+    dropped: DropTally<Dropped>,
     /// The JVM is up: a thread seen now is one that starts.
     running: bool,
     /// A collection has begun.
@@ -80,17 +81,17 @@ impl Encode for Encoder {
             self.pause(self.end.unwrap_or(latest), out);
         }
         for _ in 0..self.stream.drop_held() {
-            self.losses.event(Lost::Held);
+            self.dropped.event(Dropped::Held);
         }
         out.extend_from_slice(&END_FILE_RECORD);
     }
 
-    fn losses(&self) -> Vec<Loss> {
-        self.losses.all()
+    fn dropped(&self) -> Vec<DropCount> {
+        self.dropped.counts()
     }
 
-    fn dropped(&self) -> u64 {
-        self.losses.events
+    fn dropped_events(&self) -> u64 {
+        self.dropped.events()
     }
 
     fn patches(&self) -> Vec<Patch> {
@@ -103,7 +104,7 @@ macro_rules! sink {
     ($encoder:ident, $out:ident) => {
         &mut Sink {
             stream: &mut $encoder.stream,
-            losses: &mut $encoder.losses,
+            dropped: &mut $encoder.dropped,
             out: $out,
         }
     };
@@ -116,9 +117,9 @@ impl Encoder {
             Event::ProcessCreate(e) => {
                 let seconds = e.time.0.div_euclid(1_000_000_000);
                 self.stream.process_start = u32::try_from(seconds).ok();
-                self.losses.event(Lost::Opening);
+                self.dropped.event(Dropped::Opening);
             }
-            Event::Node(_) | Event::AgentCreate(_) => self.losses.event(Lost::Opening),
+            Event::Node(_) | Event::AgentCreate(_) => self.dropped.event(Dropped::Opening),
             Event::TraceStart(e) => {
                 let start = u64::try_from(e.time.0).unwrap_or(0);
                 self.stream.open(start, out);
@@ -128,9 +129,9 @@ impl Encoder {
             Event::AgentDestroy(_) => {}
             Event::TracePause(e) => {
                 if self.stream.is_paused() {
-                    self.losses.event(Lost::Again);
+                    self.dropped.event(Dropped::Again);
                 } else {
-                    self.stream.ticks(e.time, &mut self.losses, out);
+                    self.stream.ticks(e.time, &mut self.dropped, out);
                     self.pause(e.time, out);
                 }
             }
@@ -139,30 +140,30 @@ impl Encoder {
                     let ticks = u64::try_from(e.time.0).unwrap_or(0);
                     self.resume(ticks, out);
                 } else if self.stream.is_open() {
-                    self.losses.event(Lost::Again);
+                    self.dropped.event(Dropped::Again);
                 } else {
-                    self.stream.ticks(e.time, &mut self.losses, out);
+                    self.stream.ticks(e.time, &mut self.dropped, out);
                 }
             }
-            Event::Filter(_) => self.losses.event(Lost::Filter),
+            Event::Filter(_) => self.dropped.event(Dropped::Filter),
             Event::Option(e) => {
                 let mut cost = Cost::default();
                 if e.key != RECORD_OVERHEAD || !cost.take(e) {
-                    self.losses.event(Lost::Option);
+                    self.dropped.event(Dropped::Option);
                 } else if !self.stream.set_overhead(cost.record) {
-                    self.losses.part(Lost::Option);
+                    self.dropped.part(Dropped::Option);
                 }
             }
             Event::ThreadStart(e) => self.thread_start(e, out),
             Event::ThreadEnd(e) => self.thread_end(e, out),
-            Event::ThreadName(_) => self.losses.event(Lost::ThreadName),
-            Event::ThreadCpu(_) => self.losses.event(Lost::ThreadCpu),
-            Event::ThreadMount(_) | Event::ThreadUnmount(_) => self.losses.event(Lost::Mount),
+            Event::ThreadName(_) => self.dropped.event(Dropped::ThreadName),
+            Event::ThreadCpu(_) => self.dropped.event(Dropped::ThreadCpu),
+            Event::ThreadMount(_) | Event::ThreadUnmount(_) => self.dropped.event(Dropped::Mount),
             Event::ClassDef(e) => {
-                let losses = &mut self.losses;
-                losses.part_if(!e.source_name.is_empty(), Lost::ClassSource);
-                losses.part_if(!e.thread.is_none(), Lost::ClassThread);
-                losses.part_if(!e.object.is_none(), Lost::ClassObject);
+                let dropped = &mut self.dropped;
+                dropped.part_if(!e.source_name.is_empty(), Dropped::ClassSource);
+                dropped.part_if(!e.thread.is_none(), Dropped::ClassThread);
+                dropped.part_if(!e.object.is_none(), Dropped::ClassObject);
                 self.objects.imply_class(e.object);
                 self.classes.define(e, sink!(self, out));
             }
@@ -174,10 +175,10 @@ impl Encoder {
             Event::GcStart(e) => self.collection(GC_START, e.time, out),
             Event::GcFinish(e) => {
                 let told = e.total_space != 0 || e.used_space != 0 || e.used_objects != 0;
-                self.losses.part_if(told, Lost::GcSpace);
+                self.dropped.part_if(told, Dropped::GcSpace);
                 self.collection(GC_STOP, e.time, out);
             }
-            Event::GcDetail(_) => self.losses.event(Lost::GcDetail),
+            Event::GcDetail(_) => self.dropped.event(Dropped::GcDetail),
             Event::RuntimeInitDone(e) => {
                 let thread = self.thread_if_any(e.thread, e.time, out);
                 self.message(&Message::RuntimeInit { thread }, e.time, out);
@@ -194,40 +195,42 @@ impl Encoder {
             | Event::ThreadPark(_)
             | Event::ThreadUnpark(_) => self.monitor(event, out),
             Event::Custom(e) => self.custom(e, out),
-            Event::CatchDetail(_) => self.losses.event(Lost::Handler),
+            Event::CatchDetail(_) => self.dropped.event(Dropped::Handler),
             Event::ExceptionThrow(_) | Event::ExceptionCatch(_) => {
-                self.losses.event(Lost::Exception);
+                self.dropped.event(Dropped::Exception);
             }
-            Event::Sample(e) => self.losses.event_many(Lost::Sample, e.ticks.get()),
+            Event::Sample(e) => self.dropped.event_of(Dropped::Sample, e.ticks.get()),
             Event::AggregatedEnter(_) | Event::AggregatedLeave(_) => {
-                self.losses.event(Lost::Aggregated);
+                self.dropped.event(Dropped::Aggregated);
             }
             Event::HeapDump(_)
             | Event::GcRoot(_)
             | Event::ObjectReference(_)
             | Event::HeapObject(_)
-            | Event::HeapDumpEnd(_) => self.losses.event(Lost::Heap),
-            Event::MethodCompile(_) | Event::MethodUncompile(_) => self.losses.event(Lost::Code),
-            Event::MethodDetail(_) => self.losses.event(Lost::Bytecode),
-            Event::LineCounts(_) => self.losses.event(Lost::Lines),
+            | Event::HeapDumpEnd(_) => self.dropped.event(Dropped::Heap),
+            Event::MethodCompile(_) | Event::MethodUncompile(_) => {
+                self.dropped.event(Dropped::Code)
+            }
+            Event::MethodDetail(_) => self.dropped.event(Dropped::Bytecode),
+            Event::LineCounts(_) => self.dropped.event(Dropped::Lines),
             Event::ClassUnload(_) | Event::ClassRedefine(_) => {
-                self.losses.event(Lost::ClassChange);
+                self.dropped.event(Dropped::ClassChange);
             }
             Event::ClassInitStart(_) | Event::ClassInitEnd(_) => {
-                self.losses.event(Lost::ClassInit);
+                self.dropped.event(Dropped::ClassInit);
             }
-            _ => self.losses.event(Lost::Event),
+            _ => self.dropped.event(Dropped::Event),
         }
     }
 
     fn thread_start(&mut self, e: &ThreadStart<'_>, out: &mut Vec<u8>) {
         if self.threads.get_mut(e.thread).is_some() {
-            self.losses.event(Lost::Again);
+            self.dropped.event(Dropped::Again);
             return;
         }
         let grouped = !e.group.is_empty() || !e.parent_group.is_empty();
-        self.losses.part_if(grouped, Lost::ThreadGroup);
-        let ticks = self.stream.ticks(e.time, &mut self.losses, out);
+        self.dropped.part_if(grouped, Dropped::ThreadGroup);
+        let ticks = self.stream.ticks(e.time, &mut self.dropped, out);
         let (object, class) = self.thread_object(e.object, ticks, out);
         let id = self.threads.insert(e.thread);
         self.thread_ticks(e.thread, ticks);
@@ -235,7 +238,7 @@ impl Encoder {
         self.buffer.extend_from_slice(&id.to_le_bytes());
         self.buffer.extend_from_slice(&object.to_le_bytes());
         self.buffer.extend_from_slice(&class.to_le_bytes());
-        put_text(&e.name, &mut self.buffer, &mut self.losses);
+        put_text(&e.name, &mut self.buffer, &mut self.dropped);
         self.stream.put(THREAD_DEFINE, ticks, &self.buffer, out);
         if self.running {
             self.stream.put(THREAD_START, ticks, &id.to_le_bytes(), out);
@@ -243,15 +246,15 @@ impl Encoder {
     }
 
     fn thread_end(&mut self, e: &ThreadEnd, out: &mut Vec<u8>) {
-        let ticks = self.stream.ticks(e.time, &mut self.losses, out);
+        let ticks = self.stream.ticks(e.time, &mut self.dropped, out);
         let id = self.thread(e.thread, e.time, out);
         let Some(thread) = self.threads.get_mut(e.thread) else {
             return;
         };
-        let ticks = thread.ticks(ticks, &mut self.losses);
+        let ticks = thread.ticks(ticks, &mut self.dropped);
         let open = std::mem::take(&mut thread.calls).len();
         for _ in 0..open {
-            self.losses.part(Lost::CallCut);
+            self.dropped.part(Dropped::CallCut);
             // The end of the burst had leaves for all calls, and the next burst does not show
             // these.
             if !self.stream.is_paused() {
@@ -267,7 +270,7 @@ impl Encoder {
         if let Some(thread) = self.threads.get_mut(id) {
             return thread.id;
         }
-        self.losses.part_if(!id.is_none(), Lost::Undefined);
+        self.dropped.part_if(!id.is_none(), Dropped::Undefined);
         let name = if id.is_none() { UNKNOWN_THREAD } else { "" };
         let running = std::mem::replace(&mut self.running, false);
         self.thread_start(
@@ -286,7 +289,7 @@ impl Encoder {
     /// The ticks of a record of a thread that is known.
     fn thread_ticks(&mut self, id: ThreadId, ticks: u64) -> u64 {
         match self.threads.get_mut(id) {
-            Some(thread) => thread.ticks(ticks, &mut self.losses),
+            Some(thread) => thread.ticks(ticks, &mut self.dropped),
             None => ticks,
         }
     }
@@ -303,11 +306,11 @@ impl Encoder {
             return;
         }
         if self.collecting == begins {
-            self.losses.event(Lost::GcTurn);
+            self.dropped.event(Dropped::GcTurn);
             return;
         }
         self.collecting = begins;
-        let ticks = self.stream.ticks(time, &mut self.losses, out);
+        let ticks = self.stream.ticks(time, &mut self.dropped, out);
         self.stream.put(kind, ticks, &[], out);
     }
 
@@ -315,10 +318,10 @@ impl Encoder {
     fn pause(&mut self, time: Timestamp, out: &mut Vec<u8>) {
         self.paused = time;
         let wanted = u64::try_from(time.0).unwrap_or(0);
-        let ticks = self.stream.end_ticks(wanted, &mut self.losses);
+        let ticks = self.stream.end_ticks(wanted, &mut self.dropped);
         self.collection_cut = std::mem::take(&mut self.collecting);
         if self.collection_cut {
-            self.losses.part(Lost::GcCut);
+            self.dropped.part(Dropped::GcCut);
             self.stream.put(GC_STOP, ticks, &[], out);
         }
         for (id, calls) in self.threads.open() {
@@ -386,9 +389,9 @@ impl Encoder {
 
     /// Appends the text at hand.
     fn put_text_event(&mut self, time: Timestamp, out: &mut Vec<u8>) {
-        let ticks = self.stream.ticks(time, &mut self.losses, out);
+        let ticks = self.stream.ticks(time, &mut self.dropped, out);
         self.buffer.clear();
-        put_text(&self.text, &mut self.buffer, &mut self.losses);
+        put_text(&self.text, &mut self.buffer, &mut self.dropped);
         self.stream.put(USER_EVENT, ticks, &self.buffer, out);
     }
 }

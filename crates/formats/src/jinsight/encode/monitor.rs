@@ -1,7 +1,7 @@
 //! Monitors and parks, which are texts.
 
 use super::Encoder;
-use super::losses::Lost;
+use super::dropped::Dropped;
 use crate::jinsight::text::Message;
 use jtrail_model::{Event, Frame, ObjectId, ThreadId, Timestamp};
 use std::borrow::Cow;
@@ -18,8 +18,8 @@ impl Encoder {
             Event::ThreadUnpark(e) => (e.thread, e.time, ObjectId::NONE, &[]),
             _ => return,
         };
-        self.losses.part_if(!stack.is_empty(), Lost::Frames);
-        let ticks = self.stream.ticks(time, &mut self.losses, out);
+        self.dropped.part_if(!stack.is_empty(), Dropped::Frames);
+        let ticks = self.stream.ticks(time, &mut self.dropped, out);
         let owner = match event {
             Event::MonitorContendedEnter(e) => self.thread_if_any(e.owner, time, out),
             _ => None,
@@ -38,7 +38,7 @@ impl Encoder {
             },
             Event::MonitorWaited(e) => {
                 let exact = matches!(e.timed_out, 0 | 1);
-                self.losses.part_if(!exact, Lost::Time);
+                self.dropped.part_if(!exact, Dropped::Time);
                 Message::MonitorWaited {
                     thread,
                     object,

@@ -1,11 +1,12 @@
 //! The header, the ticks, and the bursts that all records stand in.
 
-use super::losses::{Losses, Lost};
+use super::dropped::Dropped;
 use crate::Patch;
 use crate::jinsight::wire::{
     BEGIN_BURST, END_BURST, EVENTS_AT, HEAD, HEADER_SIZE, LINUX_X86, OPEN_CLASSES, OPEN_THREADS,
     OVERHEAD_AT, START_AT, TAG, TICKS, VERSION,
 };
+use crate::tally::DropTally;
 use jtrail_model::Timestamp;
 
 /// Ticks are nanoseconds since 1970.
@@ -92,15 +93,20 @@ impl Stream {
 
     /// The ticks of a record.
     #[inline]
-    pub(super) fn ticks(&mut self, time: Timestamp, losses: &mut Losses, out: &mut Vec<u8>) -> u64 {
+    pub(super) fn ticks(
+        &mut self,
+        time: Timestamp,
+        dropped: &mut DropTally<Dropped>,
+        out: &mut Vec<u8>,
+    ) -> u64 {
         let ticks = u64::try_from(time.0).unwrap_or_else(|_| {
-            losses.part(Lost::Time);
+            dropped.part(Dropped::Time);
             0
         });
         if self.state == State::Before {
             self.open(ticks.saturating_sub(1), out);
         }
-        losses.part_if(ticks < self.floor, Lost::Time);
+        dropped.part_if(ticks < self.floor, Dropped::Time);
         let ticks = ticks.max(self.floor);
         self.lowest = self.lowest.min(ticks);
         self.latest = self.latest.max(ticks);
@@ -111,7 +117,7 @@ impl Stream {
     pub(super) fn definition_ticks(
         &mut self,
         time: Timestamp,
-        losses: &mut Losses,
+        dropped: &mut DropTally<Dropped>,
         out: &mut Vec<u8>,
     ) -> u64 {
         let ticks = u64::try_from(time.0).unwrap_or(0);
@@ -119,8 +125,8 @@ impl Stream {
             State::Before => ticks,
             _ => ticks.max(self.begin),
         };
-        losses.part_if(Timestamp(ticks.cast_signed()) != time, Lost::Time);
-        self.ticks(Timestamp(ticks.cast_signed()), losses, out)
+        dropped.part_if(Timestamp(ticks.cast_signed()) != time, Dropped::Time);
+        self.ticks(Timestamp(ticks.cast_signed()), dropped, out)
     }
 
     /// Ticks of a definition made before this burst.
@@ -131,11 +137,11 @@ impl Stream {
     /// The ticks of an enter. With those of BEGIN_BURST it would be read as a call that was there
     /// before.
     #[inline]
-    pub(super) fn enter_ticks(&mut self, ticks: u64, losses: &mut Losses) -> u64 {
+    pub(super) fn enter_ticks(&mut self, ticks: u64, dropped: &mut DropTally<Dropped>) -> u64 {
         if ticks != self.begin {
             return ticks;
         }
-        losses.part(Lost::Time);
+        dropped.part(Dropped::Time);
         self.latest = self.latest.max(ticks + 1);
         ticks + 1
     }
@@ -169,14 +175,14 @@ impl Stream {
 
     /// The ticks for the end of a burst: behind all that is in it. A leave with these ticks would
     /// be read as one that was made up.
-    pub(super) fn end_ticks(&mut self, wanted: u64, losses: &mut Losses) -> u64 {
+    pub(super) fn end_ticks(&mut self, wanted: u64, dropped: &mut DropTally<Dropped>) -> u64 {
         let ticks = wanted.max(self.latest);
         let end = if ticks == self.last_leave && ticks > 0 {
             ticks + 1
         } else {
             ticks
         };
-        losses.part_if(end != wanted, Lost::Time);
+        dropped.part_if(end != wanted, Dropped::Time);
         self.latest = end;
         end
     }

@@ -47,9 +47,9 @@ fn beyond_the_largest_id_objects_are_not_tracked() {
         encoder.event(&Event::ObjectFree(free), &mut out);
     }
     encoder.end(&mut out);
-    assert_eq!(encoder.losses.count(Lost::ObjectOverflow), 3);
-    assert_eq!(encoder.losses.count(Lost::ObjectAgain), 1);
-    assert_eq!(encoder.dropped(), 4);
+    assert_eq!(encoder.dropped.count(Dropped::ObjectOverflow), 3);
+    assert_eq!(encoder.dropped.count(Dropped::ObjectAgain), 1);
+    assert_eq!(encoder.dropped_events(), 4);
     let shown = decoded(&out);
     assert_eq!(shown.matches("ObjectAlloc(").count(), 2);
     assert_eq!(shown.matches("ObjectFree(").count(), 1);
@@ -68,7 +68,7 @@ fn long_texts_are_cut_at_a_character() {
     };
     encoder.event(&Event::ThreadStart(start), &mut out);
     encoder.end(&mut out);
-    assert_eq!(encoder.losses.count(Lost::Text), 1);
+    assert_eq!(encoder.dropped.count(Dropped::Text), 1);
     let shown = decoded(&out);
     assert!(shown.contains(&format!("name: \"{}\"", &name[..65_534])));
 }
@@ -132,7 +132,7 @@ fn what_happens_between_bursts_waits_for_the_next() {
     }
     let shown = decoded_after_end(&mut encoder, out);
     assert!(!shown.contains("ThreadEnd"));
-    assert_eq!(encoder.losses.count(Lost::Held), 1);
+    assert_eq!(encoder.dropped.count(Dropped::Held), 1);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn calls_that_end_in_a_pause_are_left_where_it_begins() {
     ] {
         encoder.event(&event, &mut out);
     }
-    assert_eq!(encoder.dropped(), 0);
+    assert_eq!(encoder.dropped_events(), 0);
     let shown = decoded_after_end(&mut encoder, out);
     // What goes on is neither left nor entered by the pause.
     assert_eq!(shown.matches("MethodEnter {").count(), 2, "{shown}");

@@ -1,8 +1,9 @@
 //! Threads and their open calls.
 
 use super::classes::Place;
-use super::losses::{Losses, Lost};
+use super::dropped::Dropped;
 use crate::check::table::Table;
+use crate::tally::DropTally;
 use jtrail_model::ThreadId;
 
 /// An open call.
@@ -36,8 +37,8 @@ const FARTHEST: usize = 1000;
 impl Thread {
     /// Ticks of a record of the thread: they never fall.
     #[inline]
-    pub(super) fn ticks(&mut self, ticks: u64, losses: &mut Losses) -> u64 {
-        losses.part_if(ticks < self.last, Lost::Time);
+    pub(super) fn ticks(&mut self, ticks: u64, dropped: &mut DropTally<Dropped>) -> u64 {
+        dropped.part_if(ticks < self.last, Dropped::Time);
         self.last = self.last.max(ticks);
         self.last
     }

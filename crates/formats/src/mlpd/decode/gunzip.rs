@@ -2,7 +2,6 @@
 //! which it is damaged nothing is read.
 
 use super::{Stepped, Stream};
-use crate::mlpd::FORMAT;
 use crate::{DecodeError, Remark, Severity, Step};
 use flate2::write::MultiGzDecoder;
 use std::io::Write as _;
@@ -59,7 +58,7 @@ impl Gunzip {
         self.used += used;
         match step {
             Step::NeedMore => {}
-            // What stands behind a damaged place is passed over.
+            // What follows a corrupt place is skipped.
             Step::End if !input.is_empty() => return Ok((input.len(), Step::Nothing)),
             Step::End if !last => return Ok((0, Step::NeedMore)),
             Step::End => {
@@ -114,7 +113,7 @@ impl Gunzip {
                 Some(Remark {
                     offset: self.offset,
                     severity,
-                    message: format!("{FORMAT}: {message}"),
+                    message,
                 })
             }
         };

@@ -4,8 +4,8 @@ mod gunzip;
 mod known;
 mod merge;
 mod raw;
+pub(super) mod remarks;
 mod replay;
-pub(super) mod tally;
 
 use super::header::{Found, Header};
 use super::wire::{BUFFER_HEADER, DEFINITIONS, LARGEST_BUFFER};
@@ -162,7 +162,7 @@ impl Stream {
         if !last {
             return (0, Step::NeedMore);
         }
-        let remark = self.broken_off(&format!("{} bytes of a buffer are dropped", input.len()));
+        let remark = self.broken_off(&format!("{} bytes of a buffer are skipped", input.len()));
         let used = input.len();
         let (_, step) = self.end(Ending::Truncated(Some(remark)));
         (used, step)
@@ -195,7 +195,7 @@ impl Stream {
         if let Some(event) = self.replay.last_event() {
             return Ok((0, Step::Event(event)));
         }
-        if let Some(remark) = self.replay.tally.take() {
+        if let Some(remark) = self.replay.remarks.pop() {
             return Ok((0, Step::Remark(remark)));
         }
         if matches!(self.ending, Some(Ending::Complete)) && !self.ends() {

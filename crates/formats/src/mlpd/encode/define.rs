@@ -1,6 +1,6 @@
 //! Definitions, as they are written: loaders, classes, methods, and those that frames ask for.
 
-use super::losses::{Lack, Losses};
+use super::dropped::Dropped;
 use super::output::{Buffer, DEFINING, Output};
 use crate::hash::{Digest, Digests};
 use crate::mlpd::DataVersion;
@@ -10,6 +10,7 @@ use crate::mlpd::wire::{
     ASSEMBLY, CLASS, DOMAIN, IMAGE, JIT, LONGEST_NAME, METADATA_LOAD, METADATA_NAME,
     UNKNOWN_LOADER, UNRESOLVED, VTABLE,
 };
+use crate::tally::DropTally;
 use jtrail_model::{ClassDef, ClassId, MethodDef, MethodId};
 use std::collections::HashMap;
 
@@ -60,11 +61,11 @@ pub(super) const fn file_id(number: usize) -> u64 {
 }
 
 /// The begin of a name that is not too long, and all of any other.
-pub(super) fn shortened<'n>(name: &'n str, losses: &mut Losses) -> &'n str {
+pub(super) fn shortened<'n>(name: &'n str, dropped: &mut DropTally<Dropped>) -> &'n str {
     if name.len() <= LONGEST_NAME {
         return name;
     }
-    losses.one(Lack::LongNames);
+    dropped.part(Dropped::LongNames);
     &name[..name.floor_char_boundary(LONGEST_NAME)]
 }
 
@@ -164,12 +165,12 @@ impl Definitions {
         e: &ClassDef<'_>,
         time: u64,
         output: &mut Output,
-        losses: &mut Losses,
+        dropped: &mut DropTally<Dropped>,
     ) {
-        losses.one_if(!e.thread.is_none(), Lack::ClassThreads);
-        losses.one_if(!e.source_name.is_empty(), Lack::ClassSources);
-        losses.one_if(!e.object.is_none(), Lack::ClassObjects);
-        let name = class_shown(shortened(&e.name, losses));
+        dropped.part_if(!e.thread.is_none(), Dropped::ClassThreads);
+        dropped.part_if(!e.source_name.is_empty(), Dropped::ClassSources);
+        dropped.part_if(!e.object.is_none(), Dropped::ClassObjects);
+        let name = class_shown(shortened(&e.name, dropped));
         let class = match self.latest.get(&*name) {
             // A frame was the first to mention it.
             Some(&class) if self.classes.get(class).is_some_and(|c| !c.defined) => {
@@ -250,25 +251,25 @@ impl Definitions {
         e: &MethodDef<'_>,
         length: i64,
         output: &mut Output,
-        losses: &mut Losses,
+        dropped: &mut DropTally<Dropped>,
     ) {
         let (told, length) = (length, length.clamp(0, LONGEST_CODE));
-        losses.one_if(told != length, Lack::Sizes);
-        losses.one_if(e.start_line != 0 || e.end_line != 0, Lack::MethodLines);
+        dropped.part_if(told != length, Dropped::Sizes);
+        dropped.part_if(e.start_line != 0 || e.end_line != 0, Dropped::MethodLines);
         let parameters = without_result(&e.signature);
         let only_void = e.name.starts_with('<') && e.signature.ends_with(")V");
-        losses.one_if(
+        dropped.part_if(
             parameters.len() < e.signature.len() && !only_void,
-            Lack::MethodResults,
+            Dropped::MethodResults,
         );
         let class = self.class(e.class, output);
-        let (name, parameters) = (shortened(&e.name, losses), shortened(parameters, losses));
+        let (name, parameters) = (shortened(&e.name, dropped), shortened(parameters, dropped));
         let key = self.frame_key(class, name, parameters);
         let method = match self.frames.get(&key) {
             // A frame was the first to mention it.
             Some(&method) if self.methods.get(method).is_some_and(|m| !m.defined) => {
                 self.methods[method].defined = true;
-                losses.one_if(length > 0, Lack::LateLengths);
+                dropped.event_if(length > 0, Dropped::LateLengths);
                 method
             }
             known => {
@@ -319,8 +320,13 @@ impl Definitions {
     }
 
     /// The number of a frame's method, which is defined if it is new.
-    pub(super) fn frame(&mut self, text: &str, output: &mut Output, losses: &mut Losses) -> usize {
-        let text = shortened(text, losses);
+    pub(super) fn frame(
+        &mut self,
+        text: &str,
+        output: &mut Output,
+        dropped: &mut DropTally<Dropped>,
+    ) -> usize {
+        let text = shortened(text, dropped);
         let text = without_result(text);
         let key = self.digests.of(text);
         if let Some(&method) = self.frames.get(&key) {

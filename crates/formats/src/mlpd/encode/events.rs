@@ -10,10 +10,11 @@ impl Encoder {
             loader: e.loader.clone(),
             ..ClassDetail::default()
         };
-        self.losses.one_if(*e != only_loader, Lack::ClassDetails);
+        self.dropped
+            .part_if(*e != only_loader, Dropped::ClassDetails);
         if !e.loader.is_empty() {
             let time = self.clock(e.time);
-            let loader = shortened(&e.loader, &mut self.losses);
+            let loader = shortened(&e.loader, &mut self.dropped);
             self.definitions
                 .class_loader(e.class, loader, time, &mut self.output);
         }
@@ -22,7 +23,7 @@ impl Encoder {
 
     pub(super) fn class_unload(&mut self, e: &ClassUnload) -> usize {
         if self.version == DataVersion::V17 {
-            self.losses.one(Lack::ClassUnloads);
+            self.dropped.event(Dropped::ClassUnloads);
             return DEFINING;
         }
         let class = self.definitions.class(e.class, &mut self.output);
@@ -33,18 +34,19 @@ impl Encoder {
     }
 
     pub(super) fn compile(&mut self, e: &MethodCompile<'_>) -> usize {
-        self.losses.one_if(!e.ranges.is_empty(), Lack::CodeLines);
+        self.dropped
+            .part_if(!e.ranges.is_empty(), Dropped::CodeLines);
         let method = self
             .definitions
             .method(e.method, ClassId::NONE, &mut self.output);
         let id = file_id(method);
         let size = u64::try_from(e.size).unwrap_or(0).min(i32::MAX as u64);
         if e.address == 0 || e.address == id {
-            self.losses.one(Lack::Compiles);
+            self.dropped.event(Dropped::Compiles);
             return DEFINING;
         }
-        self.losses
-            .one_if(size.cast_signed() != e.size, Lack::Sizes);
+        self.dropped
+            .part_if(size.cast_signed() != e.size, Dropped::Sizes);
         let full = self.definitions.full_name(method);
         self.name_compiler(e.time);
         let buffer = self.event_at(COMPILED, e.time, JIT);
@@ -69,16 +71,16 @@ impl Encoder {
     /// A size that the format can hold.
     pub(super) fn size(&mut self, size: i64) -> u64 {
         u64::try_from(size).unwrap_or_else(|_| {
-            self.losses.one(Lack::Sizes);
+            self.dropped.part(Dropped::Sizes);
             0
         })
     }
 
     pub(super) fn alloc(&mut self, e: &ObjectAlloc) -> usize {
-        self.losses.one_if(e.line != 0, Lack::AllocLines);
+        self.dropped.part_if(e.line != 0, Dropped::AllocLines);
         let class = self.definitions.class(e.class, &mut self.output);
         let kind = kind_of(self.definitions.class_name(class));
-        self.losses.one_if(kind != e.kind, Lack::ObjectKinds);
+        self.dropped.part_if(kind != e.kind, Dropped::ObjectKinds);
         let size = self.size(e.size);
         self.frames.clear();
         if !e.method.is_none() {
@@ -113,7 +115,7 @@ impl Encoder {
 
     pub(super) fn gc_start(&mut self, time: Timestamp) -> usize {
         if self.collection.is_some() {
-            self.losses.one(Lack::Collections);
+            self.dropped.event(Dropped::Collections);
             return DEFINING;
         }
         let start = self.gc_event(time, GC_START, 0);
@@ -129,7 +131,7 @@ impl Encoder {
     /// The generation is told when the collection's start was written already.
     pub(super) fn gc_detail(&mut self, e: &GcDetail<'_>) -> usize {
         let words = !e.collector.is_empty() || !e.cause.is_empty();
-        self.losses.one_if(words, Lack::GcDetails);
+        self.dropped.part_if(words, Dropped::GcDetails);
         let generation = match e.generation {
             Generation::Unknown | Generation::Young => 0,
             Generation::Full | Generation::Concurrent => 1,
@@ -142,12 +144,12 @@ impl Encoder {
             self.collection
         };
         let Some(mut collection) = collection else {
-            self.losses.one(Lack::Generations);
+            self.dropped.event(Dropped::Generations);
             return DEFINING;
         };
         let waits = collection.batch == self.output.batches;
-        self.losses
-            .one_if(!exact || (!waits && generation != 0), Lack::Generations);
+        self.dropped
+            .part_if(!exact || (!waits && generation != 0), Dropped::Generations);
         if waits {
             collection.generation = generation;
             let buffer = self.output.buffer(THREADLESS);
@@ -163,11 +165,11 @@ impl Encoder {
 
     pub(super) fn gc_finish(&mut self, e: &GcFinish) -> usize {
         let Some(collection) = self.collection.take() else {
-            self.losses.one(Lack::Collections);
+            self.dropped.event(Dropped::Collections);
             return DEFINING;
         };
         let figures = e.used_space != 0 || e.used_objects != 0;
-        self.losses.one_if(figures, Lack::GcFigures);
+        self.dropped.part_if(figures, Dropped::GcFigures);
         if e.total_space != self.heap_size {
             self.heap_size = e.total_space;
             let size = self.size(e.total_space);
@@ -189,8 +191,8 @@ impl Encoder {
     ) -> usize {
         let v17 = self.version == DataVersion::V17;
         let has_stack = !stack.is_empty() && (v17 || event == CONTENTION);
-        self.losses
-            .one_if(!stack.is_empty() && !has_stack, Lack::EnteredStacks);
+        self.dropped
+            .part_if(!stack.is_empty() && !has_stack, Dropped::EnteredStacks);
         self.set_frames(if has_stack { stack } else { &[] });
         let mut first = MONITOR;
         if has_stack {
@@ -239,7 +241,7 @@ impl Encoder {
     /// Keeps what is said of the handler for the catch that follows.
     pub(super) fn catch_detail(&mut self, e: &CatchDetail) -> usize {
         let unused = self.handler.replace(*e);
-        self.losses.one_if(unused.is_some(), Lack::Handlers);
+        self.dropped.event_if(unused.is_some(), Dropped::Handlers);
         DEFINING
     }
 
@@ -247,11 +249,11 @@ impl Encoder {
         let v17 = self.version == DataVersion::V17;
         let is_of = |handler: &CatchDetail| (handler.thread, handler.time) == (e.thread, e.time);
         let handler = self.handler.take();
-        self.losses
-            .one_if(handler.is_some_and(|h| !is_of(&h)), Lack::Handlers);
+        self.dropped
+            .event_if(handler.is_some_and(|h| !is_of(&h)), Dropped::Handlers);
         let handler = handler.filter(is_of).unwrap_or_default();
-        self.losses
-            .one_if(!v17 && !e.object.is_none(), Lack::CaughtObjects);
+        self.dropped
+            .part_if(!v17 && !e.object.is_none(), Dropped::CaughtObjects);
         self.set_frames(std::slice::from_ref(&e.frame));
         let method = self.frames.first().copied().unwrap_or_default();
         self.exception_class(e.thread, e.time, e.class);
@@ -276,10 +278,10 @@ impl Encoder {
     pub(super) fn set_frames(&mut self, stack: &[Frame<'_>]) {
         self.frames.clear();
         for frame in stack {
-            self.losses.one_if(frame.line != -1, Lack::FrameLines);
+            self.dropped.part_if(frame.line != -1, Dropped::FrameLines);
             let method = self
                 .definitions
-                .frame(&frame.method, &mut self.output, &mut self.losses);
+                .frame(&frame.method, &mut self.output, &mut self.dropped);
             self.frames.push(file_id(method));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Encoder;
 use super::define::file_id;
-use super::losses::Lack;
+use super::dropped::Dropped;
 use super::output::{DEFINING, Output, THREADLESS};
 use crate::mlpd::DataVersion;
 use crate::mlpd::wire::{HEAP_END, HEAP_OBJECT, HEAP_ROOT, HEAP_START, ROOT_KINDS};
@@ -71,7 +71,7 @@ impl Bits {
 
 impl Encoder {
     pub(super) fn dump_start(&mut self, e: &HeapDump<'_>) -> usize {
-        self.losses.one_if(!e.name.is_empty(), Lack::DumpNames);
+        self.dropped.part_if(!e.name.is_empty(), Dropped::DumpNames);
         self.dump_end(None);
         self.event_at(THREADLESS, e.time, HEAP_START);
         self.dump.time = self.clock(e.time);
@@ -82,11 +82,11 @@ impl Encoder {
     /// Ends the dump that is open, if it is that one; any, when none is said.
     pub(super) fn dump_end(&mut self, end: Option<(HeapDumpId, Timestamp)>) -> usize {
         let Some(open) = self.dump.open else {
-            self.losses.one_if(end.is_some(), Lack::DumpObjects);
+            self.dropped.event_if(end.is_some(), Dropped::DumpObjects);
             return DEFINING;
         };
         if end.is_some_and(|(dump, _)| dump != open) {
-            self.losses.one(Lack::DumpObjects);
+            self.dropped.event(Dropped::DumpObjects);
             return DEFINING;
         }
         self.finish_listed();
@@ -105,14 +105,14 @@ impl Encoder {
 
     pub(super) fn dump_object(&mut self, e: &HeapObject) -> usize {
         if self.dump.open != Some(e.dump) || e.object.is_none() || !self.dump.seen.add(e.object) {
-            self.losses.one(Lack::DumpObjects);
+            self.dropped.event(Dropped::DumpObjects);
             return DEFINING;
         }
         let class = file_id(self.definitions.class(e.class, &mut self.output));
         // Size 0 says that the object stood there before.
         let size = u64::try_from(e.size).unwrap_or(0).max(1);
-        self.losses
-            .one_if(size.cast_signed() != e.size, Lack::Sizes);
+        self.dropped
+            .part_if(size.cast_signed() != e.size, Dropped::Sizes);
         self.list(e.object, class, size);
         THREADLESS
     }
@@ -131,7 +131,7 @@ impl Encoder {
     pub(super) fn dump_reference(&mut self, e: &ObjectReference) -> usize {
         let known = self.dump.open == Some(e.dump) && self.dump.seen.has(e.source);
         if !known || e.target.is_none() {
-            self.losses.one(Lack::DumpReferences);
+            self.dropped.event(Dropped::DumpReferences);
             return DEFINING;
         }
         let fits =
@@ -147,11 +147,11 @@ impl Encoder {
 
     pub(super) fn dump_root(&mut self, e: &GcRoot<'_>) -> usize {
         if self.version == DataVersion::V1 || self.dump.open.is_none() {
-            self.losses.one(Lack::DumpRoots);
+            self.dropped.event(Dropped::DumpRoots);
             return DEFINING;
         }
-        self.losses
-            .one_if(!e.class.is_none(), Lack::DumpRootClasses);
+        self.dropped
+            .part_if(!e.class.is_none(), Dropped::DumpRootClasses);
         self.finish_listed();
         let kind = ROOT_KINDS.iter().position(|kind| *kind == e.kind);
         let time = self.dump.time;

@@ -1,9 +1,9 @@
 //! Events to buffers.
 
 mod define;
+pub(super) mod dropped;
 mod events;
 mod heap;
-pub(super) mod losses;
 mod output;
 
 use super::header::Opening;
@@ -14,15 +14,16 @@ use super::wire::{
     MONITOR_BACKTRACE, THREAD, THROW, THROW_BACKTRACE, VM,
 };
 use super::{DataVersion, kind_of};
-use crate::{Encode, Loss};
+use crate::tally::DropTally;
+use crate::{DropCount, Encode};
 use define::{Definitions, file_id, shortened};
+use dropped::Dropped;
 use heap::Dump;
 use jtrail_model::{
     CatchDetail, ClassDetail, ClassId, ClassUnload, Event, ExceptionCatch, ExceptionThrow, Frame,
     GcDetail, GcFinish, Generation, MethodCompile, MethodDef, MethodEnter, MethodLeave,
     ObjectAlloc, ObjectId, Text, ThreadId, ThreadStart, Timestamp,
 };
-use losses::{Lack, Losses};
 use output::{Buffer, COMPILED, DEFINING, Output, THREADLESS};
 
 /// Writes a log profile.
@@ -50,7 +51,7 @@ pub struct Encoder {
     /// The end of the agent was told, or there is none.
     has_end: bool,
     pub(super) dump: Dump,
-    pub(super) losses: Losses,
+    pub(super) dropped: DropTally<Dropped>,
     frames: Vec<u64>,
 }
 
@@ -117,8 +118,8 @@ impl Encode for Encoder {
 
     fn end(&mut self, out: &mut Vec<u8>) {
         self.name_method(None);
-        self.losses
-            .one_if(self.handler.take().is_some(), Lack::Handlers);
+        self.dropped
+            .event_if(self.handler.take().is_some(), Dropped::Handlers);
         self.settle(None);
         self.dump_end(None);
         self.output.grown(THREADLESS);
@@ -132,8 +133,12 @@ impl Encode for Encoder {
         }
     }
 
-    fn losses(&self) -> Vec<Loss> {
-        self.losses.all()
+    fn dropped(&self) -> Vec<DropCount> {
+        self.dropped.counts()
+    }
+
+    fn dropped_events(&self) -> u64 {
+        self.dropped.events()
     }
 }
 
@@ -218,7 +223,7 @@ impl Encoder {
 
     #[cold]
     fn far_clock(&mut self, time: Timestamp, origin: i64) -> u64 {
-        self.losses.one(Lack::FarTimes);
+        self.dropped.part(Dropped::FarTimes);
         if time.0 < origin { 1 } else { FARTHEST - 1 }
     }
 
@@ -226,7 +231,7 @@ impl Encoder {
     #[inline]
     fn event_of(&mut self, thread: ThreadId, time: Timestamp, first: u8) -> Option<usize> {
         let Some(place) = self.output.thread(thread.0) else {
-            self.losses.one(Lack::WideThreads);
+            self.dropped.event(Dropped::WideThreads);
             return None;
         };
         self.announce(place, thread, time);
@@ -258,7 +263,7 @@ impl Encoder {
         self.finish_listed();
         self.batch_for(place, time);
         let (buffer, rises) = self.output.event(place, time, first);
-        self.losses.one_if(!rises, Lack::FallingTimes);
+        self.dropped.part_if(!rises, Dropped::FallingTimes);
         buffer
     }
 
@@ -280,7 +285,7 @@ impl Encoder {
 
     #[inline]
     fn enter(&mut self, e: &MethodEnter) -> usize {
-        self.losses.one_if(e.cpu_time.0 != 0, Lack::CallCpu);
+        self.dropped.part_if(e.cpu_time.0 != 0, Dropped::CallCpu);
         if self.origin.is_none() {
             self.settle(Some(e.time));
         }
@@ -296,13 +301,13 @@ impl Encoder {
 
     #[inline]
     fn leave(&mut self, e: &MethodLeave) -> usize {
-        self.losses.one_if(e.cpu_time.0 != 0, Lack::CallCpu);
+        self.dropped.part_if(e.cpu_time.0 != 0, Dropped::CallCpu);
         if self.origin.is_none() {
             self.settle(Some(e.time));
         }
         let method = self.definitions.method(e.method, e.class, &mut self.output);
         let Some(place) = self.output.thread(e.thread.0) else {
-            self.losses.one(Lack::WideThreads);
+            self.dropped.event(Dropped::WideThreads);
             return DEFINING;
         };
         let call = (e.ticket, method as u32);
@@ -328,7 +333,7 @@ impl Encoder {
             .rposition(|&c| c == call)
             .filter(|&at| at >= near)
         else {
-            self.losses.one(Lack::Leaves);
+            self.dropped.event(Dropped::Leaves);
             return false;
         };
         let inner = calls.split_off(at);
@@ -344,12 +349,12 @@ impl Encoder {
     fn any(&mut self, event: &Event<'_>) -> usize {
         if self.origin.is_none() {
             if event.is_opening() {
-                self.opening.event(event, self.version, &mut self.losses);
+                self.opening.event(event, self.version, &mut self.dropped);
                 return DEFINING;
             }
             self.settle(event.time());
         }
-        let lack = match event {
+        let kind = match event {
             Event::ThreadStart(e) => return self.thread_start(e),
             Event::ThreadEnd(e) => {
                 let Some(place) = self.thread_state(e.thread, e.time, METADATA_UNLOAD, None) else {
@@ -366,7 +371,7 @@ impl Encoder {
             Event::ClassDef(e) => {
                 let time = self.clock(e.time);
                 self.definitions
-                    .class_def(e, time, &mut self.output, &mut self.losses);
+                    .class_def(e, time, &mut self.output, &mut self.dropped);
                 return DEFINING;
             }
             Event::ClassDetail(e) => return self.class_detail(e),
@@ -379,14 +384,14 @@ impl Encoder {
                 });
                 return DEFINING;
             }
-            Event::MethodDetail(_) => Lack::LateLengths,
+            Event::MethodDetail(_) => Dropped::LateLengths,
             Event::MethodCompile(e) => return self.compile(e),
             Event::ObjectAlloc(e) => return self.alloc(e),
             Event::GcStart(e) => return self.gc_start(e.time),
             Event::GcDetail(e) => return self.gc_detail(e),
             Event::GcFinish(e) => return self.gc_finish(e),
             Event::MonitorContendedEnter(e) => {
-                self.losses.one_if(!e.owner.is_none(), Lack::Owners);
+                self.dropped.part_if(!e.owner.is_none(), Dropped::Owners);
                 return self.monitor(CONTENTION, (e.thread, e.time, e.object), &e.stack);
             }
             Event::MonitorContendedEntered(e) => {
@@ -408,29 +413,29 @@ impl Encoder {
             Event::Node(_)
             | Event::ProcessCreate(_)
             | Event::AgentCreate(_)
-            | Event::TraceStart(_) => Lack::Identities,
-            Event::Filter(_) => Lack::Filters,
-            Event::Option(_) => Lack::Options,
-            Event::RuntimeInitDone(_) | Event::RuntimeShutdown(_) => Lack::Runtime,
-            Event::Custom(_) => Lack::Texts,
-            Event::ThreadCpu(_) => Lack::ThreadCpu,
-            Event::ThreadMount(_) | Event::ThreadUnmount(_) => Lack::Mounts,
-            Event::ThreadPark(_) | Event::ThreadUnpark(_) => Lack::Parks,
+            | Event::TraceStart(_) => Dropped::Identities,
+            Event::Filter(_) => Dropped::Filters,
+            Event::Option(_) => Dropped::Options,
+            Event::RuntimeInitDone(_) | Event::RuntimeShutdown(_) => Dropped::Runtime,
+            Event::Custom(_) => Dropped::Texts,
+            Event::ThreadCpu(_) => Dropped::ThreadCpu,
+            Event::ThreadMount(_) | Event::ThreadUnmount(_) => Dropped::Mounts,
+            Event::ThreadPark(_) | Event::ThreadUnpark(_) => Dropped::Parks,
             Event::Sample(e) => {
-                self.losses.many(Lack::Samples, e.ticks.get());
+                self.dropped.event_of(Dropped::Samples, e.ticks.get());
                 return DEFINING;
             }
-            Event::ClassRedefine(_) => Lack::ClassRedefinitions,
-            Event::ClassInitStart(_) | Event::ClassInitEnd(_) => Lack::ClassInits,
-            Event::MethodUncompile(_) => Lack::Uncompiles,
-            Event::LineCounts(_) => Lack::LineCounts,
-            Event::AggregatedEnter(_) | Event::AggregatedLeave(_) => Lack::Aggregated,
-            Event::ObjectDef(_) => Lack::Objects,
-            Event::ObjectFree(_) => Lack::Frees,
-            Event::MonitorWait(_) | Event::MonitorWaited(_) => Lack::Waits,
-            _ => Lack::Other,
+            Event::ClassRedefine(_) => Dropped::ClassRedefinitions,
+            Event::ClassInitStart(_) | Event::ClassInitEnd(_) => Dropped::ClassInits,
+            Event::MethodUncompile(_) => Dropped::Uncompiles,
+            Event::LineCounts(_) => Dropped::LineCounts,
+            Event::AggregatedEnter(_) | Event::AggregatedLeave(_) => Dropped::Aggregated,
+            Event::ObjectDef(_) => Dropped::Objects,
+            Event::ObjectFree(_) => Dropped::Frees,
+            Event::MonitorWait(_) | Event::MonitorWaited(_) => Dropped::Waits,
+            _ => Dropped::Other,
         };
-        self.losses.one(lack);
+        self.dropped.event(kind);
         DEFINING
     }
 
@@ -449,9 +454,9 @@ impl Encoder {
             &method,
             length.unwrap_or_default(),
             &mut self.output,
-            &mut self.losses,
+            &mut self.dropped,
         );
-        self.losses.one_if(length == Some(0), Lack::Sizes);
+        self.dropped.part_if(length == Some(0), Dropped::Sizes);
         length.is_some()
     }
 
@@ -459,11 +464,11 @@ impl Encoder {
         self.finish_listed();
         self.batch_for(place, time);
         let (buffer, rises) = self.output.event(place, time, first);
-        self.losses
-            .one_if(!rises && place > THREADLESS, Lack::FallingTimes);
+        self.dropped
+            .part_if(!rises && place > THREADLESS, Dropped::FallingTimes);
         self.definitions.metadata(buffer, THREAD, id);
         if let Some(name) = name {
-            buffer.text(shortened(name, &mut self.losses));
+            buffer.text(shortened(name, &mut self.dropped));
         }
     }
 
@@ -475,7 +480,7 @@ impl Encoder {
         name: Option<&str>,
     ) -> Option<usize> {
         let Some(place) = self.output.thread(thread.0) else {
-            self.losses.one(Lack::WideThreads);
+            self.dropped.event(Dropped::WideThreads);
             return None;
         };
         self.announce(place, thread, time);
@@ -487,8 +492,9 @@ impl Encoder {
 
     fn thread_start(&mut self, e: &ThreadStart<'_>) -> usize {
         let groups = !e.group.is_empty() || !e.parent_group.is_empty();
-        self.losses.one_if(groups, Lack::ThreadGroups);
-        self.losses.one_if(!e.object.is_none(), Lack::ThreadObjects);
+        self.dropped.part_if(groups, Dropped::ThreadGroups);
+        self.dropped
+            .part_if(!e.object.is_none(), Dropped::ThreadObjects);
         match self.output.thread(e.thread.0) {
             Some(place) if self.output.is_unannounced(place) => {
                 self.thread_begin(place, e.thread, e.time, &e.name);
@@ -503,7 +509,8 @@ impl Encoder {
 
     /// The end of a reserved thread is that of the trace, or of the agent.
     fn reserved_end(&mut self, id: u64, time: Timestamp, identity: &Text<'_>) -> usize {
-        self.losses.one_if(!identity.is_empty(), Lack::Identities);
+        self.dropped
+            .part_if(!identity.is_empty(), Dropped::Identities);
         self.dump_end(None);
         let time = self.clock(time);
         self.thread_metadata(THREADLESS, time, METADATA_UNLOAD, id, None);

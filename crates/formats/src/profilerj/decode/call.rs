@@ -5,7 +5,8 @@
 //! tokenizer; tests hold the two ways against each other.
 
 use super::element::{Attributes, Message, Sum};
-use super::findings::Findings;
+use super::remarks::Remarked;
+use crate::tally::RemarkTally;
 use crate::xml;
 
 /// The attributes that are known, in the order in which we write them.
@@ -40,7 +41,7 @@ impl<'a> Call<'a> {
     /// What the attributes say.
     pub(super) fn read(
         found: &'a Attributes<'_, 10>,
-        findings: &mut Findings,
+        remarks: &mut RemarkTally<Remarked>,
         offset: u64,
     ) -> Result<Self, Message> {
         let sum = |own, with| Sum {
@@ -51,9 +52,9 @@ impl<'a> Call<'a> {
         Ok(Self {
             name: found.name(0)?,
             signature: found.text(1).unwrap_or_default(),
-            count: found.number(2, findings, offset)?,
+            count: found.number(2, remarks, offset)?,
             elapsed: sum(found.optional(3)?, found.optional(5)?),
-            cpu: sum(Some(found.number(4, findings, offset)?), found.optional(6)?),
+            cpu: sum(Some(found.number(4, remarks, offset)?), found.optional(6)?),
             overhead: sum(Some(found.optional(8)?.unwrap_or(0)), found.optional(7)?),
             exceptions: found.optional(9)?.unwrap_or(0),
         })
@@ -137,11 +138,11 @@ mod tests {
             (tag.name, tag.empty, scanned_size),
             ("profile", false, size)
         );
-        let mut findings = Findings::default();
-        let found = Attributes::read(tag, &scanner, ("profile", KNOWN), &mut findings, 0);
-        let long_way = Call::read(&found, &mut findings, 0);
+        let mut remarks = RemarkTally::default();
+        let found = Attributes::read(tag, &scanner, ("profile", KNOWN), &mut remarks, 0);
+        let long_way = Call::read(&found, &mut remarks, 0);
         assert_eq!(long_way, Ok(call));
-        assert!(findings.pop().is_none());
+        assert!(remarks.pop().is_none());
     }
 
     fn tag(name: &str, signature: &str, numbers: &[u64; 8]) -> Vec<u8> {

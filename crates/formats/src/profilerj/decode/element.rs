@@ -1,7 +1,8 @@
 //! What elements say.
 
-use super::findings::Findings;
-use crate::xml::{cut, read_unsigned};
+use super::remarks::Remarked;
+use crate::tally::RemarkTally;
+use crate::xml::read_unsigned;
 use jtrail_xml::{Attribute, Scanner, Tag};
 use std::borrow::Cow;
 
@@ -22,7 +23,7 @@ impl<'a, const N: usize> Attributes<'a, N> {
         tag: Tag<'a>,
         scanner: &Scanner,
         (element, known): (&'static str, &'static [&'static str; N]),
-        findings: &mut Findings,
+        remarks: &mut RemarkTally<Remarked>,
         offset: u64,
     ) -> Self {
         let mut values = [const { None }; N];
@@ -40,10 +41,8 @@ impl<'a, const N: usize> Attributes<'a, N> {
                     expected = at + 1;
                 }
                 None => {
-                    let name = cut(name);
-                    let message =
-                        format!("attribute {name} of {element} is not known; passed over");
-                    findings.add(message, offset);
+                    let names = (element, name);
+                    remarks.add_named(Remarked::UnknownAttribute, names, offset, 1);
                 }
             }
         }
@@ -79,24 +78,24 @@ impl<'a, const N: usize> Attributes<'a, N> {
         }
     }
 
-    /// A number; 0 where it is missing, which is told.
+    /// Returns a number, or 0 with a remark if it is missing.
     pub(super) fn number(
         &self,
         at: usize,
-        findings: &mut Findings,
+        remarks: &mut RemarkTally<Remarked>,
         offset: u64,
     ) -> Result<u64, Message> {
         Ok(self.optional(at)?.unwrap_or_else(|| {
-            self.missing(at, "0", findings, offset);
+            self.missing(at, Remarked::MissingNumber, remarks, offset);
             0
         }))
     }
 
-    /// `true` or `false`; true where it is missing, which is told.
+    /// Returns a boolean, or true with a remark if it is missing.
     pub(super) fn boolean(
         &self,
         at: usize,
-        findings: &mut Findings,
+        remarks: &mut RemarkTally<Remarked>,
         offset: u64,
     ) -> Result<bool, Message> {
         match self.text(at) {
@@ -107,15 +106,14 @@ impl<'a, const N: usize> Attributes<'a, N> {
                 Err(format!("{name} of {element} is neither true nor false").into())
             }
             None => {
-                self.missing(at, "true", findings, offset);
+                self.missing(at, Remarked::MissingBoolean, remarks, offset);
                 Ok(true)
             }
         }
     }
 
-    fn missing(&self, at: usize, value: &str, findings: &mut Findings, offset: u64) {
-        let (element, name) = (self.element, self.known[at]);
-        findings.add(format!("{element} lacks {name}; read as {value}"), offset);
+    fn missing(&self, at: usize, kind: Remarked, remarks: &mut RemarkTally<Remarked>, offset: u64) {
+        remarks.add_named(kind, (self.element, self.known[at]), offset, 1);
     }
 }
 

@@ -2,20 +2,21 @@
 
 mod call;
 mod element;
-pub(super) mod findings;
 mod ids;
 mod open;
 mod queue;
+pub(super) mod remarks;
 
 use super::FORMAT;
-use crate::xml::{Document, Element, State, cut, done};
+use crate::tally::RemarkTally;
+use crate::xml::{Document, Element, State, done};
 use crate::{Decode, DecodeError, Decoded, Step};
 use call::Call;
-use findings::{Findings, Passed};
 use ids::Ids;
 use jtrail_xml::{Attribute, Error, Scanner, Tag, Text, Token};
 use open::{Open, Place};
 use queue::Queue;
+use remarks::Remarked;
 use std::borrow::Cow;
 
 /// Elements that may be open inside of each other.
@@ -32,7 +33,7 @@ pub struct Decoder {
     open: Vec<Open>,
     queue: Queue,
     ids: Ids,
-    findings: Findings,
+    remarks: RemarkTally<Remarked>,
 }
 
 impl Default for Decoder {
@@ -43,7 +44,7 @@ impl Default for Decoder {
             open: Vec::new(),
             queue: Queue::default(),
             ids: Ids::default(),
-            findings: Findings::default(),
+            remarks: RemarkTally::default(),
         }
     }
 }
@@ -51,7 +52,7 @@ impl Default for Decoder {
 impl Decode for Decoder {
     fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
         let step = self.any(input, last);
-        self.document.passed(&step);
+        self.document.advance(&step);
         step
     }
 }
@@ -62,7 +63,7 @@ impl Decoder {
             return Ok(done(0, Step::Event(event)));
         }
         match self.document.state {
-            State::Ending(_) => self.document.ending(self.findings.pop()),
+            State::Ending(_) => self.document.ending(self.remarks.pop()),
             State::Start => Ok(self.document.start(input, last)),
             _ => Ok(match self.short(input) {
                 Some(used) => self.told(used),
@@ -136,7 +137,7 @@ impl Decoder {
                 .map_err(|message| Error::new(offset, message)),
             Some(Open::Unknown(_)) => Ok(()),
             _ => {
-                self.findings.passed(Passed::Text, offset);
+                self.remarks.add(Remarked::Text, offset);
                 Ok(())
             }
         }
@@ -148,9 +149,9 @@ impl Decoder {
             Some(Element::End(name)) => return self.end(name, offset),
             Some(Element::Root(tag)) => {
                 for Attribute { name, .. } in self.scanner.attributes(tag.text) {
-                    let name = cut(name);
-                    let message = format!("attribute {name} of doc is not known; passed over");
-                    self.findings.add(message, offset);
+                    let names = (ROOT, name);
+                    self.remarks
+                        .add_named(Remarked::UnknownAttribute, names, offset, 1);
                 }
                 if tag.empty {
                     self.ids.end_threads(&mut self.queue);
@@ -183,7 +184,7 @@ impl Decoder {
             scanner: &self.scanner,
             queue: &mut self.queue,
             ids: &mut self.ids,
-            findings: &mut self.findings,
+            remarks: &mut self.remarks,
             depth: self.open.len() as u64,
             offset,
         };
@@ -191,7 +192,7 @@ impl Decoder {
         self.open.push(open);
         if self.queue.is_full() {
             self.queue.release();
-            self.findings.passed(Passed::Waiting, offset);
+            self.remarks.add(Remarked::Waiting, offset);
         }
         Ok(())
     }
@@ -213,7 +214,7 @@ impl Decoder {
             scanner: &self.scanner,
             queue: &mut self.queue,
             ids: &mut self.ids,
-            findings: &mut self.findings,
+            remarks: &mut self.remarks,
             depth: self.open.len() as u64,
             offset,
         };

@@ -3,11 +3,12 @@
 use super::call;
 use super::call::Call;
 use super::element::{Attributes, Message, Sum};
-use super::findings::{Findings, Passed};
 use super::ids::{Ids, Section};
 use super::queue::Queue;
+use super::remarks::Remarked;
 use crate::profilerj::names::frame_from_sampler;
-use crate::xml::{cut, read_unsigned};
+use crate::tally::RemarkTally;
+use crate::xml::read_unsigned;
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, AggregatedLeave, ClassId, Duration, Event, Frame, LineCount,
     LineCounts, MethodDef, MethodId, ObjectCounts, SampleSum, ThreadId, Timestamp,
@@ -28,7 +29,7 @@ pub(super) enum Open {
     Class(ClassId),
     Method(Method),
     Footprints(Footprints),
-    /// Passed over, with all that is in it.
+    /// Skipped, with all that is in it.
     Unknown(Box<str>),
 }
 
@@ -127,7 +128,7 @@ pub(super) struct Place<'p> {
     pub(super) scanner: &'p Scanner,
     pub(super) queue: &'p mut Queue,
     pub(super) ids: &'p mut Ids,
-    pub(super) findings: &'p mut Findings,
+    pub(super) remarks: &'p mut RemarkTally<Remarked>,
     /// Elements open outside of this one, the root not counted.
     pub(super) depth: u64,
     pub(super) offset: u64,
@@ -162,15 +163,16 @@ impl Place<'_> {
                 self.attributes(tag, ("footprints", &[]));
                 Open::Footprints(Footprints::default())
             }
-            // What is inside of an unknown element is not told again.
+            // What is inside of an unknown element has no remark of its own.
             (Some(Open::Unknown(_)), name) => Open::Unknown(name.into()),
             _ => self.unknown(tag),
         })
     }
 
     fn unknown(&mut self, tag: Tag<'_>) -> Open {
-        let message = format!("element {} is not known here; passed over", cut(tag.name));
-        self.findings.add(message, self.offset);
+        let names = ("", tag.name);
+        self.remarks
+            .add_named(Remarked::UnknownElement, names, self.offset, 1);
         Open::Unknown(tag.name.into())
     }
 
@@ -179,7 +181,7 @@ impl Place<'_> {
         tag: Tag<'a>,
         known: (&'static str, &'static [&'static str; N]),
     ) -> Attributes<'a, N> {
-        Attributes::read(tag, self.scanner, known, self.findings, self.offset)
+        Attributes::read(tag, self.scanner, known, self.remarks, self.offset)
     }
 
     fn section(&mut self, section: Section, tag: Tag<'_>) -> Open {
@@ -191,8 +193,8 @@ impl Place<'_> {
         const KNOWN: &[&str; 3] = &["name", "cpuTime", "isAlive"];
         let found = self.attributes(tag, ("thread", KNOWN));
         let name = found.name(0)?;
-        let cpu = found.number(1, self.findings, self.offset)?;
-        let alive = found.boolean(2, self.findings, self.offset)?;
+        let cpu = found.number(1, self.remarks, self.offset)?;
+        let alive = found.boolean(2, self.remarks, self.offset)?;
         let cpu = Duration(self.signed(cpu));
         let section = Section::Profile;
         let thread = self.ids.thread(section, (name, cpu, alive), self.queue);
@@ -216,9 +218,9 @@ impl Place<'_> {
         ];
         let found = self.attributes(tag, ("thread", KNOWN));
         let name = found.name(0)?;
-        let cpu = found.number(2, self.findings, self.offset)?;
-        let elapsed = found.number(4, self.findings, self.offset)?;
-        let alive = found.boolean(5, self.findings, self.offset)?;
+        let cpu = found.number(2, self.remarks, self.offset)?;
+        let elapsed = found.number(4, self.remarks, self.offset)?;
+        let alive = found.boolean(5, self.remarks, self.offset)?;
         let [mut runnable, mut all] = [Sum::default(); 2];
         (runnable.with, all.with) = (found.optional(1)?, found.optional(3)?);
         (runnable.own, all.own) = (Some(0), Some(0));
@@ -250,7 +252,7 @@ impl Place<'_> {
 
     fn call(&mut self, thread: ThreadId, tag: Tag<'_>) -> Result<Open, Message> {
         let found = self.attributes(tag, ("profile", call::KNOWN));
-        let call = Call::read(&found, self.findings, self.offset)?;
+        let call = Call::read(&found, self.remarks, self.offset)?;
         Ok(self.called(thread, &call))
     }
 
@@ -263,7 +265,7 @@ impl Place<'_> {
             ..
         } = *call;
         if call.exceptions > call.count {
-            self.findings.passed(Passed::Exceptions, self.offset);
+            self.remarks.add(Remarked::Exceptions, self.offset);
         }
         let method = self.ids.call(call.name, call.signature, self.queue);
         let event = Event::AggregatedEnter(AggregatedEnter {
@@ -298,7 +300,7 @@ impl Place<'_> {
         let found = self.attributes(tag, ("profile", KNOWN));
         let (method, native) = frame_from_sampler(found.name(0)?);
         let runnable = Sum {
-            own: Some(found.number(1, self.findings, self.offset)?),
+            own: Some(found.number(1, self.remarks, self.offset)?),
             with: found.optional(3)?,
             callees: 0,
         };
@@ -340,10 +342,10 @@ impl Place<'_> {
         const KNOWN: &[&str; 3] = &["class", "count", "max"];
         let found = self.attributes(tag, ("memory", KNOWN));
         let class = self.ids.class_by_source(found.name(0)?, self.queue);
-        let live = found.number(1, self.findings, self.offset)?;
-        let peak = found.number(2, self.findings, self.offset)?;
+        let live = found.number(1, self.remarks, self.offset)?;
+        let peak = found.number(2, self.remarks, self.offset)?;
         if live > peak {
-            self.findings.passed(Passed::Rows, self.offset);
+            self.remarks.add(Remarked::Rows, self.offset);
         }
         self.queue.push(Event::ObjectCounts(ObjectCounts {
             thread,
@@ -361,7 +363,7 @@ impl Place<'_> {
         let name = match (found.text(0), found.text(2)) {
             (None, Some(name)) => name,
             (Some(name), Some(class)) if name != class => {
-                self.findings.passed(Passed::ClassNames, self.offset);
+                self.remarks.add(Remarked::ClassNames, self.offset);
                 name
             }
             _ => found.name(0)?,
@@ -376,8 +378,8 @@ impl Place<'_> {
         let found = self.attributes(tag, ("method", KNOWN));
         let name = found.name(0)?.into();
         let signature = found.text(1).unwrap_or_default().into();
-        let first_line = found.number(2, self.findings, self.offset)?;
-        let calls = found.number(3, self.findings, self.offset)?;
+        let first_line = found.number(2, self.remarks, self.offset)?;
+        let calls = found.number(3, self.remarks, self.offset)?;
         if first_line > LAST_LINE {
             return Err("firstline of method is larger than any line".into());
         }
@@ -406,19 +408,19 @@ impl Place<'_> {
 
     fn close_thread(&mut self, thread: &Thread) {
         if !thread.sums.iter().all(Sum::fits) {
-            self.findings.passed(Passed::Samples, self.offset);
+            self.remarks.add(Remarked::Samples, self.offset);
         }
         // Frames tell it, and else the thread's end.
         let is_told = thread.has_frames || self.ids.has_ended(thread.thread);
         if thread.elapsed.0 != 0 && !is_told {
-            self.findings.passed(Passed::Elapsed, self.offset);
+            self.remarks.add(Remarked::Elapsed, self.offset);
         }
     }
 
     fn close_node(&mut self, node: Node, parent: &mut Open) {
         let [first, second, third] = node.sums;
         if ![first, second, third].iter().all(Sum::fits) {
-            self.findings.passed(Passed::Sums, self.offset);
+            self.remarks.add(Remarked::Sums, self.offset);
         }
         let outer: &mut [Sum] = match parent {
             Open::Node(node) => &mut node.sums,
@@ -449,12 +451,12 @@ impl Place<'_> {
     fn close_method(&mut self, method: Method) {
         let counts = &method.footprints.counts;
         if method.first_line == 0 && !counts.is_empty() {
-            self.findings.passed(Passed::Footprints, self.offset);
+            self.remarks.add(Remarked::Footprints, self.offset);
         }
         let places = (LAST_LINE + 1).saturating_sub(method.first_line.into());
         let after = counts.iter().skip(places as usize).flatten().count();
         if method.first_line > 0 && after > 0 {
-            self.findings.passed(Passed::LastLines, self.offset);
+            self.remarks.add(Remarked::LastLines, self.offset);
         }
         let lines: Vec<_> = (method.first_line..)
             .zip(counts)
@@ -495,7 +497,7 @@ impl Place<'_> {
     /// A number as the model has it: one bit smaller.
     fn signed(&mut self, number: u64) -> i64 {
         i64::try_from(number).unwrap_or_else(|_| {
-            self.findings.passed(Passed::Numbers, self.offset);
+            self.remarks.add(Remarked::Numbers, self.offset);
             i64::MAX
         })
     }

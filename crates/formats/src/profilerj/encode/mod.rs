@@ -2,7 +2,7 @@
 
 mod coverage;
 mod document;
-mod losses;
+mod dropped;
 mod objects;
 mod registry;
 mod threads;
@@ -10,14 +10,15 @@ mod tree;
 
 use super::MOST_CALL_NODES;
 use super::text::legal;
-use crate::{Encode, Loss};
+use crate::tally::DropTally;
+use crate::{DropCount, Encode};
 use coverage::Coverage;
 use document::Written;
+use dropped::Dropped;
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, Cost, Event, MethodEnter, ObjectAlloc, RECORD_OVERHEAD,
     Sample, SampleSum, ThreadId, ThreadState, Timestamp,
 };
-use losses::Losses;
 use objects::Objects;
 use registry::Names;
 use threads::{Calls, Hits, Room, Rooms, Thread, Threads, nanoseconds};
@@ -48,7 +49,7 @@ pub struct Encoder {
     /// What recording takes.
     cost: Cost,
     hits: Room,
-    losses: Losses,
+    dropped: DropTally<Dropped>,
     /// How much of the document is written, once all is added up.
     written: Option<Written>,
 }
@@ -68,7 +69,7 @@ impl Default for Encoder {
             rooms: Rooms::default(),
             cost: Cost::default(),
             hits: Room::default(),
-            losses: Losses::default(),
+            dropped: DropTally::default(),
             written: None,
         }
     }
@@ -92,7 +93,7 @@ impl Encode for Encoder {
             Event::MethodLeave(e) => {
                 let thread = self.threads.get_mut(e.thread, e.time);
                 if !thread.leave(e, &mut self.calls, &mut self.rooms) {
-                    self.losses.leaves_alone += 1;
+                    self.dropped.event(Dropped::Leaves);
                 }
             }
             Event::TracePause(e) => self.threads.pause(e.time, &mut self.calls, &mut self.rooms),
@@ -101,13 +102,14 @@ impl Encode for Encoder {
             Event::ObjectAlloc(e) => self.alloc(e),
             Event::ObjectFree(e) => {
                 if !self.objects.freed(e.object) {
-                    self.losses.frees_alone += 1;
+                    self.dropped.event(Dropped::UnknownFrees);
                 }
             }
             Event::Sample(e) => self.sample(e),
             Event::ThreadStart(e) => {
                 self.threads.start(e.thread, &legal(&e.name), e.time);
-                self.losses.thread_groups += u64::from(!e.group.is_empty());
+                self.dropped
+                    .part_if(!e.group.is_empty(), Dropped::ThreadGroups);
             }
             Event::ThreadEnd(e) => {
                 self.threads
@@ -116,7 +118,8 @@ impl Encode for Encoder {
             Event::ThreadName(e) => {
                 let thread = self.threads.get_mut(e.thread, e.time);
                 let before = std::mem::replace(&mut thread.name, legal(&e.name).into());
-                self.losses.thread_names += u64::from(!before.is_empty());
+                self.dropped
+                    .part_if(!before.is_empty(), Dropped::ThreadNames);
             }
             Event::ThreadCpu(e) => {
                 self.threads.get_mut(e.thread, e.time).uses_cpu(e.cpu_time);
@@ -126,14 +129,15 @@ impl Encode for Encoder {
             Event::MethodDef(e) => self.names.method_def(e),
             Event::LineCounts(e) => {
                 let class = self.names.class_of(e.method);
-                self.losses.lines += self.coverage.counts(class, e);
+                let lines = self.coverage.counts(class, e);
+                self.dropped.parts(Dropped::Lines, lines);
             }
             Event::AggregatedEnter(e) => self.aggregated(e),
             Event::AggregatedLeave(e) => {
                 let now = self.last();
                 let thread = self.threads.get_mut(e.thread, now);
                 if thread.aggregated.pop().is_none() {
-                    self.losses.leaves_alone += 1;
+                    self.dropped.event(Dropped::Leaves);
                 }
             }
             Event::AggregatedDetail(e) => self.aggregated_detail(e),
@@ -144,7 +148,7 @@ impl Encode for Encoder {
                 self.threads.get_mut(e.thread, e.time).allocates = true;
                 self.objects.counted(e.thread, class, e.live, e.peak);
             }
-            _ => self.losses.event(event),
+            _ => self.dropped.event(Dropped::of(event)),
         }
     }
 
@@ -170,12 +174,12 @@ impl Encode for Encoder {
         Some(Box::new(self.clone()))
     }
 
-    fn losses(&self) -> Vec<Loss> {
-        self.losses.all()
+    fn dropped(&self) -> Vec<DropCount> {
+        self.dropped.counts()
     }
 
-    fn dropped(&self) -> u64 {
-        self.losses.events()
+    fn dropped_events(&self) -> u64 {
+        self.dropped.events()
     }
 }
 
@@ -190,8 +194,8 @@ impl Encoder {
         let trees = (&mut self.threads, &mut self.calls);
         let thread = calling(trees, &mut self.calling, e.thread, e.time);
         let folded = thread.enter(e, name, &mut self.calls);
-        self.losses.folded_calls += u64::from(folded);
-        self.losses.calls += 1;
+        self.dropped.part_if(folded, Dropped::FoldedCalls);
+        self.dropped.part(Dropped::CallTimes);
     }
 
     fn aggregated(&mut self, e: &AggregatedEnter) {
@@ -209,16 +213,17 @@ impl Encoder {
         sums.elapsed += self.rooms.elapsed.take(nanoseconds(e.base_time));
         sums.cpu += self.rooms.cpu.take(nanoseconds(e.base_cpu_time));
         if spot.folded {
-            self.losses.folded_calls = self.losses.folded_calls.saturating_add(count);
+            self.dropped.parts(Dropped::FoldedCalls, count);
         }
-        self.losses.bounds += u64::from((e.min_time.0, e.max_time.0) != (0, 0));
+        let bounds = (e.min_time.0, e.max_time.0) != (0, 0);
+        self.dropped.part_if(bounds, Dropped::CallBounds);
     }
 
     fn aggregated_detail(&mut self, e: &AggregatedDetail) {
         let now = self.last();
         let thread = self.threads.get_mut(e.thread, now);
         let Some(spot) = thread.aggregated.last() else {
-            self.losses.leaves_alone += 1;
+            self.dropped.event(Dropped::Leaves);
             return;
         };
         let sums = self.calls.sums(spot.at);
@@ -229,7 +234,7 @@ impl Encoder {
     fn sample(&mut self, e: &Sample<'_>) {
         let ticks = e.ticks.get();
         if e.stack.is_empty() {
-            self.losses.empty_sample(ticks);
+            self.dropped.event_of(Dropped::EmptySamples, ticks);
             return;
         }
         let trees = (&mut self.threads, &mut self.samples);
@@ -244,7 +249,7 @@ impl Encoder {
             _ => 0,
         };
         self.hit(spot, runnable, ticks);
-        self.losses.samples = self.losses.samples.saturating_add(ticks);
+        self.dropped.parts(Dropped::SampleTimes, ticks);
     }
 
     fn sample_sum(&mut self, e: &SampleSum<'_>) {
@@ -265,7 +270,7 @@ impl Encoder {
 
     fn hit(&mut self, spot: Spot, runnable: u64, all: u64) {
         if spot.folded {
-            self.losses.folded_samples = self.losses.folded_samples.saturating_add(all);
+            self.dropped.parts(Dropped::FoldedSamples, all);
         }
         let sums = self.samples.sums(spot.at);
         let all = self.hits.take(all);
@@ -288,7 +293,7 @@ impl Encoder {
         let class = self.names.class_number(e.class);
         self.threads.get_mut(e.thread, e.time).allocates = true;
         self.objects.allocated(e.thread, class, e.object);
-        self.losses.objects += 1;
+        self.dropped.part(Dropped::Allocations);
     }
 }
 

@@ -66,7 +66,7 @@ impl Spelling {
     }
 }
 
-/// What is wrong with a field. The message is lost, those behind it are not.
+/// What is wrong with a field. Its message is skipped, those after it are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fault {
     /// The message ends before the field does.
@@ -97,8 +97,8 @@ impl fmt::Display for Fault {
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
     spelling: Spelling,
-    /// A field that we pass over said something.
-    pub(super) passed: bool,
+    /// True if a field that no event holds was set.
+    pub(super) skipped: bool,
 }
 
 impl<'a> Fields<'a> {
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
         Self {
             rest: bytes,
             spelling,
-            passed: false,
+            skipped: false,
         }
     }
 
@@ -122,15 +122,15 @@ impl<'a> Fields<'a> {
         Ok(*head)
     }
 
-    /// Passes over a field.
+    /// Skips a field of `N` bytes.
     pub(super) fn unused<const N: usize>(&mut self) -> Result<(), Fault> {
-        self.passed |= self.bytes::<N>()? != [0; N];
+        self.skipped |= self.bytes::<N>()? != [0; N];
         Ok(())
     }
 
-    /// Passes over a text.
+    /// Skips a text.
     pub(super) fn unused_text(&mut self) -> Result<(), Fault> {
-        self.passed |= !Text::take(self)?.is_empty();
+        self.skipped |= !Text::take(self)?.is_empty();
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use jtrail_model::{
 };
 
 /// A row is: id, variant and payload of the event, name in the format, fields in order. A type in
-/// brackets stands for a field that we write unset and pass over in reading.
+/// brackets stands for a field that we write unset and skip in reading.
 macro_rules! messages {
     ($($id:literal $variant:ident($payload:ident) $name:literal { $($field:tt)* })*) => {
         /// Appends the fields of `event` and answers with the message's id; `None` when the format

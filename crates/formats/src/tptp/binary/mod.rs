@@ -18,7 +18,7 @@ mod message;
 mod wire;
 
 pub use decode::Decoder;
-pub(crate) use decode::PASSED_OVER;
+pub(crate) use decode::remarks::Remarked;
 pub use encode::Encoder;
 
 /// The first bytes of a binary trace.

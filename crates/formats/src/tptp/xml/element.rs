@@ -1,7 +1,8 @@
 //! The thirty elements, attribute by attribute: this table is the format.
 
+use super::decode::remarks::{Remarked, UNUSED};
 use super::value::Value;
-use crate::Unkept;
+use crate::tally::RemarkTally;
 use jtrail_model::{
     AgentCreate, AgentDestroy, AggregatedEnter, AggregatedLeave, ClassDef, Custom, Event, Filter,
     GcFinish, GcRoot, GcStart, HeapDump, MethodDef, MethodEnter, MethodLeave,
@@ -11,48 +12,32 @@ use jtrail_model::{
 };
 use jtrail_xml::Attribute;
 
-/// What can be said of an element's attributes besides their values.
-pub(super) trait Remarks {
-    /// An attribute that the element does not have.
-    fn unknown(&mut self, attribute: &str);
-    /// An attribute that says something, and that no event has a place for.
-    fn unkept(&mut self, attribute: &str);
-    /// An attribute that the element should have.
-    fn missing(&mut self, attribute: &str);
-    /// The attributes are not in the order of the table.
-    fn other_order(&mut self);
+/// Counts remarks on one element.
+pub(super) struct Remarks<'t> {
+    pub(super) tally: &'t mut RemarkTally<Remarked>,
+    /// Name of the element.
+    pub(super) element: &'t str,
+    pub(super) offset: u64,
+}
+
+impl Remarks<'_> {
+    /// Counts a remark. `attribute` takes the place of `{}` in the words of the kind.
+    pub(super) fn add(&mut self, kind: Remarked, attribute: &str) {
+        let names = (self.element, attribute);
+        self.tally.add_named(kind, names, self.offset, 1);
+    }
 }
 
 /// A row of the table: name, and whether it stands in brackets.
 type Row = (&'static str, bool);
 
-/// Attributes of the format that carry nothing we keep: fields flagged unused, and the old agent's
-/// own cost.
-pub(crate) const PASSED_OVER: &[Unkept] = &[
-    passed("collationValue"),
-    passed("overhead"),
-    passed("sequenceCounter"),
-    passed("traceIdRef"),
-    passed("transientClassId"),
-    passed("transientClassIdRef"),
-    passed("transientObjIdRef"),
-    passed("transientThreadId"),
-];
-
-const fn passed(attribute: &'static str) -> Unkept {
-    Unkept {
-        records: attribute,
-        what: "attributes that no event has a place for; passed over",
+/// Returns true if no event holds the attribute. One that says something is remarked.
+fn is_unused(attribute: &Attribute<'_>, remarks: &mut Remarks<'_>) -> bool {
+    let is_unused = UNUSED.contains(&attribute.name);
+    if is_unused && !attribute.value.bytes().all(|b| matches!(b, b'0' | b'.')) {
+        remarks.add(Remarked::UnusedAttribute, attribute.name);
     }
-}
-
-/// Whether it is one of these. Where it says something, that is told.
-fn is_passed(attribute: &Attribute<'_>, remarks: &mut impl Remarks) -> bool {
-    let is_passed = PASSED_OVER.iter().any(|a| a.records == attribute.name);
-    if is_passed && !attribute.value.bytes().all(|b| matches!(b, b'0' | b'.')) {
-        remarks.unkept(attribute.name);
-    }
-    is_passed
+    is_unused
 }
 
 /// An entry is: variant and payload of the event, name of the element, attributes in order. An
@@ -79,7 +64,7 @@ macro_rules! elements {
         pub(super) fn read<'a>(
             name: &str,
             attributes: impl Iterator<Item = Attribute<'a>>,
-            remarks: &mut impl Remarks,
+            remarks: &mut Remarks<'_>,
         ) -> Result<Option<Event<'a>>, &'static str> {
             Ok(Some(match name {
                 $($element => {
@@ -148,11 +133,11 @@ impl Seen {
         &mut self,
         rows: &[Row],
         attribute: &Attribute<'_>,
-        remarks: &mut impl Remarks,
+        remarks: &mut Remarks<'_>,
     ) -> Option<&'static str> {
         let Some(at) = rows.iter().position(|row| row.0 == attribute.name) else {
-            if !is_passed(attribute, remarks) {
-                remarks.unknown(attribute.name);
+            if !is_unused(attribute, remarks) {
+                remarks.add(Remarked::UnknownAttribute, attribute.name);
             }
             return None;
         };
@@ -161,13 +146,13 @@ impl Seen {
         Some(rows[at].0)
     }
 
-    fn finish(&self, rows: &[Row], remarks: &mut impl Remarks) {
+    fn finish(&self, rows: &[Row], remarks: &mut Remarks<'_>) {
         if self.other_order {
-            remarks.other_order();
+            remarks.add(Remarked::AttributeOrder, "");
         }
         for (at, (name, optional)) in rows.iter().enumerate() {
             if !optional && self.rows & (1 << at) == 0 {
-                remarks.missing(name);
+                remarks.add(Remarked::MissingAttribute, name);
             }
         }
     }

@@ -6,7 +6,7 @@
 //! | `value` | the types of attributes |
 //! | `names` | what is spelled otherwise: constructors and class initialisers |
 //! | `call` | a short way for method entries and exits |
-//! | `encode`, `decode` | the document around the elements; findings |
+//! | `encode`, `decode` | the document around the elements; remarks |
 
 mod call;
 mod decode;
@@ -16,7 +16,7 @@ mod names;
 mod value;
 
 pub use decode::Decoder;
-pub(crate) use element::PASSED_OVER;
+pub(crate) use decode::remarks::Remarked;
 pub use encode::Encoder;
 
 /// Name of the format in errors.

@@ -1,7 +1,7 @@
 //! The records, by type and sub-type.
 
 use super::stacks::Life;
-use super::{Decoder, Line, Passed};
+use super::{Decoder, Line, Remarked};
 use crate::tracelog::settings::Collection;
 use crate::tracelog::text::{read_hex, unescape};
 use crate::tracelog::wire::{Words, is_known, is_thread, parts, read_item};
@@ -126,7 +126,7 @@ impl Decoder {
                 words.end()?;
                 self.look_at_texts("asm ldf", &[&name]);
                 let usual = domain == 1 && module == id;
-                self.passed_if(!usual, "asm ldf", Passed::Ids);
+                self.remark_if(!usual, "asm ldf", Remarked::Ids);
                 self.status(hr, "asm ldf");
                 self.tables.add_assembly(id, unescape(&name).into());
             }
@@ -137,8 +137,8 @@ impl Decoder {
                 words.end()?;
                 self.look_at_texts("mod ldf", &[&name]);
                 let same_name = self.tables.is_assembly(assembly, &unescape(&name));
-                self.passed_if(base != 0, "mod ldf", Passed::BaseAddresses);
-                self.passed_if(!same_name, "mod ldf", Passed::ModuleNames);
+                self.remark_if(base != 0, "mod ldf", Remarked::BaseAddresses);
+                self.remark_if(!same_name, "mod ldf", Remarked::ModuleNames);
                 self.status(hr, "mod ldf");
                 self.tables.modules.insert(id, assembly);
             }
@@ -152,9 +152,9 @@ impl Decoder {
                 words.dec()?;
                 words.hex()?;
                 words.end()?;
-                return Some(Line::Passed);
+                return Some(Line::Skipped);
             }
-            (b"lin" | b"fil", b"src") | (b"gch", b"gen") => return Some(Line::Passed),
+            (b"lin" | b"fil", b"src") | (b"gch", b"gen") => return Some(Line::Skipped),
             _ => return Some(Line::Unknown),
         }
         Some(Line::Read)
@@ -183,7 +183,7 @@ impl Decoder {
         words.end()?;
         self.look_at_id(id, iid, "thr crt");
         if self.threads.state(iid) != Life::Unknown {
-            self.fault("thr crt", "of a thread that is there already; passed over");
+            self.remark("thr crt", Remarked::ThreadsAgain);
             return Some(());
         }
         if iid != 0 {
@@ -217,14 +217,14 @@ impl Decoder {
         let name = words.quoted()?;
         words.end()?;
         self.look_at_texts("apd crf", &[&name]);
-        self.passed_if(id != 1, "apd crf", Passed::Ids);
+        self.remark_if(id != 1, "apd crf", Remarked::Ids);
         self.status(hr, "apd crf");
         if self.is_opening() {
             self.opening.pid = process;
             self.opening.name = unescape(&name).into_owned();
             self.begin_events();
         } else {
-            self.passed("apd crf", Passed::Domains);
+            self.remark("apd crf", Remarked::Domains);
         }
         Some(())
     }
@@ -240,7 +240,7 @@ impl Decoder {
         self.thread_of_jvm(named, "jit cmf");
         if hr != 0 {
             self.end_code();
-            self.passed("jit cmf", Passed::FailedCompilations);
+            self.remark("jit cmf", Remarked::FailedCompilations);
         } else {
             self.compiled(id, time);
         }
@@ -253,10 +253,10 @@ impl Decoder {
         words.end()?;
         self.look_at_id(id, iid, "cls ldf");
         let usual = names::class_token(iid);
-        self.passed_if(token != u64::from(usual), "cls ldf", Passed::Tokens);
+        self.remark_if(token != u64::from(usual), "cls ldf", Remarked::Tokens);
         self.status(hr, "cls ldf");
         if !self.tables.add_class(id, iid, module) {
-            self.fault("cls ldf", "of a class that is there already; passed over");
+            self.remark("cls ldf", Remarked::ClassesAgain);
         }
         Some(())
     }
@@ -266,7 +266,7 @@ impl Decoder {
         words.end()?;
         self.look_at_texts("cls nam", &[&name]);
         if self.tables.is_named(iid) {
-            self.fault("cls nam", "of a class that has a name; passed over");
+            self.remark("cls nam", Remarked::ClassNamesAgain);
         } else {
             self.announce_class(iid, names::class_from_source(&name));
         }
@@ -287,10 +287,7 @@ impl Decoder {
         }
         let new = self.tables.add_function(iid, id, class);
         if !new && blocks.is_empty() && map.is_empty() {
-            self.fault(
-                "fun inf",
-                "of a function that is there already; passed over",
-            );
+            self.remark("fun inf", Remarked::FunctionsAgain);
         }
         self.look_at_function(iid, new, [id, class, module, token]);
         self.code(iid, blocks, map);
@@ -306,7 +303,7 @@ impl Decoder {
             with_ip |= read_item(word)?.3;
         }
         let time = self.time(ms)?;
-        self.passed_if(with_ip, "sam mem", Passed::Pointers);
+        self.remark_if(with_ip, "sam mem", Remarked::Pointers);
         let thread = self.thread(iid);
         let mut items = items;
         while let Some((class, objects, bytes, _)) = items.word().and_then(read_item) {
@@ -365,7 +362,7 @@ impl Decoder {
             _ => Generation::Young,
         };
         let usual = matches!(generations, b"tfff" | b"tttt");
-        self.passed_if(!usual, "gch gcs", Passed::Generations);
+        self.remark_if(!usual, "gch gcs", Remarked::Generations);
         if induced || generation != Generation::Unknown {
             let cause = if induced { "induced" } else { "" };
             self.emit(Event::GcDetail(GcDetail {
@@ -380,23 +377,23 @@ impl Decoder {
 
     /// Threads of collections and compilations are told nowhere in the model.
     fn thread_of_jvm(&mut self, named: bool, kind: &str) {
-        self.passed_if(named, kind, Passed::Workers);
+        self.remark_if(named, kind, Remarked::Workers);
     }
 
     fn status(&mut self, hr: u64, kind: &str) {
-        self.passed_if(hr != 0, kind, Passed::Statuses);
+        self.remark_if(hr != 0, kind, Remarked::Statuses);
     }
 
     /// Looks at the id of a thread or class in the profiling interface: ours is the internal one,
     /// and one.
     fn look_at_id(&mut self, id: u64, iid: u32, kind: &str) {
-        self.passed_if(id != u64::from(iid) + 1, kind, Passed::Ids);
+        self.remark_if(id != u64::from(iid) + 1, kind, Remarked::Ids);
     }
 
     /// Looks at texts as they were read: those that had to be mended are copies.
     fn look_at_texts(&mut self, kind: &str, texts: &[&Cow<'_, str>]) {
         let mended = texts.iter().any(|text| matches!(text, Cow::Owned(_)));
-        self.passed_if(mended, kind, Passed::Texts);
+        self.remark_if(mended, kind, Remarked::Texts);
     }
 }
 

@@ -2,19 +2,20 @@
 
 mod lines;
 mod opening;
+pub(super) mod remarks;
 mod stacks;
 mod tables;
-pub(super) mod tally;
 
 use super::wire::{LONGEST_LINE, Words};
 use super::{FORMAT, clock};
+use crate::tally::{Kinds as _, Position, RemarkTally};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use jtrail_model::{ClassId, Event, ThreadId, Timestamp};
 use opening::Opening;
+use remarks::Remarked;
 use stacks::{Expansion, Threads};
 use std::collections::VecDeque;
 use tables::Tables;
-use tally::{Passed, Tally};
 
 /// Reads the trace log: ours, and those of the profiler that it comes from.
 #[derive(Debug, Default)]
@@ -27,13 +28,13 @@ pub struct Decoder {
     /// Bytes of the input that hold no end of a line, as the last step found.
     searched: usize,
     state: State,
-    /// Where the line at hand is: offset and number.
-    place: (u64, u64),
+    /// Start of the line at hand.
+    position: Position,
     /// A record was read.
     matched: bool,
     /// Why the line at hand is refused, in strict mode.
     refused: Option<String>,
-    tally: Tally,
+    remarks: RemarkTally<Remarked>,
     /// Events that wait to be handed out, and after them those of a record.
     queue: VecDeque<Event<'static>>,
     expansion: Expansion,
@@ -54,7 +55,7 @@ enum State {
     Lines,
     /// In a line that is too long to be one.
     Skipping,
-    /// At the end: what was counted is told.
+    /// All is read: the remarks follow.
     Ending,
     Done,
 }
@@ -63,8 +64,8 @@ enum State {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Line {
     Read,
-    /// The kind is known, and is nothing that an event tells.
-    Passed,
+    /// No event holds the record.
+    Skipped,
     Unknown,
 }
 
@@ -77,27 +78,26 @@ impl Decoder {
         }
     }
 
-    /// Something that no event has a place for.
+    /// Counts a remark on the line at hand. `record` is its type and sub-type, if they matter.
     #[cold]
-    fn passed(&mut self, kind: &str, what: Passed) {
-        let what = what.unkept().what;
-        self.tally.add(self.place, Severity::Info, kind, what);
+    fn remark(&mut self, record: &str, kind: Remarked) {
+        self.remark_many(record, kind, 1);
     }
 
-    /// The same, if there is anything to count.
-    fn passed_if(&mut self, found: bool, kind: &str, what: Passed) {
+    fn remark_if(&mut self, found: bool, record: &str, kind: Remarked) {
         if found {
-            self.passed(kind, what);
+            self.remark(record, kind);
         }
     }
 
-    /// A finding that a strict reader refuses.
-    fn fault(&mut self, kind: &str, what: &'static str) {
-        if self.strict {
-            let refused = || format!("line {}: {kind}: {what}", self.place.1);
+    fn remark_many(&mut self, record: &str, kind: Remarked, count: u64) {
+        let row = kind.row();
+        if self.strict && row.severity == Severity::Fault {
+            let refused = || format!("line {}: {}", self.position.line, row.words(record, ""));
             self.refused.get_or_insert_with(refused);
         }
-        self.tally.add(self.place, Severity::Fault, kind, what);
+        self.remarks
+            .add_named(kind, (record, ""), self.position, count);
     }
 
     /// A point in time; the latest is kept.
@@ -134,8 +134,11 @@ impl Decoder {
         let Some(end) = unsearched.iter().position(|b| *b == b'\n') else {
             if input.len() > LONGEST_LINE {
                 self.state = State::Skipping;
-                self.place = (self.offset, self.line + 1);
-                self.fault("a line", "longer than 16 MiB; passed over");
+                self.position = Position {
+                    offset: self.offset,
+                    line: self.line + 1,
+                };
+                self.remark("", Remarked::LongLines);
                 self.refuse()?;
                 return Ok(self.skip(input, last));
             }
@@ -161,15 +164,14 @@ impl Decoder {
             return Ok(step(input.len(), next));
         }
         // Only a line that matches counts; what is wrong with it is that it is cut.
-        let (tally, strict) = (std::mem::take(&mut self.tally), self.strict);
+        let (remarks, strict) = (std::mem::take(&mut self.remarks), self.strict);
         self.strict = false;
         self.take(input)?;
         self.strict = strict;
-        let (was, found) = (tally, std::mem::take(&mut self.tally));
-        self.tally = was;
-        let whole = found.is_sound();
+        let of_line = std::mem::replace(&mut self.remarks, remarks);
+        let whole = !of_line.has_faults();
         if whole {
-            self.tally.append(found);
+            self.remarks.append(of_line);
         }
         self.close();
         self.state = State::Ending;
@@ -180,7 +182,7 @@ impl Decoder {
         };
         let message = format!(
             "the trace breaks off: line {} has no end; it is {what}",
-            self.place.1
+            self.position.line
         );
         let remark = Remark {
             offset: self.offset,
@@ -199,25 +201,23 @@ impl Decoder {
         self.count_unused();
     }
 
-    /// Counts what nothing named that became an event.
+    /// Counts definitions that no event needed.
     fn count_unused(&mut self) {
         let (classes, functions) = self.tables.nameless();
-        for (count, kind, what) in [
+        for (count, record, kind) in [
             (
                 self.tables.unused_assemblies(),
                 "asm ldf",
-                Passed::Assemblies,
+                Remarked::Assemblies,
             ),
-            (classes, "cls ldf", Passed::NamelessClasses),
-            (functions, "fun inf", Passed::NamelessFunctions),
+            (classes, "cls ldf", Remarked::NamelessClasses),
+            (functions, "fun inf", Remarked::NamelessFunctions),
         ] {
-            for _ in 0..count {
-                self.passed(kind, what);
-            }
+            self.remark_many(record, kind, count as u64);
         }
-        let os_id = self.threads.untold_os_id();
-        let is_lost = os_id.is_some_and(|os_id| os_id != self.opening.pid);
-        self.passed_if(is_lost, "thr aos", Passed::OsIds);
+        let os_id = self.threads.unused_os_id();
+        let is_skipped = os_id.is_some_and(|os_id| os_id != self.opening.pid);
+        self.remark_if(is_skipped, "thr aos", Remarked::OsIds);
     }
 
     fn skip<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
@@ -247,7 +247,7 @@ impl Decoder {
                 message: "no line of it is a record of this format".into(),
             });
         }
-        Ok(match self.tally.pop() {
+        Ok(match self.remarks.pop() {
             Some(remark) => step(0, Step::Remark(remark)),
             None => {
                 self.state = State::Done;
@@ -260,7 +260,10 @@ impl Decoder {
     #[inline]
     fn take(&mut self, line: &[u8]) -> Result<(), DecodeError> {
         self.line += 1;
-        self.place = (self.offset, self.line);
+        self.position = Position {
+            offset: self.offset,
+            line: self.line,
+        };
         let mut line = line.strip_suffix(b"\r").unwrap_or(line);
         if matches!(self.state, State::Start) {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
@@ -279,15 +282,12 @@ impl Decoder {
         }
         match self.record(kind, sub, words) {
             Some(Line::Read) => self.matched = true,
-            Some(Line::Passed) => {
+            Some(Line::Skipped) => {
                 self.matched = true;
-                self.passed(&name(kind, sub), Passed::Known);
+                self.remark(&name(kind, sub), Remarked::OtherRecords);
             }
             Some(Line::Unknown) => self.unknown(kind, sub),
-            None => self.fault(
-                &name(kind, sub),
-                "fields that do not fit the record; passed over",
-            ),
+            None => self.remark(&name(kind, sub), Remarked::Fields),
         }
         self.refuse()
     }
@@ -297,7 +297,7 @@ impl Decoder {
         if matches!(self.state, State::Start) {
             self.state = State::Lines;
             if !with_time {
-                self.fault("the trace", "does not begin with its start time");
+                self.remark("", Remarked::NoStartTime);
             }
         }
     }
@@ -305,9 +305,9 @@ impl Decoder {
     fn unknown(&mut self, kind: &[u8], sub: &[u8]) {
         let known = |word: &[u8]| word.len() == 3 && word.iter().all(u8::is_ascii_lowercase);
         if known(kind) && known(sub) {
-            self.passed(&name(kind, sub), Passed::Unknown);
+            self.remark(&name(kind, sub), Remarked::UnknownRecords);
         } else {
-            self.fault("lines", "that begin like no record; passed over");
+            self.remark("", Remarked::NoRecords);
         }
     }
 
@@ -331,8 +331,8 @@ impl Decoder {
         match self.threads.state(iid) {
             stacks::Life::Announced => return id,
             stacks::Life::Created => {}
-            stacks::Life::Ended => self.fault("threads", "used after their end"),
-            stacks::Life::Unknown => self.fault("threads", "used and not created"),
+            stacks::Life::Ended => self.remark("", Remarked::EndedThreads),
+            stacks::Life::Unknown => self.remark("", Remarked::UndefinedThreads),
         }
         let os_id = self.threads.announce(iid);
         self.announce_thread(iid, id);
@@ -345,7 +345,7 @@ impl Decoder {
     /// The class of a line, announced.
     fn class(&mut self, iid: u32) -> ClassId {
         if !self.tables.is_named(iid) {
-            self.fault("classes", "used and not named");
+            self.remark("", Remarked::UndefinedClasses);
             let name = format!("class {iid:#x}");
             self.announce_class(iid, name);
         }
@@ -355,7 +355,7 @@ impl Decoder {
     /// A function that frames name, announced.
     fn function(&mut self, iid: u32) {
         if !self.tables.has_function(iid) {
-            self.fault("functions", "used and not named");
+            self.remark("", Remarked::UndefinedFunctions);
             let name = format!("function {iid:#x}");
             self.announce_function(iid, ("", name), String::new());
         }

@@ -1,6 +1,6 @@
 //! The begin of a trace: gathered, since the model tells of the process before it tells of options.
 
-use super::{Decoder, Passed};
+use super::{Decoder, Remarked};
 use crate::tracelog::clock;
 use jtrail_model::{
     AgentCreate, Event, Node, ProcessCreate, ThreadId, ThreadOsId, ThreadStart, TraceOption,
@@ -26,7 +26,7 @@ impl Decoder {
     pub(super) fn start_time(&mut self, text: &str) -> Option<()> {
         let (ms, minutes_west) = clock::read(text)?;
         if self.opening.done {
-            self.fault("prf stm", "behind the first line; passed over");
+            self.remark("prf stm", Remarked::LateStartTimes);
             return Some(());
         }
         self.base_ms = ms;
@@ -37,7 +37,7 @@ impl Decoder {
 
     pub(super) fn option(&mut self, name: String, value: String) {
         if self.opening.done {
-            self.fault("prf cfg", "behind the configuration");
+            self.remark("prf cfg", Remarked::LateOptions);
             self.emit(Event::Option(TraceOption {
                 key: name.into(),
                 value: value.into(),
@@ -60,7 +60,7 @@ impl Decoder {
             ..Node::default()
         }));
         let pid = i32::try_from(self.opening.pid);
-        self.passed_if(pid.is_err(), "apd crf", Passed::ProcessNumbers);
+        self.remark_if(pid.is_err(), "apd crf", Remarked::ProcessNumbers);
         let name = std::mem::take(&mut self.opening.name);
         self.emit(
             ProcessCreate {

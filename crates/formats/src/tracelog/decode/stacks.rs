@@ -1,6 +1,6 @@
 //! The threads' stacks, and the events that a change of one gives.
 
-use super::{Decoder, Line, Passed};
+use super::{Decoder, Line, Remarked};
 use crate::check::table::Table;
 use crate::room::Room;
 use crate::tracelog::settings::Collection;
@@ -42,8 +42,8 @@ struct Thread {
     stack: Vec<(u32, u32)>,
     ticket: u32,
     cpu_us: u64,
-    /// The stack is not known until a record tells all of it.
-    lost: bool,
+    /// The stack is unknown until a record has all of it.
+    is_unknown: bool,
 }
 
 /// What a record still gives.
@@ -107,8 +107,8 @@ impl Threads {
         }
     }
 
-    /// The number of thread 0, if nothing happened on it that would tell it.
-    pub(super) fn untold_os_id(&mut self) -> Option<u64> {
+    /// Returns the operating system's number of thread 0 if nothing happened on that thread.
+    pub(super) fn unused_os_id(&mut self) -> Option<u64> {
         self.get(0)?.os_id
     }
 
@@ -124,7 +124,7 @@ impl Decoder {
     /// `thr dst`
     pub(super) fn thread_end(&mut self, iid: u32) {
         if self.threads.state(iid) == Life::Ended {
-            self.fault("thr dst", "of a thread that has ended; passed over");
+            self.remark("thr dst", Remarked::EndsAgain);
             return;
         }
         let thread = self.thread(iid);
@@ -162,7 +162,7 @@ impl Decoder {
         }
         let time = self.time(ms)?;
         if with_ip {
-            self.passed("sam str", Passed::Pointers);
+            self.remark("sam str", Remarked::Pointers);
         }
         self.thread(iid);
         for function in &frames {
@@ -179,23 +179,20 @@ impl Decoder {
             return;
         };
         let depth = thread.stack.len();
-        if thread.lost && same != 0 {
-            self.passed("sam str", Passed::LostStacks);
+        if thread.is_unknown && same != 0 {
+            self.remark("sam str", Remarked::UnknownStacks);
             return;
         }
-        let lost = std::mem::take(&mut thread.lost);
+        let was_unknown = std::mem::take(&mut thread.is_unknown);
         let same = usize::try_from(same).unwrap_or(usize::MAX);
         let mut keep = same.min(depth);
-        if !lost && size != depth as u64 {
-            thread.lost = same > depth;
-            if thread.lost {
+        if !was_unknown && size != depth as u64 {
+            thread.is_unknown = same > depth;
+            if thread.is_unknown {
                 keep = 0;
                 self.threads.frames.clear();
             }
-            self.fault(
-                "sam str",
-                "another depth than that of the stack; what fits of it stays",
-            );
+            self.remark("sam str", Remarked::Depths);
         }
         let by_record = match count {
             0 => Collection::Instrumentation,
@@ -203,7 +200,7 @@ impl Decoder {
         };
         let collection = *self.threads.collection.get_or_insert(by_record);
         if collection == Collection::Instrumentation {
-            self.passed_if(count > 0, "sam str", Passed::Ticks);
+            self.remark_if(count > 0, "sam str", Remarked::Ticks);
             self.expansion = Expansion::Calls {
                 iid,
                 time,
@@ -224,7 +221,7 @@ impl Decoder {
         let new = self.threads.frames.iter().map(|function| (*function, 0));
         thread.stack.extend(new);
         let Some(ticks) = Ticks::new(count) else {
-            return self.passed("sam str", Passed::AllocationStacks);
+            return self.remark("sam str", Remarked::AllocationStacks);
         };
         self.expansion = Expansion::Sample { iid, time, ticks };
     }
@@ -309,7 +306,7 @@ impl Decoder {
                 line: -1,
             })
             .collect();
-        self.passed_if(stack.len() < frames.len(), "sam str", Passed::DeepStacks);
+        self.remark_if(stack.len() < frames.len(), "sam str", Remarked::DeepStacks);
         if let Some(thread) = self.threads.get(iid) {
             thread.stack = frames;
         }

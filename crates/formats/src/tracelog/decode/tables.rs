@@ -1,6 +1,6 @@
 //! Classes and functions, as the lines define them.
 
-use super::{Decoder, Passed};
+use super::{Decoder, Remarked};
 use crate::check::table::Table;
 use crate::room::Room;
 use crate::tracelog::names;
@@ -49,12 +49,12 @@ struct Assembly {
 }
 
 impl Assembly {
-    /// The loader that is not told: classes without one are its.
+    /// True for the loader of classes without a loader.
     fn is_default(&self) -> bool {
         *self.name == *DEFAULT_LOADER
     }
 
-    fn is_untold(&self) -> bool {
+    fn is_unused(&self) -> bool {
         !self.used && !self.is_default()
     }
 }
@@ -151,8 +151,8 @@ impl Tables {
     pub(super) fn add_assembly(&mut self, id: u64, name: Box<str>) {
         let assembly = Assembly { name, used: false };
         let replaced = self.assemblies.insert(id, assembly);
-        let is_lost = replaced.is_some_and(|before| before.is_untold());
-        self.replaced_assemblies += usize::from(is_lost);
+        let is_skipped = replaced.is_some_and(|before| before.is_unused());
+        self.replaced_assemblies += usize::from(is_skipped);
     }
 
     /// Whether an assembly is called so.
@@ -170,8 +170,8 @@ impl Tables {
 
     /// Assemblies that are the loaders of no class.
     pub(super) fn unused_assemblies(&self) -> usize {
-        let untold = self.assemblies.values().filter(|a| a.is_untold());
-        self.replaced_assemblies + untold.count()
+        let unused = self.assemblies.values().filter(|a| a.is_unused());
+        self.replaced_assemblies + unused.count()
     }
 
     /// Classes and functions without a name.
@@ -211,7 +211,7 @@ impl Decoder {
         let has_module = self.tables.classes.get(u64::from(iid));
         let has_module = has_module.is_some_and(|class| class.module != 0);
         let Some(assembly) = self.tables.assembly(iid) else {
-            return self.passed_if(has_module, "cls ldf", Passed::NoModules);
+            return self.remark_if(has_module, "cls ldf", Remarked::NoModules);
         };
         assembly.used = true;
         if !assembly.is_default() && !assembly.name.is_empty() {
@@ -243,7 +243,7 @@ impl Decoder {
         if !is_new {
             let same_class = class_iid.map_or(ClassId(NO_CLASS), class_id) == function.class;
             let same = tables.function_iids.get(&id) == Some(&iid) && same_class;
-            return self.passed_if(!same, "fun inf", Passed::Ids);
+            return self.remark_if(!same, "fun inf", Remarked::Ids);
         }
         let is_kept = function.id.0 == id || id == MADE_UP | u64::from(iid);
         let class = class_iid.and_then(|iid| tables.classes.get_mut(u64::from(iid)));
@@ -251,9 +251,9 @@ impl Decoder {
             class.functions = class.functions.wrapping_add(1);
             (class.module, names::function_token(class.functions))
         });
-        self.passed_if(!is_kept, "fun inf", Passed::Ids);
-        self.passed_if(module != usual_module, "fun inf", Passed::FunctionModules);
-        self.passed_if(token != u64::from(usual_token), "fun inf", Passed::Tokens);
+        self.remark_if(!is_kept, "fun inf", Remarked::Ids);
+        self.remark_if(module != usual_module, "fun inf", Remarked::FunctionModules);
+        self.remark_if(token != u64::from(usual_token), "fun inf", Remarked::Tokens);
     }
 
     /// A function has its name.
@@ -321,7 +321,7 @@ impl Decoder {
     /// `fun nam`
     pub(super) fn function_name(&mut self, iid: u32, full: &str, returned: &str, parameters: &str) {
         if self.tables.has_function(iid) {
-            self.fault("fun nam", "of a function that has a name; passed over");
+            self.remark("fun nam", Remarked::FunctionNamesAgain);
             return;
         }
         let name = names::method_from_source(full);
@@ -337,11 +337,11 @@ impl Decoder {
         mut map: Vec<(u64, u64, u64)>,
     ) {
         if blocks.is_empty() {
-            return self.passed_if(!map.is_empty(), "fun inf", Passed::MapsAlone);
+            return self.remark_if(!map.is_empty(), "fun inf", Remarked::MapsAlone);
         }
         if !self.tables.has_line_maps && !map.is_empty() {
             map.clear();
-            self.passed("fun inf", Passed::BytecodeMaps);
+            self.remark("fun inf", Remarked::BytecodeMaps);
         }
         self.tables.code = Some(Code {
             function,
@@ -362,7 +362,7 @@ impl Decoder {
     pub(super) fn compiled(&mut self, id: u64, time: Timestamp) {
         let Some(iid) = self.tables.function_of(id) else {
             self.end_code();
-            self.passed("jit cmf", Passed::LateFunctions);
+            self.remark("jit cmf", Remarked::LateFunctions);
             return;
         };
         match self.tables.code.take() {
@@ -396,14 +396,14 @@ impl Decoder {
         let starts = Starts::new(code.map.iter().map(|(_, start, _)| *start));
         for (line, start, end) in code.map {
             let (Ok(offset), Ok(line)) = (i64::try_from(start), i64::try_from(line)) else {
-                self.fault("fun inf", "a code map with numbers out of range");
+                self.remark("fun inf", Remarked::MapNumbers);
                 continue;
             };
             if !room.takes(&frame) {
-                self.passed("fun inf", Passed::LongMaps);
+                self.remark("fun inf", Remarked::LongMaps);
                 break;
             }
-            self.passed_if(end < start, "fun inf", Passed::Backwards);
+            self.remark_if(end < start, "fun inf", Remarked::Backwards);
             let frames = vec![Frame {
                 method: frame.clone().into(),
                 line,
@@ -418,7 +418,7 @@ impl Decoder {
                     offset,
                     frames: Vec::new(),
                 }),
-                _ => self.passed("fun inf", Passed::RangeEnds),
+                _ => self.remark("fun inf", Remarked::RangeEnds),
             }
         }
         for (address, size) in code.blocks {

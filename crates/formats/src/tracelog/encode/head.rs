@@ -1,6 +1,7 @@
 //! What stands before the first line of the trace proper.
 
-use super::Losses;
+use super::dropped::Dropped;
+use crate::tally::DropTally;
 use crate::tracelog::settings::Settings;
 use crate::tracelog::{clock, settings, text};
 use jtrail_model::{Event, TraceOption};
@@ -37,7 +38,7 @@ impl Head {
         &mut self,
         event: &Event<'_>,
         settings: &mut Settings,
-        losses: &mut Losses,
+        dropped: &mut DropTally<Dropped>,
     ) -> bool {
         match event {
             Event::Node(e) => {
@@ -45,12 +46,9 @@ impl Head {
                 // No clock is a day off; a year off, times could not be told from there.
                 let is_zone = e.timezone.unsigned_abs() < 24 * 60;
                 self.minutes_west = if is_zone { e.timezone } else { 0 };
-                losses.field_if(e.timezone != 0, "time zones");
+                dropped.part_if(e.timezone != 0, Dropped::TimeZones);
                 let named = !(e.node_id.is_empty() && e.hostname.is_empty());
-                losses.field_if(
-                    named || !e.ip_address.is_empty(),
-                    "descriptions of machine, process and agent",
-                );
+                dropped.part_if(named || !e.ip_address.is_empty(), Dropped::Opening);
             }
             Event::ProcessCreate(e) => {
                 self.pid = e.pid.try_into().unwrap_or_default();
@@ -61,27 +59,26 @@ impl Head {
                 };
                 self.name = name.clone().into_owned();
                 let both = !e.name.is_empty() && !e.executable.is_empty();
-                losses.field_if(
-                    both || !e.process_id.is_empty(),
-                    "descriptions of machine, process and agent",
-                );
+                dropped.part_if(both || !e.process_id.is_empty(), Dropped::Opening);
             }
             Event::AgentCreate(e) => {
                 let named = !(e.agent_id.is_empty() && e.name.is_empty());
-                losses.field_if(
-                    named || !e.parameters.is_empty(),
-                    "descriptions of machine, process and agent",
-                );
+                dropped.part_if(named || !e.parameters.is_empty(), Dropped::Opening);
             }
             Event::TraceStart(e) => self.start_ms = Some(clock::whole_ms(e.time)),
-            Event::Filter(_) => losses.event(event),
-            Event::Option(e) => self.option(e, settings, losses),
+            Event::Filter(_) => dropped.event(Dropped::of(event)),
+            Event::Option(e) => self.option(e, settings, dropped),
             _ => return false,
         }
         true
     }
 
-    fn option(&mut self, e: &TraceOption<'_>, settings: &mut Settings, losses: &mut Losses) {
+    fn option(
+        &mut self,
+        e: &TraceOption<'_>,
+        settings: &mut Settings,
+        dropped: &mut DropTally<Dropped>,
+    ) {
         let mut ours = settings.clone();
         // A trace that was a trace log says of its maps what they hold.
         ours.code_maps &= self.recoded;
@@ -108,7 +105,7 @@ impl Head {
             text::escape_bare(&e.value, &mut value);
             self.options.push((e.key.clone().into_owned(), value));
         } else {
-            losses.add("options");
+            dropped.event(Dropped::Options);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Allocations, collections, and what is alive behind them.
 
+use super::dropped::Dropped;
 use super::{Encoder, Pending, Told};
 use crate::tracelog::text;
 use jtrail_model::{
@@ -42,12 +43,11 @@ enum Table {
 impl Encoder {
     pub(super) fn alloc(&mut self, e: &ObjectAlloc, out: &mut Vec<u8>) {
         let ms = self.ms(e.time);
-        self.losses.field_if(e.line != 0, "lines of allocations");
-        self.losses
-            .field_if(!e.method.is_none(), "methods of allocations");
+        self.dropped.part_if(e.line != 0, Dropped::AllocLines);
+        self.dropped
+            .part_if(!e.method.is_none(), Dropped::AllocMethods);
         if !self.names.has_class(e.class) {
-            self.losses
-                .add("objects of classes that were not announced");
+            self.dropped.event(Dropped::UndefinedClasses);
             return;
         }
         let size = e.size.try_into().unwrap_or_default();
@@ -56,13 +56,13 @@ impl Encoder {
             self.objects.add(e.object, e.class, size, ms);
         }
         if self.paused || !self.settings.memory {
-            self.losses.add("allocations");
+            self.dropped.event(Dropped::Allocations);
             return;
         }
         if self.iid(e.thread).is_none() {
             return;
         }
-        self.losses.field("times and ids of single allocations");
+        self.dropped.part(Dropped::AllocTimes);
         let interval = self.settings.cpu_interval_ms.max(1);
         let Some(thread) = self.threads.get(e.thread) else {
             return;
@@ -101,14 +101,14 @@ impl Encoder {
             let size = e.size.try_into().unwrap_or_default();
             self.objects.add(e.object, e.class, size, ms);
         } else {
-            self.losses.add("objects older than the trace");
+            self.dropped.event(Dropped::OldObjects);
         }
     }
 
     pub(super) fn free(&mut self, e: &ObjectFree) {
         let ms = self.ms(e.time);
         if !self.objects.remove(e.object, ms) {
-            self.losses.add("frees of objects that are not counted");
+            self.dropped.event(Dropped::Frees);
         }
         self.gc.table = match self.gc.table {
             Table::Due => Table::Frees,
@@ -124,7 +124,7 @@ impl Encoder {
         }
         let useful = self.names.has_class(e.class) && e.objects > 0;
         if self.paused || !self.settings.memory || !useful {
-            self.losses.add("sums of allocations");
+            self.dropped.event(Dropped::AllocSums);
             return;
         }
         let ms = self.ms(e.time);
@@ -190,7 +190,7 @@ impl Encoder {
         for (class, (objects, bytes)) in classes {
             match self.names.class(class, out) {
                 Some(class) => items.push((class, objects, bytes)),
-                None => self.losses.field("counts of objects of unknown classes"),
+                None => self.dropped.part(Dropped::UnknownClasses),
             }
         }
         items.sort_unstable();
@@ -201,7 +201,7 @@ impl Encoder {
     pub(super) fn gc_start(&mut self, e: &GcStart, out: &mut Vec<u8>) {
         let ms = self.ms(e.time);
         if self.paused || !self.settings.gc || self.gc.open {
-            self.losses.add("starts of collections");
+            self.dropped.event(Dropped::GcStarts);
             return;
         }
         self.settle(out);
@@ -217,7 +217,7 @@ impl Encoder {
 
     pub(super) fn gc_detail(&mut self, e: &GcDetail<'_>) {
         let Pending::Gc { induced, full, .. } = &mut self.pending else {
-            self.losses.add("what the JVM says of collections");
+            self.dropped.event(Dropped::GcDetails);
             return;
         };
         *induced = INDUCED.contains(&&*e.cause);
@@ -225,8 +225,7 @@ impl Encoder {
         let known = e.collector.is_empty()
             && (e.cause.is_empty() || e.cause == INDUCED[0])
             && matches!(e.generation, Generation::Full | Generation::Young);
-        self.losses
-            .field_if(!known, "names and causes of collections");
+        self.dropped.part_if(!known, Dropped::GcNames);
     }
 
     pub(super) fn write_gc_start(&mut self, ms: u64, induced: bool, full: bool, out: &mut Vec<u8>) {
@@ -246,9 +245,9 @@ impl Encoder {
     pub(super) fn gc_finish(&mut self, e: &GcFinish, out: &mut Vec<u8>) {
         let ms = self.ms(e.time);
         let figures = e.total_space != 0 || e.used_space != 0 || e.used_objects != 0;
-        self.losses.field_if(figures, "heap figures of collections");
+        self.dropped.part_if(figures, Dropped::GcFigures);
         if self.paused || !self.gc.open {
-            self.losses.add("ends of collections");
+            self.dropped.event(Dropped::GcEnds);
             return;
         }
         self.settle(out);
@@ -316,7 +315,7 @@ impl Encoder {
     /// A table that the trace tells.
     pub(super) fn live_objects(&mut self, e: &LiveObjects, out: &mut Vec<u8>) {
         if self.paused || !self.settings.live_tables || self.gc.open {
-            self.losses.add("tables of live objects");
+            self.dropped.event(Dropped::LiveTables);
             return;
         }
         self.settle(out);

@@ -1,7 +1,7 @@
 //! Events to lines.
 
+mod dropped;
 mod head;
-mod losses;
 mod memory;
 mod names;
 mod objects;
@@ -11,10 +11,11 @@ mod threads;
 
 use super::settings::{Collection, Settings};
 use super::{clock, text};
-use crate::{Encode, Loss};
+use crate::tally::DropTally;
+use crate::{DropCount, Encode};
+use dropped::Dropped;
 use head::Head;
 use jtrail_model::{Event, ThreadId, Timestamp};
-use losses::Losses;
 use memory::Gc;
 use names::Names;
 use objects::Objects;
@@ -47,7 +48,7 @@ pub struct Encoder {
     told: Option<(Told, ThreadId, u64)>,
     paused: bool,
     pause_ms: u64,
-    losses: Losses,
+    dropped: DropTally<Dropped>,
 }
 
 #[derive(Debug, Default)]
@@ -100,9 +101,10 @@ impl Encoder {
     #[inline]
     fn ms(&mut self, time: Timestamp) -> u64 {
         let ms = clock::whole_ms(time);
-        self.losses.fractions += u64::from(time.0 != ms.wrapping_mul(1_000_000));
+        self.dropped
+            .part_if(time.0 != ms.wrapping_mul(1_000_000), Dropped::Fractions);
         u64::try_from(ms.saturating_sub(self.base_ms)).unwrap_or_else(|_| {
-            self.losses.field("times before the start of the trace");
+            self.dropped.part(Dropped::EarlyTimes);
             0
         })
     }
@@ -130,6 +132,15 @@ impl Encoder {
         }
     }
 
+    /// Returns what is dropped so far, with the definitions that no line has referred to.
+    fn with_unused(&self) -> DropTally<Dropped> {
+        let mut dropped = self.dropped.clone();
+        let (classes, methods) = self.names.unused();
+        dropped.many_events(Dropped::UnusedClasses, classes);
+        dropped.many_events(Dropped::UnusedMethods, methods);
+        dropped
+    }
+
     /// The mode that an event shows, or that is taken when too much waits.
     fn shown(event: &Event<'_>, waiting: usize) -> Option<Collection> {
         match event {
@@ -150,9 +161,9 @@ impl Encoder {
             Event::ThreadOsId(e) => self.thread_os_id(e, out),
             Event::ThreadCpu(e) => self.thread_cpu(e, out),
             Event::ProcessCpu(e) => self.process_cpu(e, out),
-            Event::ClassDef(e) => self.names.class_def(e, &mut self.losses),
-            Event::ClassDetail(e) => self.names.class_detail(e, &mut self.losses),
-            Event::MethodDef(e) => self.names.method_def(e, &mut self.losses),
+            Event::ClassDef(e) => self.names.class_def(e, &mut self.dropped),
+            Event::ClassDetail(e) => self.names.class_detail(e, &mut self.dropped),
+            Event::MethodDef(e) => self.names.method_def(e, &mut self.dropped),
             Event::MethodCompile(e) => self.compiled(e, out),
             Event::ObjectAlloc(e) => self.alloc(e, out),
             Event::ObjectDef(e) => self.object(e, out),
@@ -164,7 +175,7 @@ impl Encoder {
             Event::LiveObjects(e) => self.live_objects(e, out),
             Event::TracePause(e) => self.pause(e.time, out),
             Event::TraceResume(e) => self.resume(e.time, out),
-            _ => self.losses.event(event),
+            _ => self.dropped.event(Dropped::of(event)),
         }
     }
 
@@ -217,7 +228,7 @@ impl Encoder {
 
     fn pause(&mut self, time: Timestamp, out: &mut Vec<u8>) {
         if self.paused {
-            self.losses.add("repeated pauses or resumes");
+            self.dropped.event(Dropped::Pauses);
             return;
         }
         let ms = self.ms(time).max(self.pause_ms);
@@ -237,7 +248,7 @@ impl Encoder {
 
     fn resume(&mut self, time: Timestamp, out: &mut Vec<u8>) {
         if !self.paused {
-            self.losses.add("repeated pauses or resumes");
+            self.dropped.event(Dropped::Pauses);
             return;
         }
         let ms = self.ms(time).max(self.pause_ms);
@@ -261,7 +272,7 @@ impl Encode for Encoder {
     #[inline]
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         if matches!(self.state, State::Head) {
-            if self.head.take(event, &mut self.settings, &mut self.losses) {
+            if self.head.take(event, &mut self.settings, &mut self.dropped) {
                 return;
             }
             self.open(event, out);
@@ -292,13 +303,12 @@ impl Encode for Encoder {
         self.flush(out);
     }
 
-    fn losses(&self) -> Vec<Loss> {
-        self.losses.all(self.names.unused())
+    fn dropped(&self) -> Vec<DropCount> {
+        self.with_unused().counts()
     }
 
-    fn dropped(&self) -> u64 {
-        let unused = self.names.unused();
-        self.losses.events + unused.iter().map(|(_, count)| count).sum::<u64>()
+    fn dropped_events(&self) -> u64 {
+        self.with_unused().events()
     }
 }
 

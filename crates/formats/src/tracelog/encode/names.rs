@@ -1,8 +1,10 @@
 //! Classes and functions: kept when they are announced, written when a line first names them.
 
-use super::{Losses, quoted};
+use super::dropped::Dropped;
+use super::quoted;
 use crate::check::table::Table;
 use crate::hash::{Digest, Digests};
+use crate::tally::DropTally;
 use crate::tracelog::wire::Starts;
 use crate::tracelog::{names, text};
 use jtrail_model::{ClassDef, ClassDetail, ClassId, MethodCompile, MethodDef, MethodId};
@@ -62,11 +64,11 @@ struct Loader {
 }
 
 impl Names {
-    pub(super) fn class_def(&mut self, e: &ClassDef<'_>, losses: &mut Losses) {
-        losses.field_if(!e.source_name.is_empty(), "source files");
-        losses.field_if(!e.object.is_none(), "objects of threads and classes");
+    pub(super) fn class_def(&mut self, e: &ClassDef<'_>, dropped: &mut DropTally<Dropped>) {
+        dropped.part_if(!e.source_name.is_empty(), Dropped::ClassSources);
+        dropped.part_if(!e.object.is_none(), Dropped::ClassObjects);
         if !self.add_class(e.class, &e.name) {
-            losses.add("classes announced again");
+            dropped.event(Dropped::ClassesAgain);
         }
     }
 
@@ -87,10 +89,10 @@ impl Names {
         true
     }
 
-    pub(super) fn class_detail(&mut self, e: &ClassDetail<'_>, losses: &mut Losses) {
+    pub(super) fn class_detail(&mut self, e: &ClassDetail<'_>, dropped: &mut DropTally<Dropped>) {
         let members = e.fields.len() + e.methods.len() + e.interfaces.len();
         let more = members > 0 || e.access != 0 || e.size != 0 || !e.super_name.is_empty();
-        losses.field_if(more, "members and supertypes of classes");
+        dropped.part_if(more, Dropped::ClassMembers);
         if e.loader.is_empty() {
             return;
         }
@@ -98,7 +100,7 @@ impl Names {
         match self.classes.get_mut(e.class.0) {
             Some(class) if class.iid.is_none() => class.loader = Some(place),
             Some(class) if class.loader == Some(place) => {}
-            _ => losses.add("class loaders told late"),
+            _ => dropped.event(Dropped::ClassLoaders),
         }
     }
 
@@ -115,10 +117,10 @@ impl Names {
         place
     }
 
-    pub(super) fn method_def(&mut self, e: &MethodDef<'_>, losses: &mut Losses) {
-        losses.field_if(e.start_line != 0 || e.end_line != 0, "lines of methods");
+    pub(super) fn method_def(&mut self, e: &MethodDef<'_>, dropped: &mut DropTally<Dropped>) {
+        dropped.part_if(e.start_line != 0 || e.end_line != 0, Dropped::MethodLines);
         if !self.add_method(e.method, e.class, &e.name, &e.signature) {
-            losses.add("methods announced again");
+            dropped.event(Dropped::MethodsAgain);
         } else if self.by_text
             && let Some(class) = self.classes.get(e.class.0)
         {
@@ -252,7 +254,7 @@ impl Names {
         &mut self,
         e: &MethodCompile<'_>,
         with_map: bool,
-        losses: &mut Losses,
+        dropped: &mut DropTally<Dropped>,
         out: &mut Vec<u8>,
     ) -> Option<u64> {
         let iid = self.function(e.method, out)?;
@@ -265,16 +267,16 @@ impl Names {
         let starts = e.ranges.iter().map(|range| u64::try_from(range.offset));
         let starts = Starts::new(starts.flatten());
         let map = if with_map { &e.ranges[..] } else { &[] };
-        losses.field_if(!with_map && !e.ranges.is_empty(), "code maps");
+        dropped.part_if(!with_map && !e.ranges.is_empty(), Dropped::CodeMaps);
         for range in map {
-            losses.field_if(range.frames.len() > 1, "inlined frames of compiled code");
+            dropped.part_if(range.frames.len() > 1, Dropped::InlinedFrames);
             let start = u64::try_from(range.offset).unwrap_or(u64::MAX);
             let end = starts.after(start).unwrap_or(size);
             let line = range.frames.last().map(|frame| frame.line.try_into());
             let (true, Some(Ok(line))) = (start <= end, line) else {
                 // One without frames says where the one before it ends.
-                let is_lost = !range.frames.is_empty();
-                losses.field_if(is_lost, "ranges of compiled code without a line");
+                let names_frames = !range.frames.is_empty();
+                dropped.part_if(names_frames, Dropped::CodeRanges);
                 continue;
             };
             let mut separator = b' ';
@@ -288,14 +290,12 @@ impl Names {
         Some(written(e.method, iid))
     }
 
-    /// Definitions that no line refers to.
-    pub(super) fn unused(&self) -> [(&'static str, u64); 2] {
-        let classes = self.classes_known - u64::from(self.classes_written);
-        let methods = self.methods_known - u64::from(self.methods_written);
-        [
-            ("classes that nothing refers to", classes),
-            ("methods that nothing refers to", methods),
-        ]
+    /// Returns the numbers of classes and methods that no line refers to.
+    pub(super) fn unused(&self) -> (u64, u64) {
+        (
+            self.classes_known - u64::from(self.classes_written),
+            self.methods_known - u64::from(self.methods_written),
+        )
     }
 
     /// Whether a class was announced.

@@ -1,5 +1,6 @@
 //! CPU time of the process, and compiled code.
 
+use super::dropped::Dropped;
 use super::{Encoder, Pending};
 use crate::tracelog::text;
 use jtrail_model::{MethodCompile, ProcessCpu};
@@ -44,7 +45,7 @@ impl Process {
 impl Encoder {
     pub(super) fn process_cpu(&mut self, e: &ProcessCpu, out: &mut Vec<u8>) {
         if self.paused || !self.settings.process_cpu {
-            self.losses.add("CPU times of the process");
+            self.dropped.event(Dropped::ProcessCpu);
             return;
         }
         if matches!(self.pending, Pending::ProcessCpu { .. }) {
@@ -56,7 +57,8 @@ impl Encoder {
         self.settle(out);
         self.flush(out);
         let ms = self.ms(e.time);
-        self.losses.fractions += u64::from(e.cpu_time.0 % 1000 != 0);
+        self.dropped
+            .part_if(e.cpu_time.0 % 1000 != 0, Dropped::Fractions);
         self.process.used = u64::try_from(e.cpu_time.0 / 1000).unwrap_or_default();
         self.process.derived(ms, out);
     }
@@ -68,8 +70,8 @@ impl Encoder {
             self.flush(out);
         }
         let maps = self.settings.code_maps;
-        let Some(function) = self.names.code(e, maps, &mut self.losses, out) else {
-            self.losses.add("compiled methods that were not announced");
+        let Some(function) = self.names.code(e, maps, &mut self.dropped, out) else {
+            self.dropped.event(Dropped::UndefinedCode);
             return;
         };
         out.extend_from_slice(b"jit cmf ");

@@ -1,5 +1,6 @@
 //! Calls and samples: lines that tell how a thread's stack changed.
 
+use super::dropped::Dropped;
 use super::threads::{Call, Run};
 use super::{Encoder, Pending, Told};
 use crate::tracelog::settings::Collection;
@@ -13,7 +14,7 @@ impl Encoder {
     #[inline]
     pub(super) fn enter(&mut self, e: &MethodEnter, out: &mut Vec<u8>) {
         if self.settings.collection != Collection::Instrumentation {
-            self.losses.add("calls");
+            self.dropped.event(Dropped::Calls);
             return;
         }
         let ms = self.ms(e.time);
@@ -28,10 +29,10 @@ impl Encoder {
             written,
         });
         if !written {
-            self.losses.add(if self.paused {
-                "calls while the trace paused"
+            self.dropped.event(if self.paused {
+                Dropped::PausedCalls
             } else {
-                "calls of methods that were not announced"
+                Dropped::UndefinedMethods
             });
             return;
         }
@@ -68,7 +69,7 @@ impl Encoder {
             return;
         }
         let ms = self.ms(e.time);
-        self.losses.exceptions += u64::from(e.by_exception);
+        self.dropped.part_if(e.by_exception, Dropped::Exceptions);
         let Some(thread) = self.threads.get(e.thread) else {
             self.iid(e.thread);
             return;
@@ -76,15 +77,14 @@ impl Encoder {
         let is_it = |call: &Call| call.ticket == e.ticket && call.method == e.method;
         let near = thread.calls.iter().rev().take(FARTHEST_LEAVE);
         let Some(inner) = near.map(is_it).position(|found| found) else {
-            self.losses.add("leaves without their call");
+            self.dropped.event(Dropped::Leaves);
             return;
         };
         let left = thread.calls.len() - 1 - inner;
         let written = thread.calls.drain(left..).filter(|call| call.written);
         let pops = written.count() as u64;
         if pops == 0 {
-            self.losses
-                .add("leaves of calls that were left at a pause, or not written");
+            self.dropped.event(Dropped::UnwrittenLeaves);
             return;
         }
         self.settle_for_call(e.thread, out);
@@ -139,7 +139,7 @@ impl Encoder {
     /// The last call of a thread is one of more methods than there are internal ids.
     #[cold]
     fn unnameable(&mut self, id: ThreadId) {
-        self.losses.add("calls of methods that were not announced");
+        self.dropped.event(Dropped::UndefinedMethods);
         let thread = self.threads.get(id);
         if let Some(call) = thread.and_then(|thread| thread.calls.last_mut()) {
             call.written = false;
@@ -173,28 +173,26 @@ impl Encoder {
 
     pub(super) fn sample(&mut self, e: &Sample<'_>, out: &mut Vec<u8>) {
         if self.settings.collection != Collection::Sampling {
-            self.losses.add_many("samples", e.ticks.get());
+            self.dropped.event_of(Dropped::Samples, e.ticks.get());
             return;
         }
         if self.paused {
-            self.losses
-                .add_many("samples while the trace paused", e.ticks.get());
+            self.dropped.event_of(Dropped::PausedSamples, e.ticks.get());
             return;
         }
         if self.iid(e.thread).is_none() {
             return;
         }
         let ms = self.ms(e.time);
-        self.losses
-            .field_if(e.state != Default::default(), "states of sampled threads");
+        self.dropped
+            .part_if(e.state != Default::default(), Dropped::SampleStates);
         let lines = e.stack.iter().filter(|frame| frame.line != -1).count();
-        self.losses
-            .field_many("lines of sampled frames", lines as u64);
+        self.dropped.parts(Dropped::SampleLines, lines as u64);
         let mut stack = Vec::with_capacity(e.stack.len());
         for frame in e.stack.iter().rev() {
             match self.names.frame(&frame.method) {
                 Some(method) => stack.push(method),
-                None => self.losses.field("sampled frames that can't be named"),
+                None => self.dropped.part(Dropped::SampleFrames),
             }
         }
         let one_by_one = self.settings.high_granularity;
@@ -216,7 +214,7 @@ impl Encoder {
                 if run.stack == stack && !one_by_one && run.count.checked_add(ticks).is_some() =>
             {
                 run.count += ticks;
-                self.losses.merged_ticks += u64::from(run.ms != at);
+                self.dropped.part_if(run.ms != at, Dropped::SampleTimes);
                 run.ms = at;
             }
             _ => {
@@ -260,10 +258,8 @@ impl Encoder {
         // Those that can't be named: there are more than internal ids.
         let all = stack.len();
         stack.retain(|method| self.names.function(*method, out).is_some());
-        self.losses.field_many(
-            "sampled frames that can't be named",
-            (all - stack.len()) as u64,
-        );
+        self.dropped
+            .parts(Dropped::SampleFrames, (all - stack.len()) as u64);
         let Some(thread) = self.threads.get(id) else {
             return;
         };

@@ -1,5 +1,6 @@
 //! The threads of a trace: what is known of each, and their own lines.
 
+use super::dropped::Dropped;
 use super::{Encoder, Pending};
 use crate::check::table::Table;
 use crate::tracelog::text;
@@ -88,12 +89,13 @@ impl Threads {
 
 impl Encoder {
     pub(super) fn thread_start(&mut self, e: &ThreadStart<'_>, out: &mut Vec<u8>) {
-        self.losses.field("times of starts and ends of threads");
-        self.losses.field_if(!e.name.is_empty(), "names of threads");
+        self.dropped.part(Dropped::ThreadTimes);
+        self.dropped
+            .part_if(!e.name.is_empty(), Dropped::ThreadNames);
         let grouped = !e.group.is_empty() || !e.parent_group.is_empty();
-        self.losses.field_if(grouped, "groups of threads");
-        self.losses
-            .field_if(!e.object.is_none(), "objects of threads and classes");
+        self.dropped.part_if(grouped, Dropped::ThreadGroups);
+        self.dropped
+            .part_if(!e.object.is_none(), Dropped::ClassObjects);
         let iid = self.threads.written.saturating_add(1);
         let thread = Box::new(Thread {
             iid,
@@ -111,7 +113,7 @@ impl Encoder {
                 None => table.insert(e.thread.0, Some(thread)),
             };
         if !new {
-            self.losses.add("threads announced again");
+            self.dropped.event(Dropped::ThreadsAgain);
             return;
         }
         self.threads.written = iid;
@@ -128,7 +130,7 @@ impl Encoder {
         let Some(iid) = self.iid(e.thread) else {
             return;
         };
-        self.losses.field("times of starts and ends of threads");
+        self.dropped.part(Dropped::ThreadTimes);
         self.settle(out);
         if !self.paused {
             self.end_interval(e.thread, out);
@@ -142,13 +144,10 @@ impl Encoder {
         }
     }
 
-    /// The internal id of a live thread. Events of others are lost.
+    /// Returns the internal id of a live thread. Events of others are dropped.
     pub(super) fn iid(&mut self, id: ThreadId) -> Option<u32> {
         let iid = self.threads.get(id).map(|thread| thread.iid);
-        self.losses.add_if(
-            iid.is_none(),
-            "events of threads that were not announced, or ended",
-        );
+        self.dropped.event_if(iid.is_none(), Dropped::OtherThreads);
         iid
     }
 
@@ -170,7 +169,7 @@ impl Encoder {
             return;
         }
         if !self.tells_cpu() {
-            self.losses.add("CPU times of threads");
+            self.dropped.event(Dropped::ThreadCpu);
             return;
         }
         let ms = self.ms(e.time);
@@ -202,7 +201,7 @@ impl Encoder {
     }
 
     fn cpu(&mut self, id: ThreadId, ms: u64, cpu: Duration, out: &mut Vec<u8>) {
-        self.losses.fractions += u64::from(cpu.0 % 1000 != 0);
+        self.dropped.part_if(cpu.0 % 1000 != 0, Dropped::Fractions);
         let Some(thread) = self.threads.get(id) else {
             return;
         };

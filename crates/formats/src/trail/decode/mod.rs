@@ -171,7 +171,7 @@ impl Decoder {
         }
     }
 
-    /// Reads a segment, or passes over bytes that are none.
+    /// Reads a segment, or skips bytes that are none.
     fn segment<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
         if matches!(self.state, State::Ended | State::Done) {
             return Ok(self.after(input, last));
@@ -200,7 +200,7 @@ impl Decoder {
         Ok(Decoded { used, step })
     }
 
-    /// Passes over bytes that are no segment.
+    /// Skips bytes that are no segment.
     fn skip<'a>(&mut self, input: &[u8]) -> Decoded<'a> {
         self.state = State::Segments;
         self.damage.get_or_insert(self.offset);
@@ -214,7 +214,7 @@ impl Decoder {
     fn end_damage(&mut self) {
         if let Some(from) = self.damage.take() {
             let bytes = self.offset - from;
-            let remark = self.fault(from, format!("damaged: {bytes} bytes are passed over"));
+            let remark = self.fault(from, format!("skipped: {bytes} bytes that are corrupt"));
             self.remarks.push_back(remark);
         }
     }
@@ -223,8 +223,8 @@ impl Decoder {
         let is_of_another = ![0, header.trace].contains(&self.trace) && header.trace != 0;
         if header.number < self.number || is_of_another {
             let message = match is_of_another {
-                true => "a segment of another trace is passed over".to_owned(),
-                false => format!("segment {} is there twice; passed over", header.number),
+                true => "skipped: a segment of another trace".to_owned(),
+                false => format!("skipped: segment {}: it occurs twice", header.number),
             };
             let remark = self.fault(self.offset, message);
             self.remarks.push_back(remark);

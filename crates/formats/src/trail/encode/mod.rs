@@ -1,5 +1,6 @@
 //! Writes a trail.
 
+mod dropped;
 mod filling;
 mod kept;
 mod packing;
@@ -9,7 +10,9 @@ use super::index::{Entry, Index, Totals};
 use super::record;
 use super::value::{Last, Sink, Texts};
 use super::wire::{HEADER, Header, Kind, VERSION};
-use crate::{Encode, Helpers, Loss};
+use crate::tally::DropTally;
+use crate::{DropCount, Encode, Helpers};
+use dropped::Dropped;
 use filling::Block;
 use jtrail_model::{CallRun, Calls, Event};
 use queue::{Queue, Segment};
@@ -31,8 +34,7 @@ pub struct Encoder {
     /// What tells this trace from others; 0 until segment 1 is written.
     trace: u32,
     breaks_off: bool,
-    too_large: u64,
-    unknown: u64,
+    dropped: DropTally<Dropped>,
 }
 
 /// Definitions, to be written once more before the segment they are in.
@@ -122,13 +124,12 @@ impl Encode for Encoder {
         !self.block.is_empty() || !self.queue.is_empty()
     }
 
-    fn losses(&self) -> Vec<Loss> {
-        let losses = [
-            (self.too_large, "events that are too large"),
-            (self.unknown, "events of unknown kinds"),
-        ];
-        let told = |(count, what)| (count > 0).then_some(Loss { what, count });
-        losses.into_iter().filter_map(told).collect()
+    fn dropped(&self) -> Vec<DropCount> {
+        self.dropped.counts()
+    }
+
+    fn dropped_events(&self) -> u64 {
+        self.dropped.events()
     }
 }
 
@@ -143,15 +144,15 @@ impl Encoder {
 
     fn record(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         let Some(code) = record::code(event) else {
-            self.unknown += 1;
+            self.dropped.event(Dropped::Unknown);
             return;
         };
         if record::is_too_large(event) {
-            self.too_large += 1;
+            self.dropped.event(Dropped::Large);
             return;
         }
         if !self.block.record(code, event) {
-            self.too_large += 1;
+            self.dropped.event(Dropped::Large);
             // Texts that it brought are gone with it, so the segment ends here.
             self.write(out);
             return;

@@ -272,7 +272,7 @@ impl<'o> Salvage<'o> {
             self.tell_loss()?;
         }
         let more_open = self.add_more()?;
-        let dropped = self.encoder.dropped();
+        let dropped = self.encoder.dropped_events();
         self.untold = self.untold.saturating_add(dropped);
         self.recovered.lost = self.recovered.lost.saturating_add(dropped);
         self.recovered.events = self.recovered.events.saturating_sub(dropped);

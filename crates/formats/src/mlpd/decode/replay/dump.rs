@@ -20,8 +20,7 @@ impl Replay {
         match self.dump {
             Some((thread, dump)) if thread == at.thread => Some(dump),
             _ => {
-                self.tally
-                    .fault("parts of a heap dump that did not begin", at.offset);
+                self.remarks.add(Remarked::UnbegunDumps, at.offset);
                 None
             }
         }
@@ -66,7 +65,7 @@ impl Replay {
     pub(super) fn dump_reference(&mut self, at: At, address: u64) -> Option<Event<'static>> {
         let (source, dump) = self.source?;
         if address == 0 {
-            self.tally.fault("references to nothing", at.offset);
+            self.remarks.add(Remarked::NoReferences, at.offset);
             return None;
         }
         let target = self.object(address);
@@ -87,8 +86,8 @@ impl Replay {
         let kind = usize::try_from(address.wrapping_sub(1)).unwrap_or(usize::MAX);
         let kind = ROOT_KINDS.get(kind).filter(|_| self.own);
         let is_lost = kind.is_none() && address != 0;
-        self.tally
-            .passed_if(is_lost, Passed::RootAddresses, at.offset);
+        self.remarks
+            .add_if(is_lost, Remarked::RootAddresses, at.offset);
         Some(Event::GcRoot(GcRoot {
             class: ClassId::NONE,
             object: self.object(object),

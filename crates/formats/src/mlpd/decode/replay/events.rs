@@ -17,7 +17,7 @@ impl Replay {
             Raw::HeapSize(size) => {
                 self.heap_size = self.size(size, at);
                 if let Some(place) = self.heap_size_at.replace(offset) {
-                    self.tally.passed(Passed::HeapSizes, place);
+                    self.remarks.add(Remarked::HeapSizes, place);
                 }
             }
             Raw::Moves(addresses) => self.moves(&addresses, at),
@@ -34,18 +34,17 @@ impl Replay {
                 let (name, has_module) = (self.text(name, at), !module.is_empty());
                 // In our files they are the loaders of classes, and so is what else stands around
                 // them.
-                self.tally.passed_if(!self.own, Passed::Metadata, offset);
-                self.tally.passed_if(has_module, Passed::ModuleIds, offset);
+                self.remarks.add_if(!self.own, Remarked::Metadata, offset);
+                self.remarks.add_if(has_module, Remarked::ModuleIds, offset);
                 self.known.image(id, &name);
             }
-            Raw::OtherMetadata => self.tally.passed_if(!self.own, Passed::Metadata, offset),
+            Raw::OtherMetadata => self.remarks.add_if(!self.own, Remarked::Metadata, offset),
             Raw::VTable { id, domain, class } => {
                 let has_domain = !self.own && domain != 0;
-                self.tally
-                    .passed_if(has_domain, Passed::TableDomains, offset);
+                self.remarks
+                    .add_if(has_domain, Remarked::TableDomains, offset);
                 if !self.known.table(id, class) {
-                    self.tally
-                        .fault("classes used, and not defined before", offset);
+                    self.remarks.add(Remarked::UndefinedClasses, offset);
                 }
             }
             Raw::Thread { state, id, name } => return self.thread_state(at, state, id, name),
@@ -75,16 +74,16 @@ impl Replay {
                 size,
                 generation,
             } => {
-                self.tally
-                    .passed_if(generation != 0, Passed::ObjectGenerations, offset);
+                self.remarks
+                    .add_if(generation != 0, Remarked::ObjectGenerations, offset);
                 return self.dump_object(at, (object, class, size));
             }
             Raw::Reference {
                 offset: field,
                 target,
             } => {
-                self.tally
-                    .passed_if(field != 0, Passed::FieldOffsets, offset);
+                self.remarks
+                    .add_if(field != 0, Remarked::FieldOffsets, offset);
                 return self.dump_reference(at, target);
             }
             Raw::Root { address, object } => return self.dump_root(at, address, object),
@@ -93,7 +92,7 @@ impl Replay {
                 method,
                 by_exception,
             } => return self.leave(at, method, by_exception),
-            Raw::SyncPoint => self.tally.passed(Passed::Synchronizations, offset),
+            Raw::SyncPoint => self.remarks.add(Remarked::SyncPoints, offset),
             Raw::NoRoots => {}
         }
         None
@@ -106,8 +105,8 @@ impl Replay {
         let emit = &mut |event| queue.push_back(event);
         let code = (method, address, size);
         let in_time = self.known.method_def(code, &name, at.time, emit);
-        self.tally
-            .passed_if(!in_time, Passed::LateMethods, at.offset);
+        self.remarks
+            .add_if(!in_time, Remarked::LateMethods, at.offset);
     }
 
     pub(super) fn alloc(
@@ -122,8 +121,8 @@ impl Replay {
         let method = match stack {
             [] => MethodId::NONE,
             [method, callers @ ..] => {
-                self.tally
-                    .passed_if(!callers.is_empty(), Passed::Callers, at.offset);
+                self.remarks
+                    .add_if(!callers.is_empty(), Remarked::Callers, at.offset);
                 self.method(*method, at).method
             }
         };
@@ -149,10 +148,10 @@ impl Replay {
             (GC_END, Some((begin, _))) => {
                 self.collection = None;
                 self.heap_size_at = None;
-                self.tally
-                    .passed_if(begin != generation, Passed::BeginGenerations, at.offset);
-                self.tally
-                    .passed_if(generation > 1, Passed::OldGenerations, at.offset);
+                self.remarks
+                    .add_if(begin != generation, Remarked::BeginGenerations, at.offset);
+                self.remarks
+                    .add_if(generation > 1, Remarked::OldGenerations, at.offset);
                 self.queue.push_back(Event::GcDetail(GcDetail {
                     time,
                     generation: match generation {
@@ -167,13 +166,9 @@ impl Replay {
                     ..GcFinish::default()
                 }));
             }
-            (GC_START, Some(_)) => self
-                .tally
-                .fault("collections that begin inside of others", at.offset),
-            (GC_END, None) => self
-                .tally
-                .fault("collections that end, and did not begin", at.offset),
-            _ => self.tally.passed(Passed::Phases, at.offset),
+            (GC_START, Some(_)) => self.remarks.add(Remarked::NestedCollections, at.offset),
+            (GC_END, None) => self.remarks.add(Remarked::UnbegunCollections, at.offset),
+            _ => self.remarks.add(Remarked::Phases, at.offset),
         }
         None
     }
@@ -198,13 +193,12 @@ impl Replay {
         match state {
             METADATA_UNLOAD => {
                 let Some(class) = self.known.defined_class(raw) else {
-                    self.tally
-                        .fault("classes used, and not defined before", at.offset);
+                    self.remarks.add(Remarked::UndefinedClasses, at.offset);
                     return None;
                 };
                 return Some(Event::ClassUnload(ClassUnload { class, time }));
             }
-            METADATA_FAILED => self.tally.passed(Passed::FailedClasses, at.offset),
+            METADATA_FAILED => self.remarks.add(Remarked::FailedClasses, at.offset),
             _ => {
                 let queue = &mut self.queue;
                 let emit = &mut |event| queue.push_back(event);
@@ -272,7 +266,7 @@ impl Replay {
 
     pub(super) fn thread_end(&mut self, at: At, raw: u64) -> Option<Event<'static>> {
         if raw != at.thread {
-            self.tally.passed(Passed::ThreadEnds, at.offset);
+            self.remarks.add(Remarked::ThreadEnds, at.offset);
             return None;
         }
         let thread = std::mem::take(self.threads.get_mut(at.place)?);
@@ -292,7 +286,7 @@ impl Replay {
             let of = self.method(raw, at);
             let frame = self.known.frame(of.method);
             if !room.takes(&frame.method) {
-                self.tally.passed(Passed::LongStacks, at.offset);
+                self.remarks.add(Remarked::LongStacks, at.offset);
                 break;
             }
             frames.push(frame);
@@ -344,7 +338,7 @@ impl Replay {
             CLAUSE_CATCH => false,
             CLAUSE_FINALLY => true,
             _ => {
-                self.tally.passed(Passed::OtherClauses, at.offset);
+                self.remarks.add(Remarked::OtherClauses, at.offset);
                 return None;
             }
         };
@@ -394,7 +388,7 @@ impl Replay {
                 stack,
             })),
             _ => {
-                self.tally.passed(Passed::GivenUp, at.offset);
+                self.remarks.add(Remarked::FailedContentions, at.offset);
                 None
             }
         }

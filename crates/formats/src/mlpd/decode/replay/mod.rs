@@ -6,13 +6,14 @@ mod events;
 use super::known::{Known, MethodOf};
 use super::merge::Next;
 use super::raw::Raw;
-use super::tally::{Passed, Tally};
+use super::remarks::Remarked;
 use crate::mlpd::header::{AGENT, ARCHITECTURE, Header, OPERATING_SYSTEM};
 use crate::mlpd::wire::{
     CLAUSE_CATCH, CLAUSE_FINALLY, COMPILER, CONTENTION, DEFINITIONS, DONE, FARTHEST_LEAVE, GC_END,
     GC_START, METADATA_FAILED, METADATA_LOAD, METADATA_UNLOAD, ROOT_KINDS, VM,
 };
 use crate::mlpd::{DataVersion, kind_of};
+use crate::tally::RemarkTally;
 use jtrail_model::{
     AgentCreate, AgentDestroy, CatchDetail, ClassId, ClassUnload, Duration, Event, ExceptionCatch,
     ExceptionThrow, Frame, GcDetail, GcFinish, GcRoot, GcStart, Generation, HeapDump, HeapDumpEnd,
@@ -62,7 +63,7 @@ pub(super) struct Replay {
     /// The object whose references follow.
     source: Option<(ObjectId, HeapDumpId)>,
     queue: VecDeque<Event<'static>>,
-    pub(super) tally: Tally,
+    pub(super) remarks: RemarkTally<Remarked>,
 }
 
 #[derive(Debug, Default)]
@@ -117,8 +118,7 @@ impl Replay {
             .get(&thread)
             .and_then(|&at| self.threads.get(at));
         if before.is_some_and(|before| time < before.time) {
-            self.tally
-                .fault("the time of a thread falls from buffer to buffer", offset);
+            self.remarks.add(Remarked::FallingTimes, offset);
         }
     }
 
@@ -157,7 +157,7 @@ impl Replay {
             }));
         }
         if let Some(place) = self.heap_size_at.take() {
-            self.tally.passed(Passed::HeapSizes, place);
+            self.remarks.add(Remarked::HeapSizes, place);
         }
     }
 
@@ -224,7 +224,7 @@ impl Replay {
         let raw = match next.raw {
             Ok(raw) => raw,
             Err(fault) => {
-                self.tally.fault(fault.skips(), next.place);
+                self.remarks.add(Remarked::from(fault), next.place);
                 return None;
             }
         };
@@ -326,8 +326,7 @@ impl Replay {
         let queue = &mut self.queue;
         let emit = &mut |event| queue.push_back(event);
         self.known.method(raw, at.time, emit).unwrap_or_else(|of| {
-            self.tally
-                .fault("methods used, and not defined before", at.offset);
+            self.remarks.add(Remarked::UndefinedMethods, at.offset);
             of
         })
     }
@@ -369,14 +368,13 @@ impl Replay {
         let near = thread.calls.len().saturating_sub(FARTHEST_LEAVE);
         let found = thread.calls.iter().rposition(|call| call.of == of);
         let Some(found) = found.filter(|&found| found >= near) else {
-            self.tally
-                .fault("leaves of methods that are not open", at.offset);
+            self.remarks.add(Remarked::Leaves, at.offset);
             return None;
         };
         for call in thread.calls.drain(found + 1..).rev() {
             self.queue.push_back(leave(thread.id, at.time, call, false));
         }
-        self.tally.fault("leaves that skip open calls", at.offset);
+        self.remarks.add(Remarked::SkippedCalls, at.offset);
         Some(())
     }
 
@@ -405,7 +403,7 @@ impl Replay {
 
     fn moves(&mut self, addresses: &[u64], at: At) {
         if self.own {
-            self.tally.passed(Passed::Moves, at.offset);
+            self.remarks.add(Remarked::Moves, at.offset);
             return;
         }
         // All leave their places before any arrives.
@@ -423,15 +421,14 @@ impl Replay {
         if let Some(class) = self.known.object_class(raw, by_table) {
             return class;
         }
-        self.tally
-            .fault("classes used, and not defined before", at.offset);
+        self.remarks.add(Remarked::UndefinedClasses, at.offset);
         self.unresolved_class(raw, at)
     }
 
     /// A size of the file.
     fn size(&mut self, size: u64, at: At) -> i64 {
         size.try_into().unwrap_or_else(|_| {
-            self.tally.passed(Passed::Sizes, at.offset);
+            self.remarks.add(Remarked::Sizes, at.offset);
             i64::MAX
         })
     }
@@ -439,8 +436,8 @@ impl Replay {
     /// Text of the file; what is none becomes U+FFFD.
     fn text(&mut self, bytes: &[u8], at: At) -> String {
         let text = String::from_utf8_lossy(bytes);
-        self.tally
-            .passed_if(matches!(text, Cow::Owned(_)), Passed::Texts, at.offset);
+        self.remarks
+            .add_if(matches!(text, Cow::Owned(_)), Remarked::Texts, at.offset);
         text.into_owned()
     }
 

@@ -1,23 +1,16 @@
 //! Binary messages to events.
 
+pub(super) mod remarks;
 mod system;
 
 use super::field::{Fields, NANOSECONDS, Spelling};
 use super::wire::{HEADER_SIZE, LAST_ID, MAJOR, MESSAGE_HEAD};
 use super::{FORMAT, MAGIC, call, message};
+use crate::tally::RemarkTally;
 use crate::tptp::{LARGEST_EVENT, custom};
-use crate::unkept::unkept;
-use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step, Unkept};
-use std::collections::BTreeMap;
+use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
+use remarks::Remarked;
 use system::System;
-
-unkept! {
-    Fields = "all" "unused fields that are set; passed over"
-    Rest = "all" "bytes behind the last field, of a later minor version; passed over"
-}
-
-/// What the reader passes over, besides what it does not know.
-pub(crate) const PASSED_OVER: &[Unkept] = Passed::ALL;
 
 /// Reads the binary stream: both byte orders, any tick, any minor version.
 #[derive(Debug, Default)]
@@ -29,10 +22,7 @@ pub struct Decoder {
     minor: u8,
     encoding_seen: bool,
     frequency_seen: bool,
-    /// Ids that we don't know: first place and number.
-    unknown: BTreeMap<u16, (u64, u64)>,
-    /// What was passed over in messages, by their ids: first place and number.
-    passed: BTreeMap<(u16, Passed), (u64, u64)>,
+    remarks: RemarkTally<Remarked>,
 }
 
 #[derive(Debug, Default)]
@@ -45,13 +35,13 @@ enum State {
     Data,
     /// The same, in a stream spelled as ours are: calls may take the short way.
     OwnData,
-    /// Inside of something that is passed over; then on in the state `then`.
+    /// Inside of something that is skipped; the state `then` follows.
     Skip {
         left: u64,
         what: Skipped,
         then: Box<State>,
     },
-    /// Nothing more to read: what was counted is told, and then how it ended.
+    /// All is read: the remarks follow, and then how the trace ended.
     Ending(Result<(), DecodeError>),
 }
 
@@ -189,13 +179,13 @@ impl Decoder {
         let mut fields = Fields::new(body, self.spelling);
         let fault = match message::take(id, &mut fields) {
             Ok(Some(event)) if fields.left() == 0 || self.minor > 0 => {
-                for (found, what) in [
-                    (fields.passed, Passed::Fields),
-                    (fields.left() > 0, Passed::Rest),
+                for (found, kind) in [
+                    (fields.skipped, Remarked::UnusedFields),
+                    (fields.left() > 0, Remarked::FurtherBytes),
                 ] {
                     if found {
-                        let first = (self.offset, 0);
-                        self.passed.entry((id, what)).or_insert(first).1 += 1;
+                        let name = name.unwrap_or_default();
+                        self.remarks.add_named(kind, (name, ""), self.offset, 1);
                     }
                 }
                 return Decoded {
@@ -203,13 +193,10 @@ impl Decoder {
                     step: Step::Event(custom::unwrapped(event)),
                 };
             }
-            Ok(_) => format!("{} bytes are left behind the last field", fields.left()),
+            Ok(_) => format!("{} bytes are left after the last field", fields.left()),
             Err((field, fault)) => format!("{}: {fault}", field.replace('_', " ")),
         };
-        let message = format!(
-            "{} ({id}) is passed over: {fault}",
-            name.unwrap_or_default()
-        );
+        let message = format!("skipped: {} ({id}): {fault}", name.unwrap_or_default());
         remark(size, self.offset, Severity::Fault, message)
     }
 
@@ -231,7 +218,7 @@ impl Decoder {
             Err(message) => return self.refuse(0, message),
         }
         if self.frequency_seen {
-            let message = "message 1 stands behind message 2".into();
+            let message = "message 1 comes after message 2".into();
             return remark(used, self.offset, Severity::Fault, message);
         }
         Decoded {
@@ -259,12 +246,12 @@ impl Decoder {
         }
     }
 
-    /// The remark on a system message that is not where it must be. It is passed over.
+    /// Returns the remark on a system message that is not where it must be, and is skipped.
     fn misplaced<'a>(&self, id: u16, seen: bool, used: usize) -> Option<Decoded<'a>> {
         let message = match self.state {
             State::System if !seen => return None,
-            State::System => format!("message {id} is repeated"),
-            _ => format!("message {id} stands behind the first data message"),
+            State::System => format!("skipped: message {id}: it is repeated"),
+            _ => format!("skipped: message {id}: it comes after the first data message"),
         };
         Some(remark(used, self.offset, Severity::Fault, message))
     }
@@ -308,8 +295,8 @@ impl Decoder {
                 step: Step::Nothing,
             },
             Skipped::Unknown(id, start) => {
-                let (_, count) = self.unknown.entry(id).or_insert((start, 0));
-                *count += 1;
+                let names = ("", &*id.to_string());
+                self.remarks.add_named(Remarked::UnknownId, names, start, 1);
                 Decoded {
                     used,
                     step: Step::Nothing,
@@ -317,9 +304,8 @@ impl Decoder {
             }
             Skipped::Large(id, start) => {
                 let name = message::name(id).unwrap_or_default();
-                let message = format!(
-                    "{name} ({id}) is passed over: it is larger than {LARGEST_EVENT} bytes"
-                );
+                let message =
+                    format!("skipped: {name} ({id}): it is larger than {LARGEST_EVENT} bytes");
                 remark(used, start, Severity::Fault, message)
             }
         }
@@ -359,14 +345,13 @@ impl Decoder {
     }
 
     fn ending<'a>(&mut self) -> Result<Decoded<'a>, DecodeError> {
-        if let Some((id, (first, count))) = self.unknown.pop_first() {
-            let message = format!("message id {id} is not known; {count} passed over, first here");
-            return Ok(remark(0, first, Severity::Info, message));
-        }
-        if let Some(((id, what), (first, count))) = self.passed.pop_first() {
-            let (name, what) = (message::name(id).unwrap_or_default(), what.unkept().what);
-            let message = format!("{name} ({id}): {what} ({count} times, first here)");
-            return Ok(remark(0, first, Severity::Info, message));
+        if let Some(Remark {
+            offset,
+            severity,
+            message,
+        }) = self.remarks.pop()
+        {
+            return Ok(remark(0, offset, severity, message));
         }
         match &self.state {
             State::Ending(Err(error)) => Err(error.clone()),

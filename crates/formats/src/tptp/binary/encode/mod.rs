@@ -2,8 +2,10 @@
 
 use super::wire::{DATA, HEADER_SIZE, MAJOR, MESSAGE_HEAD};
 use super::{MAGIC, call, message};
-use crate::tptp::{LARGEST_EVENT, custom, losses};
-use crate::{Encode, Loss};
+use crate::tally::DropTally;
+use crate::tptp::dropped::Dropped;
+use crate::tptp::{LARGEST_EVENT, custom};
+use crate::{DropCount, Encode};
 use jtrail_model::{Calls, EnterOrLeave, Event};
 
 /// Messages 1 and 2 as we write them: UTF-8, and a thousand million ticks a second.
@@ -13,9 +15,7 @@ const SYSTEM: &[u8] = b"\x01\x00\x0b\x00\x00\x00UTF8\x00\
 /// Writes the binary stream, little-endian, in nanoseconds.
 #[derive(Debug, Default)]
 pub struct Encoder {
-    dropped: u64,
-    /// Leaves by exception, which are plain leaves here.
-    exceptional: u64,
+    dropped: DropTally<Dropped>,
     /// The text of an event that has no message.
     text: String,
 }
@@ -35,7 +35,7 @@ impl Encode for Encoder {
         match event {
             Event::MethodEnter(e) => call::put_enter(e, out),
             Event::MethodLeave(e) => {
-                self.exceptional += u64::from(e.by_exception);
+                self.dropped.part_if(e.by_exception, Dropped::Exceptions);
                 call::put_leave(e, out);
             }
             _ => self.any(event, out),
@@ -53,8 +53,12 @@ impl Encode for Encoder {
 
     fn end(&mut self, _: &mut Vec<u8>) {}
 
-    fn losses(&self) -> Vec<Loss> {
-        losses(self.dropped, self.exceptional)
+    fn dropped(&self) -> Vec<DropCount> {
+        self.dropped.counts()
+    }
+
+    fn dropped_events(&self) -> u64 {
+        self.dropped.events()
     }
 }
 
@@ -75,7 +79,7 @@ impl Encoder {
             }
             _ => {
                 out.truncate(start);
-                self.dropped += 1;
+                self.dropped.event(Dropped::Large);
             }
         }
     }
@@ -157,13 +161,13 @@ mod tests {
             }),
             &mut out,
         );
-        assert_eq!((out.len(), encoder.dropped()), (0, 1));
+        assert_eq!((out.len(), encoder.dropped_events()), (0, 1));
         encoder.event(
             &Event::Custom(Custom {
                 body: body[1..].into(),
             }),
             &mut out,
         );
-        assert_eq!((out.len(), encoder.dropped()), (LARGEST_EVENT, 1));
+        assert_eq!((out.len(), encoder.dropped_events()), (LARGEST_EVENT, 1));
     }
 }

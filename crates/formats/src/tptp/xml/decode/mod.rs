@@ -1,10 +1,11 @@
 //! XML elements to events.
 
-mod tally;
+pub(super) mod remarks;
 
-use super::element::Remarks as _;
+use super::element::Remarks;
 use super::value::Value;
 use super::{FORMAT, call, element, names};
+use crate::tally::RemarkTally;
 use crate::tptp::{LARGEST_EVENT, custom};
 use crate::xml::{Document, Element, State, done};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
@@ -12,8 +13,8 @@ use jtrail_model::{
     Event, Frame, MonitorContendedEnter, MonitorContendedEntered, MonitorWait, MonitorWaited,
 };
 use jtrail_xml::{Attribute, Error, Scanner, Tag, Token};
+use remarks::Remarked;
 use std::borrow::Cow;
-use tally::Tally;
 
 /// Elements that may be open inside of each other, the root not counted.
 const DEEPEST: usize = 32;
@@ -28,7 +29,7 @@ pub struct Decoder {
     open: Vec<String>,
     /// What the outermost of them is.
     outer: Outer,
-    tally: Tally,
+    remarks: RemarkTally<Remarked>,
     /// Id of the trace, which filters belong to; their own element does not say it.
     trace_id: String,
 }
@@ -40,7 +41,7 @@ impl Default for Decoder {
             scanner: Scanner::new("one element", LARGEST_EVENT),
             open: Vec::new(),
             outer: Outer::default(),
-            tally: Tally::default(),
+            remarks: RemarkTally::default(),
             trace_id: String::new(),
         }
     }
@@ -49,9 +50,9 @@ impl Default for Decoder {
 /// What an element right inside of the root is.
 #[derive(Debug, Default)]
 enum Outer {
-    /// Passed over, with all that is in it.
+    /// Skipped, with all that is in it.
     #[default]
-    Passed,
+    Skipped,
     /// An event that was handed out.
     Done,
     /// An event that takes frames until its end.
@@ -69,7 +70,7 @@ struct Pending {
 impl Decode for Decoder {
     fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
         let step = self.any(input, last);
-        self.document.passed(&step);
+        self.document.advance(&step);
         step
     }
 }
@@ -82,7 +83,7 @@ impl Decoder {
                 Some((event, used)) => Ok(done(used, Step::Event(event))),
                 None => Ok(self.token(input, last)),
             },
-            State::Ending(_) => self.document.ending(self.tally.pop()),
+            State::Ending(_) => self.document.ending(self.remarks.pop()),
             State::Start => Ok(self.document.start(input, last)),
             _ => Ok(self.token(input, last)),
         }
@@ -113,9 +114,10 @@ impl Decoder {
             Some(Element::Start(tag)) => self.start(tag, offset),
             Some(Element::End(name)) => self.end(name),
             Some(Element::Root(tag)) => {
-                let mut remarks = self.tally.element(ROOT, offset);
-                let attributes = self.scanner.attributes(tag.text);
-                attributes.for_each(|attribute| remarks.unknown(attribute.name));
+                let mut remarks = remarks(&mut self.remarks, ROOT, offset);
+                for attribute in self.scanner.attributes(tag.text) {
+                    remarks.add(Remarked::UnknownAttribute, attribute.name);
+                }
                 Ok(Step::Nothing)
             }
             None => Ok(Step::Nothing),
@@ -134,14 +136,16 @@ impl Decoder {
         match (depth, &mut self.outer) {
             (0, _) => return Ok(self.event(tag, offset)),
             (1, Outer::Pending(pending)) if name == "annotation" => {
-                match frame(&mut self.tally, offset, self.scanner.attributes(text)) {
+                match frame(&mut self.remarks, offset, self.scanner.attributes(text)) {
                     Ok(Some(frame)) => pending.push(frame)?,
                     Ok(None) => {}
                     Err(attribute) => return Ok(fault(name, attribute, offset)),
                 }
             }
-            (1, Outer::Pending(_) | Outer::Done) => self.tally.unknown_element(name, offset),
-            // Inside of what is passed over.
+            (1, Outer::Pending(_) | Outer::Done) => {
+                unknown_element(&mut self.remarks, name, offset);
+            }
+            // Inside of something skipped.
             _ => {}
         }
         Ok(Step::Nothing)
@@ -150,13 +154,13 @@ impl Decoder {
     /// Takes an element right inside of the root.
     fn event<'a>(&mut self, tag: Tag<'a>, offset: u64) -> Step<'a> {
         let Tag { text, name, empty } = tag;
-        self.outer = Outer::Passed;
+        self.outer = Outer::Skipped;
         let attributes = self.scanner.attributes(text);
-        let mut event = match element::read(name, attributes, &mut self.tally.element(name, offset))
-        {
+        let mut remarks = remarks(&mut self.remarks, name, offset);
+        let mut event = match element::read(name, attributes, &mut remarks) {
             Ok(Some(event)) => custom::unwrapped(event),
             Ok(None) => {
-                self.tally.unknown_element(name, offset);
+                unknown_element(&mut self.remarks, name, offset);
                 return Step::Nothing;
             }
             Err(attribute) => return fault(name, attribute, offset),
@@ -192,7 +196,7 @@ impl Decoder {
         }
         match std::mem::take(&mut self.outer) {
             Outer::Pending(pending) => Ok(Step::Event(pending.event)),
-            Outer::Done | Outer::Passed => Ok(Step::Nothing),
+            Outer::Done | Outer::Skipped => Ok(Step::Nothing),
         }
     }
 
@@ -203,7 +207,7 @@ impl Decoder {
         };
         let offset = match &self.outer {
             Outer::Pending(pending) => pending.start,
-            Outer::Done | Outer::Passed => offset,
+            Outer::Done | Outer::Skipped => offset,
         };
         self.document.broken_off(input, offset, "trace")
     }
@@ -291,7 +295,7 @@ fn without_stack(event: &Event<'_>) -> Option<Event<'static>> {
 
 /// Reads an annotation. `Ok(None)`: it is about something else than a frame.
 fn frame<'a>(
-    tally: &mut Tally,
+    tally: &mut RemarkTally<Remarked>,
     offset: u64,
     attributes: impl Iterator<Item = Attribute<'a>>,
 ) -> Result<Option<Frame<'static>>, &'static str> {
@@ -302,17 +306,31 @@ fn frame<'a>(
             "key" => is_frame = value == "stackFrame",
             "value" => frame.method = names::frame_from_xml(&value).into_owned().into(),
             "line" => frame.line = Value::read(value).ok_or("line")?,
-            _ => tally.element("annotation", offset).unknown(name),
+            _ => remarks(tally, "annotation", offset).add(Remarked::UnknownAttribute, name),
         }
     }
     if !is_frame {
-        tally.unknown_element("annotation", offset);
+        unknown_element(tally, "annotation", offset);
     }
     Ok(is_frame.then_some(frame))
 }
 
+/// Returns the tally for remarks on the element called `element`.
+fn remarks<'t>(tally: &'t mut RemarkTally<Remarked>, element: &'t str, offset: u64) -> Remarks<'t> {
+    Remarks {
+        tally,
+        element,
+        offset,
+    }
+}
+
+/// Counts an element that the format does not have, or not at this place.
+fn unknown_element(tally: &mut RemarkTally<Remarked>, name: &str, offset: u64) {
+    tally.add_named(Remarked::UnknownElement, ("", name), offset, 1);
+}
+
 fn fault<'a>(element: &str, attribute: &str, offset: u64) -> Step<'a> {
-    let message = format!("{element} is passed over: the value of {attribute} is none of its type");
+    let message = format!("skipped: {element}: the value of {attribute} is not of its type");
     Step::Remark(Remark {
         offset,
         severity: Severity::Fault,

@@ -2,17 +2,17 @@
 
 use super::value::Value;
 use super::{element, names};
-use crate::tptp::{LARGEST_EVENT, custom, losses};
-use crate::{Encode, Loss};
+use crate::tally::DropTally;
+use crate::tptp::dropped::Dropped;
+use crate::tptp::{LARGEST_EVENT, custom};
+use crate::{DropCount, Encode};
 use jtrail_model::{Event, Frame, MethodDef};
 use jtrail_xml::escape;
 
 /// Writes the XML document, an event a line.
 #[derive(Debug, Default)]
 pub struct Encoder {
-    dropped: u64,
-    /// Leaves by exception, which are plain leaves here.
-    exceptional: u64,
+    dropped: DropTally<Dropped>,
     /// The text of an event that has no element.
     text: String,
 }
@@ -27,7 +27,7 @@ impl Encode for Encoder {
         let name = match event {
             Event::MethodDef(e) => element::write(&renamed(e), out),
             Event::MethodLeave(e) => {
-                self.exceptional += u64::from(e.by_exception);
+                self.dropped.part_if(e.by_exception, Dropped::Exceptions);
                 element::write(event, out)
             }
             _ => element::write(event, out),
@@ -37,7 +37,7 @@ impl Encode for Encoder {
             element::write(&custom, out)
         });
         let Some(name) = name else {
-            self.dropped += 1;
+            self.dropped.event(Dropped::Large);
             return;
         };
         match stack(event) {
@@ -52,7 +52,7 @@ impl Encode for Encoder {
         }
         if out.len() - start > LARGEST_EVENT {
             out.truncate(start);
-            self.dropped += 1;
+            self.dropped.event(Dropped::Large);
         }
     }
 
@@ -60,8 +60,12 @@ impl Encode for Encoder {
         out.extend_from_slice(b"</TRACE>\n");
     }
 
-    fn losses(&self) -> Vec<Loss> {
-        losses(self.dropped, self.exceptional)
+    fn dropped(&self) -> Vec<DropCount> {
+        self.dropped.counts()
+    }
+
+    fn dropped_events(&self) -> u64 {
+        self.dropped.events()
     }
 }
 

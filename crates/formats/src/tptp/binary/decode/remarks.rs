@@ -1,0 +1,13 @@
+//! What the reader of the binary spelling remarks.
+
+use crate::RemarkKind;
+use crate::tally::{kinds, skipped};
+
+kinds! {
+    /// What a decoder remarks. The names are those of messages.
+    pub(crate) enum Remarked: RemarkKind {
+        UnknownId = skipped("ids that are not in the table", "messages of unknown id {}"),
+        UnusedFields = skipped("all", "unused fields that are set"),
+        FurtherBytes = skipped("all", "bytes after the last field, of a later minor version"),
+    }
+}

@@ -1,0 +1,11 @@
+//! What neither spelling has a field for.
+
+use crate::tally::kinds;
+
+kinds! {
+    /// What an encoder drops.
+    pub(super) enum Dropped: &'static str {
+        Exceptions = "exceptions that ended calls",
+        Large = "events that are too large",
+    }
+}

@@ -1,0 +1,42 @@
+//! What the reader of the XML spelling remarks.
+
+use crate::RemarkKind;
+use crate::tally::{kinds, odd, skipped};
+
+/// Attributes that no event holds: fields flagged unused, and the old agent's own cost.
+pub(in crate::tptp::xml) const UNUSED: &[&str] = &[
+    "collationValue",
+    "overhead",
+    "sequenceCounter",
+    "traceIdRef",
+    "transientClassId",
+    "transientClassIdRef",
+    "transientObjIdRef",
+    "transientThreadId",
+];
+
+kinds! {
+    /// What a decoder remarks. The names are those of elements and attributes.
+    pub(crate) enum Remarked: RemarkKind {
+        UnknownElement = skipped("all", "unknown element {}"),
+        UnknownAttribute = skipped("all", "unknown attribute {}"),
+        UnusedAttribute = skipped(
+            "collationValue, overhead, sequenceCounter, traceIdRef, transientClassId, \
+             transientClassIdRef, transientObjIdRef, transientThreadId",
+            "attribute {}, which no event holds"
+        ),
+        MissingAttribute = odd("all", "missing attribute {}, read as unset"),
+        AttributeOrder = odd("all", "attributes in another order"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::Kinds as _;
+
+    #[test]
+    fn the_table_lists_the_unused_attributes() {
+        assert_eq!(Remarked::UnusedAttribute.row().records, UNUSED.join(", "));
+    }
+}
