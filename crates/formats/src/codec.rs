@@ -1,4 +1,5 @@
-//! What every format has in common: the two traits, and what a decoder may answer.
+//! What all formats have in common: the traits of encoders and decoders, and what a decoder
+//! returns.
 
 use crate::DropCount;
 use jtrail_model::{CallRun, Calls, Event, MethodEnter};
@@ -6,8 +7,8 @@ use std::ops::ControlFlow;
 
 /// Turns events into the bytes of one format.
 ///
-/// The order of the events is the caller's: definitions before use, and what else the format asks
-/// for. An encoder keeps only the state that its format needs.
+/// The caller orders the events: definitions before use, and what else the format requires. An
+/// encoder keeps only the state that its format needs.
 pub trait Encode: Send {
     /// Appends what stands before the first event.
     fn begin(&mut self, out: &mut Vec<u8>);
@@ -15,59 +16,60 @@ pub trait Encode: Send {
     /// Appends one event. What the format has no field for is counted in [`Self::dropped`].
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>);
 
-    /// Appends calls of one thread: the same bytes as [`Self::event`] makes of each, in less time
-    /// where the format is made for that.
+    /// Appends calls of one thread: the bytes that [`Self::event`] appends for each, in less time
+    /// if the format is made for that.
     fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
         for event in calls.events() {
             self.event(&event, out);
         }
     }
 
-    /// As [`Self::calls`], of calls whose methods are told by number. An encoder is told of one
-    /// program's, so that a number stands for one method.
+    /// Like [`Self::calls`], for calls with numbers of methods. All runs of an encoder are of one
+    /// program, so a number stands for one method.
     fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
         self.calls(&run.calls(&mut Vec::new()), out);
     }
 
-    /// Appends a call that is under way where the trace begins, or goes on behind a pause, and that
-    /// no event told of; of each thread, the outermost one first. Its leave is an event as any
-    /// other. Only JinsightLive has a place for such calls; others must be told neither.
+    /// Appends a call that has no enter event, because it is open when the trace begins or resumes.
+    /// The outermost call of a thread comes first. Its leave is an event like any other. Only
+    /// JinsightLive has a field for such calls; other encoders must get neither of the two.
     fn under_way(&mut self, _call: &MethodEnter, _out: &mut Vec<u8>) {}
 
-    /// Appends what stands behind the last event.
+    /// Appends what stands after the last event.
     fn end(&mut self, out: &mut Vec<u8>);
 
-    /// As [`Self::end`], a part at a time where that is much. Answers whether more of it follows.
+    /// Like [`Self::end`], but appends a part at a time if that is much. Returns true if more
+    /// follows.
     fn end_part(&mut self, out: &mut Vec<u8>) -> bool {
         self.end(out);
         false
     }
 
-    /// Whether events wait to be written by [`Self::end`], which is then asked for also where a
-    /// trace breaks off.
+    /// Returns true if [`Self::end`] writes events that are pending. It must then be called for a
+    /// truncated trace, too.
     fn holds_back(&self) -> bool {
         false
     }
 
-    /// Says that the trace breaks off. What [`Self::end`] appends then is no end that tells of a
-    /// whole trace, where the format has such a thing.
+    /// Marks the trace as truncated: [`Self::end`] appends no end of a whole trace, if the format
+    /// has one.
     fn break_off(&mut self) {}
 
-    /// Appends what waits only for more of its kind. A program that pauses should not leave its
-    /// trace behind.
+    /// Appends what is pending only because more of its kind may follow, so that the trace of a
+    /// program that pauses is complete up to then.
     fn flush(&mut self, _out: &mut Vec<u8>) {}
 
-    /// Appends what waits only until it is known what becomes of it, where it is the end that will
-    /// not tell.
+    /// Appends what is pending only until its outcome is known, if the end of the trace does not
+    /// bring the outcome.
     fn settle(&mut self, _out: &mut Vec<u8>) {}
 
-    /// How many bytes [`Self::flush`] would append, or some more.
+    /// Returns an upper bound of the bytes that [`Self::flush`] would append.
     fn waiting(&self) -> usize {
         0
     }
 
-    /// A copy, where all is written by [`Self::end`]: ended, it writes what the trace would be if
-    /// it ended now.
+    /// Returns a copy if the format is written by [`Self::end`] alone. Ended, the copy writes the
+    /// trace as it would be if it ended now.
     fn copy(&self) -> Option<Box<dyn Encode>> {
         None
     }
@@ -82,8 +84,8 @@ pub trait Encode: Send {
         0
     }
 
-    /// Bytes to be written over earlier ones, once all is written and if the output can seek. Asked
-    /// for after [`Self::end`].
+    /// Returns bytes to write over earlier ones if the output can seek. To be called after
+    /// [`Self::end`].
     fn patches(&self) -> Vec<Patch> {
         Vec::new()
     }
@@ -94,23 +96,22 @@ pub type Job = Box<dyn FnOnce() + Send>;
 
 /// Threads that do work of an encoder, in no order.
 pub trait Helpers: Send + Sync {
-    /// How many there are.
+    /// Returns the number of threads.
     fn count(&self) -> usize;
 
-    /// One of them does it, some time.
+    /// Hands `job` to one of the threads, which does it at some time.
     fn give(&self, job: Job);
 
-    /// Does a piece of work that none of them has begun, on this thread. `false` where there is
-    /// none.
+    /// Does a job that no thread has begun, on the calling thread. Returns false if there is none.
     fn help(&self) -> bool;
 }
 
-/// Bytes for a place that was written before they were known.
+/// Bytes for a place in the trace that was written before they were known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Patch {
     /// The place, in bytes from the start of the trace.
     pub offset: u64,
-    /// As many bytes as stand there already.
+    /// The new bytes, as many as the old ones.
     pub bytes: Vec<u8>,
 }
 

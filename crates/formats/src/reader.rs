@@ -48,7 +48,7 @@ pub enum Bulk<'a> {
 }
 
 impl<'a> Bulk<'a> {
-    /// The same as items, until `visit` breaks off.
+    /// Hands the bulk to `visit` as single items, until `visit` breaks off.
     pub fn items<B>(self, mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
         match self {
             Self::Item(item) => visit(item),
@@ -72,7 +72,7 @@ pub enum ReadError {
     /// The decoder gave up.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// One item is larger than any sensible trace has.
+    /// An item is larger than any sensible trace has.
     #[error("{format}: at byte {offset}: one item is larger than {limit} bytes")]
     TooLarge {
         /// Name of the format.
@@ -149,12 +149,12 @@ impl<R: Read> Reader<R> {
         self.run::<_, false>(|bulk| bulk.items(&mut visit))
     }
 
-    /// Like [`Self::for_each`], but quicker for trails, whose decoder hands out many events at once,
-    /// and slower for other formats. If `visit` breaks off at some calls, the rest of these calls is
-    /// skipped.
+    /// Like [`Self::for_each`], but quicker for trails, whose decoder hands out many events at
+    /// once, and slower for other formats. If `visit` breaks off at some calls, the rest of these
+    /// calls is skipped.
     ///
     /// # Errors
-    /// As [`Self::for_each`].
+    /// Those of [`Self::for_each`].
     pub fn for_each_in_bulk<B>(
         &mut self,
         visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>,

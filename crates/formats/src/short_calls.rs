@@ -133,7 +133,7 @@ struct Sums {
     max: i64,
 }
 
-/// Of no call.
+/// The sums of no call.
 const NOTHING: Sums = Sums {
     calls: 0,
     exceptions: 0,
@@ -152,7 +152,7 @@ struct Open {
     class: ClassId,
     ticket: u32,
     depth: u32,
-    /// Of a method that is called too often.
+    /// True if the method is called too often.
     is_demoted: bool,
     is_nested: bool,
     /// Its method's place among those that were called.
@@ -436,7 +436,7 @@ impl Bounded<'_> {
 }
 
 impl ShortCalls {
-    /// One that hands on to `inner`, which has a place for aggregated calls.
+    /// Returns an encoder before `inner`, which has a field for aggregated calls.
     pub fn new(inner: Box<dyn Encode>, bounds: Bounds) -> Self {
         Self {
             inner,

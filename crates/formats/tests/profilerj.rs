@@ -373,7 +373,7 @@ fn leaves_may_be_missing_or_too_many() {
 }
 
 /// A pause ends what is open, on all threads; what such calls call behind it stands at the top.
-/// Their leaves are no dropped, wherever they come.
+/// Their leaves are not dropped, wherever they come.
 #[test]
 fn a_pause_ends_open_calls_for_good() {
     let on = |thread, mut event: Event<'static>| {

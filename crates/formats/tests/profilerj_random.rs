@@ -739,8 +739,8 @@ fn deep_recursion_makes_a_small_document() {
 
 fn told(encoder: &profilerj::Encoder, what: &str) -> u64 {
     let dropped = encoder.dropped();
-    let count = dropped.iter().find(|kind| kind.what == what);
-    count.map_or(0, |kind| kind.count)
+    let kind = dropped.iter().find(|kind| kind.what == what);
+    kind.map_or(0, |kind| kind.count)
 }
 
 /// Numbers of methods, outermost first, of so many paths of three.

@@ -55,7 +55,7 @@ impl Sample {
     }
 }
 
-/// Recovers, and tests what is promised of whatever there is: nothing is made up, dropped are in the
+/// Recovers, and tests what is promised of whatever there is: nothing is made up, losses are in the
 /// new trace, that is sound, and is recovered to itself.
 fn recovered(bytes: &[u8], events: &[Event<'static>]) -> Recovered {
     Prover::new(events).recovered(bytes)

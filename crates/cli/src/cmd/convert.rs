@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Runs in bounded memory, whatever the trace's size. A file is written under a name that ends in
 /// .part, and gets its own name when it is whole. What the other format has no field for is dropped
-/// and counted, by kind, and so are objects whose sizes it asks for in vain. With --from, --until or --thread,
-/// definitions stay, and the new trace says how many events were left out.
+/// and counted, by kind, and so are objects whose sizes it asks for in vain. With --from, --until
+/// or --thread, definitions stay, and the new trace says how many events were left out.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The trace, in any format; - for standard input

@@ -170,14 +170,15 @@
 //!   the trace began, or the agent came. The JVM would tell them, but not when they end: code that
 //!   runs then has no hooks, and an agent that came to a running JVM has no events of frames.
 //!
-//! [`Encode::dropped`](crate::Encode::dropped) counts all of it by kind. Most of all: exceptions, samples, CPU
-//! times, sizes of plain objects, stacks of monitor events, and what the trace says of the machine
-//! and the agent. Tickets and depths are counted anew. A collection that a pause or the end cuts is
-//! ended there. A class that is split, or known only by name, comes back as one that has no other
-//! methods.
+//! [`Encode::dropped`](crate::Encode::dropped) counts all of it by kind. Most of all: exceptions,
+//! samples, CPU times, sizes of plain objects, stacks of monitor events, and what the trace says of
+//! the machine and the agent. Tickets and depths are counted anew. A collection that a pause or the
+//! end cuts is ended there. A class that is split, or known only by name, comes back as one that
+//! has no other methods.
 
 mod decode;
 mod encode;
+mod names;
 mod text;
 mod wire;
 

@@ -85,22 +85,3 @@ pub(super) const PRIMITIVE_ARRAYS: [(u8, ObjectKind, &str); 8] = [
     (7, ObjectKind::CHAR, "[C"),
     (8, ObjectKind::SHORT, "[S"),
 ];
-
-/// The name of a class with dots and slashes changed over: the JVM's form from that of the model,
-/// and back. A hidden class has one of the other kind in its name.
-pub(super) fn changed_over(name: &str) -> String {
-    let change = |c| match c {
-        '.' => '/',
-        '/' => '.',
-        c => c,
-    };
-    name.chars().map(change).collect()
-}
-
-/// The name of the class of arrays of that class, with slashes or dots as that has.
-pub(super) fn array_of(class: &str) -> String {
-    match class.strip_prefix('[') {
-        Some(_) => format!("[{class}"),
-        None => format!("[L{class};"),
-    }
-}

@@ -2,16 +2,9 @@
 
 use super::DataVersion;
 use super::encode::dropped::Dropped;
-use super::wire::{CLOCK_START, FILE_ID};
+use super::wire::{AGENT, ARCHITECTURE, CLOCK_START, FILE_ID, OPERATING_SYSTEM};
 use crate::tally::DropTally;
 use jtrail_model::{Event, TIMER_OVERHEAD, Timestamp};
-
-/// Keys of options that the header has a place for.
-pub(super) const ARCHITECTURE: &str = "architecture";
-pub(super) const OPERATING_SYSTEM: &str = "operatingSystem";
-
-/// The name that readers give the agent.
-pub(super) const AGENT: &str = "log profiler";
 
 /// Bytes of each of the header's texts, at most: a sane file has far less.
 const LONGEST_TEXT: usize = 64 << 10;
@@ -143,7 +136,7 @@ pub(super) struct Header {
     pub(super) pointer_size: u8,
     /// Nanoseconds since 1970.
     pub(super) startup: i64,
-    /// The same on the clock of the buffers; version 1 does not say.
+    /// The startup on the clock of the buffers; version 1 does not say.
     pub(super) clock: Option<u64>,
     pub(super) timer_overhead: i32,
     pub(super) pid: i32,

@@ -20,7 +20,7 @@
 //! |---|---|
 //! | `wire` | numbers and names that stand in files |
 //! | `header` | the file's header |
-//! | `number`, `names`, `index` | numbers and text; names; tables by id |
+//! | `value`, `names`, `index` | numbers and text; names; tables by id |
 //! | `encode` | events to buffers; definitions, heap dumps, what is dropped, and the buffers themselves |
 //! | `decode` | the stream: compressed files, a buffer's events, several buffers in order, classes and methods, events of the model, remarks |
 //!
@@ -260,7 +260,7 @@ mod encode;
 mod header;
 mod index;
 mod names;
-mod number;
+mod value;
 mod wire;
 
 pub use decode::Decoder;

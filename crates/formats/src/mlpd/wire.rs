@@ -87,3 +87,10 @@ pub(super) const ROOT_KINDS: [&str; 7] = [
     "THREAD",
     "OTHER",
 ];
+
+/// Keys of options that the header has a field for.
+pub(super) const ARCHITECTURE: &str = "architecture";
+pub(super) const OPERATING_SYSTEM: &str = "operatingSystem";
+
+/// The name that readers give the agent.
+pub(super) const AGENT: &str = "log profiler";

@@ -112,13 +112,13 @@
 //!
 //! Bounds: 2¹⁹ nodes of calls and 2¹⁸ of samples in the document, 2¹⁰ of one name and 2¹⁴ of any
 //! inside of each other. Behind them a path is folded: it goes on at the innermost node of its
-//! name, or at the top. So counts and own times of each method stay exact, and what is dropped are the
-//! callers of so many calls and samples. Sums of aggregated calls and samples
-//! get four times the nodes. All sums of one kind together stay below 2⁶³.
+//! name, or at the top. So counts and own times of each method stay exact, and what is dropped are
+//! the callers of so many calls and samples. Sums of aggregated calls and samples get four times
+//! the nodes. All sums of one kind together stay below 2⁶³.
 //!
 //! At a pause calls count up to there, in CPU time up to what was told last; their leaves, before
-//! collection goes on or after that, are not counted as dropped. Any other leave without an open call
-//! is dropped; one of an outer call ends those inside of it. What else is dropped,
+//! collection goes on or after that, are not counted as dropped. Any other leave without an open
+//! call is dropped; one of an outer call ends those inside of it. What else is dropped,
 //! [`Encode::dropped`](crate::Encode::dropped) counts.
 //!
 //! # Reading
@@ -161,7 +161,7 @@
 mod decode;
 mod encode;
 mod names;
-mod text;
+mod wire;
 
 use jtrail_xml::{Scanner, Token};
 

@@ -4,9 +4,10 @@
 //! - **Skipped** is what a decoder reads past, because no event holds it or because it is corrupt.
 //! - **Lost** is an event that was recorded and did not reach the trace. Codecs lose nothing.
 //!
-//! Each codec lists its kinds in two tables, `encode/dropped.rs` and `decode/remarks.rs`, and counts
-//! nothing else. A tally has a counter for each row, so counting is an addition to an array, and its
-//! size does not depend on the trace. Remarks that repeat a name from the trace are bounded, too.
+//! Each codec lists its kinds in two tables, `encode/dropped.rs` and `decode/remarks.rs`, and
+//! counts nothing else. A tally has a counter for each row, so counting is an addition to an array,
+//! and its size does not depend on the trace. Remarks that repeat a name from the trace are
+//! bounded, too.
 
 mod dropped;
 mod remarks;

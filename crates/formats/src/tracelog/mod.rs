@@ -137,42 +137,34 @@
 //! | `fun nam` without `fun inf` | a method of class `?` |
 //! | code without `jit cmf` in the next line | compiled at the latest time so far |
 //!
-//! What is counted has one remark for each kind at the end. [`Decoder::strict`] refuses at the first
-//! fault. Threads are called `thread` and their iid;
-//! thread 0 is announced when something happens on it. Ids of threads and classes are iid + 1,
-//! those of methods the function ids, as long as each is used once and below 2⁶³. The opening
-//! events have no names but the process's; a trace log has no end of its own. One of samples
-//! converts into formats of single calls, too *(choice)*: they get what else it has.
+//! What is counted has one remark for each kind at the end. [`Decoder::strict`] refuses at the
+//! first fault. Threads are called `thread` and their iid; thread 0 is announced when something
+//! happens on it. Ids of threads and classes are iid + 1, those of methods the function ids, as
+//! long as each is used once and below 2⁶³. The opening events have no names but the process's; a
+//! trace log has no end of its own. One of samples converts into formats of single calls, too
+//! *(choice)*: they get what else it has.
 //!
 //! # What is dropped
 //!
 //! Fractions of milliseconds, of calls too; times of single allocations; objects, sizes apart;
 //! frees, but for the counts; exceptions, monitors, parks, heap dumps, line counts, members of
 //! classes, names of threads, lines of frames, notes and other free text; the machine, the agent,
-//! and the zone of the clock: local time is read as UTC. [`Encode::dropped`](crate::Encode::dropped)
-//! counts them.
+//! and the zone of the clock: local time is read as UTC.
+//! [`Encode::dropped`](crate::Encode::dropped) counts them.
 
 mod clock;
 mod decode;
 mod encode;
 mod names;
 mod settings;
-mod text;
+mod value;
 mod wire;
 
 pub use decode::Decoder;
+pub(crate) use decode::is_begin;
 pub(crate) use decode::remarks::Remarked;
 pub use encode::Encoder;
 pub use settings::{Collection, Settings};
-use wire::is_known;
 
+/// Name of the format in errors.
 const FORMAT: &str = "tracelog";
-
-/// Whether a trace that starts so looks like one of these: its first line is a record.
-pub(crate) fn is_begin(head: &[u8]) -> bool {
-    let mut words = wire::Words::new(head.trim_ascii_start());
-    match (words.word(), words.word()) {
-        (Some(kind), Some(sub)) => is_known(kind, sub),
-        _ => false,
-    }
-}

@@ -3,7 +3,7 @@
 //! All text here is as it stands between quotes: escaped. A class that is called as a primitive
 //! type is has its first character written by number, so that the two stay apart.
 
-use super::text::{escape, escape_first, unescape};
+use super::value::{escape, escape_first, unescape};
 
 const PRIMITIVES: [(&str, char); 9] = [
     ("void", 'V'),

@@ -1,15 +1,15 @@
 //! What a trace holds: the configuration lines at its head.
 
-use super::text;
+use super::value;
 
 /// How calls are told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Collection {
-    /// Not at all.
+    /// Calls are not written.
     None,
-    /// By the stacks that a sampler saw.
+    /// Calls are the stacks that a sampler saw.
     Sampling,
-    /// One by one.
+    /// Each call is written.
     #[default]
     Instrumentation,
 }
@@ -142,7 +142,7 @@ impl Settings {
     /// Takes a configuration line. `false` when it is none of ours.
     pub(super) fn line(&mut self, name: &str, value: &str) -> bool {
         let switch = value == "T";
-        let number = || text::read_dec(value.as_bytes());
+        let number = || value::read_dec(value.as_bytes());
         match name {
             "CollectionMethod" => self.collection = Collection::by_name(value).unwrap_or_default(),
             "SamplingTimeoutMs" => self.sampling_interval_ms = number().unwrap_or_default(),

@@ -16,6 +16,9 @@ mod wire;
 
 use jtrail_model::Duration;
 
+/// Name of the format in errors.
+const FORMAT: &str = "trail";
+
 /// How far calls may stand before what other threads did earlier.
 pub const CALLS_AHEAD: Duration = Duration(10_000);
 

@@ -11,11 +11,11 @@ use jtrail_model::{CallStack, ClassId, MethodId, ThreadId, Timestamp};
 
 /// Most open calls of a thread that are kept from segment to segment: the outermost ones.
 const MOST_KEPT: usize = 1 << 16;
-/// So many of the innermost calls are compared with one that ends as it should not.
+/// Most innermost calls that are compared with one that ends out of order.
 const MOST_PASSED: usize = 256;
 /// Most calls that a segment tells as open at its begin, of all threads, which bounds a reader's
 /// memory.
-pub(super) const MOST_TOLD: usize = 1 << 20;
+pub(super) const MOST_LISTED: usize = 1 << 20;
 
 /// A call that is open at the begin of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -30,7 +30,7 @@ pub struct OpenCall {
     pub start: Timestamp,
 }
 
-/// The same, as a writer keeps it, with the number of the method.
+/// An open call as a writer keeps it, with the number of the method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Open {
     pub(super) method: u32,
@@ -38,34 +38,35 @@ pub(super) struct Open {
     pub(super) start: i64,
 }
 
-/// The open calls of a thread that a trace has told of, outermost first, from segment to segment.
+/// The open calls of a thread in a trace, outermost first, from segment to segment.
 #[derive(Default)]
 pub(super) struct OpenCalls {
     calls: Vec<Open>,
     /// How many were open where the segment began, and how many of these are still.
     at_begin: usize,
     untouched: usize,
-    /// The others, innermost first.
+    /// Calls that were open at the begin of the segment and have ended, innermost first.
     ended: Vec<Open>,
-    /// The last segment that told of all of them, how many of these are still open, and how many
-    /// were told of since.
+    /// The last segment that listed all of them, how many of these are still open, and how many
+    /// were listed since.
     whole: Option<Whole>,
 }
 
 struct Whole {
     segment: u64,
     kept: usize,
-    told: usize,
+    listed: usize,
 }
 
 impl OpenCalls {
-    /// A segment begins. How many calls it tells of at least, or all, if a new list may be due.
+    /// Begins a segment. Returns how many calls it lists at least, or all, if a new list may be
+    /// due.
     pub(super) fn begin(&mut self) -> usize {
         self.calls.truncate(MOST_KEPT);
         let all = self.calls.len();
         (self.at_begin, self.untouched) = (all, all);
         match &self.whole {
-            Some(whole) if whole.told + all - whole.kept < all => all - whole.kept,
+            Some(whole) if whole.listed + all - whole.kept < all => all - whole.kept,
             _ => all,
         }
     }
@@ -132,8 +133,8 @@ impl OpenCalls {
         let (from, back) = match &mut self.whole {
             Some(whole) => {
                 let from = whole.kept.min(self.untouched);
-                whole.told += all - from;
-                match whole.told < all {
+                whole.listed += all - from;
+                match whole.listed < all {
                     true => (from, segment - whole.segment),
                     false => (0, 0),
                 }
@@ -144,7 +145,7 @@ impl OpenCalls {
             self.whole = Some(Whole {
                 segment,
                 kept: all,
-                told: 0,
+                listed: 0,
             });
         }
         put_number(back, out);
@@ -176,26 +177,26 @@ fn passed<'c, C: 'c>(
     near.position(is_it).map_or(0, |at| at + 1)
 }
 
-/// As [`OpenCalls::end`], for a reader.
+/// Ends a call like [`OpenCalls::end`], for a reader.
 pub(super) fn end<C: Copy + Default>(calls: &mut CallStack<C>, is_it: impl Fn(&C) -> bool) {
     for _ in 0..passed(calls.iter(), is_it) {
         calls.pop();
     }
 }
 
-/// What a segment tells of a thread's open calls at its begin.
+/// The list of a thread's open calls at the begin of a segment.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct OpenList {
     pub(super) thread: ThreadId,
-    /// So many segments of events before this one is the list that has the outermost ones.
+    /// Number of segments of events from the list that has the outermost calls to this one.
     pub(super) back: u64,
-    /// How many it has.
+    /// Number of calls in that list.
     pub(super) from: u64,
-    /// The others, outermost first.
+    /// The other calls, outermost first.
     pub(super) calls: Vec<OpenCall>,
 }
 
-impl Told {
+impl OpenList {
     /// Reads the list of a thread, which is at the segment's begin; `room` is how many calls there
     /// may be.
     pub(super) fn get(bytes: &mut Bytes<'_>, at: Last, room: &mut usize) -> Option<Self> {

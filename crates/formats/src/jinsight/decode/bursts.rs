@@ -65,7 +65,7 @@ impl Decoder {
         while let Some(key) = self.bursts.left.front().copied() {
             let thread = self.threads.get_mut(u64::from(key));
             if thread.is_some_and(|thread| thread.in_doubt(self.bursts.count)) {
-                return Some(self.gone(key));
+                return Some(self.end_in_pause(key));
             }
             self.bursts.left.pop_front();
         }

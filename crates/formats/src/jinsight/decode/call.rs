@@ -28,10 +28,10 @@ impl Decoder {
             if shown && thread.goes_on(known.map(|known| known.1)) {
                 return Some(nothing(ENTER_SIZE));
             }
-            return Some(self.gone(key));
+            return Some(self.end_in_pause(key));
         }
         if shown {
-            thread.push_untold(known.map_or(MethodId::NONE, |known| known.1));
+            thread.push_outside(known.map_or(MethodId::NONE, |known| known.1));
             return Some(nothing(ENTER_SIZE));
         }
         let Some((class, method)) = known else {
@@ -116,7 +116,7 @@ impl Decoder {
             return (false, self.unknown_thread_at(key, ticks, offset).step);
         };
         if thread.in_doubt(self.bursts.count) {
-            return (false, self.gone(key).step);
+            return (false, self.end_in_pause(key).step);
         }
         let Some(frame) = thread.pop() else {
             self.remarks.add(Remarked::Leaves, offset);
@@ -128,9 +128,9 @@ impl Decoder {
 
     /// A call that was open before the pause is not open behind it: it ended with the pause.
     #[cold]
-    pub(super) fn gone<'a>(&mut self, key: u32) -> Decoded<'a> {
+    pub(super) fn end_in_pause<'a>(&mut self, key: u32) -> Decoded<'a> {
         let thread = self.threads.get_mut(u64::from(key));
-        let frame = thread.and_then(|thread| Some((thread.id, thread.gone()?)));
+        let frame = thread.and_then(|thread| Some((thread.id, thread.end_in_pause()?)));
         let step = match frame {
             Some((id, frame)) => leave_of(id, frame, self.bursts.paused),
             None => Step::Nothing,
@@ -202,7 +202,7 @@ impl Decoder {
 }
 
 fn leave_of<'a>(thread: ThreadId, frame: Frame, time: Timestamp) -> Step<'a> {
-    if !frame.is_told() {
+    if !frame.is_in_trace() {
         return Step::Nothing;
     }
     Step::Event(Event::MethodLeave(MethodLeave {

@@ -1,6 +1,6 @@
 //! Ticks to points in time.
 
-use super::fields::Fields;
+use super::value::Fields;
 use jtrail_model::Timestamp;
 
 const SECOND: i128 = 1_000_000_000;

@@ -1,11 +1,12 @@
 //! The life of objects: a definition, and behind it how it was made, if that was seen.
 
-use super::classes::class_name;
+use super::definitions::class_name;
 use super::{Decoder, Remarked, event};
 use crate::Decoded;
+use crate::jinsight::names::array_of;
 use crate::jinsight::wire::{
     ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, HEAD, NO_OBJECT, OBJECT_CLASS,
-    OBJECT_CREATED, OBJECT_DEFINED, PRIMITIVE_ARRAYS, array_of,
+    OBJECT_CREATED, OBJECT_DEFINED, PRIMITIVE_ARRAYS,
 };
 use crate::room::Room;
 use jtrail_model::{
@@ -136,8 +137,8 @@ impl Decoder {
             size,
             class,
         };
-        let told = made.map_or(Event::ObjectDef(defined), Event::ObjectAlloc);
-        Some(event(record.used, told))
+        let emitted = made.map_or(Event::ObjectDef(defined), Event::ObjectAlloc);
+        Some(event(record.used, emitted))
     }
 
     /// A definition, and what stands behind it with ticks of its own. The model has one time for
@@ -227,13 +228,12 @@ impl Decoder {
     /// A CLASS_LOAD: the class, and then what is in it.
     pub(super) fn class_load<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
         let mut fields = self.fields(input, 1);
-        let load = super::classes::Load::read(&mut fields)?;
+        let load = super::definitions::Load::read(&mut fields)?;
         let time = self.clock.time(load.ticks);
         let name = class_name(load.name);
-        let told = self.class_told.take();
-        let Some(id) = told else {
+        let Some(id) = self.emitted_class.take() else {
             let id = ClassId(self.next_id());
-            self.class_told = Some(id);
+            self.emitted_class = Some(id);
             let defined = self.class_defined.take();
             let object = match defined {
                 Some((ticks, class, object)) if class == load.class => {
@@ -301,7 +301,7 @@ impl Decoder {
         }
         let offset = self.offset;
         self.remarks.add(Remarked::UndefinedSupers, offset);
-        super::classes::placeholder(class)
+        super::definitions::placeholder(class)
     }
 }
 

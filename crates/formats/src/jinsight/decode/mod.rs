@@ -2,13 +2,13 @@
 
 mod bursts;
 mod call;
-mod classes;
 mod clock;
-mod fields;
+mod definitions;
 mod memory;
 pub(super) mod remarks;
 mod texts;
 mod threads;
+mod value;
 
 use super::FORMAT;
 use super::wire::{
@@ -21,15 +21,15 @@ use crate::check::table::Table;
 use crate::tally::RemarkTally;
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use bursts::Bursts;
-use classes::Classes;
 use clock::{Clock, Start};
-use fields::Fields;
+use definitions::Classes;
 use jtrail_model::{
     AgentCreate, ClassId, Cost, Event, GcFinish, GcStart, Node, ProcessCreate, TraceStart,
 };
 use remarks::Remarked;
 use std::collections::VecDeque;
 use threads::Thread;
+use value::Fields;
 
 /// Bytes of the largest record that is read. The largest class file is far below.
 const LARGEST_RECORD: usize = 32 << 20;
@@ -58,8 +58,8 @@ pub struct Decoder {
     counted_leave: Option<u64>,
     /// CLASS_DEFINE, before its CLASS_LOAD: ticks, class and its object.
     class_defined: Option<(u64, u16, u32)>,
-    /// The id of the class whose CLASS_LOAD is next, if its definition was told.
-    class_told: Option<ClassId>,
+    /// The id of the class whose CLASS_LOAD is next, if its definition was handed out.
+    emitted_class: Option<ClassId>,
     /// Thread and ticks of the last record, if that was the thread's definition.
     thread_defined: Option<(u32, u64)>,
     /// numberOfEvents, and records read.
@@ -286,14 +286,14 @@ impl Decoder {
         let ticks = self.fields(input, 1).u64()?;
         self.latest = self.latest.max(ticks);
         let time = self.clock.time(ticks);
-        let told = match kind {
+        let emitted = match kind {
             GC_START => Event::GcStart(GcStart { time }),
             _ => Event::GcFinish(GcFinish {
                 time,
                 ..GcFinish::default()
             }),
         };
-        Some(event(HEAD, told))
+        Some(event(HEAD, emitted))
     }
 
     fn after<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
@@ -345,8 +345,8 @@ impl Decoder {
     }
 
     fn ending<'a>(&mut self) -> Result<Decoded<'a>, DecodeError> {
-        if let Some(told) = self.remarks.pop() {
-            return Ok(remark(0, told));
+        if let Some(next) = self.remarks.pop() {
+            return Ok(remark(0, next));
         }
         match &self.state {
             State::Ending(Err(error)) => Err(error.clone()),

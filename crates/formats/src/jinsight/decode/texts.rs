@@ -1,6 +1,6 @@
 //! USER_EVENT: monitors, parks, notes, and free text.
 
-use super::fields::text;
+use super::value::text;
 use super::{Decoder, Remarked, event};
 use crate::Decoded;
 use crate::jinsight::text;
@@ -20,8 +20,8 @@ impl Decoder {
         let body = text(bytes);
         let used = HEAD + 2 + bytes.len();
         let time = self.clock.time(ticks);
-        let told = match self.message(&body, time) {
-            Some(told) => told,
+        let emitted = match self.message(&body, time) {
+            Some(message) => message,
             None => {
                 // Free text has no time in the model; ours has that of the record before.
                 if ticks != self.latest {
@@ -34,12 +34,12 @@ impl Decoder {
             }
         };
         self.latest = self.latest.max(ticks);
-        Some(event(used, told))
+        Some(event(used, emitted))
     }
 
     fn free_text<'a>(&self, body: Text<'a>) -> Text<'a> {
         match Note::parse(&body) {
-            Some(Note::Lost(mut lost)) => match self.thread_told(lost.thread.0) {
+            Some(Note::Lost(mut lost)) => match self.thread_id_of(lost.thread.0) {
                 Some(thread) => {
                     lost.thread = thread;
                     Note::Lost(lost).to_string().into()
@@ -54,25 +54,25 @@ impl Decoder {
         }
     }
 
-    fn thread_told(&self, key: u64) -> Option<ThreadId> {
+    fn thread_id_of(&self, key: u64) -> Option<ThreadId> {
         self.threads.get(key).map(|thread| thread.id)
     }
 
     /// What a text means. None for free text, and for threads that were not defined.
     fn message<'a>(&mut self, body: &str, time: Timestamp) -> Option<Event<'a>> {
         let message = text::parse(body)?;
-        let thread_of = |key: u32| self.thread_told(key.into());
+        let thread_of = |key: u32| self.thread_id_of(key.into());
         let thread_if_any = |key: Option<u32>| match key {
-            Some(key) => self.thread_told(key.into()),
+            Some(key) => self.thread_id_of(key.into()),
             None => Some(ThreadId::NONE),
         };
         let id = |object: Option<u32>| ObjectId(object.unwrap_or(0).into());
-        let mut untold = false;
+        let mut has_class_alone = false;
         let mut note = |object: Option<u32>, class: &str| {
-            untold = object.is_none() && !class.is_empty();
+            has_class_alone = object.is_none() && !class.is_empty();
         };
         let stack = Vec::new();
-        let told = match message {
+        let emitted = match message {
             Message::MonitorEnter {
                 thread,
                 object,
@@ -158,10 +158,10 @@ impl Decoder {
             }),
             Message::Mark(_) => return None,
         };
-        if untold {
+        if has_class_alone {
             let offset = self.offset;
             self.remarks.add(Remarked::MonitorClasses, offset);
         }
-        Some(told)
+        Some(emitted)
     }
 }

@@ -1,6 +1,6 @@
 //! Threads and the calls that are open on them.
 
-use super::fields::text;
+use super::value::text;
 use super::{Decoder, Remarked, event, nothing};
 use crate::Decoded;
 use crate::jinsight::wire::{HEAD, NO_OBJECT, THREAD_CLASS, UNKNOWN_THREAD};
@@ -16,7 +16,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn is_told(&self) -> bool {
+    pub(super) fn is_in_trace(&self) -> bool {
         self.ticket != 0
     }
 }
@@ -66,7 +66,7 @@ impl Thread {
     }
 
     /// Takes the innermost frame in doubt: it ended during the pause.
-    pub(super) fn gone(&mut self) -> Option<Frame> {
+    pub(super) fn end_in_pause(&mut self) -> Option<Frame> {
         self.suspended = self.suspended.saturating_sub(1);
         self.pop()
     }
@@ -85,7 +85,7 @@ impl Thread {
     }
 
     /// Opens a call that is not in the trace.
-    pub(super) fn push_untold(&mut self, method: MethodId) {
+    pub(super) fn push_outside(&mut self, method: MethodId) {
         self.frames.push(Frame {
             class: ClassId::NONE,
             method,
@@ -96,7 +96,7 @@ impl Thread {
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Frame> {
         let frame = self.frames.pop()?;
-        self.depth -= i64::from(frame.is_told());
+        self.depth -= i64::from(frame.is_in_trace());
         Some(frame)
     }
 }
@@ -169,7 +169,7 @@ impl Decoder {
             return Some(self.unknown_thread(key, ticks));
         };
         if thread.in_doubt(burst) {
-            return Some(self.gone(key));
+            return Some(self.end_in_pause(key));
         }
         thread.frames = Vec::new();
         let thread = thread.id;

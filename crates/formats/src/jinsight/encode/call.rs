@@ -1,6 +1,6 @@
 //! Calls: nearly all of a trace.
 
-use super::classes::{Place, Sink};
+use super::definitions::{Place, Sink};
 use super::dropped::Dropped;
 use super::stream::Stream;
 use super::threads::{Call, Left};

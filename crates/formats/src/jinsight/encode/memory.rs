@@ -1,12 +1,13 @@
 //! The life of objects.
 
-use super::classes::Sink;
+use super::definitions::Sink;
 use super::dropped::Dropped;
 use super::objects::{Known, Shape};
 use super::{Encoder, sink};
+use crate::jinsight::names::array_of;
 use crate::jinsight::wire::{
     ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, JAVA_CLASS, JAVA_OBJECT, JAVA_THREAD,
-    OBJECT_CREATED, OBJECT_DEFINED, OBJECT_RECLAIMED, PRIMITIVE_ARRAYS, THREAD_CLASS, array_of,
+    OBJECT_CREATED, OBJECT_DEFINED, OBJECT_RECLAIMED, PRIMITIVE_ARRAYS, THREAD_CLASS,
 };
 use jtrail_model::{ClassId, ObjectAlloc, ObjectDef, ObjectFree, ObjectId, ObjectKind, Timestamp};
 use std::borrow::Cow;

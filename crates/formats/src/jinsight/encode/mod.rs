@@ -1,12 +1,12 @@
 //! Events to records.
 
 mod call;
-mod classes;
+mod definitions;
 mod dropped;
 mod memory;
-mod monitor;
 mod objects;
 mod stream;
+mod texts;
 mod threads;
 
 use super::text::{Message, NOTE};
@@ -16,7 +16,7 @@ use super::wire::{
 };
 use crate::tally::DropTally;
 use crate::{DropCount, Encode, Patch};
-use classes::{Classes, Sink, put_text};
+use definitions::{Classes, Sink, put_text};
 use dropped::Dropped;
 use jtrail_model::{
     Cost, Custom, Event, MethodEnter, Note, RECORD_OVERHEAD, ThreadEnd, ThreadId, ThreadStart,
@@ -43,7 +43,7 @@ pub struct Encoder {
     collection_cut: bool,
     /// When the last pause began.
     paused: Timestamp,
-    /// Of those passed in, what the file does not have.
+    /// Allocations and frees that are not in the file.
     unwritten_allocations: u64,
     unwritten_frees: u64,
     /// When collection ended, if the trace has said so.
@@ -174,8 +174,8 @@ impl Encoder {
             Event::ObjectFree(e) => self.free(e, out),
             Event::GcStart(e) => self.collection(GC_START, e.time, out),
             Event::GcFinish(e) => {
-                let told = e.total_space != 0 || e.used_space != 0 || e.used_objects != 0;
-                self.dropped.part_if(told, Dropped::GcSpace);
+                let has_sizes = e.total_space != 0 || e.used_space != 0 || e.used_objects != 0;
+                self.dropped.part_if(has_sizes, Dropped::GcSpace);
                 self.collection(GC_STOP, e.time, out);
             }
             Event::GcDetail(_) => self.dropped.event(Dropped::GcDetail),

@@ -1,6 +1,6 @@
 //! Threads and their open calls.
 
-use super::classes::Place;
+use super::definitions::Place;
 use super::dropped::Dropped;
 use crate::check::table::Table;
 use crate::tally::DropTally;
@@ -25,7 +25,8 @@ pub(super) struct Thread {
 /// What a leave does to the calls of its thread.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Left {
-    /// It ends the innermost one, and so many inside of it that have no leave of their own.
+    /// The leave ends a call, and this number of calls inside of it that have no leave of their
+    /// own.
     Calls(usize),
     /// No call is open that it could end.
     Nothing,

@@ -1,7 +1,7 @@
 //! Buffers that were written together, merged by time.
 
 use super::raw::{Buffer, Raw};
-use crate::mlpd::number::Fault;
+use crate::mlpd::value::Fault;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 

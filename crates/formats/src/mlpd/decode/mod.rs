@@ -1,7 +1,7 @@
 //! The stream around the buffers.
 
+mod definitions;
 mod gunzip;
-mod known;
 mod merge;
 mod raw;
 pub(super) mod remarks;
@@ -72,9 +72,9 @@ pub(super) struct Stream {
 
 #[derive(Debug)]
 enum Ending {
-    /// The last events are to be told.
+    /// The stream is whole: the last events follow.
     Complete,
-    /// It breaks off; the remark is to be told.
+    /// The stream is truncated. The remark on that follows, unless it was handed out.
     Truncated(Option<Remark>),
     Refused(DecodeError),
 }

@@ -1,7 +1,7 @@
 //! What the reader of log profiles remarks.
 
 use crate::RemarkKind;
-use crate::mlpd::number::Fault;
+use crate::mlpd::value::Fault;
 use crate::tally::{corrupt, fault, kinds, odd, skipped};
 
 kinds! {

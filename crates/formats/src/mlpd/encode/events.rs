@@ -139,7 +139,7 @@ impl Encoder {
         let exact = matches!(e.generation, Generation::Young | Generation::Full);
         let ended = self.collection.is_none();
         let collection = if ended {
-            self.untold.take()
+            self.unreported.take()
         } else {
             self.collection
         };
@@ -176,7 +176,7 @@ impl Encoder {
             self.event_at(THREADLESS, e.time, GC_RESIZE).uleb(size);
         }
         let end = self.gc_event(e.time, GC_END, collection.generation);
-        self.untold = Some(Collection {
+        self.unreported = Some(Collection {
             end: Some(end),
             ..collection
         });

@@ -1,7 +1,7 @@
 //! Heap dumps, as they are written: each object with its references.
 
 use super::Encoder;
-use super::define::file_id;
+use super::definitions::file_id;
 use super::dropped::Dropped;
 use super::output::{DEFINING, Output, THREADLESS};
 use crate::mlpd::DataVersion;

@@ -1,6 +1,6 @@
 //! Events to buffers.
 
-mod define;
+mod definitions;
 pub(super) mod dropped;
 mod events;
 mod heap;
@@ -16,7 +16,7 @@ use super::wire::{
 use super::{DataVersion, kind_of};
 use crate::tally::DropTally;
 use crate::{DropCount, Encode};
-use define::{Definitions, file_id, shortened};
+use definitions::{Definitions, file_id, shortened};
 use dropped::Dropped;
 use heap::Dump;
 use jtrail_model::{
@@ -43,8 +43,8 @@ pub struct Encoder {
     /// What was told of the handler whose catch is next.
     handler: Option<CatchDetail>,
     collection: Option<Collection>,
-    /// The last collection that ended, as long as nothing was told of it.
-    untold: Option<Collection>,
+    /// The last collection that ended, until its generation is reported.
+    unreported: Option<Collection>,
     heap_size: i64,
     /// The reserved thread of compilations was named.
     has_compiler: bool,
@@ -154,8 +154,8 @@ impl Encoder {
         }
     }
 
-    /// The same for an event that the trace does not have: its batch ends where it does when it is
-    /// read.
+    /// Like [`Self::written`], for an event that is made up: its batch ends where it does when the
+    /// trace is read and written again.
     #[cold]
     fn written_within(&mut self, place: usize) {
         let mut ended = std::mem::take(&mut self.ended);

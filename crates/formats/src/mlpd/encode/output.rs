@@ -1,7 +1,7 @@
 //! The buffers of threads, and the batches in which they are written.
 
 use crate::mlpd::index::Index;
-use crate::mlpd::number::{put_sleb, put_uleb};
+use crate::mlpd::value::{put_sleb, put_uleb};
 use crate::mlpd::wire::{
     BUFFER_HEADER, BUFFER_ID, CLOCK_START, COMPILER, DEFINITIONS, FARTHEST, VM,
 };
@@ -80,7 +80,7 @@ impl Buffer {
     }
 
     pub(super) fn text(&mut self, text: &str) {
-        crate::mlpd::number::put_text(text, &mut self.bytes);
+        crate::mlpd::value::put_text(text, &mut self.bytes);
     }
 
     /// Takes the number of a byte that may be written over, until the batch is.

@@ -4,24 +4,11 @@
 //! between them, plain text and numbers. What looks otherwise takes the long way through the
 //! tokenizer; tests hold the two ways against each other.
 
-use super::element::{Attributes, Message, Sum};
 use super::remarks::Remarked;
+use super::value::{Attributes, Message, Sum};
 use crate::tally::RemarkTally;
 use crate::xml;
 
-/// The attributes that are known, in the order in which we write them.
-pub(super) const KNOWN: &[&str; 10] = &[
-    "name",
-    "signature",
-    "count",
-    "methodElapsed",
-    "method",
-    "cumulatedElapsed",
-    "cumulated",
-    "overheadCumulated",
-    "overheadMethod",
-    "exceptions",
-];
 /// Bytes of a text that takes the short way.
 const LONGEST_TEXT: usize = 1 << 12;
 
@@ -121,6 +108,7 @@ impl<'a> Cursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profilerj::wire::{CALL, NODE};
     use jtrail_xml::{Scanner, Token};
     use proptest::prelude::*;
 
@@ -139,7 +127,7 @@ mod tests {
             ("profile", false, size)
         );
         let mut remarks = RemarkTally::default();
-        let found = Attributes::read(tag, &scanner, ("profile", KNOWN), &mut remarks, 0);
+        let found = Attributes::read(tag, &scanner, (NODE, CALL), &mut remarks, 0);
         let long_way = Call::read(&found, &mut remarks, 0);
         assert_eq!(long_way, Ok(call));
         assert!(remarks.pop().is_none());
@@ -147,7 +135,7 @@ mod tests {
 
     fn tag(name: &str, signature: &str, numbers: &[u64; 8]) -> Vec<u8> {
         let mut tag = format!("<profile name=\"{name}\" signature=\"{signature}\"");
-        for (name, number) in KNOWN[2..].iter().zip(numbers) {
+        for (name, number) in CALL[2..].iter().zip(numbers) {
             tag += &format!(" {name}=\"{number}\"");
         }
         (tag + "><profile").into_bytes()

@@ -1,18 +1,19 @@
 //! The document to events.
 
 mod call;
-mod element;
-mod ids;
+mod definitions;
 mod open;
 mod queue;
 pub(super) mod remarks;
+mod value;
 
 use super::FORMAT;
+use super::wire::ROOT;
 use crate::tally::RemarkTally;
 use crate::xml::{Document, Element, State, done};
 use crate::{Decode, DecodeError, Decoded, Step};
 use call::Call;
-use ids::Ids;
+use definitions::Definitions;
 use jtrail_xml::{Attribute, Error, Scanner, Tag, Text, Token};
 use open::{Open, Place};
 use queue::Queue;
@@ -21,7 +22,6 @@ use std::borrow::Cow;
 
 /// Elements that may be open inside of each other.
 const DEEPEST: usize = 1 << 16;
-const ROOT: &str = "doc";
 const END_OF_CALL: &[u8] = b"</profile>";
 
 /// Reads a snapshot.
@@ -32,7 +32,7 @@ pub struct Decoder {
     /// Elements that are open inside of the root.
     open: Vec<Open>,
     queue: Queue,
-    ids: Ids,
+    definitions: Definitions,
     remarks: RemarkTally<Remarked>,
 }
 
@@ -43,7 +43,7 @@ impl Default for Decoder {
             scanner: Scanner::default(),
             open: Vec::new(),
             queue: Queue::default(),
-            ids: Ids::default(),
+            definitions: Definitions::default(),
             remarks: RemarkTally::default(),
         }
     }
@@ -66,14 +66,14 @@ impl Decoder {
             State::Ending(_) => self.document.ending(self.remarks.pop()),
             State::Start => Ok(self.document.start(input, last)),
             _ => Ok(match self.short(input) {
-                Some(used) => self.told(used),
+                Some(used) => self.first_event(used),
                 None => self.token(input, last),
             }),
         }
     }
 
-    /// Answers with the first event of those that `used` bytes tell of.
-    fn told<'a>(&mut self, used: usize) -> Decoded<'a> {
+    /// Returns the first event of those in `used` bytes.
+    fn first_event<'a>(&mut self, used: usize) -> Decoded<'a> {
         done(used, self.queue.pop().map_or(Step::Nothing, Step::Event))
     }
 
@@ -121,7 +121,7 @@ impl Decoder {
             Err(error) => Err(error),
         };
         match taken {
-            Ok(size) => self.told(space + size),
+            Ok(size) => self.first_event(space + size),
             Err(error) => self.refuse(error),
         }
     }
@@ -154,7 +154,7 @@ impl Decoder {
                         .add_named(Remarked::UnknownAttribute, names, offset, 1);
                 }
                 if tag.empty {
-                    self.ids.end_threads(&mut self.queue);
+                    self.definitions.end_threads(&mut self.queue);
                 }
             }
             None => {}
@@ -183,7 +183,7 @@ impl Decoder {
         let mut place = Place {
             scanner: &self.scanner,
             queue: &mut self.queue,
-            ids: &mut self.ids,
+            definitions: &mut self.definitions,
             remarks: &mut self.remarks,
             depth: self.open.len() as u64,
             offset,
@@ -202,7 +202,7 @@ impl Decoder {
         self.document.end(name, open)?;
         match open {
             Some(_) => self.close(offset),
-            None => self.ids.end_threads(&mut self.queue),
+            None => self.definitions.end_threads(&mut self.queue),
         }
         Ok(())
     }
@@ -213,7 +213,7 @@ impl Decoder {
         let mut place = Place {
             scanner: &self.scanner,
             queue: &mut self.queue,
-            ids: &mut self.ids,
+            definitions: &mut self.definitions,
             remarks: &mut self.remarks,
             depth: self.open.len() as u64,
             offset,

@@ -1,12 +1,16 @@
 //! Elements that are open, and what their begin and end say.
 
-use super::call;
 use super::call::Call;
-use super::element::{Attributes, Message, Sum};
-use super::ids::{Ids, Section};
+use super::definitions::{Definitions, Section};
 use super::queue::Queue;
 use super::remarks::Remarked;
+use super::value::{Attributes, Message, Sum};
 use crate::profilerj::names::frame_from_sampler;
+use crate::profilerj::wire::{
+    ALLOCATING, CALL, CALLING, CLASS, COVERAGE, COVERED_CLASS, COVERED_METHOD, FOOTPRINTS, FRAME,
+    LAST_LINE, MEMORY, METHOD, MICROSECOND, NATIVE, NO_CODE, NODE, OBJECTS, PROFILE, ROW, SAMPLED,
+    SAMPLER, THREAD,
+};
 use crate::tally::RemarkTally;
 use crate::xml::read_unsigned;
 use jtrail_model::{
@@ -14,10 +18,6 @@ use jtrail_model::{
     LineCounts, MethodDef, MethodId, ObjectCounts, SampleSum, ThreadId, Timestamp,
 };
 use jtrail_xml::{Scanner, Tag};
-
-/// The largest line that a class file can name.
-const LAST_LINE: u64 = u16::MAX as u64;
-const MICROSECOND: u64 = 1000;
 
 /// An element that is open inside of the root.
 #[derive(Debug)]
@@ -78,13 +78,13 @@ impl Footprints {
     pub(super) fn add(&mut self, text: &str) -> Result<(), Message> {
         for word in text.split_ascii_whitespace() {
             let count = match word {
-                "-1" => None,
+                NO_CODE => None,
                 _ => match read_unsigned(word) {
                     Some(count) => Some(count),
                     None => return Err("a footprint is no number".into()),
                 },
             };
-            if self.counts.len() as u64 > LAST_LINE {
+            if self.counts.len() > LAST_LINE as usize {
                 return Err(format!("a method has more than {LAST_LINE} lines").into());
             }
             self.counts.push(count);
@@ -110,14 +110,16 @@ impl Open {
     /// Its name in the document.
     pub(super) fn name(&self) -> &str {
         match self {
-            Self::Section(Section::Profile) | Self::Node(_) => "profile",
-            Self::Section(Section::Sampler) => "sampler",
-            Self::Section(Section::Memory) | Self::Row => "memory",
-            Self::Section(Section::Coverage) => "coverage",
-            Self::Thread(_) => "thread",
-            Self::Class(_) => "class",
-            Self::Method(_) => "method",
-            Self::Footprints(_) => "footprints",
+            Self::Section(Section::Profile) => PROFILE,
+            Self::Section(Section::Sampler) => SAMPLER,
+            Self::Section(Section::Memory) => MEMORY,
+            Self::Section(Section::Coverage) => COVERAGE,
+            Self::Thread(_) => THREAD,
+            Self::Node(_) => NODE,
+            Self::Row => ROW,
+            Self::Class(_) => CLASS,
+            Self::Method(_) => METHOD,
+            Self::Footprints(_) => FOOTPRINTS,
             Self::Unknown(name) => name,
         }
     }
@@ -127,7 +129,7 @@ impl Open {
 pub(super) struct Place<'p> {
     pub(super) scanner: &'p Scanner,
     pub(super) queue: &'p mut Queue,
-    pub(super) ids: &'p mut Ids,
+    pub(super) definitions: &'p mut Definitions,
     pub(super) remarks: &'p mut RemarkTally<Remarked>,
     /// Elements open outside of this one, the root not counted.
     pub(super) depth: u64,
@@ -138,29 +140,29 @@ impl Place<'_> {
     /// Takes the begin of an element inside of `parent`.
     pub(super) fn open(&mut self, parent: Option<&Open>, tag: Tag<'_>) -> Result<Open, Message> {
         Ok(match (parent, tag.name) {
-            (None, "profile") => self.section(Section::Profile, tag),
-            (None, "sampler") => self.section(Section::Sampler, tag),
-            (None, "memory") => self.section(Section::Memory, tag),
-            (None, "coverage") => self.section(Section::Coverage, tag),
-            (Some(Open::Section(Section::Profile)), "thread") => self.calling_thread(tag)?,
-            (Some(Open::Section(Section::Sampler)), "thread") => self.sampled_thread(tag)?,
-            (Some(Open::Section(Section::Memory)), "thread") => self.allocating_thread(tag)?,
-            (Some(Open::Thread(thread)), "profile") => match thread.section {
+            (None, PROFILE) => self.section(Section::Profile, tag),
+            (None, SAMPLER) => self.section(Section::Sampler, tag),
+            (None, MEMORY) => self.section(Section::Memory, tag),
+            (None, COVERAGE) => self.section(Section::Coverage, tag),
+            (Some(Open::Section(Section::Profile)), THREAD) => self.calling_thread(tag)?,
+            (Some(Open::Section(Section::Sampler)), THREAD) => self.sampled_thread(tag)?,
+            (Some(Open::Section(Section::Memory)), THREAD) => self.allocating_thread(tag)?,
+            (Some(Open::Thread(thread)), NODE) => match thread.section {
                 Section::Profile => self.call(thread.thread, tag)?,
                 Section::Sampler => self.frame(thread.thread, thread.elapsed, tag)?,
                 _ => self.unknown(tag),
             },
-            (Some(Open::Node(node)), "profile") => match node.method {
+            (Some(Open::Node(node)), NODE) => match node.method {
                 Some(_) => self.call(node.thread, tag)?,
                 None => self.frame(node.thread, node.elapsed, tag)?,
             },
-            (Some(Open::Thread(thread)), "memory") if thread.section == Section::Memory => {
+            (Some(Open::Thread(thread)), ROW) if thread.section == Section::Memory => {
                 self.row(thread.thread, tag)?
             }
-            (Some(Open::Section(Section::Coverage)), "class") => self.class(tag)?,
-            (Some(Open::Class(class)), "method") => self.method(*class, tag)?,
-            (Some(Open::Method(_)), "footprints") => {
-                self.attributes(tag, ("footprints", &[]));
+            (Some(Open::Section(Section::Coverage)), CLASS) => self.class(tag)?,
+            (Some(Open::Class(class)), METHOD) => self.method(*class, tag)?,
+            (Some(Open::Method(_)), FOOTPRINTS) => {
+                self.attributes(tag, (FOOTPRINTS, &[]));
                 Open::Footprints(Footprints::default())
             }
             // What is inside of an unknown element has no remark of its own.
@@ -190,14 +192,15 @@ impl Place<'_> {
     }
 
     fn calling_thread(&mut self, tag: Tag<'_>) -> Result<Open, Message> {
-        const KNOWN: &[&str; 3] = &["name", "cpuTime", "isAlive"];
-        let found = self.attributes(tag, ("thread", KNOWN));
+        let found = self.attributes(tag, (THREAD, CALLING));
         let name = found.name(0)?;
         let cpu = found.number(1, self.remarks, self.offset)?;
         let alive = found.boolean(2, self.remarks, self.offset)?;
         let cpu = Duration(self.signed(cpu));
         let section = Section::Profile;
-        let thread = self.ids.thread(section, (name, cpu, alive), self.queue);
+        let thread = self
+            .definitions
+            .thread(section, (name, cpu, alive), self.queue);
         Ok(Open::Thread(Thread {
             section,
             thread,
@@ -208,15 +211,7 @@ impl Place<'_> {
     }
 
     fn sampled_thread(&mut self, tag: Tag<'_>) -> Result<Open, Message> {
-        const KNOWN: &[&str; 6] = &[
-            "name",
-            "cumulated",
-            "cpuTime",
-            "cumulatedElapsed",
-            "elapsedTime",
-            "isAlive",
-        ];
-        let found = self.attributes(tag, ("thread", KNOWN));
+        let found = self.attributes(tag, (THREAD, SAMPLED));
         let name = found.name(0)?;
         let cpu = found.number(2, self.remarks, self.offset)?;
         let elapsed = found.number(4, self.remarks, self.offset)?;
@@ -227,8 +222,10 @@ impl Place<'_> {
         let cpu = Duration(self.signed(cpu));
         let elapsed = Timestamp(self.signed(elapsed));
         let section = Section::Sampler;
-        let thread = self.ids.thread(section, (name, cpu, alive), self.queue);
-        self.ids.seen(thread, elapsed);
+        let thread = self
+            .definitions
+            .thread(section, (name, cpu, alive), self.queue);
+        self.definitions.seen(thread, elapsed);
         Ok(Open::Thread(Thread {
             section,
             thread,
@@ -239,8 +236,8 @@ impl Place<'_> {
     }
 
     fn allocating_thread(&mut self, tag: Tag<'_>) -> Result<Open, Message> {
-        let found = self.attributes(tag, ("thread", &["name"]));
-        let thread = self.ids.thread_by_name(found.name(0)?, self.queue);
+        let found = self.attributes(tag, (THREAD, ALLOCATING));
+        let thread = self.definitions.thread_by_name(found.name(0)?, self.queue);
         Ok(Open::Thread(Thread {
             section: Section::Memory,
             thread,
@@ -251,7 +248,7 @@ impl Place<'_> {
     }
 
     fn call(&mut self, thread: ThreadId, tag: Tag<'_>) -> Result<Open, Message> {
-        let found = self.attributes(tag, ("profile", call::KNOWN));
+        let found = self.attributes(tag, (NODE, CALL));
         let call = Call::read(&found, self.remarks, self.offset)?;
         Ok(self.called(thread, &call))
     }
@@ -267,7 +264,7 @@ impl Place<'_> {
         if call.exceptions > call.count {
             self.remarks.add(Remarked::Exceptions, self.offset);
         }
-        let method = self.ids.call(call.name, call.signature, self.queue);
+        let method = self.definitions.call(call.name, call.signature, self.queue);
         let event = Event::AggregatedEnter(AggregatedEnter {
             thread,
             method,
@@ -296,8 +293,7 @@ impl Place<'_> {
     }
 
     fn frame(&mut self, thread: ThreadId, time: Timestamp, tag: Tag<'_>) -> Result<Open, Message> {
-        const KNOWN: &[&str; 5] = &["name", "hits", "elapsed", "cumulated", "cumulatedElapsed"];
-        let found = self.attributes(tag, ("profile", KNOWN));
+        let found = self.attributes(tag, (NODE, FRAME));
         let (method, native) = frame_from_sampler(found.name(0)?);
         let runnable = Sum {
             own: Some(found.number(1, self.remarks, self.offset)?),
@@ -315,7 +311,7 @@ impl Place<'_> {
             depth: self.depth.saturating_sub(1),
             frame: Frame {
                 method: method.into(),
-                line: if native { -2 } else { -1 },
+                line: if native { NATIVE } else { -1 },
             },
             runnable: runnable.settled(),
             all: all.own.unwrap_or(0),
@@ -339,9 +335,8 @@ impl Place<'_> {
     }
 
     fn row(&mut self, thread: ThreadId, tag: Tag<'_>) -> Result<Open, Message> {
-        const KNOWN: &[&str; 3] = &["class", "count", "max"];
-        let found = self.attributes(tag, ("memory", KNOWN));
-        let class = self.ids.class_by_source(found.name(0)?, self.queue);
+        let found = self.attributes(tag, (ROW, OBJECTS));
+        let class = self.definitions.class_by_source(found.name(0)?, self.queue);
         let live = found.number(1, self.remarks, self.offset)?;
         let peak = found.number(2, self.remarks, self.offset)?;
         if live > peak {
@@ -358,8 +353,7 @@ impl Place<'_> {
     }
 
     fn class(&mut self, tag: Tag<'_>) -> Result<Open, Message> {
-        const KNOWN: &[&str; 3] = &["name", "source", "class"];
-        let found = self.attributes(tag, ("class", KNOWN));
+        let found = self.attributes(tag, (CLASS, COVERED_CLASS));
         let name = match (found.text(0), found.text(2)) {
             (None, Some(name)) => name,
             (Some(name), Some(class)) if name != class => {
@@ -369,18 +363,17 @@ impl Place<'_> {
             _ => found.name(0)?,
         };
         let source = found.text(1).unwrap_or_default();
-        let class = self.ids.covered_class(name, source, self.queue);
+        let class = self.definitions.covered_class(name, source, self.queue);
         Ok(Open::Class(class))
     }
 
     fn method(&mut self, class: ClassId, tag: Tag<'_>) -> Result<Open, Message> {
-        const KNOWN: &[&str; 4] = &["name", "signature", "firstline", "count"];
-        let found = self.attributes(tag, ("method", KNOWN));
+        let found = self.attributes(tag, (METHOD, COVERED_METHOD));
         let name = found.name(0)?.into();
         let signature = found.text(1).unwrap_or_default().into();
         let first_line = found.number(2, self.remarks, self.offset)?;
         let calls = found.number(3, self.remarks, self.offset)?;
-        if first_line > LAST_LINE {
+        if first_line > LAST_LINE.into() {
             return Err("firstline of method is larger than any line".into());
         }
         Ok(Open::Method(Method {
@@ -411,8 +404,8 @@ impl Place<'_> {
             self.remarks.add(Remarked::Samples, self.offset);
         }
         // Frames tell it, and else the thread's end.
-        let is_told = thread.has_frames || self.ids.has_ended(thread.thread);
-        if thread.elapsed.0 != 0 && !is_told {
+        let is_reported = thread.has_frames || self.definitions.has_ended(thread.thread);
+        if thread.elapsed.0 != 0 && !is_reported {
             self.remarks.add(Remarked::Elapsed, self.offset);
         }
     }
@@ -453,14 +446,14 @@ impl Place<'_> {
         if method.first_line == 0 && !counts.is_empty() {
             self.remarks.add(Remarked::Footprints, self.offset);
         }
-        let places = (LAST_LINE + 1).saturating_sub(method.first_line.into());
+        let places = (LAST_LINE + 1).saturating_sub(method.first_line);
         let after = counts.iter().skip(places as usize).flatten().count();
         if method.first_line > 0 && after > 0 {
             self.remarks.add(Remarked::LastLines, self.offset);
         }
         let lines: Vec<_> = (method.first_line..)
             .zip(counts)
-            .filter(|(line, _)| method.first_line > 0 && u64::from(*line) <= LAST_LINE)
+            .filter(|(line, _)| method.first_line > 0 && *line <= LAST_LINE)
             .filter_map(|(line, count)| {
                 Some(LineCount {
                     line,
@@ -477,7 +470,7 @@ impl Place<'_> {
             end_line: line(lines.last()),
             ..MethodDef::default()
         };
-        let id = self.ids.covered_method(def, self.queue);
+        let id = self.definitions.covered_method(def, self.queue);
         self.queue.push(Event::LineCounts(LineCounts {
             method: id,
             time: Timestamp(0),

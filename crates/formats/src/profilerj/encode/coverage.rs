@@ -1,10 +1,8 @@
 //! Lines reached, by class and method.
 
+use crate::profilerj::wire::LAST_LINE;
 use jtrail_model::{ClassId, LineCounts, MethodId};
 use std::collections::{BTreeMap, HashMap};
-
-/// The largest line that a class file can name.
-const LAST_LINE: u32 = u16::MAX as u32;
 
 #[derive(Clone, Debug, Default)]
 pub(in crate::profilerj) struct Coverage {

@@ -3,23 +3,23 @@
 use super::Encoder;
 use super::threads::{Calls, Hits};
 use super::tree::{Place, Tree, Visit};
-use crate::profilerj::text::{attribute, attribute_of, boolean, number};
+use super::value::{attribute, attribute_of, begin, boolean, end, number};
+use crate::profilerj::wire::{
+    ALLOCATING, CALL, CALLING, CLASS, COVERAGE, COVERED_CLASS, COVERED_METHOD, END, FOOTPRINTS,
+    FRAME, MEMORY, METHOD, MICROSECOND, NO_CODE, NODE, OBJECTS, PROFILE, ROW, SAMPLED, SAMPLER,
+    THREAD,
+};
 use crate::xml::write_unsigned;
 use jtrail_model::MethodId;
-
-/// What stands before everything else.
-pub(super) const HEAD: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<doc>\n";
-
-const MICROSECOND: u64 = 1000;
 
 /// Bytes that are appended at a time, and a few more.
 const PART: usize = 1 << 20;
 
 const SECTIONS: [(&str, Content); 4] = [
-    ("profile", Content::Calls),
-    ("sampler", Content::Samples),
-    ("memory", Content::Objects),
-    ("coverage", Content::Lines),
+    (PROFILE, Content::Calls),
+    (SAMPLER, Content::Samples),
+    (MEMORY, Content::Objects),
+    (COVERAGE, Content::Lines),
 ];
 
 #[derive(Clone, Copy, Debug)]
@@ -48,13 +48,14 @@ impl Written {
         while out.len() < full {
             let Some((name, content)) = SECTIONS.get(self.sections) else {
                 if self.sections == SECTIONS.len() {
-                    out.extend_from_slice(b"</doc>\n");
+                    out.extend_from_slice(END);
                     self.sections += 1;
                 }
                 return false;
             };
             let Some(row) = self.rows else {
-                out.extend_from_slice(format!("<{name}>\n").as_bytes());
+                begin(name, out);
+                out.extend_from_slice(b">\n");
                 self.rows = Some(0);
                 continue;
             };
@@ -69,7 +70,8 @@ impl Written {
             }
             self.rows = more.then_some(row + 1);
             if !more {
-                out.extend_from_slice(format!("</{name}>\n").as_bytes());
+                end(name, out);
+                out.push(b'\n');
                 self.sections += 1;
             }
         }
@@ -85,16 +87,17 @@ impl Written {
             return true;
         };
         if self.at.is_some() {
-            let begin = |at, out: &mut Vec<u8>| {
+            let begins = |at, out: &mut Vec<u8>| {
                 call(sums, at, out);
                 true
             };
-            self.node(&sums.calls, thread.calls, begin, out);
+            self.node(&sums.calls, thread.calls, begins, out);
         } else {
-            out.extend_from_slice(b"<thread");
-            attribute("name", &thread.name, out);
-            number("cpuTime", thread.cpu, out);
-            boolean("isAlive", thread.end.is_none(), out);
+            let &[name, cpu_time, is_alive] = CALLING;
+            begin(THREAD, out);
+            attribute(name, &thread.name, out);
+            number(cpu_time, thread.cpu, out);
+            boolean(is_alive, thread.end.is_none(), out);
             out.extend_from_slice(b">\n");
             self.at = sums.calls.first(thread.calls);
         }
@@ -114,16 +117,24 @@ impl Written {
             return true;
         }
         if self.at.is_some() {
-            let begin = |at, out: &mut Vec<u8>| frame(sums, at, out);
-            self.node(&sums.samples, thread.samples, begin, out);
+            let begins = |at, out: &mut Vec<u8>| frame(sums, at, out);
+            self.node(&sums.samples, thread.samples, begins, out);
         } else {
-            out.extend_from_slice(b"<thread");
-            attribute("name", &thread.name, out);
-            number("cumulated", runnable, out);
-            number("cpuTime", thread.cpu, out);
-            number("cumulatedElapsed", all, out);
-            number("elapsedTime", thread.sampled_for(sums.last()), out);
-            boolean("isAlive", thread.end.is_none(), out);
+            let &[
+                name,
+                cumulated,
+                cpu_time,
+                cumulated_elapsed,
+                elapsed,
+                is_alive,
+            ] = SAMPLED;
+            begin(THREAD, out);
+            attribute(name, &thread.name, out);
+            number(cumulated, runnable, out);
+            number(cpu_time, thread.cpu, out);
+            number(cumulated_elapsed, all, out);
+            number(elapsed, thread.sampled_for(sums.last()), out);
+            boolean(is_alive, thread.end.is_none(), out);
             out.extend_from_slice(b">\n");
             self.at = sums.samples.first(thread.samples);
         }
@@ -131,19 +142,21 @@ impl Written {
         true
     }
 
-    /// Writes the begin or end of a node. `begin` answers whether there is anything to write of it.
+    /// Writes the begin or end of a node. `begins` returns false if there is nothing to write of
+    /// it.
     fn node<S: Default>(
         &mut self,
         tree: &Tree<S>,
         root: Place,
-        begin: impl Fn(Place, &mut Vec<u8>) -> bool,
+        begins: impl Fn(Place, &mut Vec<u8>) -> bool,
         out: &mut Vec<u8>,
     ) {
         let Some((visit, at)) = self.at else { return };
         let inside = match visit {
-            Visit::Begin => begin(at, out),
+            Visit::Begin => begins(at, out),
             Visit::End => {
-                out.extend_from_slice(b"</profile>\n");
+                end(NODE, out);
+                out.push(b'\n');
                 true
             }
         };
@@ -152,7 +165,8 @@ impl Written {
 
     fn end_thread(&self, out: &mut Vec<u8>) {
         if self.at.is_none() {
-            out.extend_from_slice(b"</thread>\n");
+            end(THREAD, out);
+            out.push(b'\n');
         }
     }
 }
@@ -163,7 +177,7 @@ impl Written {
 /// nanoseconds add up, that is never negative.
 fn call(sums: &Encoder, at: Place, out: &mut Vec<u8>) {
     let node = sums.calls.node(at);
-    let (name, signature) = sums.names.call_by_number(node.name);
+    let (name, signature) = sums.definitions.call_by_number(node.name);
     let both = |time: fn(&Calls) -> u64| {
         let with = time(&node.sums) / MICROSECOND;
         let callees = sums.calls.children(at).map(|c| time(&c.sums) / MICROSECOND);
@@ -173,17 +187,23 @@ fn call(sums: &Encoder, at: Place, out: &mut Vec<u8>) {
     let (method, cumulated) = both(|sums| sums.cpu);
     let (overhead_method, overhead_cumulated) = both(|sums| sums.overhead);
     let count = node.sums.count.min(i64::MAX as u64); // readers take no more
-    out.extend_from_slice(b"<profile");
-    attribute_of("name", &name, out);
-    attribute("signature", signature, out);
-    number("count", count, out);
-    number("methodElapsed", method_elapsed, out);
-    number("method", method, out);
-    number("cumulatedElapsed", cumulated_elapsed, out);
-    number("cumulated", cumulated, out);
-    number("overheadCumulated", overhead_cumulated, out);
-    number("overheadMethod", overhead_method, out);
-    number("exceptions", node.sums.exceptions.min(count), out);
+    let &[name_of, signature_of, numbers @ ..] = CALL;
+    begin(NODE, out);
+    attribute_of(name_of, &name, out);
+    attribute(signature_of, signature, out);
+    let values = [
+        count,
+        method_elapsed,
+        method,
+        cumulated_elapsed,
+        cumulated,
+        overhead_cumulated,
+        overhead_method,
+        node.sums.exceptions.min(count),
+    ];
+    for (name, value) in numbers.into_iter().zip(values) {
+        number(name, value, out);
+    }
     out.push(b'>');
 }
 
@@ -194,12 +214,13 @@ fn frame(sums: &Encoder, at: Place, out: &mut Vec<u8>) -> bool {
     if all[1] == 0 {
         return false;
     }
-    out.extend_from_slice(b"<profile");
-    attribute("name", sums.names.frame_by_number(node.name), out);
-    number("hits", own[0], out);
-    number("elapsed", own[1], out);
-    number("cumulated", all[0], out);
-    number("cumulatedElapsed", all[1], out);
+    let &[name, hits, elapsed, cumulated, cumulated_elapsed] = FRAME;
+    begin(NODE, out);
+    attribute(name, sums.definitions.frame_by_number(node.name), out);
+    number(hits, own[0], out);
+    number(elapsed, own[1], out);
+    number(cumulated, all[0], out);
+    number(cumulated_elapsed, all[1], out);
     out.push(b'>');
     true
 }
@@ -211,22 +232,25 @@ fn allocating_thread(sums: &Encoder, row: usize, out: &mut Vec<u8>) -> bool {
     };
     let rows = sums
         .objects
-        .sorted(rows, |class| sums.names.class_by_number(class));
+        .sorted(rows, |class| sums.definitions.class_by_number(class));
     if rows.is_empty() {
         return true;
     }
-    out.extend_from_slice(b"<thread");
-    let name = sums.threads.get(*id).map_or("", |thread| &thread.name);
-    attribute("name", name, out);
+    let &[name] = ALLOCATING;
+    begin(THREAD, out);
+    let thread = sums.threads.get(*id);
+    attribute(name, thread.map_or("", |thread| &thread.name), out);
     out.extend_from_slice(b">\n");
+    let &[class_of, count, max] = OBJECTS;
     for (class, row) in rows {
-        out.extend_from_slice(b"<memory");
-        attribute("class", class, out);
-        number("count", row.live, out);
-        number("max", row.peak, out);
+        begin(ROW, out);
+        attribute(class_of, class, out);
+        number(count, row.live, out);
+        number(max, row.peak, out);
         out.extend_from_slice(b"/>\n");
     }
-    out.extend_from_slice(b"</thread>\n");
+    end(THREAD, out);
+    out.push(b'\n');
     true
 }
 
@@ -235,39 +259,46 @@ fn class(sums: &Encoder, row: usize, out: &mut Vec<u8>) -> bool {
     let Some((class, methods)) = sums.coverage.classes.get(row) else {
         return false;
     };
-    let Some(class) = sums.names.class(*class) else {
+    let Some(class) = sums.definitions.class(*class) else {
         return true;
     };
-    out.extend_from_slice(b"<class");
-    attribute("name", &class.name, out);
+    let &[name, source, _] = COVERED_CLASS;
+    begin(CLASS, out);
+    attribute(name, &class.name, out);
     if !class.source.is_empty() {
-        attribute("source", &class.source, out);
+        attribute(source, &class.source, out);
     }
     out.extend_from_slice(b">\n");
     methods.iter().for_each(|id| footprints(sums, *id, out));
-    out.extend_from_slice(b"</class>\n");
+    end(CLASS, out);
+    out.push(b'\n');
     true
 }
 
 fn footprints(sums: &Encoder, id: MethodId, out: &mut Vec<u8>) {
-    let (Some(method), Some(lines)) = (sums.names.method(id), sums.coverage.lines(id)) else {
+    let (Some(method), Some(lines)) = (sums.definitions.method(id), sums.coverage.lines(id)) else {
         return;
     };
     let counts = &lines.counts;
     let ends = counts.first_key_value().zip(counts.last_key_value());
     let (first, after) = ends.map_or((0, 0), |((first, _), (last, _))| (*first, *last + 1));
-    out.extend_from_slice(b"<method");
-    attribute("name", &method.name, out);
-    attribute("signature", &method.signature, out);
-    number("firstline", first.into(), out);
-    number("count", lines.calls, out);
-    out.extend_from_slice(b"><footprints>");
+    let &[name, signature, first_line, count] = COVERED_METHOD;
+    begin(METHOD, out);
+    attribute(name, &method.name, out);
+    attribute(signature, &method.signature, out);
+    number(first_line, first.into(), out);
+    number(count, lines.calls, out);
+    out.push(b'>');
+    begin(FOOTPRINTS, out);
+    out.push(b'>');
     for line in first..after {
         match counts.get(&line) {
             Some(count) => write_unsigned(*count, out),
-            None => out.extend_from_slice(b"-1"),
+            None => out.extend_from_slice(NO_CODE.as_bytes()),
         }
         out.push(b' ');
     }
-    out.extend_from_slice(b"</footprints></method>\n");
+    end(FOOTPRINTS, out);
+    end(METHOD, out);
+    out.push(b'\n');
 }

@@ -1,18 +1,20 @@
 //! Events to sums.
 
 mod coverage;
+mod definitions;
 mod document;
 mod dropped;
 mod objects;
-mod registry;
 mod threads;
 mod tree;
+mod value;
 
 use super::MOST_CALL_NODES;
-use super::text::legal;
+use super::wire::{HEAD, NATIVE};
 use crate::tally::DropTally;
 use crate::{DropCount, Encode};
 use coverage::Coverage;
+use definitions::Definitions;
 use document::Written;
 use dropped::Dropped;
 use jtrail_model::{
@@ -20,21 +22,19 @@ use jtrail_model::{
     Sample, SampleSum, ThreadId, ThreadState, Timestamp,
 };
 use objects::Objects;
-use registry::Names;
 use threads::{Calls, Hits, Room, Rooms, Thread, Threads, nanoseconds};
 use tree::{NONE, Place, Spot, Tree};
+use value::legal;
 
 /// Nodes of all trees of samples together.
 const MOST_SAMPLE_NODES: usize = 1 << 18;
 /// Trees that come added up are whole already; they get more room, so that they stay as they are.
 const ROOM_FOR_SUMS: usize = 4;
-/// Line of a frame in a native method.
-const NATIVE: i64 = -2;
 
 /// Adds up what happens, and writes the document at the end.
 #[derive(Clone, Debug)]
 pub struct Encoder {
-    pub(super) names: Names,
+    pub(super) definitions: Definitions,
     pub(super) threads: Threads,
     pub(super) calls: Tree<Calls>,
     pub(super) samples: Tree<Hits>,
@@ -57,7 +57,7 @@ pub struct Encoder {
 impl Default for Encoder {
     fn default() -> Self {
         Self {
-            names: Names::default(),
+            definitions: Definitions::default(),
             threads: Threads::default(),
             calls: Tree::new(MOST_CALL_NODES),
             samples: Tree::new(MOST_SAMPLE_NODES),
@@ -77,7 +77,7 @@ impl Default for Encoder {
 
 impl Encode for Encoder {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(document::HEAD);
+        out.extend_from_slice(HEAD);
     }
 
     fn holds_back(&self) -> bool {
@@ -124,11 +124,11 @@ impl Encode for Encoder {
             Event::ThreadCpu(e) => {
                 self.threads.get_mut(e.thread, e.time).uses_cpu(e.cpu_time);
             }
-            Event::ClassDef(e) => self.names.class_def(e),
-            Event::ClassSource(e) => self.names.class_source(e),
-            Event::MethodDef(e) => self.names.method_def(e),
+            Event::ClassDef(e) => self.definitions.class_def(e),
+            Event::ClassSource(e) => self.definitions.class_source(e),
+            Event::MethodDef(e) => self.definitions.method_def(e),
             Event::LineCounts(e) => {
-                let class = self.names.class_of(e.method);
+                let class = self.definitions.class_of(e.method);
                 let lines = self.coverage.counts(class, e);
                 self.dropped.parts(Dropped::Lines, lines);
             }
@@ -144,7 +144,7 @@ impl Encode for Encoder {
             Event::Option(e) if e.key == RECORD_OVERHEAD && self.cost.take(e) => {}
             Event::SampleSum(e) => self.sample_sum(e),
             Event::ObjectCounts(e) => {
-                let class = self.names.class_number(e.class);
+                let class = self.definitions.class_number(e.class);
                 self.threads.get_mut(e.thread, e.time).allocates = true;
                 self.objects.counted(e.thread, class, e.live, e.peak);
             }
@@ -190,7 +190,7 @@ impl Encoder {
     }
 
     fn enter(&mut self, e: &MethodEnter) {
-        let name = self.names.call_number(e.method);
+        let name = self.definitions.call_number(e.method);
         let trees = (&mut self.threads, &mut self.calls);
         let thread = calling(trees, &mut self.calling, e.thread, e.time);
         let folded = thread.enter(e, name, &mut self.calls);
@@ -199,7 +199,7 @@ impl Encoder {
     }
 
     fn aggregated(&mut self, e: &AggregatedEnter) {
-        let name = self.names.call_number(e.method);
+        let name = self.definitions.call_number(e.method);
         let now = self.last();
         let trees = (&mut self.threads, &mut self.calls);
         let thread = calling(trees, &mut self.calling, e.thread, now);
@@ -241,7 +241,9 @@ impl Encoder {
         let thread = sampled(trees, &mut self.sampled, e.thread, e.time);
         let mut spot = Spot::from(thread.samples);
         for frame in e.stack.iter().rev() {
-            let name = self.names.frame_number(&frame.method, frame.line == NATIVE);
+            let name = self
+                .definitions
+                .frame_number(&frame.method, frame.line == NATIVE);
             spot = self.samples.step(spot, name, 1);
         }
         let runnable = match e.state {
@@ -261,7 +263,7 @@ impl Encoder {
         let parent = thread.sampled.last().copied();
         let parent = parent.unwrap_or(thread.samples.into());
         let name = self
-            .names
+            .definitions
             .frame_number(&e.frame.method, e.frame.line == NATIVE);
         let spot = self.samples.step(parent, name, ROOM_FOR_SUMS);
         thread.sampled.push(spot);
@@ -290,7 +292,7 @@ impl Encoder {
     }
 
     fn alloc(&mut self, e: &ObjectAlloc) {
-        let class = self.names.class_number(e.class);
+        let class = self.definitions.class_number(e.class);
         self.threads.get_mut(e.thread, e.time).allocates = true;
         self.objects.allocated(e.thread, class, e.object);
         self.dropped.part(Dropped::Allocations);

@@ -1,6 +1,6 @@
 //! The thirty data messages, field by field: this table is the format.
 
-use super::field::{Fault, Field, Fields};
+use super::value::{Fault, Field, Fields};
 use jtrail_model::{
     AgentCreate, AgentDestroy, AggregatedEnter, AggregatedLeave, ClassDef, Custom, Event, Filter,
     GcFinish, GcRoot, GcStart, HeapDump, MethodDef, MethodEnter, MethodLeave,

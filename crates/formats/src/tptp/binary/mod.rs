@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `wire` | sizes and numbers of the stream |
 //! | `message` | the table of messages: which fields, in which order |
-//! | `field` | the types of fields |
+//! | `value` | the types of fields |
 //! | `call` | a short way for method entries and exits |
 //! | `charset` | the character sets that are understood |
 //! | `encode`, `decode` | the stream around the messages |
@@ -13,8 +13,8 @@ mod call;
 mod charset;
 mod decode;
 mod encode;
-mod field;
 mod message;
+mod value;
 mod wire;
 
 pub use decode::Decoder;

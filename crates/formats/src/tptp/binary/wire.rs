@@ -14,3 +14,15 @@ pub(super) const DATA: u16 = 1001;
 
 /// Last id of data messages.
 pub(super) const LAST_ID: u16 = 0x7fff;
+
+/// Id of the message that names the character set.
+pub(super) const ENCODING: u16 = 1;
+/// Id of the message that gives the ticks a second.
+pub(super) const FREQUENCY: u16 = 2;
+
+/// Ticks a second that we write, and that hold when message 2 is missing.
+pub(super) const NANOSECONDS: i64 = 1_000_000_000;
+
+/// Messages 1 and 2 as we write them: UTF-8, and a thousand million ticks a second.
+pub(super) const SYSTEM: &[u8] = b"\x01\x00\x0b\x00\x00\x00UTF8\x00\
+    \x02\x00\x0e\x00\x00\x00\x00\xca\x9a\x3b\x00\x00\x00\x00";

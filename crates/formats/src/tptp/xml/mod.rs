@@ -2,6 +2,7 @@
 //!
 //! | Module | Holds |
 //! |---|---|
+//! | `wire` | what stands around the elements, and frames |
 //! | `element` | the table of elements: which attributes, in which order |
 //! | `value` | the types of attributes |
 //! | `names` | what is spelled otherwise: constructors and class initialisers |
@@ -14,6 +15,7 @@ mod element;
 mod encode;
 mod names;
 mod value;
+mod wire;
 
 pub use decode::Decoder;
 pub(crate) use decode::remarks::Remarked;

@@ -1,10 +1,11 @@
 //! The records, by type and sub-type.
 
 use super::stacks::Life;
+use super::words::{Words, is_thread, parts, read_item};
 use super::{Decoder, Line, Remarked};
 use crate::tracelog::settings::Collection;
-use crate::tracelog::text::{read_hex, unescape};
-use crate::tracelog::wire::{Words, is_known, is_thread, parts, read_item};
+use crate::tracelog::value::{read_hex, unescape};
+use crate::tracelog::wire::is_known;
 use crate::tracelog::{names, settings};
 use jtrail_model::{
     AllocationSum, Duration, Event, GcDetail, GcFinish, GcStart, Generation, LiveClass,
@@ -128,7 +129,7 @@ impl Decoder {
                 let usual = domain == 1 && module == id;
                 self.remark_if(!usual, "asm ldf", Remarked::Ids);
                 self.status(hr, "asm ldf");
-                self.tables.add_assembly(id, unescape(&name).into());
+                self.definitions.add_assembly(id, unescape(&name).into());
             }
             (b"mod", b"ldf") => {
                 let (id, base) = (words.hex()?, words.hex()?);
@@ -136,16 +137,16 @@ impl Decoder {
                 let name = words.quoted()?;
                 words.end()?;
                 self.look_at_texts("mod ldf", &[&name]);
-                let same_name = self.tables.is_assembly(assembly, &unescape(&name));
+                let same_name = self.definitions.is_assembly(assembly, &unescape(&name));
                 self.remark_if(base != 0, "mod ldf", Remarked::BaseAddresses);
                 self.remark_if(!same_name, "mod ldf", Remarked::ModuleNames);
                 self.status(hr, "mod ldf");
-                self.tables.modules.insert(id, assembly);
+                self.definitions.modules.insert(id, assembly);
             }
             (b"mod", b"ata") => {
                 let (id, assembly) = (words.hex()?, words.hex()?);
                 words.end()?;
-                self.tables.modules.insert(id, assembly);
+                self.definitions.modules.insert(id, assembly);
             }
             (b"jit", b"cms" | b"css" | b"csf") => {
                 is_thread(words.word()?)?;
@@ -172,7 +173,7 @@ impl Decoder {
             self.threads.collection =
                 Collection::by_name(&value).filter(|collection| *collection != Collection::None);
         }
-        self.tables.has_line_maps |= settings::has_line_maps(name, &value);
+        self.definitions.has_line_maps |= settings::has_line_maps(name, &value);
         self.option(name.to_owned(), value);
         Some(())
     }
@@ -255,7 +256,7 @@ impl Decoder {
         let usual = names::class_token(iid);
         self.remark_if(token != u64::from(usual), "cls ldf", Remarked::Tokens);
         self.status(hr, "cls ldf");
-        if !self.tables.add_class(id, iid, module) {
+        if !self.definitions.add_class(id, iid, module) {
             self.remark("cls ldf", Remarked::ClassesAgain);
         }
         Some(())
@@ -265,7 +266,7 @@ impl Decoder {
         let (iid, name) = (words.iid()?, words.quoted()?);
         words.end()?;
         self.look_at_texts("cls nam", &[&name]);
-        if self.tables.is_named(iid) {
+        if self.definitions.is_named(iid) {
             self.remark("cls nam", Remarked::ClassNamesAgain);
         } else {
             self.announce_class(iid, names::class_from_source(&name));
@@ -285,7 +286,7 @@ impl Decoder {
                 Some(third) => map.push((first, second, read_hex(third)?)),
             }
         }
-        let new = self.tables.add_function(iid, id, class);
+        let new = self.definitions.add_function(iid, id, class);
         if !new && blocks.is_empty() && map.is_empty() {
             self.remark("fun inf", Remarked::FunctionsAgain);
         }

@@ -1,21 +1,23 @@
 //! Lines to events.
 
+mod definitions;
 mod lines;
 mod opening;
 pub(super) mod remarks;
 mod stacks;
-mod tables;
+mod words;
 
-use super::wire::{LONGEST_LINE, Words};
+use super::wire::{LONGEST_LINE, is_known};
 use super::{FORMAT, clock};
 use crate::tally::{Kinds as _, Position, RemarkTally};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
+use definitions::Definitions;
 use jtrail_model::{ClassId, Event, ThreadId, Timestamp};
 use opening::Opening;
 use remarks::Remarked;
 use stacks::{Expansion, Threads};
 use std::collections::VecDeque;
-use tables::Tables;
+use words::Words;
 
 /// Reads the trace log: ours, and those of the profiler that it comes from.
 #[derive(Debug, Default)]
@@ -43,7 +45,7 @@ pub struct Decoder {
     /// The latest time so far.
     now: Timestamp,
     threads: Threads,
-    tables: Tables,
+    definitions: Definitions,
     process_us: u64,
 }
 
@@ -203,10 +205,10 @@ impl Decoder {
 
     /// Counts definitions that no event needed.
     fn count_unused(&mut self) {
-        let (classes, functions) = self.tables.nameless();
+        let (classes, functions) = self.definitions.nameless();
         for (count, record, kind) in [
             (
-                self.tables.unused_assemblies(),
+                self.definitions.unused_assemblies(),
                 "asm ldf",
                 Remarked::Assemblies,
             ),
@@ -344,17 +346,17 @@ impl Decoder {
 
     /// The class of a line, announced.
     fn class(&mut self, iid: u32) -> ClassId {
-        if !self.tables.is_named(iid) {
+        if !self.definitions.is_named(iid) {
             self.remark("", Remarked::UndefinedClasses);
             let name = format!("class {iid:#x}");
             self.announce_class(iid, name);
         }
-        tables::class_id(iid)
+        definitions::class_id(iid)
     }
 
     /// A function that frames name, announced.
     fn function(&mut self, iid: u32) {
-        if !self.tables.has_function(iid) {
+        if !self.definitions.has_function(iid) {
             self.remark("", Remarked::UndefinedFunctions);
             let name = format!("function {iid:#x}");
             self.announce_function(iid, ("", name), String::new());
@@ -371,6 +373,15 @@ impl Decode for Decoder {
             self.searched = 0;
         }
         Ok(decoded)
+    }
+}
+
+/// Whether a trace that starts so looks like one of these: its first line is a record.
+pub(crate) fn is_begin(head: &[u8]) -> bool {
+    let mut words = Words::new(head.trim_ascii_start());
+    match (words.word(), words.word()) {
+        (Some(kind), Some(sub)) => is_known(kind, sub),
+        _ => false,
     }
 }
 

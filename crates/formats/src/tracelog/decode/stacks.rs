@@ -1,11 +1,11 @@
 //! The threads' stacks, and the events that a change of one gives.
 
+use super::words::{Words, is_ip, parts, read_iid};
 use super::{Decoder, Line, Remarked};
 use crate::check::table::Table;
 use crate::room::Room;
 use crate::tracelog::settings::Collection;
-use crate::tracelog::text::{read_dec, read_hex};
-use crate::tracelog::wire::{Words, is_ip, parts, read_iid};
+use crate::tracelog::value::{read_dec, read_hex};
 use jtrail_model::{
     Event, Frame, MethodEnter, MethodLeave, Sample, ThreadEnd, ThreadId, ThreadState, Ticks,
     Timestamp,
@@ -258,7 +258,7 @@ impl Decoder {
         if *leaves > 0 {
             *leaves -= 1;
             let (function, ticket) = state.stack.pop()?;
-            let (method, class) = self.tables.method(function)?;
+            let (method, class) = self.definitions.method(function)?;
             return Some(Event::MethodLeave(MethodLeave {
                 thread,
                 time,
@@ -273,7 +273,7 @@ impl Decoder {
             return None;
         };
         *at += 1;
-        let (method, class) = self.tables.method(function)?;
+        let (method, class) = self.definitions.method(function)?;
         // Behind the largest comes 1.
         state.ticket = state.ticket.checked_add(1).unwrap_or(1);
         let ticket = state.ticket;
@@ -298,7 +298,7 @@ impl Decoder {
         let mut room = Room::default();
         let innermost = frames.iter().rev().take(MOST_FRAMES);
         let innermost =
-            innermost.map(|(function, _)| self.tables.frame(*function).unwrap_or_default());
+            innermost.map(|(function, _)| self.definitions.frame(*function).unwrap_or_default());
         let stack: Vec<_> = innermost
             .take_while(|frame| room.takes(frame))
             .map(|frame| Frame {

@@ -1,8 +1,8 @@
 //! Allocations, collections, and what is alive behind them.
 
 use super::dropped::Dropped;
-use super::{Encoder, Pending, Told};
-use crate::tracelog::text;
+use super::{Encoder, Merged, Pending};
+use crate::tracelog::value;
 use jtrail_model::{
     AllocationSum, ClassId, GcDetail, GcFinish, GcStart, Generation, LiveObjects, ObjectAlloc,
     ObjectDef, ObjectFree, ThreadId,
@@ -34,9 +34,9 @@ enum Table {
     Due,
     /// Frees follow.
     Frees,
-    /// It is written, and no free followed. A second one may be needed.
+    /// A table is written, and no free followed. A second table may be needed.
     Written,
-    /// Frees came behind the table: those of one collection may come in parts.
+    /// Frees came after the table: those of one collection may come in parts.
     Late,
 }
 
@@ -46,7 +46,7 @@ impl Encoder {
         self.dropped.part_if(e.line != 0, Dropped::AllocLines);
         self.dropped
             .part_if(!e.method.is_none(), Dropped::AllocMethods);
-        if !self.names.has_class(e.class) {
+        if !self.definitions.has_class(e.class) {
             self.dropped.event(Dropped::UndefinedClasses);
             return;
         }
@@ -70,8 +70,8 @@ impl Encoder {
         thread.ms = thread.ms.max(ms);
         let ms = thread.ms;
         // A sum that the trace tells keeps its time.
-        if matches!(self.told, Some((Told::Sums, id, at)) if id == e.thread && at != ms) {
-            self.end_told(out);
+        if matches!(self.merged, Some((Merged::Sums, id, at)) if id == e.thread && at != ms) {
+            self.end_merged(out);
         }
         let Some(thread) = self.threads.get(e.thread) else {
             return;
@@ -97,7 +97,7 @@ impl Encoder {
     pub(super) fn object(&mut self, e: &ObjectDef, out: &mut Vec<u8>) {
         let ms = self.ms(e.time);
         self.table_behind_frees(out);
-        if self.settings.live_tables && self.names.has_class(e.class) {
+        if self.settings.live_tables && self.definitions.has_class(e.class) {
             let size = e.size.try_into().unwrap_or_default();
             self.objects.add(e.object, e.class, size, ms);
         } else {
@@ -122,7 +122,7 @@ impl Encoder {
         if self.iid(e.thread).is_none() {
             return;
         }
-        let useful = self.names.has_class(e.class) && e.objects > 0;
+        let useful = self.definitions.has_class(e.class) && e.objects > 0;
         if self.paused || !self.settings.memory || !useful {
             self.dropped.event(Dropped::AllocSums);
             return;
@@ -135,12 +135,12 @@ impl Encoder {
         let ms = thread.ms;
         // What a thread allocated in one millisecond is one line, however it was told.
         let goes_on = !thread.sums.is_empty() && thread.sums_ms == ms;
-        let told = (Told::Sums, e.thread, ms);
-        self.settle_unless(told, out);
+        let merged = (Merged::Sums, e.thread, ms);
+        self.settle_unless(merged, out);
         if !goes_on {
             self.end_interval(e.thread, out);
         }
-        self.told = Some(told);
+        self.merged = Some(merged);
         if let Some(thread) = self.threads.get(e.thread) {
             thread.add_sum(e.class, e.objects, e.bytes);
             thread.sums_ms = ms;
@@ -156,7 +156,7 @@ impl Encoder {
         if thread.sums.is_empty() {
             return;
         }
-        self.end_told(out);
+        self.end_merged(out);
         let Some(thread) = self.threads.get(id) else {
             return;
         };
@@ -174,9 +174,9 @@ impl Encoder {
             return;
         }
         out.extend_from_slice(b"sam mem ");
-        text::h32(iid, out);
+        value::h32(iid, out);
         out.push(b' ');
-        text::dec(ms, out);
+        value::dec(ms, out);
         write_items(&items, out);
     }
 
@@ -188,7 +188,7 @@ impl Encoder {
     ) -> Vec<(u32, u64, u64)> {
         let mut items = Vec::new();
         for (class, (objects, bytes)) in classes {
-            match self.names.class(class, out) {
+            match self.definitions.class(class, out) {
                 Some(class) => items.push((class, objects, bytes)),
                 None => self.dropped.part(Dropped::UnknownClasses),
             }
@@ -239,7 +239,7 @@ impl Encoder {
         self.jvm_thread(out);
         out.push(b' ');
         self.gc.line_ms = self.gc.line_ms.max(ms);
-        text::dec(self.gc.line_ms, out);
+        value::dec(self.gc.line_ms, out);
     }
 
     pub(super) fn gc_finish(&mut self, e: &GcFinish, out: &mut Vec<u8>) {
@@ -303,12 +303,12 @@ impl Encoder {
         live: impl IntoIterator<Item = (ClassId, (u64, u64))>,
         out: &mut Vec<u8>,
     ) {
-        self.end_told(out);
+        self.end_merged(out);
         self.flush(out);
         let items = self.items(live, out);
         self.gc.line_ms = self.gc.line_ms.max(ms);
         out.extend_from_slice(b"gch alt ");
-        text::dec(self.gc.line_ms, out);
+        value::dec(self.gc.line_ms, out);
         write_items(&items, out);
     }
 
@@ -319,7 +319,7 @@ impl Encoder {
             return;
         }
         self.settle(out);
-        self.objects.told = true;
+        self.objects.has_tables = true;
         let live = e.classes.iter().filter(|live| live.objects > 0);
         let live = live.map(|live| (live.class, (live.objects, live.bytes)));
         let ms = self.ms(e.time);
@@ -339,10 +339,10 @@ impl super::threads::Thread {
 fn write_items(items: &[(u32, u64, u64)], out: &mut Vec<u8>) {
     for (class, objects, bytes) in items {
         out.push(b' ');
-        text::hex(u64::from(*class), out);
+        value::hex(u64::from(*class), out);
         for number in [*objects, *bytes] {
             out.push(b':');
-            text::dec(number, out);
+            value::dec(number, out);
         }
     }
     out.push(b'\n');

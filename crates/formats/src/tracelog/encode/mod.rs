@@ -1,24 +1,24 @@
 //! Events to lines.
 
+mod definitions;
 mod dropped;
-mod head;
 mod memory;
-mod names;
 mod objects;
+mod opening;
 mod process;
 mod stacks;
 mod threads;
 
 use super::settings::{Collection, Settings};
-use super::{clock, text};
+use super::{clock, value};
 use crate::tally::DropTally;
 use crate::{DropCount, Encode};
+use definitions::Definitions;
 use dropped::Dropped;
-use head::Head;
 use jtrail_model::{Event, ThreadId, Timestamp};
 use memory::Gc;
-use names::Names;
 use objects::Objects;
+use opening::Opening;
 use process::Process;
 use threads::Threads;
 
@@ -32,10 +32,10 @@ const LONGEST_HELD: usize = 64 << 10;
 #[derive(Debug, Default)]
 pub struct Encoder {
     settings: Settings,
-    head: Head,
+    opening: Opening,
     state: State,
     base_ms: i64,
-    names: Names,
+    definitions: Definitions,
     threads: Threads,
     objects: Objects,
     gc: Gc,
@@ -45,7 +45,7 @@ pub struct Encoder {
     frames: Vec<u32>,
     /// The thread whose samples or sums of allocations came last, already merged, and their
     /// millisecond.
-    told: Option<(Told, ThreadId, u64)>,
+    merged: Option<(Merged, ThreadId, u64)>,
     paused: bool,
     pause_ms: u64,
     dropped: DropTally<Dropped>,
@@ -82,7 +82,7 @@ enum Pending {
 
 /// What another trace log tells in one record, and the model in several events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Told {
+enum Merged {
     Samples,
     Sums,
 }
@@ -92,7 +92,7 @@ impl Encoder {
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
-            head: Head::fixed(),
+            opening: Opening::fixed(),
             ..Self::default()
         }
     }
@@ -111,12 +111,13 @@ impl Encoder {
 
     /// Leaves the head: what comes now is of the trace proper.
     fn open(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
-        self.base_ms = self.head.start_ms(event);
-        self.names.by_text = !self.head.told || self.settings.collection == Collection::Sampling;
-        self.objects.sure = self.head.told;
+        self.base_ms = self.opening.start_ms(event);
+        self.definitions.by_text =
+            !self.opening.has_settings || self.settings.collection == Collection::Sampling;
+        self.objects.sure = self.opening.has_settings;
         self.paused = self.settings.suspended_on_start;
-        if self.head.told {
-            self.head.write(&self.settings, out);
+        if self.opening.has_settings {
+            self.opening.write(&self.settings, out);
             self.state = State::Open;
         } else {
             self.state = State::Held(Vec::new());
@@ -127,7 +128,7 @@ impl Encoder {
     fn decide(&mut self, collection: Collection, out: &mut Vec<u8>) {
         if let State::Held(held) = std::mem::replace(&mut self.state, State::Open) {
             self.settings.collection = collection;
-            self.head.write(&self.settings, out);
+            self.opening.write(&self.settings, out);
             out.extend_from_slice(&held);
         }
     }
@@ -135,7 +136,7 @@ impl Encoder {
     /// Returns what is dropped so far, with the definitions that no line has referred to.
     fn with_unused(&self) -> DropTally<Dropped> {
         let mut dropped = self.dropped.clone();
-        let (classes, methods) = self.names.unused();
+        let (classes, methods) = self.definitions.unused();
         dropped.many_events(Dropped::UnusedClasses, classes);
         dropped.many_events(Dropped::UnusedMethods, methods);
         dropped
@@ -161,9 +162,9 @@ impl Encoder {
             Event::ThreadOsId(e) => self.thread_os_id(e, out),
             Event::ThreadCpu(e) => self.thread_cpu(e, out),
             Event::ProcessCpu(e) => self.process_cpu(e, out),
-            Event::ClassDef(e) => self.names.class_def(e, &mut self.dropped),
-            Event::ClassDetail(e) => self.names.class_detail(e, &mut self.dropped),
-            Event::MethodDef(e) => self.names.method_def(e, &mut self.dropped),
+            Event::ClassDef(e) => self.definitions.class_def(e, &mut self.dropped),
+            Event::ClassDetail(e) => self.definitions.class_detail(e, &mut self.dropped),
+            Event::MethodDef(e) => self.definitions.method_def(e, &mut self.dropped),
             Event::MethodCompile(e) => self.compiled(e, out),
             Event::ObjectAlloc(e) => self.alloc(e, out),
             Event::ObjectDef(e) => self.object(e, out),
@@ -186,23 +187,23 @@ impl Encoder {
     /// written late is written in one order: definitions, the pending record, the line.
     #[inline]
     fn settle(&mut self, out: &mut Vec<u8>) {
-        self.end_told(out);
+        self.end_merged(out);
         if !matches!(self.pending, Pending::None | Pending::Stack { .. }) {
             self.flush(out);
         }
         self.table_behind_frees(out);
     }
 
-    /// The same for one more sample or sum, unless it goes on with the one that was told.
-    fn settle_unless(&mut self, told: (Told, ThreadId, u64), out: &mut Vec<u8>) {
-        if self.told != Some(told) {
+    /// Settles for one more sample or sum, unless that goes on with the merged one.
+    fn settle_unless(&mut self, merged: (Merged, ThreadId, u64), out: &mut Vec<u8>) {
+        if self.merged != Some(merged) {
             self.settle(out);
         }
     }
 
     #[inline]
-    fn end_told(&mut self, out: &mut Vec<u8>) {
-        if let Some((_, thread, _)) = self.told.take() {
+    fn end_merged(&mut self, out: &mut Vec<u8>) {
+        if let Some((_, thread, _)) = self.merged.take() {
             self.end_interval(thread, out);
         }
     }
@@ -241,7 +242,7 @@ impl Encoder {
         self.gc_pause(ms, out);
         self.flush(out);
         out.extend_from_slice(b"prf tps ");
-        text::dec(ms, out);
+        value::dec(ms, out);
         out.push(b'\n');
         self.paused = true;
     }
@@ -256,7 +257,7 @@ impl Encoder {
         self.settle(out);
         self.flush(out);
         out.extend_from_slice(b"prf trs ");
-        text::dec(ms, out);
+        value::dec(ms, out);
         out.push(b'\n');
         self.paused = false;
     }
@@ -272,7 +273,10 @@ impl Encode for Encoder {
     #[inline]
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         if matches!(self.state, State::Head) {
-            if self.head.take(event, &mut self.settings, &mut self.dropped) {
+            if self
+                .opening
+                .take(event, &mut self.settings, &mut self.dropped)
+            {
                 return;
             }
             self.open(event, out);
@@ -292,7 +296,7 @@ impl Encode for Encoder {
 
     fn end(&mut self, out: &mut Vec<u8>) {
         if matches!(self.state, State::Head) {
-            self.head.write(&self.settings, out);
+            self.opening.write(&self.settings, out);
             self.state = State::Open;
         }
         self.decide(Collection::None, out);

@@ -22,7 +22,7 @@ pub(super) struct Objects {
     /// Frees are known to be told.
     pub(super) sure: bool,
     /// The trace has tables of its own.
-    pub(super) told: bool,
+    pub(super) has_tables: bool,
     any: bool,
     freed: bool,
 }
@@ -30,7 +30,7 @@ pub(super) struct Objects {
 #[derive(Debug)]
 struct Page {
     objects: u32,
-    /// One more than the place of the shape; 0 for none.
+    /// The place of each object's shape, plus 1; 0 for no object.
     shapes: [u32; PAGE],
 }
 
@@ -89,7 +89,7 @@ impl Objects {
 
     /// Whether the counts say what is alive: without frees they would say what ever was.
     pub(super) fn countable(&self) -> bool {
-        self.any && !self.told && (self.sure || self.freed)
+        self.any && !self.has_tables && (self.sure || self.freed)
     }
 
     /// Classes with live objects: objects and bytes.

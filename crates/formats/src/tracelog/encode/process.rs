@@ -2,14 +2,14 @@
 
 use super::dropped::Dropped;
 use super::{Encoder, Pending};
-use crate::tracelog::text;
+use crate::tracelog::value;
 use jtrail_model::{MethodCompile, ProcessCpu};
 
 /// CPU time of the process.
 #[derive(Debug, Default)]
 pub(super) struct Process {
-    /// The trace tells it; otherwise it is the sum of what its threads used.
-    told: bool,
+    /// True if the trace has CPU times of the process. Otherwise they are the sums of its threads'.
+    has_own: bool,
     /// Used so far, and of that written, in microseconds.
     used: u64,
     written: u64,
@@ -19,7 +19,7 @@ pub(super) struct Process {
 impl Process {
     /// A thread used time. Answers with the time of a line, if one is due.
     pub(super) fn used(&mut self, us: u64, ms: u64, interval: u64) -> Option<u64> {
-        if self.told {
+        if self.has_own {
             return None;
         }
         self.used = self.used.saturating_add(us);
@@ -34,9 +34,9 @@ impl Process {
         let ms = ms.max(self.line_ms.unwrap_or_default());
         self.line_ms = Some(ms);
         out.extend_from_slice(b"prc cpu ");
-        text::dec(ms, out);
+        value::dec(ms, out);
         out.push(b' ');
-        text::dec(self.used.saturating_sub(self.written), out);
+        value::dec(self.used.saturating_sub(self.written), out);
         out.push(b'\n');
         self.written = self.written.max(self.used);
     }
@@ -51,7 +51,7 @@ impl Encoder {
         if matches!(self.pending, Pending::ProcessCpu { .. }) {
             self.pending = Pending::None;
         }
-        if !std::mem::replace(&mut self.process.told, true) {
+        if !std::mem::replace(&mut self.process.has_own, true) {
             self.process.used = 0;
         }
         self.settle(out);
@@ -65,28 +65,28 @@ impl Encoder {
 
     pub(super) fn compiled(&mut self, e: &MethodCompile<'_>, out: &mut Vec<u8>) {
         let ms = self.ms(e.time);
-        if self.names.has_method(e.method) {
+        if self.definitions.has_method(e.method) {
             self.settle(out);
             self.flush(out);
         }
         let maps = self.settings.code_maps;
-        let Some(function) = self.names.code(e, maps, &mut self.dropped, out) else {
+        let Some(function) = self.definitions.code(e, maps, &mut self.dropped, out) else {
             self.dropped.event(Dropped::UndefinedCode);
             return;
         };
         out.extend_from_slice(b"jit cmf ");
         self.jvm_thread(out);
         out.push(b' ');
-        text::dec(ms, out);
+        value::dec(ms, out);
         out.push(b' ');
-        text::h64(function, out);
+        value::h64(function, out);
         out.extend_from_slice(b" 0x00000000\n");
     }
 
     /// The thread of a line that is the JVM's own doing.
     pub(super) fn jvm_thread(&self, out: &mut Vec<u8>) {
         if self.settings.os_thread_ids {
-            text::dec(self.head.pid, out);
+            value::dec(self.opening.pid, out);
         } else {
             out.push(b'?');
         }

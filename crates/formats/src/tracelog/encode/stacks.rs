@@ -2,9 +2,9 @@
 
 use super::dropped::Dropped;
 use super::threads::{Call, Run};
-use super::{Encoder, Pending, Told};
+use super::{Encoder, Merged, Pending};
 use crate::tracelog::settings::Collection;
-use crate::tracelog::text;
+use crate::tracelog::value;
 use jtrail_model::{MethodEnter, MethodLeave, Sample, ThreadId};
 
 /// Open calls that are looked through for the one that a leave belongs to.
@@ -22,7 +22,7 @@ impl Encoder {
             self.iid(e.thread);
             return;
         };
-        let written = !self.paused && self.names.has_method(e.method);
+        let written = !self.paused && self.definitions.has_method(e.method);
         thread.calls.push(Call {
             ticket: e.ticket,
             method: e.method,
@@ -37,7 +37,7 @@ impl Encoder {
             return;
         }
         self.settle_for_call(e.thread, out);
-        let Some(function) = self.names.function(e.method, out) else {
+        let Some(function) = self.definitions.function(e.method, out) else {
             return self.unnameable(e.thread);
         };
         let Some(thread) = self.threads.get(e.thread) else {
@@ -100,7 +100,7 @@ impl Encoder {
         self.call_cpu(e.thread, ms, e.cpu_time, out);
     }
 
-    /// Of so many frames the first stay. Leaves of one moment are one line.
+    /// Pops frames: the first `same` of `size` frames stay. Leaves of one moment are one line.
     #[inline]
     fn pop(
         &mut self,
@@ -190,7 +190,7 @@ impl Encoder {
         self.dropped.parts(Dropped::SampleLines, lines as u64);
         let mut stack = Vec::with_capacity(e.stack.len());
         for frame in e.stack.iter().rev() {
-            match self.names.frame(&frame.method) {
+            match self.definitions.frame(&frame.method) {
                 Some(method) => stack.push(method),
                 None => self.dropped.part(Dropped::SampleFrames),
             }
@@ -201,9 +201,9 @@ impl Encoder {
         };
         thread.ms = thread.ms.max(ms);
         let at = thread.ms;
-        let told = (Told::Samples, e.thread, at);
-        if one_by_one || self.head.recoded {
-            self.settle_unless(told, out);
+        let merged = (Merged::Samples, e.thread, at);
+        if one_by_one || self.opening.recoded {
+            self.settle_unless(merged, out);
         }
         let Some(thread) = self.threads.get(e.thread) else {
             return;
@@ -231,8 +231,8 @@ impl Encoder {
         self.threads.soil(e.thread);
         if one_by_one {
             self.end_run(e.thread, out);
-        } else if self.head.recoded {
-            self.told = Some(told);
+        } else if self.opening.recoded {
+            self.merged = Some(merged);
         }
     }
 
@@ -242,7 +242,7 @@ impl Encoder {
         if thread.is_none_or(|thread| thread.run.is_none()) {
             return;
         }
-        self.end_told(out);
+        self.end_merged(out);
         let Some(thread) = self.threads.get(id) else {
             return;
         };
@@ -257,7 +257,7 @@ impl Encoder {
         let mut stack = run.stack;
         // Those that can't be named: there are more than internal ids.
         let all = stack.len();
-        stack.retain(|method| self.names.function(*method, out).is_some());
+        stack.retain(|method| self.definitions.function(*method, out).is_some());
         self.dropped
             .parts(Dropped::SampleFrames, (all - stack.len()) as u64);
         let Some(thread) = self.threads.get(id) else {
@@ -270,7 +270,7 @@ impl Encoder {
         let new = stack.get(same..).unwrap_or_default();
         let new = new
             .iter()
-            .filter_map(|method| self.names.function(*method, out));
+            .filter_map(|method| self.definitions.function(*method, out));
         self.frames.extend(new);
         let (iid, ms) = (thread.iid, thread.line_ms);
         thread.sampled = stack;
@@ -295,18 +295,18 @@ pub(super) fn record(
     out: &mut Vec<u8>,
 ) {
     out.extend_from_slice(b"sam str ");
-    text::h32(thread, out);
+    value::h32(thread, out);
     out.push(b' ');
-    text::dec(ms, out);
+    value::dec(ms, out);
     out.push(b' ');
-    text::dec(count, out);
+    value::dec(count, out);
     out.push(b' ');
-    text::dec(same, out);
+    value::dec(same, out);
     out.push(b':');
-    text::dec(size, out);
+    value::dec(size, out);
     for function in frames {
         out.push(b' ');
-        text::hex(u64::from(*function), out);
+        value::hex(u64::from(*function), out);
     }
     out.push(b'\n');
 }

@@ -3,7 +3,7 @@
 use super::dropped::Dropped;
 use super::{Encoder, Pending};
 use crate::check::table::Table;
-use crate::tracelog::text;
+use crate::tracelog::value;
 use jtrail_model::{
     ClassId, Duration, MethodId, ThreadCpu, ThreadEnd, ThreadId, ThreadOsId, ThreadStart,
 };
@@ -120,9 +120,9 @@ impl Encoder {
         self.settle(out);
         self.flush(out);
         out.extend_from_slice(b"thr crt ");
-        text::h64(u64::from(iid) + 1, out);
+        value::h64(u64::from(iid) + 1, out);
         out.push(b' ');
-        text::h32(iid, out);
+        value::h32(iid, out);
         out.push(b'\n');
     }
 
@@ -137,7 +137,7 @@ impl Encoder {
         }
         self.flush(out);
         out.extend_from_slice(b"thr dst ");
-        text::h32(iid, out);
+        value::h32(iid, out);
         out.push(b'\n');
         if let Some(place) = self.threads.table.get_mut(e.thread.0) {
             *place = None;
@@ -158,9 +158,9 @@ impl Encoder {
         self.settle(out);
         self.flush(out);
         out.extend_from_slice(b"thr aos ");
-        text::h32(iid, out);
+        value::h32(iid, out);
         out.push(b' ');
-        text::dec(e.os_id, out);
+        value::dec(e.os_id, out);
         out.push(b'\n');
     }
 
@@ -196,7 +196,7 @@ impl Encoder {
     #[inline]
     fn tells_cpu(&self) -> bool {
         // A trace log that is written anew tells that of the process, or does not have it.
-        let of_process = self.settings.process_cpu && !self.head.recoded;
+        let of_process = self.settings.process_cpu && !self.opening.recoded;
         !self.paused && (self.settings.thread_cpu || of_process)
     }
 
@@ -215,15 +215,15 @@ impl Encoder {
             self.settle(out);
             self.flush(out);
             out.extend_from_slice(b"thr cpu ");
-            text::h32(iid, out);
+            value::h32(iid, out);
             for number in [ms, used] {
                 out.push(b' ');
-                text::dec(number, out);
+                value::dec(number, out);
             }
             out.push(b'\n');
         }
         if self.settings.process_cpu
-            && !self.head.recoded
+            && !self.opening.recoded
             && let Some(ms) = self.process.used(used, ms, self.settings.cpu_interval_ms)
         {
             self.settle(out);

@@ -4,7 +4,7 @@ use super::earlier;
 use super::row::{MOST_CALLS, Row, RowRoom, RowStep};
 use crate::trail::calls::{Open, Stream, Thread, Threads};
 use crate::trail::columns::{COLUMNS, Column, MOST_EVENTS, MOST_THREADS, unpack, unpack_first};
-use crate::trail::open::{MOST_TOLD, Told, end};
+use crate::trail::open::{MOST_LISTED, OpenList, end};
 use crate::trail::record;
 use crate::trail::symbols::{LEAVE, MOST_SYMBOLS, Symbol, meaning, tokens, width};
 use crate::trail::times::Steps;
@@ -31,7 +31,7 @@ pub(in crate::trail) struct Block {
     has_cpu: bool,
     streams: Vec<Stream>,
     /// What the segment tells of open calls at its begin, by thread, until somebody takes it.
-    told: Option<Vec<Told>>,
+    open_lists: Option<Vec<OpenList>>,
     symbols: Vec<Symbol>,
     /// Methods by symbol, and behind these those of calls that no symbol stands for.
     methods: Vec<(MethodId, ClassId)>,
@@ -90,7 +90,7 @@ impl Block {
         self.at = [0; COLUMNS];
         self.still = 0;
         self.streams.clear();
-        self.told = None;
+        self.open_lists = None;
         self.symbols.clear();
         self.methods.clear();
         self.is_call.clear();
@@ -100,7 +100,11 @@ impl Block {
 
     /// Reads which calls are open at the begin, and nothing else. `None` where that is not as it
     /// should be, and in versions before 3.
-    pub(super) fn begin_told(&mut self, header: &Header, payload: &[u8]) -> Option<Vec<Told>> {
+    pub(super) fn read_open_lists(
+        &mut self,
+        header: &Header,
+        payload: &[u8],
+    ) -> Option<Vec<OpenList>> {
         const WANTED: usize = Column::Open as usize + 1;
         self.clear(header.version);
         if self.is_earlier() {
@@ -110,7 +114,7 @@ impl Block {
         unpack_first(WANTED, header.version, bytes, &mut self.columns)?;
         self.read_threads(&Threads::default())?;
         self.read_open()?;
-        self.take_told()
+        self.take_open_lists()
     }
 
     fn is_earlier(&self) -> bool {
@@ -187,25 +191,25 @@ impl Block {
     /// Puts the calls that are open at the begin on the stacks of their threads.
     fn read_open(&mut self) -> Option<()> {
         let mut bytes = Bytes(&self.columns[Column::Open as usize]);
-        let mut room = MOST_TOLD;
+        let mut room = MOST_LISTED;
         let mut all = Vec::with_capacity(self.streams.len());
         for stream in &mut self.streams {
-            let told = Told::get(&mut bytes, stream.last, &mut room)?;
-            for call in &told.calls {
+            let list = OpenList::get(&mut bytes, stream.last, &mut room)?;
+            for call in &list.calls {
                 let of = self.methods.len() as u32;
                 self.methods.push((call.method, call.class));
                 stream.open.push(Open::new(call.ticket, of));
             }
-            all.push(told);
+            all.push(list);
         }
-        self.told = Some(all);
+        self.open_lists = Some(all);
         bytes.0.is_empty().then_some(())
     }
 
-    /// What the segment tells of the calls that are open at its begin, once; nothing in earlier
+    /// Takes the lists of calls that are open at the begin of the segment; none in earlier
     /// versions.
-    pub(super) fn take_told(&mut self) -> Option<Vec<Told>> {
-        self.told.take()
+    pub(super) fn take_open_lists(&mut self) -> Option<Vec<OpenList>> {
+        self.open_lists.take()
     }
 
     /// The thread of the event that came last.

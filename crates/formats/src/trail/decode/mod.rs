@@ -10,9 +10,9 @@ pub(super) mod segments;
 use super::calls::{Thread, Threads};
 use super::columns::unpack;
 use super::index::{Entry, Found, MOST_ENTRIES, Totals};
-use super::record;
 use super::value::Bytes;
 use super::wire::{HEADER, Header, Kind, NoHeader, VERSION, next_place};
+use super::{FORMAT, record};
 use crate::{Decode, DecodeError, Decoded, Handed, Remark, Severity, Step};
 use block::Block;
 use copies::Copies;
@@ -165,7 +165,7 @@ impl Decoder {
     fn error(&mut self, message: String) -> DecodeError {
         self.state = State::Done;
         DecodeError {
-            format: "trail",
+            format: FORMAT,
             offset: self.offset,
             message,
         }

@@ -11,7 +11,7 @@ use super::row::{Row, RowRoom};
 use crate::trail::calls::{Thread, Threads};
 use crate::trail::columns::unpack;
 use crate::trail::index::{END, Totals};
-use crate::trail::open::{OpenCall, Told};
+use crate::trail::open::{OpenCall, OpenList};
 use crate::trail::recover::Window;
 use crate::trail::value::Bytes;
 use crate::trail::wire::{HEADER, Header, Kind};
@@ -332,7 +332,7 @@ pub struct SegmentReader<R> {
 }
 
 impl<R: Read + Seek> SegmentReader<R> {
-    /// One that has read nothing yet.
+    /// Returns a reader that has read nothing yet.
     ///
     /// # Errors
     /// When the source can't seek.
@@ -406,18 +406,18 @@ impl<R: Read + Seek> SegmentReader<R> {
     /// # Errors
     /// Those of the source.
     pub fn open_calls(&mut self, segments: &Segments) -> io::Result<Option<Vec<OpenOfThread>>> {
-        let told = self.block.take_told();
-        let Some((number, mut all)) = self.number.zip(told) else {
+        let lists = self.block.take_open_lists();
+        let Some((number, mut all)) = self.number.zip(lists) else {
             return Ok(None);
         };
-        let own: usize = all.iter().map(|told| told.calls.len()).sum();
+        let own: usize = all.iter().map(|list| list.calls.len()).sum();
         let Some(mut room) = MOST_OPEN.checked_sub(own) else {
             return Ok(None);
         };
         // Those that refer to the same segment are completed together.
-        let mut others: HashMap<u64, Vec<&mut Told>> = HashMap::new();
-        for told in all.iter_mut().filter(|told| told.back > 0) {
-            others.entry(told.back).or_default().push(told);
+        let mut others: HashMap<u64, Vec<&mut OpenList>> = HashMap::new();
+        for list in all.iter_mut().filter(|list| list.back > 0) {
+            others.entry(list.back).or_default().push(list);
         }
         if others.len() > MOST_OUTER {
             return Ok(None);
@@ -430,18 +430,18 @@ impl<R: Read + Seek> SegmentReader<R> {
             let Some(outer) = self.outer(segments, at)? else {
                 return Ok(None);
             };
-            for told in inner {
-                let from = usize::try_from(told.from).ok();
+            for list in inner {
+                let from = usize::try_from(list.from).ok();
                 let from = from.filter(|from| room >= *from);
                 room = room.saturating_sub(from.unwrap_or_default());
-                let outer = outer.get(&told.thread).zip(from);
+                let outer = outer.get(&list.thread).zip(from);
                 let Some(outer) = outer.and_then(|(outer, from)| outer.get(..from)) else {
                     return Ok(None);
                 };
-                told.calls.splice(..0, outer.iter().copied());
+                list.calls.splice(..0, outer.iter().copied());
             }
         }
-        let all = all.into_iter().map(|told| (told.thread, told.calls));
+        let all = all.into_iter().map(|list| (list.thread, list.calls));
         Ok(Some(all.collect()))
     }
 
@@ -458,11 +458,11 @@ impl<R: Read + Seek> SegmentReader<R> {
             let Some((header, payload)) = place.segment(&mut self.window)? else {
                 return Ok(None);
             };
-            let Some(told) = self.other.begin_told(&header, payload) else {
+            let Some(lists) = self.other.read_open_lists(&header, payload) else {
                 return Ok(None);
             };
-            let told = told.into_iter().filter(|told| told.back == 0);
-            let all: Outer = told.map(|told| (told.thread, told.calls)).collect();
+            let lists = lists.into_iter().filter(|list| list.back == 0);
+            let all: Outer = lists.map(|list| (list.thread, list.calls)).collect();
             self.kept += all.values().map(Vec::len).sum::<usize>();
             self.outer.insert(number, all);
         }

@@ -19,7 +19,7 @@ const EVENTS: u32 = (1 << 18) - 4096; // with a row of calls more, room need not
 const BYTES: usize = 2 << 20;
 /// or tells of so many open calls, or has as many threads as it may have.
 const OPEN: usize = 1 << 17;
-/// Most bytes of an open call that is told, where ids are not out of all proportion.
+/// Most bytes of an open call that is listed, where ids are not out of all proportion.
 const OPEN_BYTES: usize = 16;
 
 /// Fewer steps of a run are copied, wherever they are kept: an address would take as much room.
@@ -40,7 +40,7 @@ pub(super) struct Block {
     by_thread: HashMap<u64, u32, Seed>,
     ended: Vec<u64>,
     /// Calls that the segment tells as open at its begin, or some more.
-    open_told: usize,
+    open_listed: usize,
     /// The stream that events belong to now, and how many in a row.
     current: usize,
     run: u64,
@@ -235,12 +235,12 @@ impl Block {
             streams,
             others,
             base,
-            open_told,
+            open_listed,
             ..
         } = self;
         let at = *self.by_thread.entry(thread.0).or_insert_with(|| {
             let (state, mut open) = others.remove(&thread.0).unwrap_or_default();
-            *open_told += open.begin();
+            *open_listed += open.begin();
             streams.push(Stream {
                 begin: state,
                 thread: state,
@@ -284,12 +284,12 @@ impl Block {
         self.events >= EVENTS
             || self.gathered.columns[Column::Records as usize].len() >= BYTES
             || self.streams.len() >= MOST_THREADS
-            || self.open_told >= OPEN
+            || self.open_listed >= OPEN
     }
 
     /// Most bytes that it may become.
     pub(super) fn most_bytes(&self) -> usize {
-        self.gathered.most_bytes() + self.open_told * OPEN_BYTES + 32 * self.streams.len()
+        self.gathered.most_bytes() + self.open_listed * OPEN_BYTES + 32 * self.streams.len()
     }
 
     fn count(&mut self, events: u32) {
@@ -396,7 +396,7 @@ impl Block {
         self.times = None;
         self.has_cpu = None;
         self.by_thread.clear();
-        self.open_told = 0;
+        self.open_listed = 0;
         self.current = 0;
         self.texts.clear();
     }

@@ -134,7 +134,7 @@ impl Encode for Encoder {
 }
 
 impl Encoder {
-    /// One whose segments are packed by others, too. The trace is the same.
+    /// Returns an encoder whose segments are packed by `helpers`, too. The trace is the same.
     pub fn with_helpers(helpers: Arc<dyn Helpers>) -> Self {
         Self {
             queue: Queue::with_helpers(helpers),

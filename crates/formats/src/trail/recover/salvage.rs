@@ -34,7 +34,7 @@ pub(super) struct Salvage<'o> {
     /// Copies of the definitions in the next segment.
     copies: Option<Vec<u8>>,
     /// Events that are lost, and that no note tells of yet.
-    untold: u64,
+    unreported: u64,
     /// The latest time so far, and the first of the segment at hand.
     latest: Option<i64>,
     first: Option<i64>,
@@ -55,7 +55,7 @@ impl<'o> Salvage<'o> {
             ended: Vec::new(),
             block: Block::default(),
             copies: None,
-            untold: 0,
+            unreported: 0,
             latest: None,
             first: None,
             recovered: Recovered::default(),
@@ -129,7 +129,7 @@ impl<'o> Salvage<'o> {
     }
 
     fn lose(&mut self, gap: Gap) {
-        self.untold = self.untold.saturating_add(gap.lost());
+        self.unreported = self.unreported.saturating_add(gap.lost());
         self.recovered.lost = self.recovered.lost.saturating_add(gap.lost());
         self.recovered.gaps.push(gap);
     }
@@ -211,7 +211,7 @@ impl<'o> Salvage<'o> {
     /// Takes an event of the trace.
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         // A note does not stand before what opens a trace, if that is there.
-        if self.untold > 0 && !event.is_opening() {
+        if self.unreported > 0 && !event.is_opening() {
             self.tell_loss()?;
         }
         self.recovered.events += 1;
@@ -248,7 +248,7 @@ impl<'o> Salvage<'o> {
         let to = self.first.unwrap_or(from).max(from);
         let note = Note::Lost(Lost {
             thread: ThreadId::NONE,
-            events: std::mem::take(&mut self.untold),
+            events: std::mem::take(&mut self.unreported),
             from: Timestamp(from),
             to: Timestamp(to),
             reason: REASON.into(),
@@ -266,17 +266,17 @@ impl<'o> Salvage<'o> {
     pub(super) fn finish(mut self, others: &[Run]) -> Result<Recovered, RecoverError> {
         let survey = self.survey;
         // A segment with a damaged payload still says how many events it had.
-        let told = survey.told_behind(self.end, self.next);
-        self.gap(survey.size.max(self.end), told, true)?;
-        if self.untold > 0 {
+        let reached = survey.reached_after(self.end, self.next);
+        self.gap(survey.size.max(self.end), reached, true)?;
+        if self.unreported > 0 {
             self.tell_loss()?;
         }
         let more_open = self.add_more()?;
         let dropped = self.encoder.dropped_events();
-        self.untold = self.untold.saturating_add(dropped);
+        self.unreported = self.unreported.saturating_add(dropped);
         self.recovered.lost = self.recovered.lost.saturating_add(dropped);
         self.recovered.events = self.recovered.events.saturating_sub(dropped);
-        if self.untold > 0 {
+        if self.unreported > 0 {
             self.tell_loss()?;
         }
         self.recovered.is_added = self.more.is_known();

@@ -70,9 +70,9 @@ impl Run {
     }
 }
 
-/// What a sound header tells, with which there is no sound payload.
+/// A sound header of a segment whose payload is corrupt.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct LoneHeader {
     /// Where it is in the file.
     pub(super) at: u64,
     pub(super) first: Place,
@@ -84,8 +84,8 @@ pub(super) struct Told {
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub(super) runs: Vec<Run>,
-    /// Of segments with a damaged payload.
-    pub(super) headers: Vec<Told>,
+    /// Headers of segments with a corrupt payload.
+    pub(super) headers: Vec<LoneHeader>,
     /// Bytes of the file.
     pub(super) size: u64,
     /// It begins as a trail does.
@@ -167,7 +167,7 @@ impl Survey {
 
     fn unsound(&mut self, at: u64, header: &Header) {
         if self.headers.len() < MOST_RUNS {
-            self.headers.push(Told {
+            self.headers.push(LoneHeader {
                 at,
                 first: Place::of(header),
                 next: Place::after(header),
@@ -213,11 +213,12 @@ impl Survey {
         trace == 0 || trace == self.trace
     }
 
-    /// How far the trace went that has come to `place` at byte `end`, as headers behind it tell.
-    pub(super) fn told_behind(&self, end: u64, mut place: Place) -> Place {
-        for told in &self.headers {
-            if told.at >= end && self.is_of_trace(told.trace) && place.leads_to(told.first) {
-                place = told.next;
+    /// Returns how far the trace went that has come to `place` at byte `end`, by the headers after
+    /// it.
+    pub(super) fn reached_after(&self, end: u64, mut place: Place) -> Place {
+        for header in &self.headers {
+            if header.at >= end && self.is_of_trace(header.trace) && place.leads_to(header.first) {
+                place = header.next;
             }
         }
         place

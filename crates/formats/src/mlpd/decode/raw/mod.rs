@@ -3,7 +3,7 @@
 mod read;
 
 use crate::mlpd::DataVersion;
-use crate::mlpd::number::{Fault, Fields};
+use crate::mlpd::value::{Fault, Fields};
 use crate::mlpd::wire::{BUFFER_HEADER, BUFFER_ID, HEAP_OBJECT};
 use read::Reader;
 

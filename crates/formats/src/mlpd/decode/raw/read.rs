@@ -2,7 +2,7 @@
 
 use super::{BufferHeader, Following, Raw};
 use crate::mlpd::DataVersion;
-use crate::mlpd::number::{Fault, Fields};
+use crate::mlpd::value::{Fault, Fields};
 use crate::mlpd::wire::{
     ALLOC, ALLOC_BACKTRACE, ASSEMBLY, CLASS, CLAUSE, CONTENTION, CONTEXT, DOMAIN, ENTER, EXC_LEAVE,
     FAIL, GC_EVENT, GC_MOVE, GC_RESIZE, HEAP_END, HEAP_OBJECT, HEAP_ROOT, HEAP_START, IMAGE, JIT,
@@ -201,10 +201,10 @@ impl<'b> Reader<'b> {
 
     fn monitor(&mut self, first: u8) -> Result<Raw<'b>, Fault> {
         let backtrace = first & MONITOR_BACKTRACE != 0;
-        let told = first >> 4 & 7;
+        let in_first = first >> 4 & 7;
         let event = match self.version {
-            DataVersion::V1 => told,
-            DataVersion::V17 if told == 0 => self.fields.byte()?,
+            DataVersion::V1 => in_first,
+            DataVersion::V17 if in_first == 0 => self.fields.byte()?,
             DataVersion::V17 => return Err(Fault::Event(first)),
         };
         let stackless = self.version == DataVersion::V1 && backtrace && event != CONTENTION;

@@ -36,14 +36,14 @@ impl Replay {
                 // them.
                 self.remarks.add_if(!self.own, Remarked::Metadata, offset);
                 self.remarks.add_if(has_module, Remarked::ModuleIds, offset);
-                self.known.image(id, &name);
+                self.definitions.image(id, &name);
             }
             Raw::OtherMetadata => self.remarks.add_if(!self.own, Remarked::Metadata, offset),
             Raw::VTable { id, domain, class } => {
                 let has_domain = !self.own && domain != 0;
                 self.remarks
                     .add_if(has_domain, Remarked::TableDomains, offset);
-                if !self.known.table(id, class) {
+                if !self.definitions.table(id, class) {
                     self.remarks.add(Remarked::UndefinedClasses, offset);
                 }
             }
@@ -104,7 +104,7 @@ impl Replay {
         let queue = &mut self.queue;
         let emit = &mut |event| queue.push_back(event);
         let code = (method, address, size);
-        let in_time = self.known.method_def(code, &name, at.time, emit);
+        let in_time = self.definitions.method_def(code, &name, at.time, emit);
         self.remarks
             .add_if(!in_time, Remarked::LateMethods, at.offset);
     }
@@ -129,7 +129,7 @@ impl Replay {
         Event::ObjectAlloc(ObjectAlloc {
             thread: self.id(at),
             time: at.time,
-            kind: kind_of(self.known.class_name(class)),
+            kind: kind_of(self.definitions.class_name(class)),
             object,
             size,
             line: 0,
@@ -184,7 +184,7 @@ impl Replay {
         if self.own
             && at.thread != DEFINITIONS
             && state == METADATA_LOAD
-            && let Some(class) = self.known.defined_class(raw)
+            && let Some(class) = self.definitions.defined_class(raw)
         {
             self.threads.get_mut(at.place)?.exception = class;
             return None;
@@ -192,7 +192,7 @@ impl Replay {
         let time = at.time;
         match state {
             METADATA_UNLOAD => {
-                let Some(class) = self.known.defined_class(raw) else {
+                let Some(class) = self.definitions.defined_class(raw) else {
                     self.remarks.add(Remarked::UndefinedClasses, at.offset);
                     return None;
                 };
@@ -202,7 +202,7 @@ impl Replay {
             _ => {
                 let queue = &mut self.queue;
                 let emit = &mut |event| queue.push_back(event);
-                self.known.class_def((raw, image), name, time, emit);
+                self.definitions.class_def((raw, image), name, time, emit);
             }
         }
         None
@@ -284,7 +284,7 @@ impl Replay {
         let mut room = Room::default();
         for &raw in stack {
             let of = self.method(raw, at);
-            let frame = self.known.frame(of.method);
+            let frame = self.definitions.frame(of.method);
             if !room.takes(&frame.method) {
                 self.remarks.add(Remarked::LongStacks, at.offset);
                 break;
@@ -301,7 +301,7 @@ impl Replay {
             let calls = self.threads.get(at.place).map(|thread| &thread.calls);
             let call = calls.and_then(|calls| calls.last());
             let method = call.map_or(MethodId::NONE, |call| call.of.method);
-            frames.push(self.known.frame(method));
+            frames.push(self.definitions.frame(method));
         }
         let object = self.object(address);
         if !self.own {
@@ -359,7 +359,7 @@ impl Replay {
             time: at.time,
             object,
             class,
-            frame: self.known.frame(of.method),
+            frame: self.definitions.frame(of.method),
         }))
     }
 

@@ -1,16 +1,17 @@
 //! The file's events as those of the model.
 
-mod dump;
 mod events;
+mod heap;
 
-use super::known::{Known, MethodOf};
+use super::definitions::{Definitions, MethodOf};
 use super::merge::Next;
 use super::raw::Raw;
 use super::remarks::Remarked;
-use crate::mlpd::header::{AGENT, ARCHITECTURE, Header, OPERATING_SYSTEM};
+use crate::mlpd::header::Header;
 use crate::mlpd::wire::{
-    CLAUSE_CATCH, CLAUSE_FINALLY, COMPILER, CONTENTION, DEFINITIONS, DONE, FARTHEST_LEAVE, GC_END,
-    GC_START, METADATA_FAILED, METADATA_LOAD, METADATA_UNLOAD, ROOT_KINDS, VM,
+    AGENT, ARCHITECTURE, CLAUSE_CATCH, CLAUSE_FINALLY, COMPILER, CONTENTION, DEFINITIONS, DONE,
+    FARTHEST_LEAVE, GC_END, GC_START, METADATA_FAILED, METADATA_LOAD, METADATA_UNLOAD,
+    OPERATING_SYSTEM, ROOT_KINDS, VM,
 };
 use crate::mlpd::{DataVersion, kind_of};
 use crate::tally::RemarkTally;
@@ -48,7 +49,7 @@ pub(super) struct Replay {
     /// The thread of the last event, and its place.
     at: Option<(u64, usize)>,
     last_thread: u64,
-    known: Known,
+    definitions: Definitions,
     /// Identity of each address in foreign files, and the class there.
     objects: HashMap<u64, (ObjectId, ClassId)>,
     last_object: u64,
@@ -86,7 +87,7 @@ struct Call {
 /// Where and when an event is.
 #[derive(Clone, Copy)]
 struct At {
-    /// Of the file.
+    /// Id of the thread in the file.
     thread: u64,
     /// Place among the threads.
     place: usize,
@@ -325,10 +326,12 @@ impl Replay {
     fn method(&mut self, raw: u64, at: At) -> MethodOf {
         let queue = &mut self.queue;
         let emit = &mut |event| queue.push_back(event);
-        self.known.method(raw, at.time, emit).unwrap_or_else(|of| {
-            self.remarks.add(Remarked::UndefinedMethods, at.offset);
-            of
-        })
+        self.definitions
+            .method(raw, at.time, emit)
+            .unwrap_or_else(|of| {
+                self.remarks.add(Remarked::UndefinedMethods, at.offset);
+                of
+            })
     }
 
     #[inline]
@@ -418,7 +421,7 @@ impl Replay {
     /// The class that an object refers to.
     fn object_class(&mut self, raw: u64, at: At) -> ClassId {
         let by_table = self.version == DataVersion::V17;
-        if let Some(class) = self.known.object_class(raw, by_table) {
+        if let Some(class) = self.definitions.object_class(raw, by_table) {
             return class;
         }
         self.remarks.add(Remarked::UndefinedClasses, at.offset);
@@ -444,7 +447,7 @@ impl Replay {
     fn unresolved_class(&mut self, raw: u64, at: At) -> ClassId {
         let queue = &mut self.queue;
         let emit = &mut |event| queue.push_back(event);
-        self.known.unresolved_class(raw, at.time, emit)
+        self.definitions.unresolved_class(raw, at.time, emit)
     }
 }
 

@@ -3,8 +3,8 @@
 pub(super) mod remarks;
 mod system;
 
-use super::field::{Fields, NANOSECONDS, Spelling};
-use super::wire::{HEADER_SIZE, LAST_ID, MAJOR, MESSAGE_HEAD};
+use super::value::{Fields, Spelling};
+use super::wire::{ENCODING, FREQUENCY, HEADER_SIZE, LAST_ID, MAJOR, MESSAGE_HEAD, NANOSECONDS};
 use super::{FORMAT, MAGIC, call, message};
 use crate::tally::RemarkTally;
 use crate::tptp::{LARGEST_EVENT, custom};
@@ -33,7 +33,8 @@ enum State {
     System,
     /// From the first data message on.
     Data,
-    /// The same, in a stream spelled as ours are: calls may take the short way.
+    /// From the first data message on, in a stream spelled as ours are: calls may take the short
+    /// way.
     OwnData,
     /// Inside of something that is skipped; the state `then` follows.
     Skip {
@@ -138,8 +139,8 @@ impl Decoder {
     /// Reads the message that starts `input`; its id is known already.
     fn message<'a>(&mut self, id: u16, input: &'a [u8], last: bool) -> Decoded<'a> {
         match id {
-            system::ENCODING => return self.encoding(input, last),
-            system::FREQUENCY => return self.frequency(input, last),
+            ENCODING => return self.encoding(input, last),
+            FREQUENCY => return self.frequency(input, last),
             _ => {}
         }
         if id > LAST_ID {
@@ -209,7 +210,7 @@ impl Decoder {
                 return self.refuse(2, format!("\"{name}\" is no name of an encoding"));
             }
         };
-        if let Some(fault) = self.misplaced(system::ENCODING, self.encoding_seen, used) {
+        if let Some(fault) = self.misplaced(ENCODING, self.encoding_seen, used) {
             return fault;
         }
         self.encoding_seen = true;
@@ -232,7 +233,7 @@ impl Decoder {
             System::Whole(ticks, used) => (ticks, used),
             System::Part | System::Wrong(_) => return self.more(input, last),
         };
-        if let Some(fault) = self.misplaced(system::FREQUENCY, self.frequency_seen, used) {
+        if let Some(fault) = self.misplaced(FREQUENCY, self.frequency_seen, used) {
             return fault;
         }
         self.frequency_seen = true;

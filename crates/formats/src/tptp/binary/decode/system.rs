@@ -4,13 +4,8 @@
 //! one. So both forms may be met, and must be told apart by what stands behind the id.
 
 use crate::tptp::binary::charset::Charset;
-use crate::tptp::binary::field::Spelling;
+use crate::tptp::binary::value::Spelling;
 use crate::tptp::binary::wire::MESSAGE_HEAD;
-
-/// Id of the message that names the character set.
-pub(in crate::tptp) const ENCODING: u16 = 1;
-/// Id of the message that gives the ticks a second.
-pub(in crate::tptp) const FREQUENCY: u16 = 2;
 
 /// Bytes of message 2 with its size.
 const FREQUENCY_SIZE: usize = 14;

@@ -1,16 +1,12 @@
 //! Events to binary messages.
 
-use super::wire::{DATA, HEADER_SIZE, MAJOR, MESSAGE_HEAD};
+use super::wire::{DATA, HEADER_SIZE, MAJOR, MESSAGE_HEAD, SYSTEM};
 use super::{MAGIC, call, message};
 use crate::tally::DropTally;
 use crate::tptp::dropped::Dropped;
 use crate::tptp::{LARGEST_EVENT, custom};
 use crate::{DropCount, Encode};
 use jtrail_model::{Calls, EnterOrLeave, Event};
-
-/// Messages 1 and 2 as we write them: UTF-8, and a thousand million ticks a second.
-const SYSTEM: &[u8] = b"\x01\x00\x0b\x00\x00\x00UTF8\x00\
-    \x02\x00\x0e\x00\x00\x00\x00\xca\x9a\x3b\x00\x00\x00\x00";
 
 /// Writes the binary stream, little-endian, in nanoseconds.
 #[derive(Debug, Default)]

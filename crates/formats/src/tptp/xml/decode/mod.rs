@@ -4,6 +4,7 @@ pub(super) mod remarks;
 
 use super::element::Remarks;
 use super::value::Value;
+use super::wire::{ANNOTATION, ROOT, STACK_FRAME};
 use super::{FORMAT, call, element, names};
 use crate::tally::RemarkTally;
 use crate::tptp::{LARGEST_EVENT, custom};
@@ -18,7 +19,6 @@ use std::borrow::Cow;
 
 /// Elements that may be open inside of each other, the root not counted.
 const DEEPEST: usize = 32;
-const ROOT: &str = "TRACE";
 
 /// Reads the XML document: ours, and those of older agents.
 #[derive(Debug)]
@@ -135,7 +135,7 @@ impl Decoder {
         }
         match (depth, &mut self.outer) {
             (0, _) => return Ok(self.event(tag, offset)),
-            (1, Outer::Pending(pending)) if name == "annotation" => {
+            (1, Outer::Pending(pending)) if name == ANNOTATION => {
                 match frame(&mut self.remarks, offset, self.scanner.attributes(text)) {
                     Ok(Some(frame)) => pending.push(frame)?,
                     Ok(None) => {}
@@ -303,14 +303,14 @@ fn frame<'a>(
     let mut is_frame = false;
     for Attribute { name, value } in attributes {
         match name {
-            "key" => is_frame = value == "stackFrame",
+            "key" => is_frame = value == STACK_FRAME,
             "value" => frame.method = names::frame_from_xml(&value).into_owned().into(),
             "line" => frame.line = Value::read(value).ok_or("line")?,
-            _ => remarks(tally, "annotation", offset).add(Remarked::UnknownAttribute, name),
+            _ => remarks(tally, ANNOTATION, offset).add(Remarked::UnknownAttribute, name),
         }
     }
     if !is_frame {
-        unknown_element(tally, "annotation", offset);
+        unknown_element(tally, ANNOTATION, offset);
     }
     Ok(is_frame.then_some(frame))
 }

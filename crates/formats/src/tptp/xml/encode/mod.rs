@@ -1,6 +1,7 @@
 //! Events to XML elements.
 
 use super::value::Value;
+use super::wire::{END, FRAME, HEAD};
 use super::{element, names};
 use crate::tally::DropTally;
 use crate::tptp::dropped::Dropped;
@@ -19,7 +20,7 @@ pub struct Encoder {
 
 impl Encode for Encoder {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<TRACE>\n");
+        out.extend_from_slice(HEAD);
     }
 
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
@@ -57,7 +58,7 @@ impl Encode for Encoder {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"</TRACE>\n");
+        out.extend_from_slice(END);
     }
 
     fn dropped(&self) -> Vec<DropCount> {
@@ -93,7 +94,7 @@ fn stack<'e, 'a>(event: &'e Event<'a>) -> &'e [Frame<'a>] {
 }
 
 fn write_frame(frame: &Frame<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"<annotation key=\"stackFrame\" value=\"");
+    out.extend_from_slice(FRAME);
     escape(&names::frame_to_xml(&frame.method), out);
     out.extend_from_slice(b"\" line=\"");
     frame.line.write(out);

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 #[derive(Debug)]
 struct Class {
-    /// As shown.
+    /// The name as the format shows it.
     name: Box<str>,
     loader: usize,
     /// A definition of the trace stands behind it, and not only a frame.
@@ -253,8 +253,8 @@ impl Definitions {
         output: &mut Output,
         dropped: &mut DropTally<Dropped>,
     ) {
-        let (told, length) = (length, length.clamp(0, LONGEST_CODE));
-        dropped.part_if(told != length, Dropped::Sizes);
+        let (reported, length) = (length, length.clamp(0, LONGEST_CODE));
+        dropped.part_if(reported != length, Dropped::Sizes);
         dropped.part_if(e.start_line != 0 || e.end_line != 0, Dropped::MethodLines);
         let parameters = without_result(&e.signature);
         let only_void = e.name.starts_with('<') && e.signature.ends_with(")V");

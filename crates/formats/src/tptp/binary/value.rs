@@ -1,13 +1,11 @@
 //! The types of fields, written and read.
 
 use super::charset::Charset;
+use super::wire::NANOSECONDS;
 use jtrail_model::{
     ClassId, Duration, Frame, HeapDumpId, MethodId, ObjectId, ObjectKind, Text, ThreadId, Timestamp,
 };
 use std::fmt;
-
-/// Ticks a second that we write, and that hold when message 2 is missing.
-pub(super) const NANOSECONDS: i64 = 1_000_000_000;
 
 /// How a stream spells its fields.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Characters and numbers of the document.
+//! Values of attributes, written.
 
 use crate::xml::write_unsigned;
 use jtrail_xml::{escape, is_allowed};
@@ -15,12 +15,25 @@ pub(super) fn legal(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Appends the begin of an element's tag.
+pub(super) fn begin(element: &str, out: &mut Vec<u8>) {
+    out.push(b'<');
+    out.extend_from_slice(element.as_bytes());
+}
+
+/// Appends the end tag of an element.
+pub(super) fn end(element: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"</");
+    out.extend_from_slice(element.as_bytes());
+    out.push(b'>');
+}
+
 /// Appends ` name="text"`; the text is legal already.
 pub(super) fn attribute(name: &str, text: &str, out: &mut Vec<u8>) {
     attribute_of(name, &[text], out);
 }
 
-/// The same of a text in parts.
+/// Appends ` name="text"` for a text in parts.
 pub(super) fn attribute_of(name: &str, parts: &[&str], out: &mut Vec<u8>) {
     open(name, out);
     parts.iter().for_each(|part| escaped(part, out));
@@ -55,7 +68,7 @@ fn open(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"=\"");
 }
 
-/// What stands for a method or class that was never announced.
+/// Returns the name of a method or class that the trace does not define.
 pub(super) fn unknown(kind: &str, id: u64) -> String {
     let mut name = String::with_capacity(kind.len() + 21);
     // Writing to a string does not fail.

@@ -1,7 +1,7 @@
 //! Classes and their methods, by the ids of the file.
 
-use super::fields::{Fields, text};
-use crate::jinsight::wire::changed_over;
+use super::value::{Fields, text};
+use crate::jinsight::names::exchanged;
 use jtrail_model::{ClassId, Member, MethodId};
 use std::collections::HashMap;
 
@@ -153,7 +153,7 @@ impl Classes {
 
 /// A class name of the file as the model has it.
 pub(super) fn class_name(name: &[u8]) -> String {
-    changed_over(&text(name))
+    exchanged(&text(name))
 }
 
 /// The name of a class that was never defined.

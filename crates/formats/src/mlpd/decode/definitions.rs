@@ -18,7 +18,7 @@ pub(super) struct MethodOf {
 
 #[derive(Debug)]
 struct Class {
-    /// As shown.
+    /// The name as the format shows it.
     name: Box<str>,
     image: u64,
     /// The file defines it, and not only by the name of a method.
@@ -30,7 +30,7 @@ struct Method {
     of: MethodOf,
     /// The name as the file has it.
     full: Box<str>,
-    /// As frames have it.
+    /// The name as frames have it.
     frame: Box<str>,
     /// The file defines it.
     defined: bool,
@@ -38,7 +38,7 @@ struct Method {
 
 /// Classes and methods, numbered in the order of their definitions.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct Definitions {
     classes: Vec<Class>,
     class_places: Index,
     tables: Index,
@@ -61,7 +61,7 @@ fn class_id(place: usize) -> ClassId {
     ClassId(place as u64 + 1)
 }
 
-impl Known {
+impl Definitions {
     pub(super) fn image(&mut self, raw: u64, name: &str) {
         self.images.insert(raw, name.into());
     }

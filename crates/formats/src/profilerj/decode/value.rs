@@ -1,4 +1,4 @@
-//! What elements say.
+//! Values of attributes, read.
 
 use super::remarks::Remarked;
 use crate::tally::RemarkTally;

@@ -1,11 +1,11 @@
-//! Classes and methods that were announced, and the numbers that sums have their names by.
+//! Classes and methods that the trace defines, and the numbers of their names, by which sums are.
 //!
 //! Sums are by name, not by id: the document tells methods apart by nothing else.
 
+use super::value::{legal, unknown};
 use crate::check::table::Table;
 use crate::hash::{Digest, Digests};
 use crate::profilerj::names::{class_to_source, frame_to_sampler, method_to_profile};
-use crate::profilerj::text::{legal, unknown};
 use jtrail_model::{ClassDef, ClassId, ClassSource, MethodDef, MethodId};
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
-pub(in crate::profilerj) struct Names {
+pub(in crate::profilerj) struct Definitions {
     classes: Table<Class>,
     methods: Table<Method>,
     /// Classes in source form.
@@ -61,7 +61,7 @@ pub(super) struct Method {
     number: Option<u32>,
 }
 
-impl Names {
+impl Definitions {
     pub(super) fn class_def(&mut self, e: &ClassDef<'_>) {
         let class = self.class_mut(e.class);
         class.name = legal(&e.name).into();

@@ -1,4 +1,4 @@
-//! Ids for what the document knows by name, and the definitions that announce them.
+//! Definitions for what the document knows by name, and the definitions that announce them.
 
 use super::queue::Queue;
 use crate::hash::Seed;
@@ -21,7 +21,7 @@ pub(super) enum Section {
 
 /// All ids given so far, from one counter.
 #[derive(Debug, Default)]
-pub(super) struct Ids {
+pub(super) struct Definitions {
     last: u64,
     /// By name, CPU time and state; and by name only.
     threads: HashMap<String, Same>,
@@ -59,7 +59,7 @@ impl Same {
     }
 }
 
-impl Ids {
+impl Definitions {
     fn new_id(&mut self) -> u64 {
         self.last += 1;
         self.last

@@ -1,24 +1,22 @@
-//! Classes and functions: kept when they are announced, written when a line first names them.
+//! Classes and functions: kept when the trace defines them, written when a line first names them.
 
 use super::dropped::Dropped;
 use super::quoted;
 use crate::check::table::Table;
 use crate::hash::{Digest, Digests};
 use crate::tally::DropTally;
-use crate::tracelog::wire::Starts;
-use crate::tracelog::{names, text};
+use crate::tracelog::value::Starts;
+use crate::tracelog::wire::{DEFAULT_LOADER, MADE_UP};
+use crate::tracelog::{names, value};
 use jtrail_model::{ClassDef, ClassDetail, ClassId, MethodCompile, MethodDef, MethodId};
 use std::collections::HashMap;
 
-/// Ids of classes and methods that only frames name: these, and those above. Where one is written,
-/// it is made of the place in the file, which stays when the trace is written again.
-const UNANNOUNCED: u64 = 1 << 63;
 /// The largest internal id.
 const MOST: u32 = 0xffff_fffe;
 
 /// All that can be named.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct Definitions {
     classes: Table<Class>,
     methods: Table<Method>,
     classes_written: u32,
@@ -50,7 +48,7 @@ struct Class {
 #[derive(Debug)]
 struct Method {
     class: ClassId,
-    /// Both are empty once it is written.
+    /// Name and signature are empty once the method is written.
     name: Box<str>,
     signature: Box<str>,
     iid: Option<u32>,
@@ -63,7 +61,7 @@ struct Loader {
     id: Option<u64>,
 }
 
-impl Names {
+impl Definitions {
     pub(super) fn class_def(&mut self, e: &ClassDef<'_>, dropped: &mut DropTally<Dropped>) {
         dropped.part_if(!e.source_name.is_empty(), Dropped::ClassSources);
         dropped.part_if(!e.object.is_none(), Dropped::ClassObjects);
@@ -111,7 +109,7 @@ impl Names {
         let place = self.loaders.len();
         self.loader_places.insert(name.into(), place);
         // The one that the head writes.
-        let id = (name == "bootstrap").then_some(1);
+        let id = (name == DEFAULT_LOADER).then_some(1);
         let name = name.into();
         self.loaders.push(Loader { name, id });
         place
@@ -160,21 +158,21 @@ impl Names {
                 self.loaders_written += 1;
                 let new = self.loaders_written + 1;
                 self.scratch.clear();
-                text::escape(name, &[], &mut self.scratch);
+                value::escape(name, &[], &mut self.scratch);
                 loader(new, &self.scratch, out);
                 *id.insert(new)
             }
         };
         out.extend_from_slice(b"cls ldf ");
-        text::h64(u64::from(iid) + 1, out);
+        value::h64(u64::from(iid) + 1, out);
         out.push(b' ');
-        text::h32(iid, out);
+        value::h32(iid, out);
         out.push(b' ');
-        text::h64(module, out);
+        value::h64(module, out);
         out.push(b' ');
-        text::h32(names::class_token(iid), out);
+        value::h32(names::class_token(iid), out);
         out.extend_from_slice(b" 0x00000000\ncls nam ");
-        text::h32(iid, out);
+        value::h32(iid, out);
         out.push(b' ');
         self.scratch.clear();
         names::class_to_source(&class.name, &mut self.scratch);
@@ -217,7 +215,7 @@ impl Names {
         );
         self.info(id, out)?;
         out.extend_from_slice(b"\nfun nam ");
-        text::h32(iid, out);
+        value::h32(iid, out);
         out.push(b' ');
         self.scratch.clear();
         let class = self.classes.get(class_id.0)?;
@@ -237,14 +235,14 @@ impl Names {
         let method = self.methods.get(id.0)?;
         let class = self.classes.get(method.class.0)?;
         out.extend_from_slice(b"fun inf ");
-        text::h32(method.iid?, out);
+        value::h32(method.iid?, out);
         let number = written(id, method.iid?);
         for number in [number, u64::from(class.iid?) + 1, self.module(class)] {
             out.push(b' ');
-            text::h64(number, out);
+            value::h64(number, out);
         }
         out.push(b' ');
-        text::h32(method.token, out);
+        value::h32(method.token, out);
         Some(())
     }
 
@@ -261,9 +259,9 @@ impl Names {
         self.info(e.method, out)?;
         out.push(b' ');
         let size = e.size.try_into().unwrap_or_default();
-        text::h64(e.address, out);
+        value::h64(e.address, out);
         out.push(b':');
-        text::hex(size, out);
+        value::hex(size, out);
         let starts = e.ranges.iter().map(|range| u64::try_from(range.offset));
         let starts = Starts::new(starts.flatten());
         let map = if with_map { &e.ranges[..] } else { &[] };
@@ -282,7 +280,7 @@ impl Names {
             let mut separator = b' ';
             for number in [line, start, end] {
                 out.push(separator);
-                text::hex(number, out);
+                value::hex(number, out);
                 separator = b':';
             }
         }
@@ -325,31 +323,32 @@ impl Names {
             Some(id) => *id,
             None => {
                 self.unannounced += 1;
-                let id = ClassId(UNANNOUNCED + self.unannounced);
+                let id = ClassId(MADE_UP + self.unannounced);
                 self.add_class(id, class).then_some(id)?
             }
         };
         self.unannounced += 1;
-        let id = MethodId(UNANNOUNCED + self.unannounced);
+        let id = MethodId(MADE_UP + self.unannounced);
         self.by_frame.insert(key, id);
         self.add_method(id, class_id, method, signature)
             .then_some(id)
     }
 }
 
-/// The id of a method in the file.
+/// Returns the id of a method in the file. A made-up one is made of the place in the file, which
+/// stays when the trace is written again.
 fn written(id: MethodId, iid: u32) -> u64 {
-    if id.0 < UNANNOUNCED {
+    if id.0 < MADE_UP {
         id.0
     } else {
-        UNANNOUNCED | u64::from(iid)
+        MADE_UP | u64::from(iid)
     }
 }
 
 /// Writes the lines of a class loader: assembly, module, and that they belong together.
 pub(super) fn loader(id: u64, name: &str, out: &mut Vec<u8>) {
     let h64 = |number, out: &mut Vec<u8>| {
-        text::h64(number, out);
+        value::h64(number, out);
         out.push(b' ');
     };
     for (word, second, third) in [(&b"asm ldf "[..], 1, id), (b"mod ldf ", 0, id)] {
@@ -363,6 +362,6 @@ pub(super) fn loader(id: u64, name: &str, out: &mut Vec<u8>) {
     }
     out.extend_from_slice(b"mod ata ");
     h64(id, out);
-    text::h64(id, out);
+    value::h64(id, out);
     out.push(b'\n');
 }

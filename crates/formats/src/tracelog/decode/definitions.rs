@@ -4,7 +4,8 @@ use super::{Decoder, Remarked};
 use crate::check::table::Table;
 use crate::room::Room;
 use crate::tracelog::names;
-use crate::tracelog::wire::Starts;
+use crate::tracelog::value::Starts;
+use crate::tracelog::wire::{DEFAULT_LOADER, MADE_UP};
 use jtrail_model::{
     ClassDef, ClassDetail, ClassId, CodeRange, Event, Frame, MethodCompile, MethodDef, MethodId,
     Timestamp,
@@ -13,17 +14,14 @@ use std::collections::HashMap;
 
 /// The class of functions whose class is not known.
 const NO_CLASS: u64 = 1 << 33;
-/// Ids from here on are made by who writes a trace.
-const MADE_UP: u64 = 1 << 63;
 /// Ids of methods that can't have that of their function: these, and those above.
 const FALLBACK: u64 = 0b11 << 62;
-const DEFAULT_LOADER: &str = "bootstrap";
 /// Bytes of a class's name that frames have, though its functions do not tell it.
 const LONG_CLASS: usize = 1 << 10;
 
 /// What lines may name.
 #[derive(Debug, Default)]
-pub(super) struct Tables {
+pub(super) struct Definitions {
     classes: Table<Class>,
     functions: Table<Function>,
     /// Internal ids by those of the profiling interface, which may be used again.
@@ -88,7 +86,7 @@ pub(super) fn class_id(iid: u32) -> ClassId {
     ClassId(u64::from(iid) + 1)
 }
 
-impl Tables {
+impl Definitions {
     pub(super) fn is_named(&self, iid: u32) -> bool {
         let class = self.classes.get(u64::from(iid));
         class.is_some_and(|class| class.name.is_some())
@@ -190,7 +188,7 @@ impl Decoder {
     pub(super) fn announce_class(&mut self, iid: u32, name: String) {
         let class = class_id(iid);
         let time = self.now;
-        let places = &mut self.tables.classes;
+        let places = &mut self.definitions.classes;
         if places.get(u64::from(iid)).is_none() {
             let class = Class {
                 module: 0,
@@ -208,9 +206,9 @@ impl Decoder {
             name: name.into(),
             ..ClassDef::default()
         }));
-        let has_module = self.tables.classes.get(u64::from(iid));
+        let has_module = self.definitions.classes.get(u64::from(iid));
         let has_module = has_module.is_some_and(|class| class.module != 0);
-        let Some(assembly) = self.tables.assembly(iid) else {
+        let Some(assembly) = self.definitions.assembly(iid) else {
             return self.remark_if(has_module, "cls ldf", Remarked::NoModules);
         };
         assembly.used = true;
@@ -235,18 +233,18 @@ impl Decoder {
         is_new: bool,
         [id, class, module, token]: [u64; 4],
     ) {
-        let tables = &mut self.tables;
-        let Some(function) = tables.functions.get(u64::from(iid)) else {
+        let definitions = &mut self.definitions;
+        let Some(function) = definitions.functions.get(u64::from(iid)) else {
             return;
         };
-        let class_iid = tables.class_iids.get(&class).copied();
+        let class_iid = definitions.class_iids.get(&class).copied();
         if !is_new {
             let same_class = class_iid.map_or(ClassId(NO_CLASS), class_id) == function.class;
-            let same = tables.function_iids.get(&id) == Some(&iid) && same_class;
+            let same = definitions.function_iids.get(&id) == Some(&iid) && same_class;
             return self.remark_if(!same, "fun inf", Remarked::Ids);
         }
         let is_kept = function.id.0 == id || id == MADE_UP | u64::from(iid);
-        let class = class_iid.and_then(|iid| tables.classes.get_mut(u64::from(iid)));
+        let class = class_iid.and_then(|iid| definitions.classes.get_mut(u64::from(iid)));
         let (usual_module, usual_token) = class.map_or((0, 0), |class| {
             class.functions = class.functions.wrapping_add(1);
             (class.module, names::function_token(class.functions))
@@ -263,15 +261,15 @@ impl Decoder {
         (full, name): (&str, String),
         signature: String,
     ) {
-        if self.tables.method(iid).is_none() {
+        if self.definitions.method(iid).is_none() {
             let function = Function {
                 id: MethodId(FALLBACK | u64::from(iid)),
                 class: ClassId(NO_CLASS),
                 frame: None,
             };
-            self.tables.functions.insert(u64::from(iid), function);
+            self.definitions.functions.insert(u64::from(iid), function);
         }
-        let Some((method, class)) = self.tables.method(iid) else {
+        let Some((method, class)) = self.definitions.method(iid) else {
             return;
         };
         let class_name: Box<str> = if class == ClassId(NO_CLASS) {
@@ -281,7 +279,7 @@ impl Decoder {
             // Classes are defined before their functions, and their ids are one more.
             let class_iid = u32::try_from(class.0.saturating_sub(1)).unwrap_or(u32::MAX);
             self.class(class_iid);
-            let class = self.tables.classes.get(u64::from(class_iid));
+            let class = self.definitions.classes.get(u64::from(class_iid));
             class
                 .and_then(|class| class.name.clone())
                 .unwrap_or_default()
@@ -294,7 +292,7 @@ impl Decoder {
         };
         let dot = if class_name.is_empty() { "" } else { "." };
         let frame = format!("{class_name}{dot}{name}{signature}");
-        if let Some(function) = self.tables.functions.get_mut(u64::from(iid)) {
+        if let Some(function) = self.definitions.functions.get_mut(u64::from(iid)) {
             function.frame = Some(frame.into());
         }
         self.emit(Event::MethodDef(MethodDef {
@@ -307,7 +305,7 @@ impl Decoder {
     }
 
     fn announce_no_class(&mut self, class: ClassId) {
-        if !std::mem::replace(&mut self.tables.no_class, true) {
+        if !std::mem::replace(&mut self.definitions.no_class, true) {
             let (time, name) = (self.now, "?".into());
             self.emit(Event::ClassDef(ClassDef {
                 class,
@@ -320,7 +318,7 @@ impl Decoder {
 
     /// `fun nam`
     pub(super) fn function_name(&mut self, iid: u32, full: &str, returned: &str, parameters: &str) {
-        if self.tables.has_function(iid) {
+        if self.definitions.has_function(iid) {
             self.remark("fun nam", Remarked::FunctionNamesAgain);
             return;
         }
@@ -339,11 +337,11 @@ impl Decoder {
         if blocks.is_empty() {
             return self.remark_if(!map.is_empty(), "fun inf", Remarked::MapsAlone);
         }
-        if !self.tables.has_line_maps && !map.is_empty() {
+        if !self.definitions.has_line_maps && !map.is_empty() {
             map.clear();
             self.remark("fun inf", Remarked::BytecodeMaps);
         }
-        self.tables.code = Some(Code {
+        self.definitions.code = Some(Code {
             function,
             blocks,
             map,
@@ -352,7 +350,7 @@ impl Decoder {
 
     /// Hands out code whose compilation is told nowhere.
     pub(super) fn end_code(&mut self) {
-        if let Some(code) = self.tables.code.take() {
+        if let Some(code) = self.definitions.code.take() {
             let time = self.now;
             self.emit_code(code, time);
         }
@@ -360,18 +358,18 @@ impl Decoder {
 
     /// `jit cmf`
     pub(super) fn compiled(&mut self, id: u64, time: Timestamp) {
-        let Some(iid) = self.tables.function_of(id) else {
+        let Some(iid) = self.definitions.function_of(id) else {
             self.end_code();
             self.remark("jit cmf", Remarked::LateFunctions);
             return;
         };
-        match self.tables.code.take() {
+        match self.definitions.code.take() {
             Some(code) if code.function == iid => self.emit_code(code, time),
             other => {
-                self.tables.code = other;
+                self.definitions.code = other;
                 self.end_code();
                 self.function(iid);
-                if let Some((method, _)) = self.tables.method(iid) {
+                if let Some((method, _)) = self.definitions.method(iid) {
                     self.emit(Event::MethodCompile(MethodCompile {
                         method,
                         time,
@@ -385,8 +383,8 @@ impl Decoder {
     fn emit_code(&mut self, code: Code, time: Timestamp) {
         self.function(code.function);
         let (Some((method, _)), Some(frame)) = (
-            self.tables.method(code.function),
-            self.tables.frame(code.function).map(str::to_owned),
+            self.definitions.method(code.function),
+            self.definitions.frame(code.function).map(str::to_owned),
         ) else {
             return;
         };

@@ -7,9 +7,10 @@
 use super::dropped::Dropped;
 use super::stream::Stream;
 use crate::check::table::Table;
+use crate::jinsight::names::exchanged;
 use crate::jinsight::wire::{
     CLASS_DEFINE, CLASS_LOAD, FIRST_CLASS, JAVA_OBJECT, JAVA_THREAD, OBJECT_CLASS, OVERFLOW,
-    OVERFLOW_CLASS, THREAD_CLASS, changed_over,
+    OVERFLOW_CLASS, THREAD_CLASS,
 };
 use crate::tally::DropTally;
 use jtrail_model::{ClassDef, ClassDetail, ClassId, Member, MethodDef, MethodId};
@@ -33,13 +34,13 @@ pub(super) struct Place {
 #[derive(Clone, Copy, Debug)]
 enum Method {
     Written(Place),
-    /// Of that class, which is yet to be written with it.
+    /// The class of a method that is not written yet, nor is its class.
     Unwritten(ClassId),
 }
 
 #[derive(Debug, Default)]
 struct Class {
-    /// As the JVM has it, with slashes.
+    /// The name with slashes, as the JVM has it.
     name: Arc<str>,
     ticks: u64,
     super_class: u16,
@@ -107,7 +108,7 @@ impl Classes {
 
     pub(super) fn define(&mut self, e: &ClassDef<'_>, sink: &mut Sink<'_>) {
         let ticks = sink.stream.definition_ticks(e.time, sink.dropped, sink.out);
-        self.named(e.class, changed_over(&e.name).into(), ticks, sink);
+        self.named(e.class, exchanged(&e.name).into(), ticks, sink);
     }
 
     fn named(&mut self, id: ClassId, name: Arc<str>, ticks: u64, sink: &mut Sink<'_>) {
@@ -154,16 +155,16 @@ impl Classes {
             return sink.dropped.event(Dropped::ClassDetail);
         }
         let ticks = sink.stream.definition_ticks(e.time, sink.dropped, sink.out);
-        let told = e.access != 0 || e.size != 0 || !e.loader.is_empty();
-        sink.dropped.part_if(told, Dropped::ClassDetail);
+        let has_more = e.access != 0 || e.size != 0 || !e.loader.is_empty();
+        sink.dropped.part_if(has_more, Dropped::ClassDetail);
         self.known(e.class, sink);
         let is_object = self.name(e.class) == Some(JAVA_OBJECT);
         let super_class = match &*e.super_name {
             "" => OBJECT_CLASS,
             _ if is_object => OBJECT_CLASS,
-            name => self.by_name(&changed_over(name), ticks, sink),
+            name => self.by_name(&exchanged(name), ticks, sink),
         };
-        let of_interface = |name: &_| self.by_name(&changed_over(name), ticks, sink);
+        let of_interface = |name: &_| self.by_name(&exchanged(name), ticks, sink);
         let interfaces: Vec<u16> = e
             .interfaces
             .iter()

@@ -3,18 +3,19 @@
 use super::dropped::Dropped;
 use crate::tally::DropTally;
 use crate::tracelog::settings::Settings;
-use crate::tracelog::{clock, settings, text};
+use crate::tracelog::wire::DEFAULT_LOADER;
+use crate::tracelog::{clock, settings, value};
 use jtrail_model::{Event, TraceOption};
 
 /// What is known of the trace before its first line is written.
 #[derive(Debug, Default)]
-pub(super) struct Head {
+pub(super) struct Opening {
     /// The settings are the caller's: options of the trace do not change them.
     pub(super) fixed: bool,
     /// Configuration lines came: the trace was a trace log before.
     pub(super) recoded: bool,
     /// The trace said what it holds.
-    pub(super) told: bool,
+    pub(super) has_settings: bool,
     start_ms: Option<i64>,
     minutes_west: i32,
     pub(super) pid: u64,
@@ -23,12 +24,12 @@ pub(super) struct Head {
     options: Vec<(String, String)>,
 }
 
-impl Head {
-    /// One that learns nothing from the options of the trace.
+impl Opening {
+    /// Returns an opening that learns nothing from the options of the trace.
     pub(super) fn fixed() -> Self {
         Self {
             fixed: true,
-            told: true,
+            has_settings: true,
             ..Self::default()
         }
     }
@@ -86,7 +87,7 @@ impl Head {
             self.recoded = true;
             if !self.fixed {
                 *settings = ours;
-                self.told |= e.key == "CollectionMethod";
+                self.has_settings |= e.key == "CollectionMethod";
             }
             return;
         }
@@ -94,7 +95,7 @@ impl Head {
             match &*e.key {
                 "events" => {
                     settings.events(&e.value);
-                    self.told = true;
+                    self.has_settings = true;
                 }
                 "interval" => settings.interval(&e.value),
                 _ => {}
@@ -102,7 +103,7 @@ impl Head {
         }
         if settings::is_name(&e.key) {
             let mut value = String::new();
-            text::escape_bare(&e.value, &mut value);
+            value::escape_bare(&e.value, &mut value);
             self.options.push((e.key.clone().into_owned(), value));
         } else {
             dropped.event(Dropped::Options);
@@ -128,14 +129,14 @@ impl Head {
         // Thread 0 stands for the process: readers look for the thread whose number is the
         // process's.
         out.extend_from_slice(b"thr crt 0x0000000000000001 0x00000000\nthr aos 0x00000000 ");
-        text::dec(self.pid, out);
+        value::dec(self.pid, out);
         out.extend_from_slice(b"\napd crf 0x0000000000000001 ");
-        text::h64(self.pid, out);
+        value::h64(self.pid, out);
         out.extend_from_slice(b" 0x00000000 ");
         let mut name = String::new();
-        text::escape(&self.name, &[], &mut name);
+        value::escape(&self.name, &[], &mut name);
         super::quoted(&name, out);
         out.push(b'\n');
-        super::names::loader(1, "bootstrap", out);
+        super::definitions::loader(1, DEFAULT_LOADER, out);
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers and quoted text, written and read.
+//! Numbers, quoted text and ranges of code, written and read.
 
 use std::borrow::Cow;
 
@@ -168,6 +168,23 @@ pub(super) fn read_hex(word: &[u8]) -> Option<u64> {
         };
         Some(number << 4 | u64::from(digit))
     })
+}
+
+/// Where the ranges of a method's code start, in order. Each ends where the next one starts.
+pub(super) struct Starts(Vec<u64>);
+
+impl Starts {
+    pub(super) fn new(starts: impl Iterator<Item = u64>) -> Self {
+        let mut starts: Vec<_> = starts.collect();
+        starts.sort_unstable();
+        Self(starts)
+    }
+
+    /// The next start behind one.
+    pub(super) fn after(&self, start: u64) -> Option<u64> {
+        let at = self.0.partition_point(|other| *other <= start);
+        self.0.get(at).copied()
+    }
 }
 
 #[cfg(test)]

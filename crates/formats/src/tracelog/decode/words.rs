@@ -1,0 +1,122 @@
+//! A line, word by word.
+
+use crate::tracelog::value::{read_dec, read_hex};
+use std::borrow::Cow;
+
+/// The words of a line that were not read yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Words<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Words<'a> {
+    pub(super) fn new(line: &'a [u8]) -> Self {
+        Self { rest: line }
+    }
+
+    /// The next word; none at the end.
+    #[inline]
+    pub(super) fn word(&mut self) -> Option<&'a [u8]> {
+        let mut rest = self.rest;
+        while let [b' ', tail @ ..] = rest {
+            rest = tail;
+        }
+        if rest.is_empty() {
+            self.rest = rest;
+            return None;
+        }
+        let end = rest.iter().position(|b| *b == b' ').unwrap_or(rest.len());
+        let (word, rest) = rest.split_at(end);
+        self.rest = rest;
+        Some(word)
+    }
+
+    /// What is left of the line, without blanks around it.
+    pub(super) fn text(&mut self) -> Cow<'a, str> {
+        String::from_utf8_lossy(std::mem::take(&mut self.rest).trim_ascii())
+    }
+
+    /// Text in quotes. Others do not escape quotes inside of it, so the last is one that ends the
+    /// line or that another text in quotes follows.
+    pub(super) fn quoted(&mut self) -> Option<Cow<'a, str>> {
+        let text = self.rest.trim_ascii().strip_prefix(b"\"")?;
+        let is_last = |rest: &[u8]| match rest {
+            [] => true,
+            [b' ', ..] => rest.trim_ascii_start().starts_with(b"\""),
+            _ => false,
+        };
+        let is_end = |at: &usize| text[*at] == b'"' && is_last(&text[at + 1..]);
+        let end = (0..text.len()).find(is_end)?;
+        self.rest = &text[end + 1..];
+        Some(String::from_utf8_lossy(&text[..end]))
+    }
+
+    #[inline]
+    pub(super) fn dec(&mut self) -> Option<u64> {
+        read_dec(self.word()?)
+    }
+
+    #[inline]
+    pub(super) fn hex(&mut self) -> Option<u64> {
+        read_hex(self.word()?)
+    }
+
+    /// An internal id; `?` is the largest.
+    #[inline]
+    pub(super) fn iid(&mut self) -> Option<u32> {
+        read_iid(self.word()?)
+    }
+
+    /// Nothing but blanks is left.
+    pub(super) fn end(&self) -> Option<()> {
+        self.rest.iter().all(|b| *b == b' ').then_some(())
+    }
+}
+
+/// An internal id, or `?`.
+#[inline]
+pub(super) fn read_iid(word: &[u8]) -> Option<u32> {
+    match word {
+        b"?" => Some(u32::MAX),
+        _ => read_hex(word)?.try_into().ok(),
+    }
+}
+
+/// Parts of a word, and one more if it has that.
+type Parts<'a, const N: usize> = ([&'a [u8]; N], Option<&'a [u8]>);
+
+/// The parts of a word that colons separate: so many, and if there is one more, that it is.
+#[inline]
+pub(super) fn parts<const N: usize>(word: &[u8]) -> Option<Parts<'_, N>> {
+    let mut parts = word.split(|b| *b == b':');
+    let mut found = [&[][..]; N];
+    for place in &mut found {
+        *place = parts.next()?;
+    }
+    let more = parts.next();
+    parts.next().is_none().then_some((found, more))
+}
+
+/// An instruction pointer.
+pub(super) fn is_ip(word: &[u8]) -> bool {
+    word == b"?" || read_hex(word).is_some() || read_hex(&[b"0x", word].concat()).is_some()
+}
+
+/// The thread of a `jit` or `gch` line: internal id, `?`, or a decimal number of the operating
+/// system. Answers whether it says anything.
+pub(super) fn is_thread(word: &[u8]) -> Option<bool> {
+    match word {
+        b"?" => Some(false),
+        _ => (read_iid(word).is_some() || read_dec(word).is_some()).then_some(true),
+    }
+}
+
+/// `class:objects:bytes`, and whether an instruction pointer follows.
+pub(super) fn read_item(word: &[u8]) -> Option<(u32, u64, u64, bool)> {
+    let ([class, objects, bytes], ip) = parts(word)?;
+    if !ip.is_none_or(is_ip) {
+        return None;
+    }
+    let class = read_iid(class)?;
+    Some((class, read_dec(objects)?, read_dec(bytes)?, ip.is_some()))
+}
