@@ -21,7 +21,7 @@ def convert(source, target, calls):
     writer = subprocess.Popen([TARGET / "release" / "examples" / "write_trace", source, str(calls), str(THREADS)],
                               stdout=subprocess.PIPE)
     name, _, version = target.partition(" ")
-    to = ["--to", name, *(["--mlpd", version] if version else [])]
+    to = ["--to", name, *(["--mlpd.version", version] if version else [])]
     reader = subprocess.Popen([TARGET / "release" / "jtrail", "convert", "-", "/dev/null", *to],
                               stdin=writer.stdout, stderr=subprocess.PIPE, text=True)
     writer.stdout.close()

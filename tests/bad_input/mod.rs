@@ -146,7 +146,8 @@ fn wrong_options_are_reported_by_parser_and_command_line() {
         let pairs: Vec<&str> = text.split(',').collect();
         let word = |pair: &&str| {
             pair.split_once('=').is_some_and(|(key, _)| {
-                !key.is_empty() && key.bytes().all(|b| b.is_ascii_lowercase())
+                let is_plain = |b: u8| b.is_ascii_lowercase() || matches!(b, b'.' | b'-');
+                !key.is_empty() && key.bytes().all(is_plain)
             })
         };
         if text.contains('"') || !pairs.iter().all(word) {

@@ -76,7 +76,7 @@ fn nothing_of_ours_is_left() {
         ]
         .concat();
         let cycle = |spool: &str| {
-            let options = [&options[..], &["--spool", spool]].concat();
+            let options = [&options[..], &["--trail.spool", spool]].concat();
             app.attach("trace", &options).expect("it is taken");
             sleep(Duration::from_millis(50));
             let (with, threads) = (app.mappings(), app.own_threads());

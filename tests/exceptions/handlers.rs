@@ -95,7 +95,10 @@ fn catches_have_their_handlers() {
             "format=mlpd,events=methods+exceptions,include=Handlers*",
             Shows::All,
         ),
-        ("format=mlpd,mlpd=17,events=exceptions+details", Shows::All),
+        (
+            "format=mlpd,mlpd.version=17,events=exceptions+details",
+            Shows::All,
+        ),
         ("format=mlpd,events=exceptions", Shows::None),
     ];
     for jdk in Jdk::require(&VERSIONS) {

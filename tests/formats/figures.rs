@@ -189,11 +189,16 @@ fn a_trace_log_has_three_modes() {
         let options = format!("events=samples+cpu,interval=5ms,{filter}");
         let samples = written(burn, spelling, &options).1;
         assert!(samples.samples > 10 && samples.calls.is_empty());
-        let each = written(burn, spelling, &format!("{options},everysample=true")).1;
+        let each = written(
+            burn,
+            spelling,
+            &format!("{options},tracelog.every-sample=true"),
+        )
+        .1;
         assert!(each.kinds["Sample"] > 10);
 
         let frees = || program(&jdk, "harness.Frees");
-        let options = format!("events=alloc+free,visualstudio=true,{filter}");
+        let options = format!("events=alloc+free,tracelog.visual-studio=true,{filter}");
         let memory = written(frees, spelling, &options).1;
         assert!(memory.calls.is_empty() && memory.samples == 0);
         assert!(memory.kinds["AllocationSum"] > 0 && memory.kinds["LiveObjects"] > 0);

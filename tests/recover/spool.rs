@@ -166,8 +166,8 @@ fn what_a_killed_program_had_recorded_is_recovered() {
     let jdks = Jdk::require(&one_version());
     let variants = [
         "",
-        ",clock=tick,writers=3",
-        ",buffer=1m,writers=2",
+        ",clock=tick,trail.writers=3",
+        ",buffer=1m,trail.writers=2",
         ",buffer=1m,clock=tick",
     ];
     // Each kill comes at a different moment.

@@ -12,7 +12,7 @@ use std::{fs, thread};
 
 /// Kills a JVM with busy threads, `after` they began. Its trail stays.
 fn killed(jdk: &Jdk, classes: &Path, file: &Path, after: Duration) {
-    let options = format!("format=trail,spool=false,file={}", file.display());
+    let options = format!("format=trail,trail.spool=false,file={}", file.display());
     let run = program(jdk, "Crowd").class_path(classes);
     let mut running = run.agent(agent(), options).spawn().expect("it starts");
     running.wait_ready();

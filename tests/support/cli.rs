@@ -62,7 +62,15 @@ pub(crate) fn assert_verified(file: &Path) {
 /// Converts the trace to a log profile of the given data version.
 pub(crate) fn write_mlpd(from: &Path, to: &Path, version: &str) {
     let (from, to) = (from.to_str().expect("text"), to.to_str().expect("text"));
-    let (code, out, err) = jtrail(&["convert", "--to", "mlpd", "--mlpd", version, from, to]);
+    let (code, out, err) = jtrail(&[
+        "convert",
+        "--to",
+        "mlpd",
+        "--mlpd.version",
+        version,
+        from,
+        to,
+    ]);
     assert_eq!(code, ExitCode::SUCCESS, "{out}{err}");
 }
 

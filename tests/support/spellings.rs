@@ -23,7 +23,7 @@ pub(crate) const SPELLINGS: [Spelling; 8] = [
     spelling("format=binary", "trcbin", Format::TptpBinary),
     spelling("format=jinsight", "trc", Format::Jinsight),
     spelling("format=mlpd", "mlpd", Format::Mlpd),
-    spelling("format=mlpd,mlpd=17", "mlpd", Format::Mlpd),
+    spelling("format=mlpd,mlpd.version=17", "mlpd", Format::Mlpd),
     spelling("format=tracelog", "log", Format::TraceLog),
     spelling("format=trail", "trail", Format::Trail),
     spelling("format=profilerj", "xml", Format::ProfilerJ),

@@ -166,7 +166,11 @@ const FORMATS: [(&str, u64, u64); 7] = [
     ("mlpd", 40_000, MB),
     ("tracelog", 10_000, MB),
     ("trail", 600_000, MB),
-    ("trail,spool=false,buffer=1m,writers=4", 600_000, MB),
+    (
+        "trail,trail.spool=false,buffer=1m,trail.writers=4",
+        600_000,
+        MB,
+    ),
 ];
 
 #[test]

@@ -420,7 +420,7 @@ fn plain_file_systems_are_served() {
 #[test]
 fn two_recorders_keep_apart() {
     let jdks = Jdk::require(&VERSIONS);
-    for (number, more) in ["", ",spool=false"].into_iter().enumerate() {
+    for (number, more) in ["", ",trail.spool=false"].into_iter().enumerate() {
         let folder = temp_dir();
         let file = folder.path().join("app.trail");
         let both = [0, 1].map(|other| {

@@ -52,7 +52,7 @@ fn they_are_as_many_as_asked_for_and_the_jvm_does_not_know_them() {
         ] {
             let file = folder.path().join("trace");
             let options = format!(
-                "format={format},writers={count},priority={priority},include=Many.outer,file={}",
+                "format={format},trail.writers={count},priority={priority},include=Many.outer,file={}",
                 file.display()
             );
             let mut running = program(&jdk, "Many")

@@ -39,6 +39,7 @@ mod select;
 
 pub use outcome::{FAILED, FAULTY, SOUND, TRUNCATED};
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 use outcome::Streams;
 use std::ffi::OsString;
@@ -90,9 +91,11 @@ pub fn main_with(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => {
+            let error = with_new_name(error, args.get(1));
             let text = error.render().to_string();
             // If this fails, there is no way to report it.
             let _ = if error.use_stderr() {
@@ -138,6 +141,23 @@ pub fn main_with(
             FAILED
         }
     })
+}
+
+/// Names the argument that is meant, where a key of the agent is given by a name that it once had.
+fn with_new_name(mut error: clap::Error, verb: Option<&OsString>) -> clap::Error {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let name = given.trim_start_matches("--");
+    let new = jtrail_options::renamed(name).map(|key| key.name);
+    let command = Cli::command();
+    let verb = verb.and_then(|verb| command.find_subcommand(verb));
+    let mut known = verb.into_iter().flat_map(|verb| verb.get_arguments());
+    if let Some(new) = new.filter(|new| known.any(|arg| arg.get_long() == Some(new))) {
+        let new = ContextValue::String(format!("--{new}"));
+        error.insert(ContextKind::SuggestedArg, new);
+    }
+    error
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

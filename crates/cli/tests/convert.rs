@@ -61,8 +61,8 @@ fn a_log_profile_has_the_data_version_that_is_asked_for() {
     let output = output.to_str().expect("UTF-8");
     for (asked, version) in [
         (&[][..], DataVersion::V1),
-        (&["--mlpd", "1"], DataVersion::V1),
-        (&["--mlpd", "17"], DataVersion::V17),
+        (&["--mlpd.version", "1"], DataVersion::V1),
+        (&["--mlpd.version", "17"], DataVersion::V17),
     ] {
         let done = jtrail(&[&["convert", &file, output][..], asked].concat());
         assert_eq!(done.code, 0, "{}", done.err);
@@ -77,12 +77,12 @@ fn a_log_profile_has_the_data_version_that_is_asked_for() {
     }
     for (args, message) in [
         (
-            ["convert", &file, output, "--mlpd", "13"],
+            ["convert", &file, output, "--mlpd.version", "13"],
             "[possible values: 1, 17]",
         ),
         (
-            ["convert", &file, "x.trcxml", "--mlpd", "17"],
-            "--mlpd goes with mlpd, and not with xml",
+            ["convert", &file, "x.trcxml", "--mlpd.version", "17"],
+            "--mlpd.version goes with mlpd, and not with xml",
         ),
     ] {
         let done = jtrail(&args);

@@ -4,6 +4,8 @@ mod common;
 
 mod compare;
 mod convert;
+#[cfg(unix)]
+mod documents;
 mod odd;
 mod recover;
 mod report;

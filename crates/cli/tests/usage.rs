@@ -81,6 +81,26 @@ fn wrong_command_lines_say_what_is_wrong() {
             "a similar argument exists: '--format'",
         ),
         (
+            &["run", "--everysample", "true", "--", "java"],
+            "a similar argument exists: '--tracelog.every-sample'",
+        ),
+        (
+            &["attach", "1", "--spool=false"],
+            "a similar argument exists: '--trail.spool'",
+        ),
+        (
+            &["convert", "x", "y.mlpd", "--mlpd", "17"],
+            "a similar argument exists: '--mlpd.version'",
+        ),
+        (
+            &["convert", "x", "y.trail", "--spool", "true"],
+            "unexpected argument '--spool' found\n\n  tip: to pass '--spool' as a value",
+        ),
+        (
+            &["run", "--mlpd.version", "2", "--", "java"],
+            "--mlpd.version: no such value \"2\"; allowed are 1, 17",
+        ),
+        (
             &["run", "--format", "xml", "--format", "xml", "--", "java"],
             "cannot be used multiple times",
         ),
@@ -169,13 +189,61 @@ fn help_and_version_go_to_standard_output() {
         assert_eq!((done.code, done.err.as_str()), (0, ""), "{args:?}");
         assert!(!done.out.is_empty());
     }
-    let help = jtrail(&["run", "--help"]).out;
-    for key in jtrail_options::KEYS {
+}
+
+#[test]
+fn help_completions_and_manual_have_each_key_of_the_agent() {
+    let takes_keys = ["run", "attach", "record"];
+    for verb in takes_keys {
+        for flag in ["-h", "--help"] {
+            let help = jtrail(&[verb, flag]).out;
+            for subject in jtrail_options::SUBJECTS {
+                assert!(help.contains(&format!("\n{}:\n", subject.title)), "{help}");
+            }
+            for key in jtrail_options::keys() {
+                let line = format!("--{} <VALUE>", key.name);
+                assert!(help.contains(&line), "{verb} {flag} has no {}", key.name);
+            }
+        }
+    }
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = jtrail(&["completions", shell]).out;
+        for key in jtrail_options::keys() {
+            // In fish, a flag is written without its dashes.
+            let flag = match shell {
+                "fish" => format!("-l {} ", key.name),
+                _ => format!("--{}", key.name),
+            };
+            let times = script.matches(&flag).count();
+            assert!(
+                times >= takes_keys.len(),
+                "{shell}: {} {times} times",
+                key.name
+            );
+        }
+    }
+    let page = jtrail(&["man"]).out;
+    for key in jtrail_options::keys() {
+        let flag = format!("\\-\\-{}\\fR", key.name.replace('-', "\\-"));
+        let times = page.matches(&flag).count();
         assert!(
-            help.contains(&format!("--{} <VALUE>", key.key)),
-            "{} is not in the help",
-            key.key
+            times >= takes_keys.len(),
+            "{flag} is {times} times on the page"
         );
+    }
+}
+
+#[test]
+fn help_shows_the_defaults_of_the_command_line() {
+    let help = jtrail(&["run", "-h"]).out;
+    let words: Vec<&str> = help.split_whitespace().collect();
+    let help = words.join(" ");
+    for default in [
+        "trail",
+        "trace.trail; the extension is the format's:",
+        "64m",
+    ] {
+        assert!(help.contains(&format!("[default: {default}")), "{default}");
     }
 }
 

@@ -1,36 +1,36 @@
 //! The options of another trace, begun while the program runs.
 
+use crate::builder::Given;
+use crate::checks::OF_THE_TRACE;
 use crate::file::FilePattern;
 use crate::filter::Filter;
-use crate::options::{
-    Options, has_place_for_short_calls, has_place_for_sums, may_tick, place_events,
-    without_identity, without_rewriting,
-};
-use crate::set::Events;
+use crate::options::Options;
+use crate::set::EventsChoice;
 use crate::value::OutputFormat;
 
-/// What another trace of the same agent shall be, where it differs. None of it changes nothing.
+/// Options of another trace of the same agent, as far as they differ from the first one's. The
+/// default changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceChange {
-    /// Its format.
+    /// Format of the trace.
     pub format: Option<OutputFormat>,
-    /// Name of its file.
+    /// Name of the trace's file.
     pub file: Option<String>,
-    /// Value of `events`. With another format and without this, what was asked for is recorded as
-    /// far as the format has a place for it.
+    /// Value of `events`. With another format and without this, what was requested before is
+    /// recorded as far as the format has a place for it.
     pub events: Option<String>,
-    /// Values of `include` (true) and `exclude`, in place of all filters.
+    /// Values of `include` (true) and `exclude` (false), which replace all filters. Without any,
+    /// the filters stay.
     pub patterns: Vec<(bool, String)>,
 }
 
 impl Options {
-    /// The options of another trace.
+    /// Returns the options of another trace.
     ///
     /// # Errors
-    /// A sentence that says what is wrong, or what does not go together.
+    /// A sentence that says what is wrong, or which options do not go together.
     pub fn changed(&self, change: &TraceChange) -> Result<Self, String> {
         let mut options = self.clone();
-        let asked = self.events.union(self.no_place);
         if let Some(format) = change.format {
             options.format = format;
             options.file = FilePattern::default_for(format);
@@ -38,23 +38,23 @@ impl Options {
         if let Some(file) = &change.file {
             options.file = FilePattern::parse(file)?;
         }
-        options.events = match &change.events {
-            Some(text) => Events::parse(text, options.format.default_events())?,
-            None => asked,
-        };
+        match &change.events {
+            Some(text) => {
+                let choice = EventsChoice::parse(text)?;
+                let events = choice.resolve(options.format.default_events());
+                options.request(events, choice.is_all());
+            }
+            None => options.request(self.events.union(self.no_place), false),
+        }
         if !change.patterns.is_empty() {
             let wrong = |(_, problem)| problem;
             options.filter = Filter::from_patterns(&change.patterns).map_err(wrong)?;
             options.patterns.clone_from(&change.patterns);
             options.filters_file = None;
         }
-        place_events(&mut options, change.events.as_deref() == Some("all"))?;
-        without_rewriting(&options)?;
-        without_identity(&options)?;
-        may_tick(&options)?;
-        has_place_for_sums(&options)?;
-        if !options.is_of_sums() {
-            has_place_for_short_calls(&options)?;
+        let given = Given::default();
+        for check in OF_THE_TRACE {
+            check(&options, &given).map_err(|conflict| conflict.problem)?;
         }
         Ok(options)
     }

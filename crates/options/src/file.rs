@@ -58,6 +58,11 @@ impl FilePattern {
         Self(format!("trace.{}", format.extension()))
     }
 
+    /// True if the trace goes to standard output.
+    pub(crate) fn is_stdout(&self) -> bool {
+        self.0 == "-"
+    }
+
     /// The pattern as it was given.
     pub fn text(&self) -> &str {
         &self.0
@@ -65,7 +70,7 @@ impl FilePattern {
 
     /// Fills in the letters. Of `host`, what a file name can't hold becomes `_`.
     pub fn expand(&self, pid: u32, start: SystemTime, host: &str) -> Target {
-        if self.0 == "-" {
+        if self.is_stdout() {
             return Target::Stdout;
         }
         let mut path = String::with_capacity(self.0.len() + 16);

@@ -1,7 +1,7 @@
 //! Option text to keys and values. The grammar stands at the crate's head.
 
-use crate::error::{OptionError, did_you_mean, quoted};
-use crate::keys::{KEYS, find};
+use crate::error::{OptionError, quoted};
+use crate::keys::{find, hint};
 
 /// One `key=value` of the option text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,7 +54,7 @@ fn without_value(key: &str, at: usize) -> OptionError {
     if find(key).is_some() {
         return OptionError::at(key, at, "the value is missing: options are key=value");
     }
-    let hint = did_you_mean(key, KEYS.iter().map(|k| k.key).chain(["JPIAgent"]));
+    let hint = hint(key, &["JPIAgent"]);
     OptionError::text(at, format!("{} is not key=value{hint}", quoted(key)))
 }
 

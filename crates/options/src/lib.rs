@@ -15,15 +15,16 @@
 //! ```
 //!
 //! A backslash before any other character stands for itself, so `file=C:\tmp\app.trcbin` needs no
-//! care. Each key comes at most once, save `include` and `exclude`. [`KEYS`] lists them; `help`
-//! alone answers with that list. Empty text means: everything at its default.
+//! care. Each key comes at most once, unless it is repeatable. [`keys`] lists them; `help` alone
+//! answers with that list. Empty text means: everything at its default.
 //!
 //! Text that begins with `JPIAgent` is read in the spelling of the TPTP agent instead
 //! (`JPIAgent:server=standalone,file=app.trcxml;CGProf:execdetails=true`).
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | `keys` | the table of keys, and the words that a later version will know |
+//! | `key` | what a key is: what is said about it, and what it does |
+//! | `keys` | the table of keys, in a file for each subject |
 //! | `value` | enumerated values, booleans, numbers, sizes, times |
 //! | `set` | sets of words: events, moments of heap snapshots |
 //! | `item` | text to key and value |
@@ -31,24 +32,33 @@
 //! | `burst` | when something is recorded, and for how long |
 //! | `format` | what each format of a trace has a place for |
 //! | `file` | the output file's name and its `%` letters |
-//! | `options` | the result, and the parser of our own spelling |
+//! | `options` | the result: what the agent shall do |
+//! | `parse` | the parser of our own spelling |
+//! | `builder` | options while they are read, whatever the spelling |
+//! | `checks` | which options go together |
+//! | `socket` | where clients find the agent |
 //! | `change` | the options of another trace |
 //! | `tptp` | the TPTP spelling, filter file and options file |
 //! | `error` | the one line that says what is wrong |
 
 #![forbid(unsafe_code)]
 
+mod builder;
 mod burst;
 mod change;
+mod checks;
 mod error;
 mod file;
 mod filter;
 mod format;
 mod item;
+mod key;
 mod keys;
 mod options;
+mod parse;
 mod pattern;
 mod set;
+mod socket;
 mod tptp;
 mod value;
 
@@ -58,10 +68,12 @@ pub use error::OptionError;
 pub use file::{FilePattern, Target};
 pub use filter::{ClassVerdict, Filter, Rule};
 pub use item::escape;
-pub use keys::{KEYS, KeyInfo, help};
-pub use options::{Control, Options};
+pub use key::{Key, Subject};
+pub use keys::{SUBJECTS, find, help, keys, renamed};
+pub use options::Options;
 pub use pattern::Pattern;
 pub use set::{Events, HeapMoments, SaveMoments};
+pub use socket::Control;
 pub use value::{
     AllocMode, AtMaxSize, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
     Priority, Server, Trivial, duration_text, parse_duration, parse_nanos, parse_size, size_text,
@@ -108,5 +120,5 @@ pub fn parse(
     let wanted = text
         .split(',')
         .any(|o| o == "onerror=continue" || o == "onerror=\"continue\"");
-    options::parse(text, read_file).map_err(|e| e.with_continue(wanted))
+    parse::parse(text, read_file).map_err(|e| e.with_continue(wanted))
 }

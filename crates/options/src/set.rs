@@ -140,23 +140,52 @@ impl Events {
         naming.any(|kind| self.contains(*kind))
     }
 
-    /// Reads `a+b` (these), `+a+b` (these and the default ones), `all`. Who wants frees gets
-    /// allocations.
+    /// Reads a value of `events` (see [`EventsChoice`]); `default` are the kinds that a `+` before
+    /// the first word stands for.
     ///
     /// # Errors
     /// A sentence that says which words there are.
     pub fn parse(text: &str, default: Self) -> Result<Self, String> {
-        let (begin, words) = match text.strip_prefix('+') {
-            Some(words) => (default, words),
-            None => (Self(0), text),
+        Ok(EventsChoice::parse(text)?.resolve(default))
+    }
+}
+
+/// A value of `events`: `a+b` (these kinds), `+a+b` (these and the default ones), or `all`. Which
+/// ones the default ones are depends on the format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct EventsChoice {
+    with_default: bool,
+    named: Events,
+}
+
+impl EventsChoice {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let known: Vec<&str> = Events::WORDS.iter().copied().chain([ALL]).collect();
+        let (with_default, words) = match text.strip_prefix('+') {
+            Some(words) => (true, words),
+            None => (false, text),
         };
-        let known: Vec<&str> = Self::WORDS.iter().copied().chain([ALL]).collect();
-        let events = begin.union(Self::joined(words, &known, "event")?);
-        Ok(if events.contains(Self::FREE) {
-            events.union(Self::ALLOC)
-        } else {
-            events
+        Ok(Self {
+            with_default,
+            named: Events::joined(words, &known, "event")?,
         })
+    }
+
+    /// Returns the kinds. [`Events::FREE`] brings [`Events::ALLOC`] along.
+    pub(crate) fn resolve(self, default: Events) -> Events {
+        let mut events = self.named;
+        if self.with_default {
+            events = events.union(default);
+        }
+        if events.contains(Events::FREE) {
+            events = events.union(Events::ALLOC);
+        }
+        events
+    }
+
+    /// True if every kind is named.
+    pub(crate) fn is_all(self) -> bool {
+        self.named == Events::ALL
     }
 }
 
@@ -189,12 +218,6 @@ impl HeapMoments {
     }
 }
 
-impl Default for HeapMoments {
-    fn default() -> Self {
-        Self::EXIT.union(Self::REQUEST)
-    }
-}
-
 set! {
     /// When the newest events are saved, with [`Overflow::Ring`](crate::Overflow::Ring).
     SaveMoments(u8) {
@@ -223,14 +246,6 @@ impl SaveMoments {
         }
         let moments = Self::joined(&words.join("+"), Self::WORDS, "moment")?;
         Ok((moments, triggers))
-    }
-}
-
-/// Not [`Self::OUT_OF_MEMORY`]: HotSpot has a line on the program's standard output for each such
-/// moment, where an agent wants to know of it.
-impl Default for SaveMoments {
-    fn default() -> Self {
-        Self::EXIT.union(Self::REQUEST)
     }
 }
 
@@ -320,7 +335,6 @@ mod tests {
 
     #[test]
     fn moments_read_back() {
-        assert_eq!(HeapMoments::default().to_string(), "exit+request");
         assert_eq!(
             HeapMoments::parse("gc+exit").map(|m| m.to_string()),
             Ok("exit+gc".to_owned())

@@ -29,54 +29,69 @@
 //! there are no profilers, so these keys only add to `events` (`frees` and `deletes` only where
 //! objects are recorded).
 
+use crate::builder::{Builder, Fault, ReadFile};
 use crate::error::{OptionError, allowed, did_you_mean, quoted, shown};
-use crate::file::FilePattern;
 use crate::filter::{Filter, Rule};
-use crate::keys::help;
+use crate::item::Item;
+use crate::keys::{find, help};
 use crate::options::Options;
 use crate::pattern::Pattern;
 use crate::set::Events;
-use crate::value::{BOOLEANS, OnError, OutputFormat, Server, no_such_value, parse_boolean};
-use std::io;
+use crate::value::{BOOLEANS, OnError, no_such_value, parse_boolean};
 
 const AGENT: &str = "JPIAgent";
-const AGENT_KEYS: &[&str] = &["server", "file", "filters", "profile", "format"];
+
+/// A key that this spelling knows. It is the key of our own spelling with that name or alias.
+struct TptpKey {
+    name: &'static str,
+    /// The words that it takes here, if not all of its own.
+    words: Option<&'static [&'static str]>,
+}
+
+const fn key(name: &'static str) -> TptpKey {
+    TptpKey { name, words: None }
+}
+
+const AGENT_KEYS: &[TptpKey] = &[
+    key("server"),
+    key("file"),
+    key("filters"),
+    key("profile"),
+    TptpKey {
+        name: "format",
+        words: Some(&["xml", "binary"]),
+    },
+];
 
 /// A profiler: its name, what it records, its keys.
-struct Profiler(&'static str, Events, &'static [&'static str]);
+struct Profiler(&'static str, Events, &'static [TptpKey]);
 
 static PROFILERS: [Profiler; 3] = [
-    Profiler("CGProf", Events::METHODS, &["execdetails"]),
+    Profiler("CGProf", Events::METHODS, &[key("execdetails")]),
     Profiler(
         "HeapProf",
         Events::ALLOC.union(Events::FREE).union(Events::GC),
-        &["allocsites"],
+        &[key("allocsites")],
     ),
     Profiler("ThreadProf", Events::MONITORS, &[]),
 ];
 
-/// Whether the text is in the TPTP spelling.
+/// True if the text is in the TPTP spelling.
 pub(crate) fn is_tptp(text: &str) -> bool {
     text.strip_prefix(AGENT)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ';']))
 }
 
-type ReadFile<'a> = &'a dyn Fn(&str) -> io::Result<String>;
-
 pub(crate) fn parse(text: &str, read_file: ReadFile<'_>) -> Result<Options, OptionError> {
-    let mut options = Options {
-        on_error: OnError::Continue,
-        events: Events::THREADS.union(Events::CLASSES),
-        ..Options::new(text)
-    };
-    let mut file = None;
+    let mut builder = Builder::new(text, read_file);
+    builder.options.on_error = OnError::Continue;
+    let mut events = Events::THREADS.union(Events::CLASSES);
     let mut profilers = Vec::new();
     for (nth, (at, part)) in pieces(text, 0, ';').enumerate() {
         let (name, rest) = part.split_once(':').unwrap_or((part, ""));
-        let rest_at = at + name.len() + 1;
         let mut keys = AGENT_KEYS;
         if nth > 0 {
-            let Profiler(_, events, its_keys) = profiler(name, at)?;
+            let Profiler(_, its_events, its_keys) = profiler(name, at)?;
             if profilers.contains(&name) {
                 return Err(OptionError::text(
                     at,
@@ -84,7 +99,7 @@ pub(crate) fn parse(text: &str, read_file: ReadFile<'_>) -> Result<Options, Opti
                 ));
             }
             profilers.push(name);
-            options.events = options.events.union(*events);
+            events = events.union(*its_events);
             keys = its_keys;
         }
         if !part.contains(':') {
@@ -93,56 +108,57 @@ pub(crate) fn parse(text: &str, read_file: ReadFile<'_>) -> Result<Options, Opti
         if nth == 0 && rest == "help" {
             return Err(OptionError::help(help()));
         }
-        let mut seen = Vec::new();
-        for (at, pair) in pieces(rest, rest_at, ',') {
-            if pair.is_empty() {
-                return Err(OptionError::text(at, "an option is missing here"));
-            }
-            let Some((key, value)) = pair.split_once('=') else {
-                return Err(OptionError::text(
-                    at,
-                    format!("{} is not key=value", quoted(pair)),
-                ));
-            };
-            if seen.contains(&key) {
-                return Err(OptionError::at(key, at, "given twice"));
-            }
-            seen.push(key);
-            let wrong = |problem: String| OptionError::at(key, at + key.len() + 1, problem);
-            if !keys.contains(&key) {
-                return Err(unknown(key, at, keys));
-            }
-            match key {
-                "server" => options.server = Server::parse(value).map_err(wrong)?,
-                "file" => file = Some(FilePattern::parse(value).map_err(wrong)?),
-                "format" => options.format = format(value).map_err(wrong)?,
-                "filters" => {
-                    read_filters(&mut options, value, read_file).map_err(|e| e.or(wrong))?;
-                }
-                "profile" => {
-                    read_options(&mut options, value, read_file).map_err(|e| e.or(wrong))?;
-                }
-                "execdetails" => options.exec_details = parse_boolean(value).map_err(wrong)?,
-                "allocsites" => options.alloc_sites = parse_boolean(value).map_err(wrong)?,
-                other => return Err(OptionError::at(other, at, "not handled")),
-            }
+        for (at, pair) in pieces(rest, at + name.len() + 1, ',') {
+            set(&mut builder, keys, at, pair)?;
         }
     }
     if profilers.is_empty() {
         let problem = "no profiler is named; write for instance JPIAgent:server=standalone;CGProf";
         return Err(OptionError::text(text.len(), problem));
     }
-    if said(&options, "MONITOR_MODE") == Some("none") {
-        options.events = options.events.without(Events::MONITORS);
+    let said = |key| in_file(&builder.options, key);
+    if said("MONITOR_MODE") == Some("none") {
+        events = events.without(Events::MONITORS);
     }
-    if said(&options, "TRACK_GC_EVENT_TYPES") == Some("none") {
-        options.events = options.events.without(Events::FREE);
+    if said("TRACK_GC_EVENT_TYPES") == Some("none") {
+        events = events.without(Events::FREE);
     }
-    if said(&options, "CPU_TIME") == Some("true") {
-        options.events = options.events.union(Events::CPU);
+    if said("CPU_TIME") == Some("true") {
+        events = events.union(Events::CPU);
     }
-    options.file = file.unwrap_or_else(|| FilePattern::default_for(options.format));
-    Ok(options)
+    builder.finish(events)
+}
+
+/// Reads `key=value` at a byte of the option text, where the key is one of some.
+fn set(
+    builder: &mut Builder<'_>,
+    keys: &[TptpKey],
+    at: usize,
+    pair: &str,
+) -> Result<(), OptionError> {
+    if pair.is_empty() {
+        return Err(OptionError::text(at, "an option is missing here"));
+    }
+    let Some((name, value)) = pair.split_once('=') else {
+        let problem = format!("{} is not key=value", quoted(pair));
+        return Err(OptionError::text(at, problem));
+    };
+    let known = keys.iter().find(|key| key.name == name);
+    let (Some(known), Some(key)) = (known, find(name)) else {
+        return Err(unknown(name, at, keys));
+    };
+    let value_at = at + name.len() + 1;
+    if let Some(words) = known.words.filter(|words| !words.contains(&value)) {
+        let problem = no_such_value(value, words);
+        return Err(OptionError::at(name, value_at, problem));
+    }
+    let item = Item {
+        key: name,
+        key_at: at,
+        value: value.to_owned(),
+        value_at,
+    };
+    builder.set(key, &item)
 }
 
 /// The pieces of `text` between separators, each with its byte in the option text.
@@ -155,13 +171,14 @@ fn pieces(text: &str, start: usize, separator: char) -> impl Iterator<Item = (us
     })
 }
 
-fn unknown(key: &str, at: usize, keys: &[&str]) -> OptionError {
-    let list = if keys.is_empty() {
+fn unknown(name: &str, at: usize, keys: &[TptpKey]) -> OptionError {
+    let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
+    let list = if names.is_empty() {
         "; this profiler has none".to_owned()
     } else {
-        allowed(key, keys)
+        allowed(name, &names)
     };
-    OptionError::at(key, at, format!("no such option{list}"))
+    OptionError::at(name, at, format!("no such option{list}"))
 }
 
 fn profiler(name: &str, at: usize) -> Result<&'static Profiler, OptionError> {
@@ -171,35 +188,11 @@ fn profiler(name: &str, at: usize) -> Result<&'static Profiler, OptionError> {
     })
 }
 
-fn format(value: &str) -> Result<OutputFormat, String> {
-    match value {
-        "xml" => Ok(OutputFormat::Xml),
-        "binary" => Ok(OutputFormat::Binary),
-        _ => Err(no_such_value(value, &["xml", "binary"])),
-    }
-}
-
-/// A fault in a named file: of the file itself, or of what is in it.
-pub(crate) enum FileFault {
-    Unreadable(String),
-    Content(OptionError),
-}
-
-impl FileFault {
-    /// The error; a file that can't be read is the fault of the option that names it.
-    pub(crate) fn or(self, wrong: impl FnOnce(String) -> OptionError) -> OptionError {
-        match self {
-            FileFault::Unreadable(problem) => wrong(problem),
-            FileFault::Content(error) => error,
-        }
-    }
-}
-
-fn read(path: &str, read_file: ReadFile<'_>) -> Result<String, FileFault> {
+fn read(path: &str, read_file: ReadFile<'_>) -> Result<String, Fault> {
     if path.is_empty() {
-        return Err(FileFault::Unreadable("the path is missing".to_owned()));
+        return Err("the path is missing".to_owned().into());
     }
-    read_file(path).map_err(|e| FileFault::Unreadable(format!("can't read {}: {e}", quoted(path))))
+    read_file(path).map_err(|e| format!("can't read {}: {e}", quoted(path)).into())
 }
 
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -215,11 +208,11 @@ pub(crate) fn read_filters(
     options: &mut Options,
     path: &str,
     read_file: ReadFile<'_>,
-) -> Result<(), FileFault> {
+) -> Result<(), Fault> {
     let text = read(path, read_file)?;
     let mut rules = Vec::new();
     for (number, line) in lines(&text) {
-        let wrong = |problem| FileFault::Content(OptionError::file(path, number, problem));
+        let wrong = |problem| Fault::InFile(OptionError::file(path, number, problem));
         rules.push(rule(line).map_err(wrong)?);
     }
     options.filter = Filter::from_file(rules);
@@ -265,45 +258,72 @@ fn tptp_pattern(word: &str) -> Result<Pattern, String> {
     Ok(Pattern::new(bare))
 }
 
-/// Keys of the options file whose only allowed value is what happens anyway.
-const ALWAYS_ON: &[&str] = &["TICKET", "TIMESTAMPS", "OBJ_ALLOC_IS_ARRAY"];
+/// A key of the options file, and what takes its value.
+struct FileKey(&'static str, fn(&mut Options, &str) -> Result<(), String>);
 
-/// Keys that are taken and written back into the trace, without further effect.
-const NO_EFFECT: &[&str] = &[
-    "STACK_INFORMATION",
-    "TRACE_MODE",
-    "ID_STYLE",
-    "OBJ_REF_MODE",
-    "METHOD_COUNTS",
-    "METHOD_COUNTS_ONLY",
-    "CLASS_LOAD_DETAILS",
-    "METHOD_DETAILS",
-    "COLLATION_VALUES",
-    "CONTEXT_FLOW",
-    "COMPRESS",
-    "TRACE_IDREFS",
-    "UNREFERENCED_SYMBOLS",
-    "LLDATA_ENABLED",
+/// `CPU_TIME`, `MONITOR_MODE` and `TRACK_GC_EVENT_TYPES` have their effect once all options are
+/// there. Most keys have none, and are only written back into the trace.
+const FILE_KEYS: &[FileKey] = &[
+    FileKey("FILTERS", |options, value| {
+        options.write_filters = parse_boolean(value)?;
+        Ok(())
+    }),
+    FileKey("OPTIONS", |options, value| {
+        options.write_options = parse_boolean(value)?;
+        Ok(())
+    }),
+    FileKey("CPU_TIME", |_, value| one_of(value, BOOLEANS)),
+    FileKey("MONITOR_MODE", |_, value| one_of(value, &["all", "none"])),
+    FileKey("TRACK_GC_EVENT_TYPES", |_, value| {
+        one_of(value, &["none", "frees", "deletes"])
+    }),
+    FileKey("HEAP_INFO_FILE_PREFIX", |options, value| {
+        if value.is_empty() {
+            return Err("the value is missing".to_owned());
+        }
+        options.heap_name = value.to_owned();
+        Ok(())
+    }),
+    FileKey("TICKET", always_on),
+    FileKey("TIMESTAMPS", always_on),
+    FileKey("OBJ_ALLOC_IS_ARRAY", always_on),
+    FileKey("STACK_INFORMATION", no_effect),
+    FileKey("TRACE_MODE", no_effect),
+    FileKey("ID_STYLE", no_effect),
+    FileKey("OBJ_REF_MODE", no_effect),
+    FileKey("METHOD_COUNTS", no_effect),
+    FileKey("METHOD_COUNTS_ONLY", no_effect),
+    FileKey("CLASS_LOAD_DETAILS", no_effect),
+    FileKey("METHOD_DETAILS", no_effect),
+    FileKey("COLLATION_VALUES", no_effect),
+    FileKey("CONTEXT_FLOW", no_effect),
+    FileKey("COMPRESS", no_effect),
+    FileKey("TRACE_IDREFS", no_effect),
+    FileKey("UNREFERENCED_SYMBOLS", no_effect),
+    FileKey("LLDATA_ENABLED", no_effect),
 ];
 
-const WITH_EFFECT: &[&str] = &[
-    "FILTERS",
-    "OPTIONS",
-    "CPU_TIME",
-    "MONITOR_MODE",
-    "TRACK_GC_EVENT_TYPES",
-    "HEAP_INFO_FILE_PREFIX",
-];
+/// Takes `true` alone: the agent does anyway what the key asks for.
+fn always_on(_: &mut Options, value: &str) -> Result<(), String> {
+    match value {
+        "true" => Ok(()),
+        _ => Err(format!("always on; {} can't be had", quoted(value))),
+    }
+}
+
+fn no_effect(_: &mut Options, _: &str) -> Result<(), String> {
+    Ok(())
+}
 
 /// Reads an options file into the options.
 pub(crate) fn read_options(
     options: &mut Options,
     path: &str,
     read_file: ReadFile<'_>,
-) -> Result<(), FileFault> {
+) -> Result<(), Fault> {
     let text = read(path, read_file)?;
     for (number, line) in lines(&text) {
-        let wrong = |problem| FileFault::Content(OptionError::file(path, number, problem));
+        let wrong = |problem| Fault::InFile(OptionError::file(path, number, problem));
         if line.starts_with('*') {
             continue;
         }
@@ -327,51 +347,36 @@ pub(crate) fn read_options(
     Ok(())
 }
 
-fn file_option(options: &mut Options, key: &str, value: &str) -> Result<(), String> {
-    match key {
-        "FILTERS" => options.write_filters = parse_boolean(value)?,
-        "OPTIONS" => options.write_options = parse_boolean(value)?,
-        "CPU_TIME" => one_of(value, BOOLEANS)?,
-        "MONITOR_MODE" => one_of(value, &["all", "none"])?,
-        "TRACK_GC_EVENT_TYPES" => one_of(value, &["none", "frees", "deletes"])?,
-        "HEAP_INFO_FILE_PREFIX" if value.is_empty() => {
-            return Err("the value is missing".to_owned());
+fn file_option(options: &mut Options, name: &str, value: &str) -> Result<(), String> {
+    match FILE_KEYS.iter().find(|key| key.0 == name) {
+        Some(FileKey(_, set)) => set(options, value),
+        // A setting of the Eclipse plug-in of that name.
+        None if name.contains('.') => Ok(()),
+        None => {
+            let hint = did_you_mean(name, FILE_KEYS.iter().map(|key| key.0));
+            Err(format!("no such option{hint}"))
         }
-        "HEAP_INFO_FILE_PREFIX" => options.heap_name = value.to_owned(),
-        _ if ALWAYS_ON.contains(&key) => {
-            if value != "true" {
-                return Err(format!("always on; {} can't be had", quoted(value)));
-            }
-        }
-        _ if NO_EFFECT.contains(&key) || key.contains('.') => {}
-        _ => {
-            let keys = WITH_EFFECT
-                .iter()
-                .chain(ALWAYS_ON)
-                .chain(NO_EFFECT)
-                .copied();
-            return Err(format!("no such option{}", did_you_mean(key, keys)));
-        }
-    }
-    Ok(())
-}
-
-/// What the options file adds to events that our own spelling named.
-pub(crate) fn add_events(options: &mut Options) {
-    if said(options, "CPU_TIME") == Some("true") {
-        options.events = options.events.union(Events::CPU);
-    }
-    if said(options, "MONITOR_MODE") == Some("all") {
-        options.events = options.events.union(Events::MONITORS);
-    }
-    let frees = said(options, "TRACK_GC_EVENT_TYPES").is_some_and(|v| v != "none");
-    if frees && options.events.contains(Events::ALLOC) {
-        options.events = options.events.union(Events::FREE);
     }
 }
 
-/// The value of a key of the options file.
-fn said<'a>(options: &'a Options, key: &str) -> Option<&'a str> {
+/// Returns the events that our own spelling requests, with those that an options file adds.
+pub(crate) fn with_file_events(mut events: Events, options: &Options) -> Events {
+    let said = |key| in_file(options, key);
+    if said("CPU_TIME") == Some("true") {
+        events = events.union(Events::CPU);
+    }
+    if said("MONITOR_MODE") == Some("all") {
+        events = events.union(Events::MONITORS);
+    }
+    let frees = said("TRACK_GC_EVENT_TYPES").is_some_and(|value| value != "none");
+    if frees && events.contains(Events::ALLOC) {
+        events = events.union(Events::FREE);
+    }
+    events
+}
+
+/// Returns the value of a key of the options file.
+fn in_file<'a>(options: &'a Options, key: &str) -> Option<&'a str> {
     let mut lines = options.file_options.iter();
     lines.find(|(k, _)| k == key).map(|(_, v)| v.as_str())
 }

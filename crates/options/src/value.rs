@@ -4,11 +4,11 @@ use crate::error::{allowed, quoted};
 use std::fmt;
 use std::time::Duration;
 
-/// An enum whose cases are words of the option text, and the words that a later version will know.
+/// An enum whose cases are words of the option text.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $word:literal,)* } later $later:expr) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $word:literal,)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum $name {
             $($(#[$case_doc])* $case,)*
         }
@@ -27,13 +27,10 @@ macro_rules! words {
             /// The case with this word.
             ///
             /// # Errors
-            /// A sentence that says which words there are, or that a later version will know this
-            /// one.
+            /// A sentence that says which words there are.
             pub fn parse(word: &str) -> Result<Self, String> {
-                const LATER: &[&str] = $later;
                 match word {
                     $($word => Ok(Self::$case),)*
-                    _ if LATER.contains(&word) => Err(not_available(word)),
                     _ => Err(no_such_value(word, Self::WORDS)),
                 }
             }
@@ -51,7 +48,6 @@ words! {
     /// Format of the trace.
     OutputFormat {
         /// TPTP XML.
-        #[default]
         Xml = "xml",
         /// TPTP binary.
         Binary = "binary",
@@ -67,41 +63,38 @@ words! {
         Trail = "trail",
         /// Everything is recorded and nothing written: to measure what recording alone costs.
         None = "none",
-    } later &[]
+    }
 }
 
 words! {
     /// Data version of a log profile.
     MlpdVersion {
         /// The first one that was described.
-        #[default]
         V1 = "1",
         /// The last one.
         V17 = "17",
-    } later &[]
+    }
 }
 
 words! {
     /// How calls are seen.
     Engine {
         /// By hooks in rewritten classes.
-        #[default]
         Bytecode = "bytecode",
         /// By the JVM's own events: slow, sees native methods too.
         Jvmti = "jvmti",
-    } later &[]
+    }
 }
 
 words! {
     /// How allocations are seen.
     AllocMode {
         /// The JVM tells of every object.
-        #[default]
         Jvm = "jvm",
         /// By hooks in rewritten classes, where their code creates objects: cheap. With
         /// [`Events::FREE`](crate::Events::FREE), objects have identity.
         Sites = "sites",
-    } later &[]
+    }
 }
 
 words! {
@@ -109,78 +102,70 @@ words! {
     /// loops and monitors.
     Trivial {
         /// Their calls are recorded as all others are.
-        #[default]
         Trace = "trace",
         /// Their calls are left out, and the trace names them.
         Skip = "skip",
-    } later &[]
+    }
 }
 
 words! {
     /// How events get their time.
     Clock {
         /// A time stamp for each event.
-        #[default]
         Exact = "exact",
         /// A time stamp for each call where the clock has ticked since the thread's last event, and
         /// else the same again: at most a tick old.
         Tick = "tick",
-    } later &[]
+    }
 }
 
 words! {
     /// What happens when all buffers are full.
     Overflow {
         /// The thread waits; nothing is lost.
-        #[default]
         Block = "block",
         /// Events are dropped and counted.
         Drop = "drop",
         /// The newest events stay in the buffers, and are written at
         /// [`Options::save`](crate::Options::save).
         Ring = "ring",
-    } later &[]
+    }
 }
 
 words! {
     /// What happens when a trace has grown to [`Options::max_size`](crate::Options::max_size).
     AtMaxSize {
         /// It goes on in another file.
-        #[default]
         Rotate = "rotate",
         /// It goes on in another file, and the oldest ones are deleted.
         Ring = "ring",
-    } later &[]
+    }
 }
 
 words! {
     /// How the threads that write share processors with the program's.
     Priority {
         /// As the program's.
-        #[default]
         Normal = "normal",
         /// They come behind them.
         Low = "low",
     }
-    later &[]
 }
 
 words! {
     /// What happens when the trace can't be set up.
     OnError {
         /// The JVM does not start.
-        #[default]
         Stop = "stop",
         /// The program runs without a trace.
         Continue = "continue",
-    } later &[]
+    }
 }
 
 words! {
     /// Who begins and ends the trace.
     Server {
         /// It is recorded from the start, and there is no command channel.
-        #[default]
         Standalone = "standalone",
         /// It is recorded from the start, and a client may come.
         Enabled = "enabled",
@@ -188,22 +173,17 @@ words! {
         Controlled = "controlled",
         /// The program itself starts and stops it.
         Application = "application",
-    } later &[]
+    }
 }
 
 words! {
     /// As which version of the agent it behaves towards clients.
     Compat {
         /// As this one.
-        #[default]
         Current = "current",
         /// As TPTP's before 4.5: it does not know `setOutputFormat`.
         Pre45 = "pre45",
-    } later &[]
-}
-
-pub(crate) fn not_available(word: &str) -> String {
-    format!("{} is not available in this version", quoted(word))
+    }
 }
 
 pub(crate) fn no_such_value(word: &str, words: &[&str]) -> String {

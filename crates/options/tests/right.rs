@@ -1,8 +1,9 @@
 //! Texts that are right, and what they mean.
 
 use jtrail_options::{
-    AllocMode, AtMaxSize, Burst, ClassVerdict, Compat, Control, Engine, Events, HeapMoments, KEYS,
-    MlpdVersion, OnError, Options, OutputFormat, Overflow, Priority, Server, TraceChange, parse,
+    AllocMode, AtMaxSize, Burst, ClassVerdict, Compat, Control, Engine, Events, HeapMoments,
+    MlpdVersion, OnError, Options, OutputFormat, Overflow, Priority, Server, TraceChange, keys,
+    parse,
 };
 use std::io;
 use std::time::Duration;
@@ -65,19 +66,21 @@ fn nothing_means_the_defaults() {
         [
             "format=xml",
             "file=trace.trcxml",
+            "onerror=stop",
             "events=methods+threads+classes+gc",
-            "stackdepth=16",
-            "alloc=jvm",
-            "allocsites=false",
-            "interval=10ms",
-            "heap=exit+request",
             "execdetails=true",
             "trivial=trace",
             "engine=bytecode",
             "clock=exact",
-            "overflow=block",
+            "alloc=jvm",
+            "allocsites=false",
+            "heap=exit+request",
+            "stackdepth=16",
+            "interval=10ms",
             "buffer=64m",
-            "onerror=stop",
+            "overflow=block",
+            "priority=normal",
+            "server=standalone",
         ]
     );
     assert!(options.write_filters && options.write_options);
@@ -124,19 +127,20 @@ fn short_calls_become_sums_as_asked() {
 
 #[test]
 fn every_key_is_taken() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=true,min=2ms,maxrate=1000,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,save=oom+exit,buffer=2g,atmaxsize=ring,spool=false,writers=3,priority=low,mlpd=17,everysample=true,cpuinterval=3s,visualstudio=true,server=controlled,control=%p.sock,wait=5s,linger=3s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=true,min=2ms,maxrate=1000,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,save=oom+exit,buffer=2g,maxsize=1g,atmaxsize=ring,trail.spool=false,trail.writers=3,priority=low,mlpd.version=17,tracelog.every-sample=true,tracelog.cpu-interval=3s,tracelog.visual-studio=true,server=controlled,control=%p.sock,wait=5s,linger=3s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
     assert_eq!(options.engine, Engine::Jvmti);
     assert_eq!(options.overflow, Overflow::Drop);
     assert_eq!(options.buffer_bytes, 2 << 30);
+    assert_eq!(options.max_size, Some(1 << 30));
     assert_eq!(options.at_max_size, AtMaxSize::Ring);
     assert_eq!(options.save.to_string(), "exit+oom");
     assert!(!options.spool);
     assert_eq!(options.writers, Some(3));
     assert_eq!(options.priority, Priority::Low);
-    assert_eq!(ok("format=trail,writers=auto").writers, None);
+    assert_eq!(ok("format=trail,trail.writers=auto").writers, None);
     assert_eq!(options.events, Events::METHODS.union(Events::GC));
     assert_eq!(options.stack_depth, Some(0));
     assert_eq!(options.alloc, AllocMode::Sites);
@@ -172,12 +176,10 @@ fn every_key_is_taken() {
         ]
     );
     assert!(pairs(&options).contains(&"exclude=com.acme.gen.*".to_owned()));
-    for key in KEYS.iter().filter(|k| k.key != "filters") {
-        assert!(
-            text.contains(&format!("{}=", key.key)),
-            "{} is not in this test",
-            key.key
-        );
+    // A filter file does not go with rules.
+    for name in keys().map(|key| key.name).filter(|name| *name != "filters") {
+        let is_here = text.contains(&format!(",{name}=")) || text.starts_with(&format!("{name}="));
+        assert!(is_here, "{name} is not in this test");
     }
 }
 
@@ -265,8 +267,8 @@ fn what_is_in_force_reads_back() {
         "events=all,heap=gc,interval=90s,stackdepth=3",
         "format=binary,allocsites=true,execdetails=false,buffer=3m",
         "format=jinsight,events=all",
-        "format=mlpd,events=+lines+heap,mlpd=17",
-        "format=tracelog,everysample=true,cpuinterval=20ms,visualstudio=true,events=samples",
+        "format=mlpd,events=+lines+heap,mlpd.version=17",
+        "format=tracelog,tracelog.every-sample=true,tracelog.cpu-interval=20ms,tracelog.visual-studio=true,events=samples",
         "format=profilerj,events=+alloc",
     ] {
         let once = ok(text).in_force();
@@ -492,7 +494,7 @@ fn help_lists_the_keys() {
     for text in ["help", "JPIAgent:help"] {
         let error = parse(text, &read).expect_err(text);
         assert!(error.is_help());
-        assert!(KEYS.iter().all(|k| error.to_string().contains(k.help)));
+        assert!(keys().all(|key| error.to_string().contains(key.help)));
     }
 }
 

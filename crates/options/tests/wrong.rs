@@ -46,7 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, include, exclude, filters, options, events, stackdepth, alloc, allocsites, interval, heap, execdetails, min, maxrate, mlpd, everysample, cpuinterval, visualstudio, trivial, engine, clock, tick, overflow, save, buffer, maxsize, atmaxsize, spool, writers, priority, server, control, wait, linger, compat, burst, onerror",
+            "option colour at byte 0: no such option; there are format, file, maxsize, atmaxsize, onerror, events, include, exclude, filters, options, execdetails, min, maxrate, trivial, engine, clock, tick, alloc, allocsites, heap, stackdepth, interval, buffer, overflow, save, priority, server, control, wait, linger, compat, burst, mlpd.version, tracelog.every-sample, tracelog.cpu-interval, tracelog.visual-studio, trail.spool, trail.writers",
         ),
         (
             "start=main",
@@ -165,20 +165,57 @@ fn wrong_options_say_what_is_wrong() {
             "option execdetails at byte 24: mlpd has no place for calls that are added up",
         ),
         (
-            "mlpd=2",
-            r#"option mlpd at byte 5: no such value "2"; allowed are 1, 17"#,
+            "mlpd.version=2",
+            r#"option mlpd.version at byte 13: no such value "2"; allowed are 1, 17"#,
         ),
         (
-            "everysample=yes",
-            r#"option everysample at byte 12: no such value "yes"; allowed are true, false"#,
+            "tracelog.every-sample=yes",
+            r#"option tracelog.every-sample at byte 22: no such value "yes"; allowed are true, false"#,
         ),
         (
-            "cpuinterval=0",
-            r#"option cpuinterval at byte 12: "0" is not a time; write it like 10ms, 2s or 1m"#,
+            "tracelog.cpu-interval=0",
+            r#"option tracelog.cpu-interval at byte 22: "0" is not a time; write it like 10ms, 2s or 1m"#,
         ),
         (
-            "visualstudio=1",
-            r#"option visualstudio at byte 13: no such value "1"; allowed are true, false"#,
+            "tracelog.visual-studio=1",
+            r#"option tracelog.visual-studio at byte 23: no such value "1"; allowed are true, false"#,
+        ),
+        // Names that keys once had.
+        (
+            "format=mlpd,mlpd=17",
+            r#"option mlpd at byte 12: no such option; did you mean "mlpd.version"?"#,
+        ),
+        (
+            "everysample=true",
+            r#"option everysample at byte 0: no such option; did you mean "tracelog.every-sample"?"#,
+        ),
+        (
+            "cpuinterval=20ms",
+            r#"option cpuinterval at byte 0: no such option; did you mean "tracelog.cpu-interval"?"#,
+        ),
+        (
+            "visualstudio=true",
+            r#"option visualstudio at byte 0: no such option; did you mean "tracelog.visual-studio"?"#,
+        ),
+        (
+            "spool=false",
+            r#"option spool at byte 0: no such option; did you mean "trail.spool"?"#,
+        ),
+        (
+            "writers=2",
+            r#"option writers at byte 0: no such option; did you mean "trail.writers"?"#,
+        ),
+        (
+            "visualstudio",
+            r#"options at byte 0: "visualstudio" is not key=value; did you mean "tracelog.visual-studio"?"#,
+        ),
+        (
+            "tracelog.everysample=true",
+            r#"option tracelog.everysample at byte 0: no such option; did you mean "tracelog.every-sample"?"#,
+        ),
+        (
+            "trail.spool",
+            "option trail.spool at byte 0: the value is missing: options are key=value",
         ),
         (
             "format=xml,format=binary",
@@ -273,11 +310,15 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "filters=f.txt,include=a.B",
-            "option include at byte 14: a filter file and include or exclude can't be used together",
+            "option include at byte 22: a filter file and include or exclude can't be used together",
         ),
         (
             "include=a.B,filters=f.txt",
-            "option filters at byte 12: a filter file and include or exclude can't be used together",
+            "option filters at byte 20: a filter file and include or exclude can't be used together",
+        ),
+        (
+            "include=a.B,filters=f.txt,exclude=a.C",
+            "option exclude at byte 34: a filter file and include or exclude can't be used together",
         ),
         (
             "filters=f.txt,filters=f.txt",
@@ -317,8 +358,12 @@ fn wrong_options_say_what_is_wrong() {
             r#"option profile at byte 14: given twice: it is another name of "options""#,
         ),
         (
+            "profile=o.txt,options=o.txt",
+            r#"option options at byte 14: given twice: it is another name of "profile""#,
+        ),
+        (
             "profile=o.txt,profile=o.txt",
-            r#"option profile at byte 14: given twice: it is another name of "options""#,
+            "option profile at byte 14: given twice",
         ),
         (
             "options=o-unknown.txt",
@@ -685,6 +730,10 @@ fn wrong_options_say_what_is_wrong() {
             "option min at byte 16: mlpd has no place for calls that are added up",
         ),
         (
+            "maxrate=1000,min=1ms,format=mlpd",
+            "option min at byte 17: mlpd has no place for calls that are added up",
+        ),
+        (
             "min=1ms,format=profilerj",
             "option min at byte 4: format=profilerj adds all calls up",
         ),
@@ -785,12 +834,12 @@ fn wrong_options_say_what_is_wrong() {
             r#"option priority at byte 9: no such value "high"; allowed are normal, low"#,
         ),
         (
-            "writers=9",
-            r#"option writers at byte 8: "9" is not auto, nor a number from 0 to 8"#,
+            "trail.writers=9",
+            r#"option trail.writers at byte 14: "9" is not auto, nor a number from 0 to 8"#,
         ),
         (
-            "writers=",
-            r#"option writers at byte 8: "" is not auto, nor a number from 0 to 8"#,
+            "trail.writers=",
+            r#"option trail.writers at byte 14: "" is not auto, nor a number from 0 to 8"#,
         ),
         (
             "buffer=",

@@ -395,7 +395,7 @@ fn agree(
         compare(&file);
     }
     for version in written {
-        let format = format!("format=mlpd,mlpd={version}");
+        let format = format!("format=mlpd,mlpd.version={version}");
         compare(&record(&format, &format!("written-{version}.mlpd")));
     }
 }

@@ -2,8 +2,8 @@
 
 use super::options::FORMAT;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
-use jtrail_options::{KEYS, KeyInfo};
+use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches, ValueHint};
+use jtrail_options::{Key, Options, SUBJECTS, Subject, keys};
 use std::ffi::OsStr;
 
 /// Agent options as pairs of key and value, in command line order.
@@ -16,8 +16,12 @@ pub(crate) struct AgentOptions {
 
 impl clap::Args for AgentOptions {
     fn augment_args(command: Command) -> Command {
-        KEYS.iter()
-            .fold(command, |command, key| command.arg(arg(key)))
+        // What holds without any argument: the agent by itself has another format.
+        let text = format!("format={FORMAT}");
+        let default = jtrail_options::parse(&text, &jtrail_options::read_file).unwrap_or_default();
+        SUBJECTS.iter().fold(command, |command, subject| {
+            command.args(subject.keys.iter().map(|key| arg(subject, key, &default)))
+        })
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -25,32 +29,25 @@ impl clap::Args for AgentOptions {
     }
 }
 
-fn arg(key: &KeyInfo) -> Arg {
-    let default = match key.key {
-        "format" => FORMAT.word(),
-        _ => key.default,
-    };
-    let arg = Arg::new(key.key)
-        .long(key.key)
+fn arg(subject: &Subject, key: &'static Key, default: &Options) -> Arg {
+    let (values, default) = (key.values(), key.default_with(default));
+    Arg::new(key.name)
+        .long(key.name)
+        .visible_aliases(key.aliases.iter().copied())
         .value_name("VALUE")
-        .help_heading("What the agent does")
+        .help_heading(subject.title)
         .help(format!("{} [default: {default}]", key.help))
-        .long_help(format!(
-            "{}\n\n{}\n\n[default: {default}]",
-            key.help, key.values
-        ))
+        .long_help(format!("{}\n\n{values}\n\n[default: {default}]", key.help))
         .hide_possible_values(true)
-        .action(if key.repeatable {
-            ArgAction::Append
-        } else {
-            ArgAction::Set
+        .value_hint(match key.is_path {
+            true => ValueHint::FilePath,
+            false => ValueHint::Other,
         })
-        .value_parser(Words(key.words));
-    if key.alias.is_empty() {
-        arg
-    } else {
-        arg.visible_alias(key.alias)
-    }
+        .action(match key.is_repeatable() {
+            true => ArgAction::Append,
+            false => ArgAction::Set,
+        })
+        .value_parser(Words(key.words))
 }
 
 /// Parser of an option's value that accepts any text.
@@ -84,16 +81,13 @@ impl TypedValueParser for Words {
 impl FromArgMatches for AgentOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut found = Vec::new();
-        for key in KEYS {
-            let values = matches.get_many::<String>(key.key).into_iter().flatten();
-            let places = matches.indices_of(key.key).into_iter().flatten();
-            found.extend(
-                places
-                    .zip(values)
-                    .map(|(place, value)| (place, key.key, value)),
-            );
+        for key in keys() {
+            let values = matches.get_many::<String>(key.name).into_iter().flatten();
+            let indices = matches.indices_of(key.name).into_iter().flatten();
+            let pairs = indices.zip(values);
+            found.extend(pairs.map(|(index, value)| (index, key.name, value)));
         }
-        found.sort_by_key(|(place, ..)| *place);
+        found.sort_by_key(|(index, ..)| *index);
         let pairs = found
             .into_iter()
             .map(|(_, key, value)| (key.to_owned(), value.clone()));

@@ -81,7 +81,7 @@ pub(crate) fn option_text_for(
     }
     let options = validate(&pairs)?;
     for (key, path) in &mut pairs {
-        let is_path = matches!(key.as_str(), "file" | "filters" | "options" | "control");
+        let is_path = jtrail_options::find(key).is_some_and(|key| key.is_path);
         if is_path && !(key == "control" && path == "off") {
             *path = name_of(key, path)?;
         }

@@ -37,8 +37,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID|NAME", value_parser = ThreadSelector::parse)]
     thread: Vec<ThreadSelector>,
     /// Data version of a log profile; without it 1
-    #[arg(long, value_name = "VERSION", value_parser = clap::builder::PossibleValuesParser::new(MlpdVersion::WORDS))]
-    mlpd: Option<String>,
+    #[arg(long = "mlpd.version", value_name = "VERSION", value_parser = clap::builder::PossibleValuesParser::new(MlpdVersion::WORDS))]
+    mlpd_version: Option<String>,
 }
 
 fn format_names() -> clap::builder::PossibleValuesParser {
@@ -116,11 +116,14 @@ fn format(args: &Args) -> anyhow::Result<Format> {
 }
 
 fn encoder(format: Format, args: &Args) -> anyhow::Result<Box<dyn Encode>> {
-    let Some(version) = &args.mlpd else {
+    let Some(version) = &args.mlpd_version else {
         return Ok(format.encoder());
     };
     if format != Format::Mlpd {
-        bail!("--mlpd goes with mlpd, and not with {}", format.name());
+        bail!(
+            "--mlpd.version goes with mlpd, and not with {}",
+            format.name()
+        );
     }
     let version = match version == MlpdVersion::V17.word() {
         true => mlpd::DataVersion::V17,

@@ -37,7 +37,7 @@ impl Legal {
         let time = Timestamp(START);
         let (number, parameters) = match version {
             DataVersion::V1 => ("0.1", ""),
-            DataVersion::V17 => ("3.0", "format=mlpd,mlpd=17"),
+            DataVersion::V17 => ("3.0", "format=mlpd,mlpd.version=17"),
         };
         let events = vec![
             Event::Node(Node {

@@ -28,7 +28,7 @@ impl Spelling {
         spellings.collect()
     }
 
-    /// As documents call it; `jtrail convert` is told of it by `--to` and `--mlpd`.
+    /// As documents call it; `jtrail convert` is told of it by `--to` and `--mlpd.version`.
     pub fn name(self) -> &'static str {
         match self.version {
             mlpd::DataVersion::V17 => "mlpd 17",

@@ -1,0 +1,195 @@
+//! Options while they are read: what each key stores, and what follows from all of them together.
+//!
+//! Both spellings of the option text use it: the parser splits the text and calls
+//! [`Builder::set`] for each key and value, then [`Builder::finish`]. Most keys store into
+//! [`Options`] at once. What depends on keys that may come later waits in the builder.
+
+use crate::burst::{Burst, MOST_BURSTS};
+use crate::checks::{Check, Conflict, OF_THE_AGENT, OF_THE_TRACE};
+use crate::error::{OptionError, quoted};
+use crate::file::FilePattern;
+use crate::filter::{Filter, Rule, push_rules};
+use crate::item::Item;
+use crate::key::Key;
+use crate::options::Options;
+use crate::set::{Events, EventsChoice, SaveMoments};
+use crate::socket::Control;
+use crate::tptp;
+use crate::value::{Overflow, Server};
+use std::io;
+
+/// Reads a file that the options name.
+pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> io::Result<String>;
+
+/// Options that are being read.
+pub(crate) struct Builder<'a> {
+    pub(crate) options: Options,
+    /// Value of `file`. Without it, the name follows from the format.
+    pub(crate) file: Option<FilePattern>,
+    /// Value of `events`. What it adds to depends on the format.
+    pub(crate) events: Option<EventsChoice>,
+    /// Rules of `include` and `exclude`.
+    rules: Vec<Rule>,
+    /// Triggers of `save`, which take the place of bursts in a flight recorder.
+    saving: Vec<Burst>,
+    given: Given,
+    read_file: ReadFile<'a>,
+}
+
+/// Why a value is not taken.
+pub(crate) enum Fault {
+    /// The value is wrong, for this reason.
+    Value(String),
+    /// The value names a file, in which something is wrong.
+    InFile(OptionError),
+}
+
+impl From<String> for Fault {
+    fn from(problem: String) -> Self {
+        Self::Value(problem)
+    }
+}
+
+/// Which keys were given, and where.
+#[derive(Default)]
+pub(crate) struct Given(Vec<GivenKey>);
+
+struct GivenKey {
+    key: &'static str,
+    /// The key's name as given, which may be an alias.
+    spelled: String,
+    /// Byte of the value in the option text.
+    value_at: usize,
+}
+
+impl Given {
+    /// True if the text has the key.
+    pub(crate) fn contains(&self, key: &str) -> bool {
+        self.0.iter().any(|given| given.key == key)
+    }
+
+    /// The error at that of the conflict's keys which was given last.
+    fn locate(&self, conflict: Conflict) -> OptionError {
+        let last = self
+            .0
+            .iter()
+            .rfind(|given| conflict.keys.contains(&given.key));
+        let (key, at) = last.map_or((conflict.keys[0], 0), |given| {
+            (&given.spelled, given.value_at)
+        });
+        OptionError::at(key, at, conflict.problem)
+    }
+}
+
+impl<'a> Builder<'a> {
+    /// Everything at its default, for an option text.
+    pub(crate) fn new(text: &str, read_file: ReadFile<'a>) -> Self {
+        Self {
+            options: Options {
+                text: text.to_owned(),
+                ..Options::default()
+            },
+            file: None,
+            events: None,
+            rules: Vec::new(),
+            saving: Vec::new(),
+            given: Given::default(),
+            read_file,
+        }
+    }
+
+    /// Stores the value of a key.
+    pub(crate) fn set(&mut self, key: &'static Key, item: &Item<'_>) -> Result<(), OptionError> {
+        let earlier = self.given.0.iter().find(|given| given.key == key.name);
+        if let Some(earlier) = earlier.filter(|_| !key.is_repeatable()) {
+            let mut problem = "given twice".to_owned();
+            if earlier.spelled != item.key {
+                problem += &format!(": it is another name of {}", quoted(&earlier.spelled));
+            }
+            return Err(OptionError::at(item.key, item.key_at, problem));
+        }
+        (key.set)(self, &item.value).map_err(|fault| match fault {
+            Fault::Value(problem) => OptionError::at(item.key, item.value_at, problem),
+            Fault::InFile(error) => error,
+        })?;
+        self.given.0.push(GivenKey {
+            key: key.name,
+            spelled: item.key.to_owned(),
+            value_at: item.value_at,
+        });
+        Ok(())
+    }
+
+    /// Adds a value of `include` or `exclude`.
+    pub(crate) fn add_pattern(&mut self, include: bool, value: &str) -> Result<(), String> {
+        push_rules(&mut self.rules, value, include)?;
+        self.options.patterns.push((include, value.to_owned()));
+        Ok(())
+    }
+
+    /// Reads the file that `filters` names.
+    pub(crate) fn read_filters(&mut self, path: &str) -> Result<(), Fault> {
+        tptp::read_filters(&mut self.options, path, self.read_file)
+    }
+
+    /// Reads the file that `options` names.
+    pub(crate) fn read_options(&mut self, path: &str) -> Result<(), Fault> {
+        tptp::read_options(&mut self.options, path, self.read_file)
+    }
+
+    /// Stores the value of `save`: moments and triggers.
+    pub(crate) fn set_save(&mut self, value: &str) -> Result<(), Fault> {
+        let (moments, triggers) = SaveMoments::parse(value)?;
+        if triggers.len() > MOST_BURSTS {
+            return Err(format!("there may be {MOST_BURSTS} triggers, no more").into());
+        }
+        self.options.save = moments;
+        self.saving = triggers.into_iter().map(Burst::saving).collect();
+        Ok(())
+    }
+
+    /// Adds a value of `burst`.
+    pub(crate) fn add_burst(&mut self, value: &str) -> Result<(), Fault> {
+        if self.options.bursts.len() == MOST_BURSTS {
+            return Err(format!("there may be {MOST_BURSTS} bursts, no more").into());
+        }
+        self.options.bursts.push(Burst::parse(value)?);
+        Ok(())
+    }
+
+    /// Returns the kinds of events that `events` chooses, or those that the format has by default.
+    pub(crate) fn chosen_events(&self) -> Events {
+        let default = self.options.format.default_events();
+        self.events
+            .map_or(default, |choice| choice.resolve(default))
+    }
+
+    /// Returns the options, once each key is set: fills in what depends on several of them, and
+    /// checks that they go together. `events` are the kinds that are requested.
+    ///
+    /// # Errors
+    /// The first combination of options that is not allowed.
+    pub(crate) fn finish(self, events: Events) -> Result<Options, OptionError> {
+        let mut options = self.options;
+        let default_file = || FilePattern::default_for(options.format);
+        options.file = self.file.unwrap_or_else(default_file);
+        let is_all = self.events.is_some_and(EventsChoice::is_all);
+        options.request(events, is_all);
+        if options.filters_file.is_none() {
+            options.filter = Filter::from_rules(self.rules);
+        }
+        let names_socket = matches!(options.control, Control::Path(_));
+        if names_socket && !self.given.contains("server") {
+            options.server = Server::Enabled;
+        }
+        if options.overflow == Overflow::Ring {
+            options.bursts = self.saving;
+        }
+        let check = |check: &Check| check(&options, &self.given);
+        let checks = OF_THE_TRACE.iter().chain(OF_THE_AGENT);
+        match checks.map(check).find_map(Result::err) {
+            Some(conflict) => Err(self.given.locate(conflict)),
+            None => Ok(options),
+        }
+    }
+}

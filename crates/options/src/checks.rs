@@ -1,0 +1,302 @@
+//! Which options go together.
+//!
+//! Each check looks at options that are complete, and returns the keys that contradict each other
+//! and why. The error is shown at that key of them which was given last.
+
+use crate::builder::Given;
+use crate::keys::find;
+use crate::options::Options;
+use crate::set::Events;
+use crate::socket::Control;
+use crate::value::{
+    AllocMode, AtMaxSize, Engine, OutputFormat, Overflow, Server, Trivial, size_text,
+};
+
+/// Options that are not allowed together.
+pub(crate) struct Conflict {
+    /// Keys at which the error may be shown; one at least.
+    pub(crate) keys: &'static [&'static str],
+    /// A sentence that says what is wrong.
+    pub(crate) problem: String,
+}
+
+/// Returns the conflict, if the options have it.
+pub(crate) type Check = fn(&Options, &Given) -> Result<(), Conflict>;
+
+/// Checks of what a client may change for another trace of the same agent: format, file, events,
+/// filters.
+pub(crate) const OF_THE_TRACE: &[Check] = &[
+    events_have_a_place,
+    events_need_rewriting,
+    allocation_probes,
+    all_calls_as_sums,
+    short_calls_as_sums,
+    coarse_clock,
+];
+
+/// Checks of what holds as long as the agent is there.
+pub(crate) const OF_THE_AGENT: &[Check] = &[
+    filter_file_or_patterns,
+    short_calls_among_sums,
+    trivial_calls,
+    socket,
+    linger,
+    flight_recorder,
+    triggers,
+    bounded_files,
+];
+
+/// Returns the conflict of these keys.
+fn conflict(keys: &'static [&'static str], problem: impl Into<String>) -> Result<(), Conflict> {
+    debug_assert!(keys.iter().all(|key| find(key).is_some()));
+    let problem = problem.into();
+    Err(Conflict { keys, problem })
+}
+
+/// What the format has no place for is left out, but something must be left.
+fn events_have_a_place(options: &Options, _: &Given) -> Result<(), Conflict> {
+    if options.events.is_empty() {
+        let (format, events) = (options.format, options.no_place);
+        return conflict(
+            &["events"],
+            format!("{format} has no place for {events}, and nothing else is asked for"),
+        );
+    }
+    Ok(())
+}
+
+fn events_need_rewriting(options: &Options, _: &Given) -> Result<(), Conflict> {
+    let events = words_among(options.events, &[Events::PARKS, Events::LINES]);
+    if options.engine == Engine::Bytecode || events.is_empty() {
+        return Ok(());
+    }
+    conflict(
+        &["events"],
+        format!(
+            "{} can't be had with engine={}, which rewrites no classes",
+            events.join(" and "),
+            options.engine
+        ),
+    )
+}
+
+fn allocation_probes(options: &Options, _: &Given) -> Result<(), Conflict> {
+    if !options.has_alloc_probes() {
+        return Ok(());
+    }
+    if options.engine != Engine::Bytecode {
+        return conflict(
+            &["alloc"],
+            format!(
+                "alloc={} can't be had with engine={}, which rewrites no classes",
+                options.alloc, options.engine
+            ),
+        );
+    }
+    let events = options.events.without(Events::FREE);
+    let events = words_among(events, &Events::NAMING_OBJECTS);
+    if events.is_empty() {
+        return Ok(());
+    }
+    conflict(
+        &["alloc"],
+        format!(
+            "alloc={} lets no object be known again, which {} can't do without; leave it at alloc={}",
+            options.alloc,
+            events.join(" and "),
+            AllocMode::Jvm
+        ),
+    )
+}
+
+fn all_calls_as_sums(options: &Options, _: &Given) -> Result<(), Conflict> {
+    if options.exec_details || options.format.has_sums_of_calls() {
+        return Ok(());
+    }
+    conflict(
+        &["execdetails"],
+        format!(
+            "{} has no place for calls that are added up",
+            options.format
+        ),
+    )
+}
+
+fn short_calls_as_sums(options: &Options, _: &Given) -> Result<(), Conflict> {
+    if !options.has_short_calls() || options.format.has_sums_of_calls() {
+        return Ok(());
+    }
+    conflict(
+        &["min", "maxrate"],
+        format!(
+            "{} has no place for calls that are added up",
+            options.format
+        ),
+    )
+}
+
+/// A client may still ask for a trace of sums, in which short calls are nothing special.
+fn short_calls_among_sums(options: &Options, _: &Given) -> Result<(), Conflict> {
+    match sums(options).filter(|_| options.has_short_calls()) {
+        Some(option) => conflict(&["min", "maxrate"], format!("{option} adds all calls up")),
+        None => Ok(()),
+    }
+}
+
+/// The coarse clock is of no use where each call needs a look at a clock.
+fn coarse_clock(options: &Options, _: &Given) -> Result<(), Conflict> {
+    if !options.has_ticks() {
+        return Ok(());
+    }
+    let why = if options.engine == Engine::Jvmti {
+        "engine=jvmti, which has no compiled hooks"
+    } else if options.events.contains(Events::CPU) {
+        "events=cpu, which looks at a clock for each call"
+    } else {
+        return Ok(());
+    };
+    conflict(
+        &["clock"],
+        format!("clock={} can't be had with {why}", options.clock),
+    )
+}
+
+fn filter_file_or_patterns(options: &Options, _: &Given) -> Result<(), Conflict> {
+    if options.filters_file.is_none() || options.patterns.is_empty() {
+        return Ok(());
+    }
+    conflict(
+        &["filters", "include", "exclude"],
+        "a filter file and include or exclude can't be used together",
+    )
+}
+
+fn trivial_calls(options: &Options, _: &Given) -> Result<(), Conflict> {
+    if options.trivial == Trivial::Trace || options.engine == Engine::Bytecode {
+        return Ok(());
+    }
+    conflict(
+        &["trivial"],
+        format!(
+            "trivial={} can't be had with engine={}, which sees every call",
+            options.trivial, options.engine
+        ),
+    )
+}
+
+fn socket(options: &Options, _: &Given) -> Result<(), Conflict> {
+    match (&options.control, options.server) {
+        (Control::Path(_), server @ Server::Standalone) => conflict(
+            &["control"],
+            format!("server={server} has no command channel"),
+        ),
+        (Control::Off, server @ (Server::Enabled | Server::Controlled)) => conflict(
+            &["control"],
+            format!("server={server} needs the command channel"),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Only an agent that clients can reach may leave because none is connected.
+fn linger(options: &Options, _: &Given) -> Result<(), Conflict> {
+    let is_reachable = options.server != Server::Standalone && options.control != Control::Off;
+    if options.linger.is_none() || is_reachable {
+        return Ok(());
+    }
+    conflict(
+        &["linger"],
+        "there is no command channel, so no client can come",
+    )
+}
+
+/// A flight recorder writes traces that begin in the middle of the program.
+fn flight_recorder(options: &Options, given: &Given) -> Result<(), Conflict> {
+    if options.overflow != Overflow::Ring {
+        return Ok(());
+    }
+    // Counters of lines count from the program's begin, and objects of a heap snapshot may have
+    // been defined at any time.
+    let events = words_among(options.events, &[Events::HEAP, Events::LINES]);
+    let what = if !events.is_empty() {
+        format!("events={}", events.join("+"))
+    } else if let Some(option) = sums(options) {
+        option.to_owned()
+    } else if options.format == OutputFormat::None {
+        "format=none".to_owned()
+    } else if options.begins_idle() {
+        // A client, or the program, would begin a trace.
+        format!("server={}", options.server)
+    } else if given.contains("burst") {
+        "burst".to_owned()
+    } else if options.max_size.is_some() {
+        "maxsize: a ring has the size of buffer".to_owned()
+    } else if options.file.is_stdout() {
+        "file=-".to_owned()
+    } else {
+        return Ok(());
+    };
+    conflict(&["overflow"], format!("ring can't be had with {what}"))
+}
+
+/// Triggers of `burst`, or of `save`, must be seen, and something must come of them.
+fn triggers(options: &Options, _: &Given) -> Result<(), Conflict> {
+    let problem = if options.has_call_triggers() && options.engine == Engine::Jvmti {
+        "calls that begin a burst are seen in rewritten classes, and engine=jvmti rewrites none"
+    } else if options.has_bursts() && options.format == OutputFormat::None {
+        "format=none writes nothing, so there are no bursts"
+    } else {
+        return Ok(());
+    };
+    match options.overflow {
+        Overflow::Ring => conflict(&["save"], problem),
+        Overflow::Block | Overflow::Drop => conflict(&["burst"], problem),
+    }
+}
+
+/// Smallest `maxsize`, in bytes, of all files together where the oldest ones are deleted.
+const SMALLEST_RING: u64 = 8 << 20;
+
+/// Files have a bound only where the trace can go on in another one.
+fn bounded_files(options: &Options, _: &Given) -> Result<(), Conflict> {
+    let Some(bytes) = options.max_size else {
+        return Ok(());
+    };
+    if let Some(option) = sums(options) {
+        return conflict(
+            &["maxsize"],
+            format!("{option} adds calls up, and writes the sums at the end, whatever their size"),
+        );
+    }
+    if options.file.is_stdout() {
+        return conflict(
+            &["maxsize"],
+            "the standard output can't be begun anew; name a file",
+        );
+    }
+    if options.at_max_size == AtMaxSize::Ring && bytes < SMALLEST_RING {
+        let (size, least) = (size_text(bytes), size_text(SMALLEST_RING));
+        return conflict(
+            &["maxsize"],
+            format!("{size} is too small for atmaxsize=ring, which takes {least} at least"),
+        );
+    }
+    Ok(())
+}
+
+/// Returns the option that makes the trace one of sums, if one does.
+fn sums(options: &Options) -> Option<&'static str> {
+    if options.format == OutputFormat::ProfilerJ {
+        Some("format=profilerj")
+    } else if !options.exec_details {
+        Some("execdetails=false")
+    } else {
+        None
+    }
+}
+
+/// Returns the words of those kinds that are among the events.
+fn words_among(events: Events, kinds: &[Events]) -> Vec<String> {
+    let kinds = kinds.iter().filter(|kind| events.contains(**kind));
+    kinds.map(Events::to_string).collect()
+}
