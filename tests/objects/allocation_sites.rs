@@ -223,7 +223,7 @@ fn what_can_not_be_had_is_refused() {
     for (options, message) in [
         (
             "events=all,alloc=sites",
-            "lets no object be known again, which monitors and parks",
+            "gives objects no identity, needed by monitors and parks",
         ),
         (
             "events=alloc,alloc=sites,engine=jvmti",

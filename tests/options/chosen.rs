@@ -13,7 +13,7 @@ fn a_wrong_option_stops_the_jvm_unless_told_otherwise() {
             ("fromat=binary", "did you mean \"format\"?"),
             (
                 "overflow=ring,events=+heap",
-                "can't be had with events=heap",
+                "is not available with events=heap",
             ),
             ("start=later", "not available in this version"),
             ("buffer=1", "buffer"),

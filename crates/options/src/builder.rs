@@ -58,7 +58,7 @@ struct GivenKey {
     key: &'static str,
     /// The key's name as given, which may be an alias.
     spelled: String,
-    /// Byte of the value in the option text.
+    /// Position of the value in the option text, in bytes.
     value_at: usize,
 }
 
@@ -68,7 +68,7 @@ impl Given {
         self.0.iter().any(|given| given.key == key)
     }
 
-    /// The error at that of the conflict's keys which was given last.
+    /// Returns the error, at the conflict's key that was given last.
     fn locate(&self, conflict: Conflict) -> OptionError {
         let last = self
             .0
@@ -82,7 +82,7 @@ impl Given {
 }
 
 impl<'a> Builder<'a> {
-    /// Everything at its default, for an option text.
+    /// Returns a builder with every option at its default. `text` is the whole option text.
     pub(crate) fn new(text: &str, read_file: ReadFile<'a>) -> Self {
         Self {
             options: Options {
@@ -98,10 +98,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Stores the value of a key.
+    /// Stores the value of a key, as the key's row says.
+    ///
+    /// # Errors
+    /// If the key was given before, or the value is wrong.
     pub(crate) fn set(&mut self, key: &'static Key, item: &Item<'_>) -> Result<(), OptionError> {
-        let earlier = self.given.0.iter().find(|given| given.key == key.name);
-        if let Some(earlier) = earlier.filter(|_| !key.is_repeatable()) {
+        let is_same = |given: &&GivenKey| !key.is_repeatable() && given.key == key.name;
+        if let Some(earlier) = self.given.0.iter().find(is_same) {
             let mut problem = "given twice".to_owned();
             if earlier.spelled != item.key {
                 problem += &format!(": it is another name of {}", quoted(&earlier.spelled));
@@ -141,7 +144,7 @@ impl<'a> Builder<'a> {
     pub(crate) fn set_save(&mut self, value: &str) -> Result<(), Fault> {
         let (moments, triggers) = SaveMoments::parse(value)?;
         if triggers.len() > MOST_BURSTS {
-            return Err(format!("there may be {MOST_BURSTS} triggers, no more").into());
+            return Err(format!("at most {MOST_BURSTS} triggers are allowed").into());
         }
         self.options.save = moments;
         self.saving = triggers.into_iter().map(Burst::saving).collect();
@@ -151,7 +154,7 @@ impl<'a> Builder<'a> {
     /// Adds a value of `burst`.
     pub(crate) fn add_burst(&mut self, value: &str) -> Result<(), Fault> {
         if self.options.bursts.len() == MOST_BURSTS {
-            return Err(format!("there may be {MOST_BURSTS} bursts, no more").into());
+            return Err(format!("at most {MOST_BURSTS} bursts are allowed").into());
         }
         self.options.bursts.push(Burst::parse(value)?);
         Ok(())

@@ -23,52 +23,52 @@ use std::time::Duration;
 /// How long a burst lasts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BurstLimit {
-    /// That time, not 0.
+    /// For this time, which is not 0.
     Time(Duration),
-    /// So many events, not 0.
+    /// For this number of events, which is not 0.
     Events(u64),
 }
 
 /// Most values of `burst`: a method's triggers are bits of a word.
 pub(crate) const MOST_BURSTS: usize = 31;
 
-/// What a burst without a limit has.
-const USUAL: BurstLimit = BurstLimit::Time(Duration::from_secs(10));
+/// Limit of a burst that is given none.
+const DEFAULT_LIMIT: BurstLimit = BurstLimit::Time(Duration::from_secs(10));
 
 /// When a burst begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Trigger {
     /// When a method is called.
     Call {
-        /// Which, as in `include`.
+        /// Rules that the method fits, made as those of `include`.
         methods: Vec<Rule>,
-        /// At which call, counted from 1.
+        /// Number of the call that begins the burst, from 1.
         nth: u64,
     },
     /// When a call takes longer than a time.
     Slow {
-        /// Which, as in `include`.
+        /// Rules that the method fits, made as those of `include`.
         methods: Vec<Rule>,
-        /// The time, not 0.
+        /// How long the call takes at least; not 0.
         longer_than: Duration,
     },
     /// When an exception is thrown.
     Exception {
-        /// Fits names of classes.
+        /// Pattern that the exception's class, or one of its superclasses, fits.
         class: Pattern,
     },
-    /// So long after the start.
+    /// This long after the start.
     At(Duration),
-    /// Again and again, the first time when that time has passed. Not 0.
+    /// Again and again after this time, which is not 0.
     Every(Duration),
 }
 
 /// A burst and what begins it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Burst {
-    /// When it begins.
+    /// When the burst begins.
     pub trigger: Trigger,
-    /// How long it lasts.
+    /// How long the burst lasts.
     pub limit: BurstLimit,
 }
 
@@ -82,7 +82,7 @@ impl Burst {
     pub fn parse(text: &str) -> Result<Self, String> {
         let (trigger, limit) = match text.rsplit_once('/') {
             Some((trigger, limit)) => (trigger, parse_limit(limit)?),
-            None => (text, USUAL),
+            None => (text, DEFAULT_LIMIT),
         };
         let trigger = Trigger::parse(trigger)?;
         if let (Trigger::Every(pause), BurstLimit::Time(time)) = (&trigger, limit)
@@ -97,11 +97,12 @@ impl Burst {
         Ok(Self { trigger, limit })
     }
 
-    /// What has the newest events saved, which takes no time.
+    /// Returns the burst of a trigger of `save`: what is saved is recorded already, so its limit
+    /// means nothing.
     pub(crate) fn saving(trigger: Trigger) -> Self {
         Self {
             trigger,
-            limit: USUAL,
+            limit: DEFAULT_LIMIT,
         }
     }
 }
@@ -120,10 +121,10 @@ impl Trigger {
             }
             "slow" => {
                 let (value, time) = rest.split_once(':').ok_or_else(|| {
-                    "a time is missing behind the method: slow:METHOD:TIME".to_owned()
+                    "a time is missing after the method: slow:METHOD:TIME".to_owned()
                 })?;
                 let methods = methods(value)?;
-                let longer_than = some_time(time)?;
+                let longer_than = positive_time(time)?;
                 Self::Slow {
                     methods,
                     longer_than,
@@ -136,29 +137,29 @@ impl Trigger {
                 (_, Some(_)) => return Err(format!("{} is not a class", quoted(rest))),
             },
             "at" => Self::At(parse_duration(rest)?),
-            "every" => Self::Every(some_time(rest)?),
+            "every" => Self::Every(positive_time(rest)?),
             _ => return Err(no_such_value(word, TRIGGERS)),
         })
     }
 
-    /// What has the newest events saved. None where the text is no such trigger at all.
+    /// Reads a trigger of `save`. Returns `None` if the text is no such trigger at all.
     pub(crate) fn parse_saving(text: &str) -> Option<Result<Self, String>> {
         const SAVING: [&str; 3] = ["call", "slow", "exception"];
         let (word, _) = text.split_once(':')?;
         SAVING.contains(&word).then(|| Self::parse(text))
     }
 
-    /// Whether it is about calls of methods.
+    /// True if calls of methods fire the trigger.
     pub fn is_call(&self) -> bool {
         matches!(self, Self::Call { .. } | Self::Slow { .. })
     }
 
-    /// Whether it may be about methods of that class (`com.acme.Foo`).
+    /// True if methods of the class (`com.acme.Foo`) may fire the trigger.
     pub fn fits_class(&self, class: &str) -> bool {
         self.methods().iter().any(|rule| rule.class.matches(class))
     }
 
-    /// Whether it is about that method (`com.acme.Foo`, `run`).
+    /// True if the method (`com.acme.Foo`, `run`) fires the trigger.
     pub fn fits_method(&self, class: &str, method: &str) -> bool {
         let fits = |rule: &Rule| rule.class.matches(class) && rule.method.matches(method);
         self.methods().iter().any(fits)
@@ -178,7 +179,8 @@ fn methods(value: &str) -> Result<Vec<Rule>, String> {
     Ok(rules)
 }
 
-/// As the option has them: a class that stands for the nested ones too has no method.
+/// Returns rules as the option has them: without a method if they are of a class and those nested
+/// in it.
 fn methods_text(rules: &[Rule]) -> String {
     match rules {
         [only] => format!("{}#{}", only.class, only.method),
@@ -191,7 +193,7 @@ fn parse_limit(text: &str) -> Result<BurstLimit, String> {
     if text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty() {
         return count(text).map(BurstLimit::Events);
     }
-    some_time(text).map(BurstLimit::Time)
+    positive_time(text).map(BurstLimit::Time)
 }
 
 fn count(text: &str) -> Result<u64, String> {
@@ -199,14 +201,14 @@ fn count(text: &str) -> Result<u64, String> {
     n.ok_or_else(|| format!("{} is not a number from 1", quoted(text)))
 }
 
-fn some_time(text: &str) -> Result<Duration, String> {
+fn positive_time(text: &str) -> Result<Duration, String> {
     match parse_duration(text)? {
         Duration::ZERO => Err(format!("{} is no time", quoted(text))),
         time => Ok(time),
     }
 }
 
-/// As the option has it.
+/// The limit as the option has it.
 impl fmt::Display for BurstLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -216,7 +218,7 @@ impl fmt::Display for BurstLimit {
     }
 }
 
-/// As the option has it, `#` between class and method.
+/// The trigger as the option has it, with `#` between class and method.
 impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -235,7 +237,7 @@ impl fmt::Display for Trigger {
     }
 }
 
-/// Likewise.
+/// Trigger and limit as the option has them.
 impl fmt::Display for Burst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.trigger, self.limit)
@@ -309,7 +311,7 @@ mod tests {
             ("call:a.B.c:-1", "\"-1\" is not a number from 1"),
             (
                 "slow:a.B.c",
-                "a time is missing behind the method: slow:METHOD:TIME",
+                "a time is missing after the method: slow:METHOD:TIME",
             ),
             ("slow:a.B.c:0s", "\"0s\" is no time"),
             (

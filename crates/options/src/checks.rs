@@ -73,9 +73,9 @@ fn events_need_rewriting(options: &Options, _: &Given) -> Result<(), Conflict> {
     conflict(
         &["events"],
         format!(
-            "{} can't be had with engine={}, which rewrites no classes",
-            events.join(" and "),
-            options.engine
+            "engine={} can't record {}, which need rewritten classes",
+            options.engine,
+            events.join(" and ")
         ),
     )
 }
@@ -88,7 +88,7 @@ fn allocation_probes(options: &Options, _: &Given) -> Result<(), Conflict> {
         return conflict(
             &["alloc"],
             format!(
-                "alloc={} can't be had with engine={}, which rewrites no classes",
+                "alloc={} is not available with engine={}, which rewrites no classes",
                 options.alloc, options.engine
             ),
         );
@@ -101,7 +101,7 @@ fn allocation_probes(options: &Options, _: &Given) -> Result<(), Conflict> {
     conflict(
         &["alloc"],
         format!(
-            "alloc={} lets no object be known again, which {} can't do without; leave it at alloc={}",
+            "alloc={} gives objects no identity, needed by {}; use alloc={}",
             options.alloc,
             events.join(" and "),
             AllocMode::Jvm
@@ -151,13 +151,13 @@ fn coarse_clock(options: &Options, _: &Given) -> Result<(), Conflict> {
     let why = if options.engine == Engine::Jvmti {
         "engine=jvmti, which has no compiled hooks"
     } else if options.events.contains(Events::CPU) {
-        "events=cpu, which looks at a clock for each call"
+        "events=cpu, which reads a clock at each call"
     } else {
         return Ok(());
     };
     conflict(
         &["clock"],
-        format!("clock={} can't be had with {why}", options.clock),
+        format!("clock={} is not available with {why}", options.clock),
     )
 }
 
@@ -178,7 +178,7 @@ fn trivial_calls(options: &Options, _: &Given) -> Result<(), Conflict> {
     conflict(
         &["trivial"],
         format!(
-            "trivial={} can't be had with engine={}, which sees every call",
+            "trivial={} is not available with engine={}, which sees every call",
             options.trivial, options.engine
         ),
     )
@@ -236,7 +236,7 @@ fn flight_recorder(options: &Options, given: &Given) -> Result<(), Conflict> {
     } else {
         return Ok(());
     };
-    conflict(&["overflow"], format!("ring can't be had with {what}"))
+    conflict(&["overflow"], format!("ring is not available with {what}"))
 }
 
 /// Triggers of `burst`, or of `save`, must be seen, and something must come of them.
@@ -271,7 +271,7 @@ fn bounded_files(options: &Options, _: &Given) -> Result<(), Conflict> {
     if options.file.is_stdout() {
         return conflict(
             &["maxsize"],
-            "the standard output can't be begun anew; name a file",
+            "standard output can't be split into files; name a file",
         );
     }
     if options.at_max_size == AtMaxSize::Ring && bytes < SMALLEST_RING {

@@ -4,46 +4,46 @@ use std::fmt;
 
 /// What is wrong with the options, and where.
 ///
-/// Its display is one line (several for [`OptionError::is_help`]), for instance
+/// It is displayed as one line (several for [`OptionError::is_help`]), for instance
 /// `option format at byte 7: no such value "binry"; allowed are xml, binary, none; did you mean
 /// "binary"?`. Bytes count from 0 in the option text; a fault in a file has `file:line` instead.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{place}{problem}")]
+#[error("{position}{problem}")]
 pub struct OptionError {
-    place: Place,
+    position: Position,
     problem: String,
     continue_wanted: bool,
     help: bool,
 }
 
 impl OptionError {
-    /// Whether the text also holds `onerror=continue`: the program shall then run without a trace.
+    /// True if the text also holds `onerror=continue`: the program shall then run without a trace.
     pub fn continue_wanted(&self) -> bool {
         self.continue_wanted
     }
 
-    /// The option that is wrong, where the fault is one option's. With [`Self::problem`] for
-    /// callers whose user never saw the text that the bytes count in.
+    /// Returns the option that is wrong, if the fault is one option's. With [`Self::problem`], it
+    /// makes a message for users who never saw the text in which the bytes count.
     pub fn key(&self) -> Option<&str> {
-        match &self.place {
-            Place::Option { key, .. } => Some(key),
-            Place::None | Place::Text { .. } | Place::File { .. } => None,
+        match &self.position {
+            Position::Option { key, .. } => Some(key),
+            Position::None | Position::Text { .. } | Position::File { .. } => None,
         }
     }
 
-    /// The display without the place.
+    /// Returns what is wrong, without its position.
     pub fn problem(&self) -> &str {
         &self.problem
     }
 
-    /// Not a mistake: the text asked for help, and the display is that help, in several lines.
+    /// True if nothing is wrong: the text asked for help, which the display is, in several lines.
     pub fn is_help(&self) -> bool {
         self.help
     }
 
     pub(crate) fn at(key: &str, byte: usize, problem: impl Into<String>) -> Self {
         Self::new(
-            Place::Option {
+            Position::Option {
                 key: shown(key),
                 byte,
             },
@@ -52,12 +52,12 @@ impl OptionError {
     }
 
     pub(crate) fn text(byte: usize, problem: impl Into<String>) -> Self {
-        Self::new(Place::Text { byte }, problem.into())
+        Self::new(Position::Text { byte }, problem.into())
     }
 
     pub(crate) fn file(file: &str, line: usize, problem: impl Into<String>) -> Self {
         Self::new(
-            Place::File {
+            Position::File {
                 file: file.to_owned(),
                 line,
             },
@@ -68,7 +68,7 @@ impl OptionError {
     pub(crate) fn help(text: String) -> Self {
         Self {
             help: true,
-            ..Self::new(Place::None, text)
+            ..Self::new(Position::None, text)
         }
     }
 
@@ -79,9 +79,9 @@ impl OptionError {
         }
     }
 
-    fn new(place: Place, problem: String) -> Self {
+    fn new(position: Position, problem: String) -> Self {
         Self {
-            place,
+            position,
             problem,
             continue_wanted: false,
             help: false,
@@ -90,26 +90,26 @@ impl OptionError {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Place {
+enum Position {
     None,
     Text { byte: usize },
     Option { key: String, byte: usize },
     File { file: String, line: usize },
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::None => Ok(()),
-            Place::Text { byte } => write!(f, "options at byte {byte}: "),
-            Place::Option { key, byte } => write!(f, "option {key} at byte {byte}: "),
-            Place::File { file, line } => write!(f, "{}:{line}: ", shown(file)),
+            Position::None => Ok(()),
+            Position::Text { byte } => write!(f, "options at byte {byte}: "),
+            Position::Option { key, byte } => write!(f, "option {key} at byte {byte}: "),
+            Position::File { file, line } => write!(f, "{}:{line}: ", shown(file)),
         }
     }
 }
 
-/// Text of the user as it may stand in a one-line message: control characters escaped, cut when
-/// long.
+/// Returns text of the user as a one-line message may have it: with control characters escaped,
+/// and cut if it is long.
 pub(crate) fn shown(text: &str) -> String {
     const LIMIT: usize = 60;
     let mut out: String = text
@@ -123,12 +123,12 @@ pub(crate) fn shown(text: &str) -> String {
     out
 }
 
-/// [`shown`] within quotation marks.
+/// Returns text as [`shown`], within quotation marks.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", shown(text))
 }
 
-/// `; allowed are …`, and the allowed word that looks most like `word`, if one does.
+/// Returns `; allowed are …`, and the allowed word that looks most like `word`, if one does.
 pub(crate) fn allowed(word: &str, words: &[&str]) -> String {
     let list = match words {
         [only] => format!("; allowed is {only}"),
@@ -137,7 +137,7 @@ pub(crate) fn allowed(word: &str, words: &[&str]) -> String {
     list + &did_you_mean(word, words.iter().copied())
 }
 
-/// `; did you mean "…"?` or nothing.
+/// Returns `; did you mean "…"?` with the word that looks most like this one, or nothing.
 pub(crate) fn did_you_mean<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> String {
     let word = word.to_lowercase();
     let best = words
@@ -151,7 +151,7 @@ pub(crate) fn did_you_mean<'a>(word: &str, words: impl Iterator<Item = &'a str>)
     best.map_or_else(String::new, |(_, w)| format!("; did you mean \"{w}\"?"))
 }
 
-/// Edits between two words: insertions, removals, replacements, and swaps of neighbours.
+/// Counts the edits between two words: insertions, removals, replacements, and swaps of neighbours.
 fn distance(a: &str, b: &str) -> usize {
     // Nobody misspells a word of that length, and the table below stays small.
     if a.len() > 64 || b.len() > 64 {

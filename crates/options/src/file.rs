@@ -1,11 +1,11 @@
-//! The output file's name.
+//! The name of the trace's file.
 
 use crate::error::quoted;
 use crate::value::OutputFormat;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The name of the output file, with letters to fill in:
+/// The name of a trace's file, with letters to fill in:
 ///
 /// | Letters | Become |
 /// |---|---|
@@ -26,7 +26,7 @@ pub enum Target {
 }
 
 impl FilePattern {
-    /// Reads the value of the option `file`.
+    /// Reads a value of the option `file`.
     ///
     /// # Errors
     /// A sentence that says what is wrong.
@@ -53,7 +53,7 @@ impl FilePattern {
         Ok(Self(text.to_owned()))
     }
 
-    /// The name without `file`: `trace.trcxml`, `trace.trcbin`.
+    /// Returns the name for a format if none is given: `trace.trcxml`, `trace.trcbin`.
     pub(crate) fn default_for(format: OutputFormat) -> Self {
         Self(format!("trace.{}", format.extension()))
     }
@@ -63,12 +63,13 @@ impl FilePattern {
         self.0 == "-"
     }
 
-    /// The pattern as it was given.
+    /// Returns the pattern as it was given.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// Fills in the letters. Of `host`, what a file name can't hold becomes `_`.
+    /// Returns the name with its letters filled in. Characters of `host` that a file name can't
+    /// hold become `_`.
     pub fn expand(&self, pid: u32, start: SystemTime, host: &str) -> Target {
         if self.is_stdout() {
             return Target::Stdout;
@@ -99,7 +100,7 @@ impl FilePattern {
     }
 }
 
-/// `YYYYMMDD-hhmmss`.
+/// Returns a time in UTC as `YYYYMMDD-hhmmss`.
 fn utc(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);

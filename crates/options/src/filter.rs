@@ -2,55 +2,55 @@
 //!
 //! A list of rules; the first that fits a class and method decides. A value of `include` or
 //! `exclude` without a method part speaks of a class and the classes nested in it: `com.acme.Foo`
-//! becomes the two rules `com.acme.Foo` and `com.acme.Foo$*`, because who traces a class wants its
-//! lambdas and anonymous classes too. `exclude=com.acme.Foo$*,include=com.acme.Foo` leaves them
+//! becomes the two rules `com.acme.Foo` and `com.acme.Foo$*`, because its lambdas
+//! and anonymous classes belong to it. `exclude=com.acme.Foo$*,include=com.acme.Foo` leaves them
 //! out. With a method part only the class itself is meant.
 
 use crate::pattern::{Pattern, split_class_method};
 
-/// One rule.
+/// A rule that includes or excludes the methods that fit it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// Fits names of classes as `Class.getName` prints them: `com.acme.Foo$Inner`.
+    /// Pattern of class names, which are as `Class.getName` prints them: `com.acme.Foo$Inner`.
     pub class: Pattern,
-    /// Fits names of methods: `run`, `<init>`.
+    /// Pattern of method names: `run`, `<init>`.
     pub method: Pattern,
-    /// Whether what it fits is traced.
+    /// True if methods that fit are traced.
     pub include: bool,
 }
 
-/// What holds for a whole class.
+/// Which methods of a class are traced.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ClassVerdict {
-    /// All its methods are traced.
+    /// All methods are traced.
     All,
-    /// None is.
+    /// No method is traced.
     None,
-    /// It depends on the method: ask [`Filter::method`].
+    /// Some methods are traced: [`Filter::method`] says which.
     ByMethod,
 }
 
-/// The rules in force.
+/// Which methods are traced: a list of rules, of which the first that fits decides.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter {
     rules: Vec<Rule>,
-    /// Without a rule that fits, the JDK's classes are traced too.
+    /// Methods of the JDK that no rule fits are traced too.
     jdk_too: bool,
 }
 
 impl Filter {
-    /// The rules in the order in which they are tried. When an `include` was given, the last one
-    /// excludes everything else.
+    /// Returns the rules in the order in which they are tried. If there is an `include`, the last
+    /// rule excludes everything else.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// What holds for a class. `class` is its name with dots; `jdk` says whether it is the JDK's
-    /// own.
+    /// Returns which methods of a class are traced. `class` is its name with dots; `jdk` is true if
+    /// the class is the JDK's own.
     pub fn class(&self, class: &str, jdk: bool) -> ClassVerdict {
-        // Whether some method is in, or out, by a rule for single methods.
+        // True if a rule for single methods includes, or excludes, some of them.
         let (mut some_in, mut some_out) = (false, false);
-        let mut rest = self.otherwise(jdk);
+        let mut rest = self.default_for(jdk);
         for rule in self.rules.iter().filter(|r| r.class.matches(class)) {
             if rule.method.is_any() {
                 rest = rule.include;
@@ -66,21 +66,22 @@ impl Filter {
         }
     }
 
-    /// Whether a method is traced. Names as in [`Self::class`], the method's without descriptor.
+    /// True if a method is traced. Class and `jdk` are as in [`Self::class`]; the method's name has
+    /// no descriptor.
     pub fn method(&self, class: &str, method: &str, jdk: bool) -> bool {
         let rule = self
             .rules
             .iter()
             .find(|r| r.method.matches(method) && r.class.matches(class));
-        rule.map_or_else(|| self.otherwise(jdk), |r| r.include)
+        rule.map_or_else(|| self.default_for(jdk), |r| r.include)
     }
 
-    fn otherwise(&self, jdk: bool) -> bool {
+    /// True if a method that no rule fits is traced.
+    fn default_for(&self, jdk: bool) -> bool {
         self.jdk_too || !jdk
     }
 
-    /// The rules of `include` (true) and `exclude` values, in the order given, as the options have
-    /// them.
+    /// Returns the filter of values of `include` (true) and `exclude` (false), in the order given.
     ///
     /// # Errors
     /// Which value is wrong, and a sentence that says why.
@@ -92,7 +93,8 @@ impl Filter {
         Ok(Self::from_rules(rules))
     }
 
-    /// The rules of a TPTP filter file. None fits: traced, as its specification says.
+    /// Returns the filter of a TPTP filter file. A method that no rule fits is traced, as TPTP's
+    /// specification says.
     pub(crate) fn from_file(rules: Vec<Rule>) -> Self {
         Self {
             rules,
@@ -100,7 +102,7 @@ impl Filter {
         }
     }
 
-    /// The rules of `include` (true) and `exclude` values in the order given.
+    /// Returns the filter of rules of `include` and `exclude`, in the order given.
     pub(crate) fn from_rules(mut rules: Vec<Rule>) -> Self {
         if rules.iter().any(|r| r.include) {
             rules.push(Rule {
@@ -116,7 +118,7 @@ impl Filter {
     }
 }
 
-/// Adds the rules of one `include` or `exclude` value.
+/// Adds the rules of a value of `include` or `exclude`.
 pub(crate) fn push_rules(rules: &mut Vec<Rule>, value: &str, include: bool) -> Result<(), String> {
     let (class, method) = split_class_method(value)?;
     let nested = method.is_none() && !class.ends_with('*');

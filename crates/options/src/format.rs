@@ -4,7 +4,7 @@ use crate::set::Events;
 use crate::value::OutputFormat;
 
 impl OutputFormat {
-    /// Usual ending of a file's name, without the dot.
+    /// Returns the extension of files of the format, without the dot.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Xml => "trcxml",
@@ -18,14 +18,15 @@ impl OutputFormat {
         }
     }
 
-    /// What is recorded when nothing else is asked for: what the format has a place for, and costs
-    /// little.
+    /// Returns the kinds of events that are recorded by default: those that cost little and that
+    /// the format has a place for.
     pub fn default_events(self) -> Events {
-        self.place(Events::default()).0
+        self.split(Events::default()).0
     }
 
-    /// The kinds of events that the format has a place for, be it for a part of what they tell.
-    const fn places(self) -> Events {
+    /// Returns the kinds of events that the format has a place for, at least for a part of their
+    /// contents.
+    const fn supported(self) -> Events {
         let common = Events::METHODS
             .union(Events::THREADS)
             .union(Events::CLASSES)
@@ -60,35 +61,35 @@ impl OutputFormat {
         }
     }
 
-    /// Whether a burst begins with the calls that are under way, so that stacks are kept up while
-    /// collection pauses.
+    /// True if a burst begins with the calls that are open, so that stacks are kept up to date
+    /// while collection pauses.
     pub const fn keeps_stacks(self) -> bool {
         matches!(self, Self::Jinsight)
     }
 
-    /// Whether samples are told from their outermost frame on, so that a stack that is too deep
+    /// True if samples are written from their outermost frame on, so that a stack that is too deep
     /// loses its innermost frames.
     pub const fn keeps_roots(self) -> bool {
         matches!(self, Self::TraceLog | Self::ProfilerJ)
     }
 
-    /// Whether the format has a place for calls that are added up.
+    /// True if the format has a place for calls that are added up.
     pub(crate) const fn has_sums_of_calls(self) -> bool {
         !matches!(self, Self::Jinsight | Self::Mlpd | Self::TraceLog)
     }
 
-    /// Parts what is asked for into that which is recorded, and that which the format has no place
-    /// for. What has to come with something recorded is added.
-    pub(crate) fn place(self, asked: Events) -> (Events, Events) {
-        let mut placed = asked.without(asked.without(self.places()));
-        if placed.is_empty() {
-            return (placed, asked);
+    /// Splits requested kinds of events into those that are recorded, and those that the format has
+    /// no place for. Kinds that the format needs beside a recorded one are added.
+    pub(crate) fn split(self, requested: Events) -> (Events, Events) {
+        let mut recorded = requested.without(requested.without(self.supported()));
+        if recorded.is_empty() {
+            return (recorded, requested);
         }
-        let has = |events| placed.contains(events);
+        let has = |events| recorded.contains(events);
         let (with, without) = match self {
-            // A class lists its methods, and stands before all that happens in it.
+            // A class is defined with all its methods, before anything happens in it.
             Self::Jinsight => (Events::DETAILS, Events::NONE),
-            // It has one place for calls and samples; its tables of live objects stand behind
+            // A trace log has either calls or samples, and tables of live objects follow
             // collections.
             Self::TraceLog => (
                 if has(Events::FREE) {
@@ -102,12 +103,12 @@ impl OutputFormat {
                     Events::NONE
                 },
             ),
-            // Its figures are those of the objects that are alive.
+            // Figures are those of live objects.
             Self::ProfilerJ if has(Events::ALLOC) => (Events::FREE, Events::NONE),
             _ => (Events::NONE, Events::NONE),
         };
-        placed = placed.union(with).without(without);
-        (placed, asked.without(placed))
+        recorded = recorded.union(with).without(without);
+        (recorded, requested.without(recorded))
     }
 }
 
@@ -115,9 +116,9 @@ impl OutputFormat {
 mod tests {
     use super::*;
 
-    fn placed(format: OutputFormat, asked: Events) -> (String, String) {
-        let (placed, no_place) = format.place(asked);
-        (placed.to_string(), no_place.to_string())
+    fn split(format: OutputFormat, asked: Events) -> (String, String) {
+        let (recorded, no_place) = format.split(asked);
+        (recorded.to_string(), no_place.to_string())
     }
 
     #[test]
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_is_left_out_and_told() {
+    fn what_has_no_place_is_left_out() {
         let asked = Events::LINES.union(Events::ALLOC).union(Events::SAMPLES);
         for (format, recorded, left_out) in [
             (OutputFormat::Binary, "alloc+samples+lines", ""),
@@ -145,15 +146,15 @@ mod tests {
             (OutputFormat::ProfilerJ, "alloc+free+samples+lines", ""),
         ] {
             let (recorded, left_out) = (recorded.to_owned(), left_out.to_owned());
-            assert_eq!(placed(format, asked), (recorded, left_out), "{format}");
+            assert_eq!(split(format, asked), (recorded, left_out), "{format}");
         }
         let free = Events::ALLOC.union(Events::FREE);
         let expected = ("gc+alloc+free".to_owned(), String::new());
-        assert_eq!(placed(OutputFormat::TraceLog, free), expected);
+        assert_eq!(split(OutputFormat::TraceLog, free), expected);
         let both = Events::METHODS.union(Events::SAMPLES);
         let expected = ("methods".to_owned(), "samples".to_owned());
-        assert_eq!(placed(OutputFormat::TraceLog, both), expected);
+        assert_eq!(split(OutputFormat::TraceLog, both), expected);
         let nothing = (String::new(), "gc".to_owned());
-        assert_eq!(placed(OutputFormat::ProfilerJ, Events::GC), nothing);
+        assert_eq!(split(OutputFormat::ProfilerJ, Events::GC), nothing);
     }
 }

@@ -1,4 +1,4 @@
-//! Option text to keys and values. The grammar stands at the crate's head.
+//! Splits option text into keys and values. The grammar is at the head of the crate.
 
 use crate::error::{OptionError, quoted};
 use crate::keys::{find, hint};
@@ -7,15 +7,15 @@ use crate::keys::{find, hint};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Item<'a> {
     pub(crate) key: &'a str,
-    /// Byte of the key in the text.
+    /// Position of the key in the text, in bytes.
     pub(crate) key_at: usize,
-    /// The value with quotation marks and escapes taken away.
+    /// The value without quotation marks and escapes.
     pub(crate) value: String,
-    /// Byte of the value in the text.
+    /// Position of the value in the text, in bytes.
     pub(crate) value_at: usize,
 }
 
-/// Splits the text.
+/// Splits option text into its items.
 pub(crate) fn split(text: &str) -> Result<Vec<Item<'_>>, OptionError> {
     let mut items = Vec::new();
     if text.is_empty() {
@@ -33,23 +33,23 @@ pub(crate) fn split(text: &str) -> Result<Vec<Item<'_>>, OptionError> {
             return Err(OptionError::text(key_at, "a key is missing before \"=\""));
         }
         let value_at = end + 1;
-        let (value, after) = value(key, text, value_at)?;
+        let (value, end) = value(key, text, value_at)?;
         items.push(Item {
             key,
             key_at,
             value,
             value_at,
         });
-        if after == text.len() {
+        if end == text.len() {
             return Ok(items);
         }
-        at = after + 1; // behind the comma
+        at = end + 1; // after the comma
     }
 }
 
 fn without_value(key: &str, at: usize) -> OptionError {
     if key.is_empty() {
-        return OptionError::text(at, "an option is missing here: there is a comma too much");
+        return OptionError::text(at, "an option is missing here: there is one comma too many");
     }
     if find(key).is_some() {
         return OptionError::at(key, at, "the value is missing: options are key=value");
@@ -58,7 +58,7 @@ fn without_value(key: &str, at: usize) -> OptionError {
     OptionError::text(at, format!("{} is not key=value{hint}", quoted(key)))
 }
 
-/// The value that begins at `start`, and the place of the comma or end behind it.
+/// Returns the value that begins at `start`, and the position of the comma or end after it.
 fn value(key: &str, text: &str, start: usize) -> Result<(String, usize), OptionError> {
     let rest = &text[start..];
     let (quote, body) = match rest.strip_prefix('"') {
@@ -102,7 +102,8 @@ fn value(key: &str, text: &str, start: usize) -> Result<(String, usize), OptionE
     Ok((value, text.len()))
 }
 
-/// A value as it may stand in option text: as it is, or within quotation marks where needed.
+/// Returns a value as option text may have it: as it is, or within quotation marks if it needs
+/// them.
 ///
 /// ```
 /// assert_eq!(jtrail_options::escape("app.trcbin"), "app.trcbin");

@@ -27,7 +27,7 @@ pub struct Key {
     pub help: &'static str,
     /// True if the value is the path of a file, or stands for one.
     pub is_path: bool,
-    /// Puts a value into the options.
+    /// Stores a value.
     pub(crate) set: fn(&mut Builder<'_>, &str) -> Result<(), Fault>,
     /// Returns the value that the options hold, as the option text spells it.
     pub(crate) show: fn(&Options) -> Option<String>,
@@ -120,8 +120,8 @@ impl Key {
         }
     }
 
-    /// True if the key is called so.
-    pub(crate) fn is_called(&self, name: &str) -> bool {
+    /// True if `name` is the key's name, or an alias of it.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
 }

@@ -1,8 +1,8 @@
 //! The agent's options: keys, values, filters.
 //!
 //! Pure parsing: text in, [`Options`] or one [`OptionError`] out. Files that the options name are
-//! read through a function that the caller hands in, usually [`read_file`]. The agent and the
-//! command line both use this crate, so both take the same options and answer the same errors.
+//! read by a function of the caller's, usually [`read_file`]. The agent and the command line both
+//! use this crate, so both take the same options and report the same errors.
 //!
 //! # Grammar
 //!
@@ -82,13 +82,13 @@ pub use value::{
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Bytes of the largest file of rules or options that is read.
+/// Size of the largest file of rules or options that is read, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
 
-/// Reads a file that the options name: the `read_file` of [`parse`] for programs.
+/// Reads a file that the options name: the `read_file` of [`parse`] in programs.
 ///
 /// # Errors
-/// When it can't be read, is no UTF-8, or is larger than 16 MiB: a device may have no end.
+/// If the file can't be read, is no UTF-8, or is larger than 16 MiB: a device may have no end.
 pub fn read_file(path: &str) -> io::Result<String> {
     let mut text = String::new();
     let size = File::open(path)?
@@ -106,8 +106,8 @@ pub fn read_file(path: &str) -> io::Result<String> {
 /// `read_file` reads the files that the text names (`filters`, `options`).
 ///
 /// # Errors
-/// The first thing that is wrong. Ask [`OptionError::continue_wanted`] whether the text also asks
-/// to go on without a trace.
+/// The first thing that is wrong. [`OptionError::continue_wanted`] says whether the program shall
+/// go on without a trace.
 pub fn parse(
     text: &str,
     read_file: &dyn Fn(&str) -> io::Result<String>,

@@ -273,8 +273,8 @@ impl Options {
     /// Requests these kinds of events: they are recorded as far as the format has a place for them.
     /// The others are noted as left out, unless simply all kinds are requested.
     pub(crate) fn request(&mut self, events: Events, is_all: bool) {
-        let (placed, no_place) = self.format.place(events);
-        self.events = placed;
+        let (recorded, no_place) = self.format.split(events);
+        self.events = recorded;
         self.no_place = if is_all { Events::NONE } else { no_place };
     }
 

@@ -3,10 +3,10 @@
 use crate::error::quoted;
 use std::fmt;
 
-/// A name with any number of `*`, each standing for any text, also none.
+/// A name with any number of `*`, each of which stands for any text, also none.
 ///
-/// Compiled when made: the usual shapes (`text`, `text*`, `*text`, `*text*`) are one comparison or
-/// one search.
+/// A pattern is compiled once: matching the usual shapes (`text`, `text*`, `*text`, `*text*`) takes
+/// one comparison or one search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pattern {
     text: String,
@@ -20,17 +20,17 @@ enum Shape {
     Prefix(Box<str>),
     Suffix(Box<str>),
     Contains(Box<str>),
-    /// Text before the first star, texts between stars, text behind the last.
+    /// Text before the first star, texts between stars, text after the last star.
     Glob(Box<str>, Box<[Box<str>]>, Box<str>),
 }
 
 impl Pattern {
-    /// The pattern that fits everything.
+    /// Returns the pattern that every name fits.
     pub fn any() -> Self {
         Self::new("*")
     }
 
-    /// Makes a pattern of any text. Several stars in a row count as one.
+    /// Returns the pattern of a text. Several stars in a row count as one.
     pub fn new(text: &str) -> Self {
         let mut kept = String::with_capacity(text.len());
         for c in text.chars() {
@@ -55,12 +55,12 @@ impl Pattern {
         Self { text: kept, shape }
     }
 
-    /// Whether it fits every name.
+    /// True if every name fits the pattern.
     pub fn is_any(&self) -> bool {
         self.shape == Shape::Any
     }
 
-    /// Whether it fits `name`.
+    /// True if `name` fits the pattern.
     pub fn matches(&self, name: &str) -> bool {
         match &self.shape {
             Shape::Any => true,
@@ -75,7 +75,7 @@ impl Pattern {
                 else {
                     return false;
                 };
-                // The leftmost place for each part leaves the most room for those behind it.
+                // The leftmost match of each part leaves the most room for those after it.
                 for part in middle {
                     match rest.find(&**part) {
                         Some(at) => rest = &rest[at + part.len()..],
@@ -87,9 +87,10 @@ impl Pattern {
         }
     }
 
-    /// Its text in TPTP's spelling (message 1007): without the star that [`Self::generic`] names.
+    /// Returns the pattern in TPTP's spelling (message 1007): without the star that
+    /// [`Self::generic`] stands for.
     ///
-    /// Patterns with further stars are beyond TPTP; these stars stay in the text.
+    /// TPTP has no patterns with further stars; these stars stay in the text.
     pub fn text(&self) -> &str {
         match self.generic() {
             "SUFFIX" => &self.text[..self.text.len() - 1],
@@ -98,8 +99,8 @@ impl Pattern {
         }
     }
 
-    /// Where the star stands, as a word of TPTP: `SUFFIX` for `text*`, `PREFIX` for `*text` and for
-    /// `*` alone, else `NONE`.
+    /// Returns TPTP's word for the position of the star: `SUFFIX` for `text*`, `PREFIX` for `*text`
+    /// and for `*` alone, else `NONE`.
     pub fn generic(&self) -> &'static str {
         if self.text.len() > 1 && self.text.ends_with('*') {
             "SUFFIX"
@@ -120,7 +121,7 @@ impl fmt::Display for Pattern {
 
 /// Splits an `include` or `exclude` value into class pattern and, if it has one, method pattern.
 ///
-/// `#` always parts class and method. Without it, what follows the last dot is a method when its
+/// `#` always separates class and method. Without it, what follows the last dot is a method if its
 /// first letter is lower case and the first letter before it, back to the dot before, is upper
 /// case, as Java's naming rules have it. `*` may stand for either of the two, but not for both.
 ///
@@ -167,7 +168,7 @@ pub(crate) fn split_class_method(value: &str) -> Result<(&str, Option<&str>), St
     }
     if let Some(method) = method {
         if method.is_empty() {
-            return Err("the method is missing behind \"#\"".to_owned());
+            return Err("the method is missing after \"#\"".to_owned());
         }
         if let Some(c) = method.chars().find(|c| matches!(c, '.' | '#')) {
             return Err(format!(

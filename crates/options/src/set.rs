@@ -4,7 +4,7 @@ use crate::burst::Trigger;
 use crate::error::{allowed, did_you_mean, quoted};
 use std::fmt;
 
-/// A set whose members are words of the option text. Members are displayed in the order given here.
+/// Defines a set whose members are words of the option text, in the order in which they are shown.
 macro_rules! set {
     ($(#[$doc:meta])* $name:ident($bits:ty) { $($(#[$item_doc:meta])* $item:ident = $bit:literal, $word:literal;)* }) => {
         $(#[$doc])*
@@ -20,49 +20,50 @@ macro_rules! set {
             /// Every member.
             pub const ALL: Self = Self(0 $(| 1 << $bit)*);
 
-            /// The words of the members, in the order of the display.
+            /// Words of the members, in the order in which they are shown.
             pub const WORDS: &'static [&'static str] = &[$($word),*];
 
             const MEMBERS: &'static [Self] = &[$(Self::$item),*];
 
-            /// Whether all of `other` are in this set.
+            /// True if all members of `other` are in this set.
             pub const fn contains(self, other: Self) -> bool {
                 self.0 & other.0 == other.0
             }
 
-            /// Those of both sets.
+            /// Returns the members of both sets.
             #[must_use]
             pub const fn union(self, other: Self) -> Self {
                 Self(self.0 | other.0)
             }
 
-            /// The members as bits, for a place that threads share.
+            /// Returns the members as bits, which an atomic can hold.
             pub const fn bits(self) -> $bits {
                 self.0
             }
 
-            /// Those of [`Self::bits`]; other bits are passed over.
+            /// Returns the set with these [`Self::bits`]; bits without a member are ignored.
             pub const fn from_bits(bits: $bits) -> Self {
                 Self(bits & Self::ALL.0)
             }
 
-            /// Whether there is none.
+            /// True if the set has no member.
             pub const fn is_empty(self) -> bool {
                 self.0 == 0
             }
 
-            /// Those of this set that are not in `other`.
+            /// Returns the members of this set that are not in `other`.
             #[must_use]
             pub const fn without(self, other: Self) -> Self {
                 Self(self.0 & !other.0)
             }
 
-            /// Those of `words`, which are joined with `+`.
+            /// Returns the members that `words`, joined with `+`, name. `what` is a member in the
+            /// singular.
             fn joined(words: &str, known: &[&str], what: &str) -> Result<Self, String> {
                 let mut set = Self(0);
-                for place in places(words, known, what)? {
+                for position in positions(words, known, what)? {
                     // A word that is known and has no member of its own stands for all of them.
-                    set = set.union(Self::MEMBERS.get(place).copied().unwrap_or(Self::ALL));
+                    set = set.union(Self::MEMBERS.get(position).copied().unwrap_or(Self::ALL));
                 }
                 Ok(set)
             }
@@ -90,7 +91,7 @@ set! {
         CLASSES = 2, "classes";
         /// Garbage collections.
         GC = 3, "gc";
-        /// Every object that is made.
+        /// Every object that is allocated.
         ALLOC = 4, "alloc";
         /// Objects that a collection freed. Options with it have [`Self::ALLOC`] too.
         FREE = 5, "free";
@@ -121,11 +122,11 @@ set! {
     }
 }
 
-/// Stands for all kinds of events.
+/// The word for all kinds of events.
 const ALL: &str = "all";
 
 impl Events {
-    /// Kinds that name objects, which must be told apart for them.
+    /// Kinds that name objects, and so need their identity.
     pub const NAMING_OBJECTS: [Self; 5] = [
         Self::FREE,
         Self::MONITORS,
@@ -134,7 +135,7 @@ impl Events {
         Self::HEAP,
     ];
 
-    /// Whether some of these kinds name objects.
+    /// True if one of these kinds names objects.
     pub fn name_objects(self) -> bool {
         let mut naming = Self::NAMING_OBJECTS.iter();
         naming.any(|kind| self.contains(*kind))
@@ -154,7 +155,10 @@ impl Events {
 /// ones the default ones are depends on the format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct EventsChoice {
+    /// The default kinds are chosen as well.
     with_default: bool,
+    /// The word for all kinds is among the words.
+    has_all: bool,
     named: Events,
 }
 
@@ -167,6 +171,7 @@ impl EventsChoice {
         };
         Ok(Self {
             with_default,
+            has_all: words.split('+').any(|word| word == ALL),
             named: Events::joined(words, &known, "event")?,
         })
     }
@@ -183,9 +188,9 @@ impl EventsChoice {
         events
     }
 
-    /// True if every kind is named.
+    /// True if all kinds are chosen without their names.
     pub(crate) fn is_all(self) -> bool {
-        self.named == Events::ALL
+        self.has_all
     }
 }
 
@@ -203,7 +208,7 @@ set! {
     HeapMoments(u8) {
         /// When the program ends.
         EXIT = 0, "exit";
-        /// When the JVM is asked for it, as `jcmd PID JVMTI.data_dump` does.
+        /// When the JVM is asked for a data dump, as `jcmd PID JVMTI.data_dump` does.
         REQUEST = 1, "request";
         /// After garbage collections.
         GC = 2, "gc";
@@ -223,7 +228,7 @@ set! {
     SaveMoments(u8) {
         /// When the program ends.
         EXIT = 0, "exit";
-        /// When the JVM is asked for it, as `jcmd PID JVMTI.data_dump` does, or a signal to quit.
+        /// When the JVM is asked for a data dump, as `jcmd PID JVMTI.data_dump` or SIGQUIT does.
         REQUEST = 1, "request";
         /// When the JVM has no memory for an object, or no thread.
         OUT_OF_MEMORY = 2, "oom";
@@ -231,7 +236,7 @@ set! {
 }
 
 impl SaveMoments {
-    /// Words, and what has the newest events saved besides; both joined with `+`.
+    /// Reads a value of `save`: words of moments and triggers, joined with `+`.
     pub(crate) fn parse(text: &str) -> Result<(Self, Vec<Trigger>), String> {
         let mut words = Vec::new();
         let mut triggers = Vec::new();
@@ -249,12 +254,12 @@ impl SaveMoments {
     }
 }
 
-/// Where in `known` the words of `text` are; each at most once. `what` names a word in the
-/// singular.
-fn places(text: &str, known: &[&str], what: &str) -> Result<Vec<usize>, String> {
-    let mut places = Vec::new();
+/// Returns the positions in `known` of the words of `text`, each of which comes once. `what` is a
+/// word in the singular.
+fn positions(text: &str, known: &[&str], what: &str) -> Result<Vec<usize>, String> {
+    let mut positions = Vec::new();
     for word in text.split('+') {
-        let Some(place) = known.iter().position(|k| *k == word) else {
+        let Some(position) = known.iter().position(|k| *k == word) else {
             if word.is_empty() {
                 let list = allowed("", known);
                 return Err(format!("a word is missing{list}, joined with \"+\""));
@@ -266,12 +271,12 @@ fn places(text: &str, known: &[&str], what: &str) -> Result<Vec<usize>, String> 
                 quoted(word)
             ));
         };
-        if places.contains(&place) {
+        if positions.contains(&position) {
             return Err(format!("{} is given twice", quoted(word)));
         }
-        places.push(place);
+        positions.push(position);
     }
-    Ok(places)
+    Ok(positions)
 }
 
 #[cfg(test)]

@@ -18,10 +18,10 @@
 //! | `HeapProf` | alloc, free, gc | `allocsites=true\|false` |
 //! | `ThreadProf` | monitors | |
 //!
-//! **Filter file**: one rule a line, class pattern, method pattern, `INCLUDE` or `EXCLUDE`, apart
-//! by blanks; quotation marks around a pattern are dropped; empty lines are skipped. A pattern is
-//! exact, or has one `*` at its begin or its end, or is `*` alone. The first rule that fits
-//! decides; none fits: traced.
+//! **Filter file**: one rule a line, class pattern, method pattern, `INCLUDE` or `EXCLUDE`,
+//! separated by blanks; quotation marks around a pattern are dropped; empty lines are skipped. A
+//! pattern is exact, or has one `*` at its begin or its end, or is `*` alone. The first rule that
+//! fits decides; a method that no rule fits is traced.
 //!
 //! **Options file**: `KEY = value` a line; a line that begins with `*` is a comment. Some keys
 //! change what is recorded: `CPU_TIME` adds cpu, `MONITOR_MODE=none` takes the monitors from
@@ -41,10 +41,10 @@ use crate::value::{BOOLEANS, OnError, no_such_value, parse_boolean};
 
 const AGENT: &str = "JPIAgent";
 
-/// A key that this spelling knows. It is the key of our own spelling with that name or alias.
+/// A key of TPTP's spelling: the key of our own spelling with that name or alias.
 struct TptpKey {
     name: &'static str,
-    /// The words that it takes here, if not all of its own.
+    /// The words that TPTP's spelling takes, if not all that the key takes.
     words: Option<&'static [&'static str]>,
 }
 
@@ -129,7 +129,8 @@ pub(crate) fn parse(text: &str, read_file: ReadFile<'_>) -> Result<Options, Opti
     builder.finish(events)
 }
 
-/// Reads `key=value` at a byte of the option text, where the key is one of some.
+/// Stores the value of `key=value`, where the key must be one of `keys`. `at` is its position in
+/// the option text.
 fn set(
     builder: &mut Builder<'_>,
     keys: &[TptpKey],
@@ -161,7 +162,7 @@ fn set(
     builder.set(key, &item)
 }
 
-/// The pieces of `text` between separators, each with its byte in the option text.
+/// Returns the pieces of `text` between separators, each with its position in the option text.
 fn pieces(text: &str, start: usize, separator: char) -> impl Iterator<Item = (usize, &str)> {
     let mut at = start;
     text.split(separator).map(move |piece| {
@@ -307,7 +308,7 @@ const FILE_KEYS: &[FileKey] = &[
 fn always_on(_: &mut Options, value: &str) -> Result<(), String> {
     match value {
         "true" => Ok(()),
-        _ => Err(format!("always on; {} can't be had", quoted(value))),
+        _ => Err(format!("always on; {} is not available", quoted(value))),
     }
 }
 
@@ -350,7 +351,7 @@ pub(crate) fn read_options(
 fn file_option(options: &mut Options, name: &str, value: &str) -> Result<(), String> {
     match FILE_KEYS.iter().find(|key| key.0 == name) {
         Some(FileKey(_, set)) => set(options, value),
-        // A setting of the Eclipse plug-in of that name.
+        // Keys with a dot are other tools', and are written back into the trace.
         None if name.contains('.') => Ok(()),
         None => {
             let hint = did_you_mean(name, FILE_KEYS.iter().map(|key| key.0));

@@ -14,20 +14,20 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The words, in the order of the cases.
+            /// Words of the cases, in their order.
             pub const WORDS: &'static [&'static str] = &[$($word),*];
 
-            /// Its word in the option text.
+            /// Returns the word of the case in the option text.
             pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$case => $word,)*
                 }
             }
 
-            /// The case with this word.
+            /// Returns the case with this word.
             ///
             /// # Errors
-            /// A sentence that says which words there are.
+            /// A sentence that says which words are allowed.
             pub fn parse(word: &str) -> Result<Self, String> {
                 match word {
                     $($word => Ok(Self::$case),)*
@@ -59,7 +59,7 @@ words! {
         TraceLog = "tracelog",
         /// ProfilerJ's snapshot: totals, written at the end and on request.
         ProfilerJ = "profilerj",
-        /// jtrail's own: small, and read also when it is damaged.
+        /// jtrail's own format: small, and readable when it is damaged.
         Trail = "trail",
         /// Everything is recorded and nothing written: to measure what recording alone costs.
         None = "none",
@@ -69,9 +69,9 @@ words! {
 words! {
     /// Data version of a log profile.
     MlpdVersion {
-        /// The first one that was described.
+        /// The first version that was described.
         V1 = "1",
-        /// The last one.
+        /// The last version.
         V17 = "17",
     }
 }
@@ -81,7 +81,7 @@ words! {
     Engine {
         /// By hooks in rewritten classes.
         Bytecode = "bytecode",
-        /// By the JVM's own events: slow, sees native methods too.
+        /// By the JVM's own events: slow, but native methods are seen too.
         Jvmti = "jvmti",
     }
 }
@@ -89,7 +89,7 @@ words! {
 words! {
     /// How allocations are seen.
     AllocMode {
-        /// The JVM tells of every object.
+        /// The JVM reports every object.
         Jvm = "jvm",
         /// By hooks in rewritten classes, where their code creates objects: cheap. With
         /// [`Events::FREE`](crate::Events::FREE), objects have identity.
@@ -98,12 +98,11 @@ words! {
 }
 
 words! {
-    /// What becomes of methods that are over as soon as they have begun: short ones without calls,
-    /// loops and monitors.
+    /// What happens to calls of trivial methods: short ones without calls, loops and monitors.
     Trivial {
-        /// Their calls are recorded as all others are.
+        /// Calls of trivial methods are recorded as all others are.
         Trace = "trace",
-        /// Their calls are left out, and the trace names them.
+        /// Calls of trivial methods are left out, and the trace names the methods.
         Skip = "skip",
     }
 }
@@ -111,10 +110,10 @@ words! {
 words! {
     /// How events get their time.
     Clock {
-        /// A time stamp for each event.
+        /// Each event gets a time stamp of its own.
         Exact = "exact",
-        /// A time stamp for each call where the clock has ticked since the thread's last event, and
-        /// else the same again: at most a tick old.
+        /// A call gets a new time stamp if the clock has ticked since the thread's last event, and
+        /// otherwise that event's, which is at most a tick old.
         Tick = "tick",
     }
 }
@@ -122,7 +121,7 @@ words! {
 words! {
     /// What happens when all buffers are full.
     Overflow {
-        /// The thread waits; nothing is lost.
+        /// The thread that finds no room waits; nothing is lost.
         Block = "block",
         /// Events are dropped and counted.
         Drop = "drop",
@@ -135,9 +134,9 @@ words! {
 words! {
     /// What happens when a trace has grown to [`Options::max_size`](crate::Options::max_size).
     AtMaxSize {
-        /// It goes on in another file.
+        /// The trace goes on in another file.
         Rotate = "rotate",
-        /// It goes on in another file, and the oldest ones are deleted.
+        /// The trace goes on in another file, and the oldest files are deleted.
         Ring = "ring",
     }
 }
@@ -145,9 +144,9 @@ words! {
 words! {
     /// How the threads that write share processors with the program's.
     Priority {
-        /// As the program's.
+        /// Threads that write have the priority of the program's.
         Normal = "normal",
-        /// They come behind them.
+        /// Threads that write have a lower priority than the program's.
         Low = "low",
     }
 }
@@ -165,23 +164,23 @@ words! {
 words! {
     /// Who begins and ends the trace.
     Server {
-        /// It is recorded from the start, and there is no command channel.
+        /// The trace is recorded from the start, and there is no command channel.
         Standalone = "standalone",
-        /// It is recorded from the start, and a client may come.
+        /// The trace is recorded from the start, and a client may come.
         Enabled = "enabled",
         /// The program waits for a client before its `main`.
         Controlled = "controlled",
-        /// The program itself starts and stops it.
+        /// The program itself starts and stops the trace.
         Application = "application",
     }
 }
 
 words! {
-    /// As which version of the agent it behaves towards clients.
+    /// As which version the agent answers clients.
     Compat {
-        /// As this one.
+        /// As this version.
         Current = "current",
-        /// As TPTP's before 4.5: it does not know `setOutputFormat`.
+        /// As TPTP's agents before 4.5, which do not know `setOutputFormat`.
         Pre45 = "pre45",
     }
 }
@@ -206,8 +205,8 @@ pub(crate) fn parse_boolean(word: &str) -> Result<bool, String> {
 
 /// Largest `stackdepth`, in frames.
 pub(crate) const DEEPEST_STACK: u16 = 1024;
-/// `stackdepth` where it is not given, but for formats that add samples up from their outermost
-/// frames.
+/// `stackdepth` by default, in frames, except for samples in formats that add them up from their
+/// outermost frames.
 pub(crate) const USUAL_STACK: u16 = 16;
 
 pub(crate) fn parse_stack_depth(text: &str) -> Result<u16, String> {
@@ -222,7 +221,7 @@ pub(crate) fn parse_stack_depth(text: &str) -> Result<u16, String> {
         .ok_or_else(|| format!("{} is not a number from 0 to {DEEPEST_STACK}", quoted(text)))
 }
 
-/// Of digits only: `parse` alone takes a sign too.
+/// Returns the number that digits make. `parse` alone would take a sign too.
 pub(crate) fn number<N: std::str::FromStr>(digits: &str) -> Option<N> {
     let all = digits.bytes().all(|b| b.is_ascii_digit());
     all.then(|| digits.parse().ok()).flatten()
@@ -274,7 +273,7 @@ fn parse_duration_within(
     Ok(time)
 }
 
-/// Least and most `maxrate`.
+/// Smallest and largest `maxrate`, in calls a second.
 const RATE_LIMITS: (u64, u64) = (10, 1_000_000_000_000);
 
 pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
@@ -318,7 +317,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{} is too long", quoted(text)))
 }
 
-/// The duration, or `None` if it exceeds 64 bits of nanoseconds.
+/// Returns the duration, or `None` if it exceeds 64 bits of nanoseconds.
 fn parse_time(text: &str, units: &[(&str, u64)], like: &str) -> Result<Option<Duration>, String> {
     if text.is_empty() {
         return Err(format!("the value is missing; {like}"));
@@ -348,13 +347,14 @@ pub fn parse_nanos(text: &str, units: &[(&str, u64)]) -> Option<u128> {
     Some(whole.saturating_mul(scale).saturating_add(below_one))
 }
 
-/// A time of whole milliseconds with the largest unit that divides it, up to minutes: `10ms`.
+/// Returns a time of whole milliseconds as a number of the largest unit that divides it, up to
+/// minutes: `10ms`.
 pub(crate) fn interval_text(time: Duration) -> String {
     time_text(time, INTERVAL_UNITS)
 }
 
-/// A time with the largest unit that divides it: `1500us`. [`parse_duration`] reads it back, if it
-/// has no more than 64 bits of ns (584 years); a longer one is cut to that.
+/// Returns a time as a number of the largest unit that divides it: `1500us`. [`parse_duration`]
+/// reads it back. A time of more than 64 bits of ns (584 years) is cut to that.
 pub fn duration_text(time: Duration) -> String {
     time_text(time, UNITS)
 }
@@ -373,10 +373,10 @@ pub(crate) fn parse_buffer(text: &str) -> Result<u64, String> {
     parse_size_within(text, BUFFER_LIMITS)
 }
 
-/// Most threads that help the writer.
+/// Largest `trail.writers`.
 pub(crate) const MOST_WRITERS: usize = 8;
 
-/// `None` for `auto`.
+/// Reads a value of `trail.writers`: `None` for `auto`.
 pub(crate) fn parse_writers(text: &str) -> Result<Option<usize>, String> {
     if text == "auto" {
         return Ok(None);
@@ -411,7 +411,7 @@ fn parse_size_within(text: &str, (least, most): (u64, u64)) -> Result<u64, Strin
     Ok(bytes)
 }
 
-/// Bytes of a size such as `65536`, `512k`, `64m`, `1g` (powers of 1024, either case).
+/// Returns the bytes of a size such as `65536`, `512k`, `64m`, `1g` (powers of 1024, either case).
 ///
 /// # Errors
 /// A sentence that says what is wrong: no such number, or more than 64 bits.
@@ -437,7 +437,8 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{} is too large", quoted(text)))
 }
 
-/// A size with the largest unit that divides it: `64m`. [`parse_size`] reads it back.
+/// Returns a size as a number of the largest unit that divides it: `64m`. [`parse_size`] reads it
+/// back.
 pub fn size_text(bytes: u64) -> String {
     for (unit, shift) in [("g", 30), ("m", 20), ("k", 10)] {
         if bytes != 0 && bytes.is_multiple_of(1 << shift) {

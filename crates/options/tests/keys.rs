@@ -122,7 +122,6 @@ fn the_default_that_help_shows_holds_without_the_key() {
     let values = |options: &Options| -> Vec<Option<String>> {
         keys().map(|key| key.value(options)).collect()
     };
-    let mut parseable = 0;
     for key in keys() {
         let shown = key.default_with(&default);
         let row = format!(
@@ -138,7 +137,5 @@ fn the_default_that_help_shows_holds_without_the_key() {
         let options = ok(&format!("{}={value}", key.name));
         assert_eq!(values(&options), values(&default), "{}", key.name);
         assert_eq!(options.in_force(), default.in_force(), "{}", key.name);
-        parseable += 1;
     }
-    assert_eq!(parseable, 28);
 }

@@ -46,7 +46,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "colour=red",
-            "option colour at byte 0: no such option; there are format, file, maxsize, atmaxsize, onerror, events, include, exclude, filters, options, execdetails, min, maxrate, trivial, engine, clock, tick, alloc, allocsites, heap, stackdepth, interval, buffer, overflow, save, priority, server, control, wait, linger, compat, burst, mlpd.version, tracelog.every-sample, tracelog.cpu-interval, tracelog.visual-studio, trail.spool, trail.writers",
+            r#"option colour at byte 0: no such option; "help" in place of the options lists all"#,
         ),
         (
             "start=main",
@@ -66,7 +66,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "burst=at:1s,burst=slow:a.B.c",
-            "option burst at byte 18: a time is missing behind the method: slow:METHOD:TIME",
+            "option burst at byte 18: a time is missing after the method: slow:METHOD:TIME",
         ),
         (
             "server=stand",
@@ -118,19 +118,19 @@ fn wrong_options_say_what_is_wrong() {
         ("=xml", r#"options at byte 0: a key is missing before "=""#),
         (
             ",",
-            "options at byte 0: an option is missing here: there is a comma too much",
+            "options at byte 0: an option is missing here: there is one comma too many",
         ),
         (
             "format=xml,",
-            "options at byte 11: an option is missing here: there is a comma too much",
+            "options at byte 11: an option is missing here: there is one comma too many",
         ),
         (
             ",format=xml",
-            "options at byte 0: an option is missing here: there is a comma too much",
+            "options at byte 0: an option is missing here: there is one comma too many",
         ),
         (
             "format=xml,,file=a",
-            "options at byte 11: an option is missing here: there is a comma too much",
+            "options at byte 11: an option is missing here: there is one comma too many",
         ),
         (
             "format=",
@@ -281,7 +281,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "include=Foo#",
-            r##"option include at byte 8: the method is missing behind "#""##,
+            r##"option include at byte 8: the method is missing after "#""##,
         ),
         (
             "include=#bar",
@@ -403,7 +403,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "options=o-ticket.txt",
-            r#"o-ticket.txt:1: TICKET: always on; "false" can't be had"#,
+            r#"o-ticket.txt:1: TICKET: always on; "false" is not available"#,
         ),
         (
             "options=o-twice.txt",
@@ -499,15 +499,15 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "events=lines,engine=jvmti",
-            r#"option events at byte 7: lines can't be had with engine=jvmti, which rewrites no classes"#,
+            r#"option events at byte 7: engine=jvmti can't record lines, which need rewritten classes"#,
         ),
         (
             "engine=jvmti,events=+parks",
-            r#"option events at byte 20: parks can't be had with engine=jvmti, which rewrites no classes"#,
+            r#"option events at byte 20: engine=jvmti can't record parks, which need rewritten classes"#,
         ),
         (
             "events=all,engine=jvmti",
-            r#"option events at byte 7: parks and lines can't be had with engine=jvmti, which rewrites no classes"#,
+            r#"option events at byte 7: engine=jvmti can't record parks and lines, which need rewritten classes"#,
         ),
         (
             "stackdepth=",
@@ -547,15 +547,15 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "events=+alloc,engine=jvmti,alloc=sites",
-            r#"option alloc at byte 33: alloc=sites can't be had with engine=jvmti, which rewrites no classes"#,
+            r#"option alloc at byte 33: alloc=sites is not available with engine=jvmti, which rewrites no classes"#,
         ),
         (
             "alloc=sites,events=free+monitors",
-            r#"option alloc at byte 6: alloc=sites lets no object be known again, which monitors can't do without; leave it at alloc=jvm"#,
+            r#"option alloc at byte 6: alloc=sites gives objects no identity, needed by monitors; use alloc=jvm"#,
         ),
         (
             "events=+alloc+monitors+heap,alloc=sites",
-            r#"option alloc at byte 34: alloc=sites lets no object be known again, which monitors and heap can't do without; leave it at alloc=jvm"#,
+            r#"option alloc at byte 34: alloc=sites gives objects no identity, needed by monitors and heap; use alloc=jvm"#,
         ),
         (
             "allocsites=",
@@ -663,7 +663,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "engine=jvmti,trivial=skip",
-            "option trivial at byte 21: trivial=skip can't be had with engine=jvmti, which sees every call",
+            "option trivial at byte 21: trivial=skip is not available with engine=jvmti, which sees every call",
         ),
         (
             "engine=",
@@ -679,11 +679,11 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "clock=tick,engine=jvmti",
-            "option clock at byte 6: clock=tick can't be had with engine=jvmti, which has no compiled hooks",
+            "option clock at byte 6: clock=tick is not available with engine=jvmti, which has no compiled hooks",
         ),
         (
             "events=+cpu,clock=tick",
-            "option clock at byte 18: clock=tick can't be had with events=cpu, which looks at a clock for each call",
+            "option clock at byte 18: clock=tick is not available with events=cpu, which reads a clock at each call",
         ),
         (
             "tick=9us",
@@ -759,7 +759,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "maxsize=64m,file=-",
-            "option maxsize at byte 8: the standard output can't be begun anew; name a file",
+            "option maxsize at byte 8: standard output can't be split into files; name a file",
         ),
         (
             "format=profilerj,maxsize=64m",
@@ -771,7 +771,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "overflow=ring,save=exit+slow:a.B.c",
-            "option save at byte 19: a time is missing behind the method: slow:METHOD:TIME",
+            "option save at byte 19: a time is missing after the method: slow:METHOD:TIME",
         ),
         (
             "overflow=ring,save=every:1m",
@@ -783,43 +783,43 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "overflow=ring,events=+monitors+lines",
-            "option overflow at byte 9: ring can't be had with events=lines",
+            "option overflow at byte 9: ring is not available with events=lines",
         ),
         (
             "events=all,overflow=ring",
-            "option overflow at byte 20: ring can't be had with events=heap+lines",
+            "option overflow at byte 20: ring is not available with events=heap+lines",
         ),
         (
             "format=profilerj,overflow=ring",
-            "option overflow at byte 26: ring can't be had with format=profilerj",
+            "option overflow at byte 26: ring is not available with format=profilerj",
         ),
         (
             "overflow=ring,execdetails=false",
-            "option overflow at byte 9: ring can't be had with execdetails=false",
+            "option overflow at byte 9: ring is not available with execdetails=false",
         ),
         (
             "overflow=ring,format=none",
-            "option overflow at byte 9: ring can't be had with format=none",
+            "option overflow at byte 9: ring is not available with format=none",
         ),
         (
             "overflow=ring,server=controlled",
-            "option overflow at byte 9: ring can't be had with server=controlled",
+            "option overflow at byte 9: ring is not available with server=controlled",
         ),
         (
             "overflow=ring,server=application",
-            "option overflow at byte 9: ring can't be had with server=application",
+            "option overflow at byte 9: ring is not available with server=application",
         ),
         (
             "overflow=ring,burst=at:1s",
-            "option overflow at byte 9: ring can't be had with burst",
+            "option overflow at byte 9: ring is not available with burst",
         ),
         (
             "overflow=ring,maxsize=1g",
-            "option overflow at byte 9: ring can't be had with maxsize: a ring has the size of buffer",
+            "option overflow at byte 9: ring is not available with maxsize: a ring has the size of buffer",
         ),
         (
             "overflow=ring,file=-",
-            "option overflow at byte 9: ring can't be had with file=-",
+            "option overflow at byte 9: ring is not available with file=-",
         ),
         (
             "overflow=ring,save=exits",
@@ -999,5 +999,29 @@ fn wrong_options_say_what_is_wrong() {
             text.starts_with("JPIAgent"),
             "{text}"
         );
+    }
+}
+
+/// A method's triggers are bits of a word.
+#[test]
+fn there_are_at_most_31_triggers() {
+    let bursts = |count: usize| vec!["burst=at:1s"; count].join(",");
+    let saving =
+        |count: usize| format!("overflow=ring,save={}", vec!["call:a.B.c"; count].join("+"));
+    for text in [bursts(31), saving(31)] {
+        assert!(jtrail_options::parse(&text, &read).is_ok(), "{text}");
+    }
+    for (text, expected) in [
+        (
+            bursts(32),
+            "option burst at byte 378: at most 31 bursts are allowed",
+        ),
+        (
+            saving(32),
+            "option save at byte 19: at most 31 triggers are allowed",
+        ),
+    ] {
+        let error = jtrail_options::parse(&text, &read).expect_err(&text);
+        assert_eq!(error.to_string(), expected);
     }
 }

@@ -11,6 +11,7 @@ mod objects;
 mod output;
 mod what;
 
+use crate::builder::Fault;
 use crate::error::did_you_mean;
 use crate::key::{Key, Subject};
 use crate::options::Options;
@@ -37,7 +38,7 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
 
 /// Returns the key with a name, which may be an alias.
 pub fn find(name: &str) -> Option<&'static Key> {
-    keys().find(|key| key.is_called(name))
+    keys().find(|key| key.has_name(name))
 }
 
 /// Returns the key that once had a name, if none has it now.
@@ -50,12 +51,10 @@ pub(crate) fn unknown(name: &str) -> String {
     if LATER_KEYS.contains(&name) {
         return "not available in this version".to_owned();
     }
-    let hint = hint(name, &[]);
-    if hint.is_empty() {
-        let names: Vec<&str> = keys().map(|key| key.name).collect();
-        return format!("no such option; there are {}", names.join(", "));
+    match hint(name, &[]).as_str() {
+        "" => "no such option; \"help\" in place of the options lists all".to_owned(),
+        hint => format!("no such option{hint}"),
     }
-    format!("no such option{hint}")
 }
 
 /// Returns `; did you mean "…"?` with the key that had a name once, or else the key or the one of
@@ -99,13 +98,13 @@ pub fn help() -> String {
     text
 }
 
-/// Stores a value that was read, or passes on what is wrong with it.
-fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), crate::builder::Fault> {
+/// Stores a value that was read, or returns what is wrong with it: for `set` of a row.
+fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), Fault> {
     *field = value?;
     Ok(())
 }
 
-/// The text of a value that is always there.
+/// Returns the text of a value that is always there: for `show` of a row.
 fn text(value: impl Display) -> Option<String> {
     Some(value.to_string())
 }
