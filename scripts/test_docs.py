@@ -9,7 +9,7 @@ DOCS = ROOT / "docs"
 ARCHITECTURE_LINES = 120
 DESIGN_HEADINGS = ["Problem", "Rule", "Mechanism", "Proof"]
 # These explain a task or a choice, and no mechanism.
-OTHER_DESIGN_DOCUMENTS = {"adding-an-event.md", "dependencies.md"}
+OTHER_DESIGN_DOCUMENTS = {"adding-an-event.md", "adding-an-option.md", "dependencies.md"}
 WIDTH = 120
 # Tests generate the first two.
 NOT_WRAPPED = {"formats.md", "bad-input.md"}
