@@ -4,7 +4,7 @@
 use super::{Done, Failures, in_time, jtrail};
 use crate::support::spellings::{SPELLINGS, Spelling};
 use crate::support::{agent, is_thorough, program};
-use damage::{Before, ends, told_before};
+use damage::{Before, ends, events_before};
 use jtrail_formats::Format;
 use jtrail_testkit::Jdk;
 use std::fs;
@@ -75,8 +75,8 @@ fn codes(format: Format, trace: &[u8], ends: &[(usize, usize)], cut: usize) -> (
     // If the trace is truncated between two messages, only the checker notices the missing end, and
     // only after the event that names the agent.
     let events = ends.last().map_or(0, |(_, events)| *events);
-    let is_seen =
-        format == Format::TptpBinary && (AGENT_EVENT..events - 1).contains(&told_before(ends, cut));
+    let is_seen = format == Format::TptpBinary
+        && (AGENT_EVENT..events - 1).contains(&events_before(ends, cut));
     match (cut < least, is_whole) {
         (true, _) => (2, 2),
         (_, true) => (0, if is_seen { 3 } else { 0 }),
@@ -101,7 +101,7 @@ fn cut_everywhere(spelling: &Spelling) {
     let lines: Vec<&str> = whole.out.lines().collect();
     assert_eq!(
         (whole.code, lines.len()),
-        (0, told_before(&ends, trace.len())),
+        (0, events_before(&ends, trace.len())),
         "{}",
         whole.err
     );
@@ -110,7 +110,7 @@ fn cut_everywhere(spelling: &Spelling) {
     for cut in 0..trace.len() {
         fs::write(&path, &trace[..cut]).expect("written");
         let (read, checked) = codes(format, &trace, &ends, cut);
-        let reported = &lines[..told_before(&ends, cut)];
+        let reported = &lines[..events_before(&ends, cut)];
         let dump = jtrail(&["dump", &name]);
         failures.check(dump.code == read, || {
             format!("{options} cut at {cut}: dump {}, not {read}", dump.code)

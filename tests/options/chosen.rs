@@ -6,7 +6,7 @@ use jtrail_testkit::Jdk;
 use std::fs;
 
 #[test]
-fn a_wrong_option_stops_the_jvm_unless_told_otherwise() {
+fn a_wrong_option_stops_the_jvm_unless_it_may_continue() {
     for jdk in Jdk::require(&few_versions()) {
         for (options, message) in [
             ("format=binry", "did you mean \"binary\"?"),

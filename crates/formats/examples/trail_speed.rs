@@ -40,7 +40,7 @@ struct Run {
     begun: Vec<OpenedCall>,
 }
 
-enum Told {
+enum Reported {
     Run(Run),
     Event(Event<'static>),
 }
@@ -70,14 +70,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     print("decode, one core", &mut decoded, events);
     let ids = MethodIds::default();
-    let told = told(&trace, &segments, &ids)?;
-    let count: usize = told.iter().map(Told::events).sum();
+    let reported = reported(&trace, &segments, &ids)?;
+    let count: usize = reported.iter().map(Reported::events).sum();
     let mut encoded: [Vec<Duration>; 4] = Default::default();
     for _ in 0..ROUNDS {
         for (helpers, times) in encoded.iter_mut().enumerate() {
             let encoder = Encoder::with_helpers(Threads::start(helpers));
             let start = Instant::now();
-            encode(encoder, &told, &ids);
+            encode(encoder, &reported, &ids);
             times.push(start.elapsed());
         }
     }
@@ -108,7 +108,7 @@ fn decode(
     Ok(())
 }
 
-impl Told {
+impl Reported {
     fn events(&self) -> usize {
         match self {
             Self::Run(run) => run.steps.len(),
@@ -118,27 +118,31 @@ impl Told {
 }
 
 /// The first events, with calls in runs.
-fn told(trace: &[u8], segments: &Segments, ids: &MethodIds) -> Result<Vec<Told>, Box<dyn Error>> {
-    let (mut told, mut count) = (Vec::new(), 0);
+fn reported(
+    trace: &[u8],
+    segments: &Segments,
+    ids: &MethodIds,
+) -> Result<Vec<Reported>, Box<dyn Error>> {
+    let (mut reported, mut count) = (Vec::new(), 0);
     let mut room = Vec::new();
     decode(trace, segments, |found| {
         if count >= MOST {
             return;
         }
         match found {
-            Found::Event(event) => told.push(Told::Event(event.into_static())),
+            Found::Event(event) => reported.push(Reported::Event(event.into_static())),
             Found::Row(row) => {
                 let mut calls = row.calls(&mut room);
                 while !calls.steps.is_empty() {
                     let part = calls.steps.len().min(RUN);
-                    told.push(Told::Run(run(&calls, &calls.steps[..part], ids)));
+                    reported.push(Reported::Run(run(&calls, &calls.steps[..part], ids)));
                     count += part;
                     calls = calls.after(part);
                 }
             }
         }
     })?;
-    Ok(told)
+    Ok(reported)
 }
 
 fn run(calls: &Calls<'_>, steps: &[CallStep], ids: &MethodIds) -> Run {
@@ -171,13 +175,13 @@ fn run(calls: &Calls<'_>, steps: &[CallStep], ids: &MethodIds) -> Run {
     }
 }
 
-fn encode(mut encoder: Encoder, told: &[Told], methods: &MethodIds) {
+fn encode(mut encoder: Encoder, reported: &[Reported], methods: &MethodIds) {
     let mut out = Vec::new();
     encoder.begin(&mut out);
-    for told in told {
-        match told {
-            Told::Event(event) => encoder.event(event, &mut out),
-            Told::Run(run) => encoder.run(
+    for reported in reported {
+        match reported {
+            Reported::Event(event) => encoder.event(event, &mut out),
+            Reported::Run(run) => encoder.run(
                 &CallRun {
                     thread: run.thread,
                     cpu_time: Default::default(),

@@ -53,7 +53,7 @@ pub struct ShortCalls {
     rates: Option<Rates>,
     threads: HashMap<ThreadId, Thread, Seed>,
     /// The trace says that it has sums.
-    is_told: bool,
+    is_reported: bool,
     /// Calls and sums that are held here.
     held: usize,
 }
@@ -264,7 +264,7 @@ struct Bounded<'b> {
     out: &'b mut Vec<u8>,
     min: Duration,
     rates: Option<&'b mut Rates>,
-    is_told: &'b mut bool,
+    is_reported: &'b mut bool,
 }
 
 impl Bounded<'_> {
@@ -275,11 +275,11 @@ impl Bounded<'_> {
 
     /// Tells of calls that were added up.
     #[cold]
-    fn tell_sums(&mut self, id: ThreadId, thread: &mut Thread) {
+    fn emit_sums(&mut self, id: ThreadId, thread: &mut Thread) {
         if thread.sums.is_empty() {
             return;
         }
-        if !std::mem::replace(self.is_told, true) {
+        if !std::mem::replace(self.is_reported, true) {
             self.note(&Note::ShortCalls(ShortCallsNote {
                 min: self.min,
                 rate: self.rates.as_ref().map_or(0, |rates| rates.rate),
@@ -313,7 +313,7 @@ impl Bounded<'_> {
             self.begin_part(id, nested, 0, 0);
             self.begin_part(id, caller, -time, -cpu);
             for (edge, sums) in group {
-                self.tell_sum(id, method(edge.method()), sums);
+                self.emit_sum(id, method(edge.method()), sums);
             }
             self.end_sum(id, caller);
             self.end_sum(id, nested);
@@ -323,7 +323,7 @@ impl Bounded<'_> {
         thread.forget_methods();
     }
 
-    fn tell_sum(&mut self, thread: ThreadId, method: MethodId, sums: &Sums) {
+    fn emit_sum(&mut self, thread: ThreadId, method: MethodId, sums: &Sums) {
         let enter = Event::AggregatedEnter(AggregatedEnter {
             thread,
             method,
@@ -414,7 +414,7 @@ impl Bounded<'_> {
             thread.pop();
             thread.add(&call, end);
             if thread.sums.len() >= MOST_SUMS {
-                self.tell_sums(id, thread);
+                self.emit_sums(id, thread);
             }
             return;
         }
@@ -446,7 +446,7 @@ impl ShortCalls {
                 methods: Vec::new(),
             }),
             threads: HashMap::default(),
-            is_told: false,
+            is_reported: false,
             held: 0,
         }
     }
@@ -509,7 +509,7 @@ impl ShortCalls {
             out,
             min: self.min,
             rates: self.rates.as_mut(),
-            is_told: &mut self.is_told,
+            is_reported: &mut self.is_reported,
         };
         let held = thread.held();
         work(&mut bounded, thread);
@@ -521,7 +521,7 @@ impl ShortCalls {
         self.with(id, out, |bounded, thread| {
             bounded.write_waiting(id, thread);
             if sums {
-                bounded.tell_sums(id, thread);
+                bounded.emit_sums(id, thread);
             }
         });
     }

@@ -194,7 +194,7 @@ fn a_later_minor_version_may_have_more_fields() {
 }
 
 #[test]
-fn unknown_ids_are_skipped_and_told_once_each() {
+fn unknown_ids_are_skipped_and_reported_once_each() {
     let unknown = |id: u16, body: usize| {
         let size = (6 + body as u32).to_le_bytes();
         [&id.to_le_bytes()[..], &size, &vec![0x55; body]].concat()
@@ -216,13 +216,13 @@ fn unknown_ids_are_skipped_and_told_once_each() {
         assert_eq!(decoding.events, shown(&[free(), free()]));
         assert_eq!(decoding.remarks.len(), 4);
         assert_eq!(decoding.count(Severity::Info), 4);
-        let told = decoding
+        let reported = decoding
             .remarks
             .iter()
             .find(|r| r.message.contains("1042"))
             .unwrap();
-        assert_eq!(told.offset, HEAD as u64);
-        assert_eq!(told.message, "skipped: messages of unknown id 1042 (3)");
+        assert_eq!(reported.offset, HEAD as u64);
+        assert_eq!(reported.message, "skipped: messages of unknown id 1042 (3)");
     }
 }
 
@@ -247,7 +247,7 @@ fn what_comes_before_a_hopeless_place_is_kept() {
 }
 
 #[test]
-fn a_truncated_tail_is_told_once_with_its_place() {
+fn a_truncated_tail_is_reported_once_with_its_offset() {
     let events = every_event();
     let bytes = encoded(Format::TptpBinary, &events);
     let mut ends = vec![HEAD];

@@ -116,7 +116,7 @@ impl Program {
 
 /// How an encoder is told of rows of calls.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Told {
+enum Reported {
     Calls,
     Run,
     /// As a run, whose steps are kept elsewhere.
@@ -125,7 +125,7 @@ enum Told {
 }
 
 /// The bytes of so many rows of calls and other events, and how many events these are.
-fn encoded(format: Format, methods: u64, rows: u64, told: Told) -> (Vec<u8>, usize) {
+fn encoded(format: Format, methods: u64, rows: u64, reported: Reported) -> (Vec<u8>, usize) {
     let mut encoder = format.encoder();
     let (mut out, mut events) = (Vec::new(), 0);
     let mut program = Program::new(methods);
@@ -147,13 +147,13 @@ fn encoded(format: Format, methods: u64, rows: u64, told: Told) -> (Vec<u8>, usi
                     depth,
                     steps: &steps,
                 };
-                match told {
-                    Told::Calls => encoder.calls(&calls, &mut out),
-                    Told::Run | Told::KeptRun => {
-                        let keeps = told == Told::KeptRun;
+                match reported {
+                    Reported::Calls => encoder.calls(&calls, &mut out),
+                    Reported::Run | Reported::KeptRun => {
+                        let keeps = reported == Reported::KeptRun;
                         run(&mut *encoder, &calls, &numbers, keeps, &mut out);
                     }
-                    Told::OneByOne => calls.events().for_each(|e| encoder.event(&e, &mut out)),
+                    Reported::OneByOne => calls.events().for_each(|e| encoder.event(&e, &mut out)),
                 }
             }
         }
@@ -263,19 +263,19 @@ fn run(
 #[test]
 fn rows_of_calls_are_the_same_bytes_in_every_format() {
     for format in Format::ALL {
-        let (one_by_one, events) = encoded(format, 50, 300, Told::OneByOne);
+        let (one_by_one, events) = encoded(format, 50, 300, Reported::OneByOne);
         assert!(events > 10_000, "{events}");
-        for told in [Told::Calls, Told::Run, Told::KeptRun] {
-            let (in_rows, _) = encoded(format, 50, 300, told);
+        for reported in [Reported::Calls, Reported::Run, Reported::KeptRun] {
+            let (in_rows, _) = encoded(format, 50, 300, reported);
             // What stands still in a run is told otherwise, and segments of a trail end behind
             // runs.
-            let is_same = match (format, told) {
-                (Format::Trail, Told::Run | Told::KeptRun) => {
+            let is_same = match (format, reported) {
+                (Format::Trail, Reported::Run | Reported::KeptRun) => {
                     all_events(&in_rows) == all_events(&one_by_one)
                 }
                 _ => in_rows == one_by_one,
             };
-            assert!(is_same, "{format:?} {told:?}");
+            assert!(is_same, "{format:?} {reported:?}");
         }
     }
 }
@@ -284,14 +284,14 @@ fn rows_of_calls_are_the_same_bytes_in_every_format() {
 #[test]
 fn rows_of_calls_are_the_same_events_over_segments() {
     for (methods, rows) in [(100, 8_000), (300, 8_000), (90_000, 4_000)] {
-        let (one_by_one, events) = encoded(Format::Trail, methods, rows, Told::OneByOne);
+        let (one_by_one, events) = encoded(Format::Trail, methods, rows, Reported::OneByOne);
         assert!(events > 350_000, "{events}");
         let expected = all_events(&one_by_one);
-        for told in [Told::Calls, Told::Run, Told::KeptRun] {
-            let (in_rows, _) = encoded(Format::Trail, methods, rows, told);
+        for reported in [Reported::Calls, Reported::Run, Reported::KeptRun] {
+            let (in_rows, _) = encoded(Format::Trail, methods, rows, reported);
             assert!(
                 all_events(&in_rows) == expected,
-                "{methods} methods, {told:?}"
+                "{methods} methods, {reported:?}"
             );
         }
     }

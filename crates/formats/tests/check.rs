@@ -72,7 +72,7 @@ fn leaves_without_their_call_are_found() {
 }
 
 #[test]
-fn behind_a_gap_calls_need_not_fit() {
+fn after_a_gap_calls_need_not_fit() {
     let events = vec![
         enter(3, 1, 1),
         lost(),
@@ -368,11 +368,11 @@ fn totals_are_those_of_the_trace() {
         (|t| &mut t.samples, "9 samples, the trace has 5"),
     ];
     for (count, text) in wrong {
-        let mut told = right;
-        *count(&mut told) = 9;
+        let mut reported = right;
+        *count(&mut reported) = 9;
         let text = format!("the agent counted {text}");
         // Told at the end of the trace.
-        fault(with(totals(told)), rule, events.len() + 2, &text);
+        fault(with(totals(reported)), rule, events.len() + 2, &text);
     }
     fault(
         vec![totals(Totals::default()), totals(Totals::default())],

@@ -17,7 +17,7 @@ fn collections_alternate() {
 }
 
 #[test]
-fn details_of_collections_are_told_once_for_each() {
+fn details_of_collections_are_reported_once_for_each() {
     let rule = Rule::Collections;
     let detail = || Event::GcDetail(GcDetail::default());
     sound(vec![gc_start(), detail(), gc_finish()]);
@@ -38,7 +38,7 @@ fn details_of_collections_are_told_once_for_each() {
 }
 
 #[test]
-fn objects_are_announced_once_and_before_use() {
+fn objects_are_defined_once_and_before_use() {
     sound(vec![alloc(1), object(2), throw(1, 0), free(1), free(2)]);
     let rule = Rule::Ids;
     for twice in [[alloc(9), alloc(9)], [object(9), alloc(9)]] {
@@ -123,7 +123,7 @@ fn found_in(agent: &'static str, options: &[Event<'static>], events: &[Event<'st
 }
 
 #[test]
-fn frees_stand_behind_the_finish_of_their_collection() {
+fn frees_come_after_the_finish_of_their_collection() {
     let all = recorded("methods+gc+alloc+free", "jvm");
     let inside = "the collection ends behind 2 frees inside of it, that of object 8 first";
     let early = [
@@ -199,12 +199,12 @@ fn what_is_freed_is_older_than_a_collection() {
     ] {
         assert_eq!(found_in("jtrail", &all, &sound), "");
     }
-    let behind_pause = [pause(), resume(), alloc(9), free(9)];
-    assert_eq!(found_in("jtrail", &all, &behind_pause), text);
+    let after_pause = [pause(), resume(), alloc(9), free(9)];
+    assert_eq!(found_in("jtrail", &all, &after_pause), text);
 }
 
 #[test]
-fn objects_in_any_order_are_told_apart() {
+fn objects_in_any_order_are_distinguished() {
     let mut checker = Checker::default();
     for event in trace_by("jtrail", vec![]).iter().take(HEAD) {
         checker.event(0, event);

@@ -115,7 +115,7 @@ fn parks_pair_up() {
 }
 
 #[test]
-fn threads_that_were_not_announced_take_part_in_nothing() {
+fn threads_that_were_not_defined_take_part_in_nothing() {
     let none = ThreadId::NONE;
     let wait = || {
         Event::MonitorWait(MonitorWait {
@@ -207,7 +207,7 @@ fn cpu_time_never_falls() {
 }
 
 #[test]
-fn what_is_told_of_a_thread_is_told_of_a_live_one() {
+fn what_is_reported_of_a_thread_is_reported_of_a_live_one() {
     let name = |thread| {
         Event::ThreadName(ThreadName {
             thread: ThreadId(thread),

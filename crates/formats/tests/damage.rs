@@ -1,6 +1,6 @@
 //! Traces that are cut at every byte, and with every byte changed: of every format, the same tests.
 
-use crate::common::damage::{Before, ends, told_before};
+use crate::common::damage::{Before, ends, events_before};
 use crate::common::{Decoding, corpus, decode, same_in_pieces};
 use jtrail_formats::{Format, Severity};
 use std::collections::HashSet;
@@ -39,11 +39,11 @@ fn a_trace_cut_anywhere_is_truncated_there() {
             let decoding = decode(format, &bytes[..cut]);
             assert_eq!(decoding.count(Severity::Fault), 0, "{name} {cut}");
             let truncated = decoding.count(Severity::Truncated);
-            let told = truncated == 1 || decoding.error.is_some();
+            let reported = truncated == 1 || decoding.error.is_some();
             assert!(truncated <= 1, "{name} {cut}");
             // Between two records there is nothing to see in formats that have no end of their own.
-            assert!(told || between.contains(&cut), "{name} {cut}");
-            let before = &whole.events[..told_before(&ends, cut)];
+            assert!(reported || between.contains(&cut), "{name} {cut}");
+            let before = &whole.events[..events_before(&ends, cut)];
             let expects = Before::of(format);
             assert!(expects.keeps(before, &decoding.events), "{name} {cut}");
             assert!(
@@ -67,7 +67,7 @@ fn a_byte_changed_anywhere_does_no_harm() {
                     decoding.count(Severity::Truncated) <= 1,
                     "{name} {at} {flip:#x}"
                 );
-                let before = &whole.events[..told_before(&ends, at)];
+                let before = &whole.events[..events_before(&ends, at)];
                 assert!(
                     Before::of(format).keeps(before, &decoding.events),
                     "{name} {at} {flip:#x}"

@@ -74,7 +74,7 @@ fn calls(thread: u64, times: &[i64]) -> Vec<Event<'static>> {
 }
 
 /// Calls that a trace tells, one by one or added up.
-fn told(events: &[String]) -> usize {
+fn reported(events: &[String]) -> usize {
     let one = events
         .iter()
         .filter(|e| e.starts_with("MethodEnter("))
@@ -102,7 +102,7 @@ fn times_far_away_do_not_lose_calls_silently() {
             let decoding = decode(format, &bytes);
             assert_eq!(decoding.error, None, "{format:?} {times:?}");
             let lost = encoder.dropped().iter().map(|kind| kind.count).sum::<u64>();
-            let calls = told(&decoding.events);
+            let calls = reported(&decoding.events);
             assert!(
                 calls == times.len() || lost > 0,
                 "{format:?} {times:?}: {calls} calls, and nothing told: {decoding:#?}"
@@ -112,7 +112,7 @@ fn times_far_away_do_not_lose_calls_silently() {
 }
 
 #[test]
-fn the_largest_ids_are_written_or_told() {
+fn the_largest_ids_are_written_or_reported() {
     for thread in [
         1,
         0xffff,
@@ -128,7 +128,7 @@ fn the_largest_ids_are_written_or_told() {
             assert!(decoding.is_clean(), "{format:?} {thread}: {decoding:#?}");
             let lost = encoder.dropped().iter().map(|kind| kind.count).sum::<u64>();
             assert!(
-                told(&decoding.events) == 2 || lost > 0,
+                reported(&decoding.events) == 2 || lost > 0,
                 "{format:?} {thread}: {:#?}",
                 decoding.events
             );
@@ -163,6 +163,6 @@ fn many_threads_are_all_there() {
         let bytes = written_by(&mut *format.encoder(), &events);
         let decoding = decode(format, &bytes);
         assert_eq!(decoding.error, None, "{format:?}");
-        assert_eq!(told(&decoding.events) as u64, THREADS, "{format:?}");
+        assert_eq!(reported(&decoding.events) as u64, THREADS, "{format:?}");
     }
 }

@@ -257,11 +257,11 @@ fn the_length_of_bytecode_stands_with_the_name_of_its_method() {
         let method = MethodId(method);
         Event::MethodDetail(MethodDetail { method, size })
     };
-    let (told, longest) = (length(3, 300), i64::from(i32::MAX));
+    let (reported, longest) = (length(3, 300), i64::from(i32::MAX));
     let events = [
         method("one"),
-        told.clone(),
-        told,            // once more
+        reported.clone(),
+        reported,        // once more
         method("four"),  // with none
         method("named"), // with that of another one
         length(3, 1),
@@ -324,8 +324,8 @@ fn a_flush_changes_no_event() {
             encoder.event(event, &mut flushed);
             // What is told of a collection goes to its begin, unless that is written.
             let collects = events[n..].iter().take(2);
-            let told = collects.filter(|e| matches!(e, Event::GcDetail(_)));
-            if n % 11 == 0 && told.count() == 0 {
+            let reported = collects.filter(|e| matches!(e, Event::GcDetail(_)));
+            if n % 11 == 0 && reported.count() == 0 {
                 encoder.flush(&mut flushed);
                 let size = flushed.len();
                 encoder.flush(&mut flushed);
@@ -342,9 +342,9 @@ fn a_flush_changes_no_event() {
                 .iter()
                 .any(|kind| event.starts_with(kind))
         };
-        for wanted in [true, false] {
+        for selected in [true, false] {
             let of = |events: &[String]| -> Vec<String> {
-                let events = events.iter().filter(|e| is_definition(e) == wanted);
+                let events = events.iter().filter(|e| is_definition(e) == selected);
                 events.cloned().collect()
             };
             let (whole, flushed) = (of(&whole.events), of(&flushed.events));
@@ -404,16 +404,16 @@ fn pauses_beside_compilations_are_exact() {
         let decoding = decode(Format::Mlpd, &bytes);
         assert!(decoding.is_clean(), "{:?}", decoding.remarks);
         // Ids count from 1 when they are read.
-        let told = crate::common::shown(&events[small().len()..]);
+        let reported = crate::common::shown(&events[small().len()..]);
         let renumbered = |event: &String| event.replace("MethodId(9)", "MethodId(1)");
-        let told: Vec<String> = told.iter().map(renumbered).collect();
+        let reported: Vec<String> = reported.iter().map(renumbered).collect();
         for kind in ["GcStart(", "GcDetail(", "GcFinish(", "MethodCompile("] {
             let of = |events: &[String]| -> Vec<String> {
                 let of_kind = events.iter().rev().filter(|event| event.starts_with(kind));
                 of_kind.take(40).cloned().collect()
             };
-            let (told, read) = (of(&told), of(&decoding.events));
-            assert_eq!((told.len(), &told), (40, &read));
+            let (reported, read) = (of(&reported), of(&decoding.events));
+            assert_eq!((reported.len(), &reported), (40, &read));
         }
     }
 }
@@ -481,7 +481,7 @@ fn handlers_without_their_catches_are_lost() {
         })
     };
     for version in [DataVersion::V1, DataVersion::V17] {
-        for (events, lost, told) in [
+        for (events, lost, reported) in [
             (vec![detail(1, 5), catch(1, 5)], 0, 1),
             (vec![detail(2, 5), catch(1, 5)], 1, 0),
             (vec![detail(1, 4), catch(1, 5)], 1, 0),
@@ -498,7 +498,7 @@ fn handlers_without_their_catches_are_lost() {
                 .events
                 .iter()
                 .filter(|e| e.starts_with("CatchDetail("));
-            assert_eq!(details.count(), told, "{events:?}");
+            assert_eq!(details.count(), reported, "{events:?}");
         }
     }
 }
@@ -640,12 +640,12 @@ fn what_nobody_defined_comes_back_at_once() {
                 decode(Format::Mlpd, &once),
                 decode(Format::Mlpd, &out)
             );
-            let told = events.iter().flat_map(|event| match event {
+            let reported = events.iter().flat_map(|event| match event {
                 Event::ExceptionThrow(e) => e.stack.clone(),
                 Event::ExceptionCatch(e) => vec![e.frame.clone()],
                 _ => Vec::new(),
             });
-            assert_eq!(stacks, told.collect::<Vec<_>>());
+            assert_eq!(stacks, reported.collect::<Vec<_>>());
         }
     }
 }

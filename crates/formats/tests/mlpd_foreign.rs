@@ -1,6 +1,6 @@
 //! Log profiles that other programs wrote, put together by hand.
 
-use crate::common::{Decoding, decode, drain, tells, tells_everything};
+use crate::common::{Decoding, decode, drain, is_verbose, reports};
 use jtrail_formats::{Checker, Findings, Format, Rule, Severity};
 
 const HEADER: &[u8] = b"\x01\x5a\x50\x4d\x00\x01\x01\x08\x00\x68\xe5\xcf\x8b\x01\x00\x00\
@@ -36,7 +36,7 @@ fn found(decoding: &Decoding, expected: &[&str]) {
 }
 
 #[track_caller]
-fn told(decoding: &Decoding, severity: Severity, message: &str) {
+fn reported(decoding: &Decoding, severity: Severity, message: &str) {
     let found = decoding
         .remarks
         .iter()
@@ -90,7 +90,7 @@ fn damage_ends_a_buffer_and_not_the_file() {
         let first = buffer(7, 0, &[JIT, b"\x23\x0a\x00", damage]);
         let second = buffer(8, 5, &[b"\x23\x0a\x00"]);
         let decoding = read(&[first, second]);
-        told(&decoding, Severity::Fault, "skipped: rests of buffers, as ");
+        reported(&decoding, Severity::Fault, "skipped: rests of buffers, as ");
         assert_eq!(
             decoding.count(Severity::Fault),
             1,
@@ -128,7 +128,7 @@ fn headers_that_are_none_are_refused() {
 }
 
 #[test]
-fn what_stands_between_buffers_is_refused_behind_what_is_read() {
+fn what_stands_between_buffers_is_refused_after_what_is_read() {
     let good = buffer(7, 0, &[JIT, b"\x23\x0a\x00"]);
     let mut huge = buffer(7, 0, &[]);
     huge[7] = 0x40;
@@ -160,12 +160,12 @@ fn leaves_close_what_is_inside() {
         b"\x23\x01\x00",
     ];
     let decoding = read(&[buffer(7, 0, &events)]);
-    told(
+    reported(
         &decoding,
         Severity::Fault,
         "leaves of calls around others that are open",
     );
-    told(
+    reported(
         &decoding,
         Severity::Fault,
         "skipped: leaves of methods that are not open",
@@ -193,12 +193,12 @@ fn leaves_close_what_is_inside() {
 fn what_is_not_defined_gets_a_name() {
     let events: [&[u8]; 3] = [b"\x23\x0a\x00", JIT, b"\x23\x00\x00"];
     let decoding = read(&[buffer(7, 0, &events)]);
-    told(
+    reported(
         &decoding,
         Severity::Fault,
         "methods used before their definition",
     );
-    told(&decoding, Severity::Info, "methods defined after their use");
+    reported(&decoding, Severity::Info, "methods defined after their use");
     found(
         &decoding,
         &[
@@ -229,7 +229,7 @@ fn objects_move_and_their_places_are_taken_again() {
         b"\x04\x00\x01",         // the second is thrown
     ];
     let decoding = read(&[buffer(7, 0, &events)]);
-    told(&decoding, Severity::Info, "contentions that failed");
+    reported(&decoding, Severity::Info, "contentions that failed");
     found(
         &decoding,
         &[
@@ -258,7 +258,7 @@ fn heap_dumps_belong_to_the_thread_that_began_them() {
         buffer(8, 0, &other),
         buffer(7, 9, &[b"\x16\x01"]),
     ]);
-    told(
+    reported(
         &decoding,
         Severity::Fault,
         "parts of heap dumps that did not begin (2)",
@@ -289,7 +289,7 @@ fn threads_have_names_and_ends() {
         buffer(7, 0, &[load, name, end]),
         buffer(7, 9, &[b"\x21\x00\x01"]),
     ]);
-    tells(&decoding, &["heap sizes without an end of a collection"]);
+    reports(&decoding, &["heap sizes without an end of a collection"]);
     found(
         &decoding,
         &[
@@ -312,13 +312,13 @@ fn collections_have_generations_and_sizes() {
         b"\x42\x00\x02\x00\x00m\0", // an image is unloaded
     ];
     let decoding = read(&[buffer(7, 0, &events)]);
-    told(
+    reported(
         &decoding,
         Severity::Fault,
         "ends of collections that did not begin",
     );
-    told(&decoding, Severity::Info, "phases of collections");
-    told(
+    reported(&decoding, Severity::Info, "phases of collections");
+    reported(
         &decoding,
         Severity::Info,
         "images, assemblies, domains and contexts",
@@ -467,11 +467,11 @@ fn what_no_event_holds_is_counted() {
     ];
     all.push((read(&own), &["moves of objects whose ids stay (1)"]));
     for (decoding, expected) in &all {
-        tells(decoding, expected);
+        reports(decoding, expected);
         assert_eq!(decoding.error, None);
     }
     let decodings: Vec<_> = all.into_iter().map(|(decoding, _)| decoding).collect();
-    tells_everything(Format::Mlpd, &decodings);
+    is_verbose(Format::Mlpd, &decodings);
 }
 
 #[test]
@@ -535,7 +535,7 @@ fn a_generation_outlives_a_collection_that_does_not_end() {
 #[test]
 fn a_table_needs_its_class() {
     let decoding = read_17(&[TABLE]);
-    told(
+    reported(
         &decoding,
         Severity::Fault,
         "classes used before their definition (1)",

@@ -226,16 +226,16 @@ fn mprof_report_counts_what_the_events_say() {
             let file = directory.join(format!("{version:?}-{round}.mlpd"));
             std::fs::write(&file, &bytes).unwrap();
             let (mut found, _) = mprof::figures(&program.report(&file));
-            let mut wanted = expected(&events);
+            let mut selected = expected(&events);
             // Each is rounded down to microseconds before they are added up.
-            let pauses = wanted.remove("Gen0 paused").unwrap_or(0) / 1000;
-            let collections = wanted.get("Gen0 collections").copied().unwrap_or(0);
-            let told = found.remove("Gen0 paused").unwrap_or(0);
-            assert!((pauses.saturating_sub(collections + 1)..=pauses).contains(&told));
+            let pauses = selected.remove("Gen0 paused").unwrap_or(0) / 1000;
+            let collections = selected.get("Gen0 collections").copied().unwrap_or(0);
+            let reported = found.remove("Gen0 paused").unwrap_or(0);
+            assert!((pauses.saturating_sub(collections + 1)..=pauses).contains(&reported));
             found.retain(|what, _| is_expected(what));
             // Reports leave out what there is none of.
-            wanted.retain(|_, count| *count > 0);
-            assert_eq!(found, wanted, "{version:?} {round}");
+            selected.retain(|_, count| *count > 0);
+            assert_eq!(found, selected, "{version:?} {round}");
             let stats = program.stats(&file);
             let written = bytes.windows(BUFFER_ID.len()).filter(|b| *b == BUFFER_ID);
             assert!((1..=written.count() as u64).contains(&stats.buffers.0));

@@ -201,7 +201,7 @@ fn an_empty_trace_has_four_sections() {
 }
 
 #[test]
-fn snapshots_are_told_from_tptp_traces() {
+fn snapshots_are_distinguished_from_tptp_traces() {
     for head in [
         "<doc>",
         "<doc/>",

@@ -274,7 +274,7 @@ struct Running {
     stack: Vec<Open>,
     /// CPU time that it has used, and that the trace told last.
     cpu: i64,
-    told: i64,
+    reported: i64,
     alive: bool,
 }
 
@@ -292,7 +292,7 @@ impl Running {
             path.push(open.method);
             let calls = expected.calls.entry((id, path.clone())).or_default();
             calls.elapsed += (time - open.began) as u64;
-            calls.cpu += (self.told - open.began_cpu) as u64;
+            calls.cpu += (self.reported - open.began_cpu) as u64;
             open.is_over = true;
         }
     }
@@ -361,7 +361,7 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
     let begin = || Running {
         stack: Vec::new(),
         cpu: 1,
-        told: 0,
+        reported: 0,
         alive: true,
     };
     let mut threads: Vec<Running> = (0..=THREADS).map(|_| begin()).collect();
@@ -394,7 +394,7 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
             Act::Enter(_) if paused => {}
             Act::Enter(method) => {
                 ticket += 1;
-                running.told = running.cpu;
+                running.reported = running.cpu;
                 running.stack.push(Open {
                     method: *method,
                     ticket,
@@ -419,7 +419,7 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
                 let Some(open) = running.stack.pop() else {
                     continue;
                 };
-                running.told = running.cpu;
+                running.reported = running.cpu;
                 if !open.is_over {
                     let calls = expected.calls.entry(path).or_default();
                     calls.exceptions += u64::from(*by_exception);
@@ -500,7 +500,7 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
                 }));
             }
             Act::Cpu => {
-                running.told = running.cpu;
+                running.reported = running.cpu;
                 events.push(Event::ThreadCpu(ThreadCpu {
                     thread,
                     time: now,
@@ -525,8 +525,8 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
             running.end_calls(id, time, &mut expected);
         }
         if expected.calls.keys().any(|(thread, _)| *thread == id) {
-            let told = (running.told as u64, running.alive);
-            expected.threads.insert(id, told);
+            let reported = (running.reported as u64, running.alive);
+            expected.threads.insert(id, reported);
         }
     }
     // Nanoseconds are added up, and rounded down once.
@@ -567,8 +567,8 @@ fn found(doc: &Element) -> Expected {
         (0..METHODS).find(fits).unwrap()
     };
     for t in &doc.children[0].children {
-        let told = (t.number("cpuTime"), t.text("isAlive") == "true");
-        found.threads.insert(thread(t), told);
+        let reported = (t.number("cpuTime"), t.text("isAlive") == "true");
+        found.threads.insert(thread(t), reported);
         walk(t, &mut Vec::new(), &mut |path| {
             let node = path[path.len() - 1];
             let calls = Calls {
@@ -602,8 +602,8 @@ fn found(doc: &Element) -> Expected {
             let lines = (row.number("firstline") as u32..).zip(counts);
             let reached = lines.filter(|(_, count)| *count != "-1");
             let reached = reached.map(|(line, count)| (line, count.parse().unwrap()));
-            let told = (row.number("count"), reached.collect());
-            found.lines.insert(method, told);
+            let reported = (row.number("count"), reached.collect());
+            found.lines.insert(method, reported);
         }
     }
     for t in &doc.children[2].children {
@@ -722,7 +722,7 @@ fn deep_recursion_makes_a_small_document() {
     }
     let mut encoder = profilerj::Encoder::default();
     let document = String::from_utf8(written_by(&mut encoder, &events)).unwrap();
-    let folded = told(&encoder, "callers of calls, beyond the bounds of the tree");
+    let folded = reported(&encoder, "callers of calls, beyond the bounds of the tree");
     assert_eq!(folded, u64::from(depth) - 2048);
     comes_back(&document, document.len());
     let sum = |attribute: &str| -> u64 {
@@ -737,7 +737,7 @@ fn deep_recursion_makes_a_small_document() {
     assert_eq!(document.matches("<profile name").count(), 2048);
 }
 
-fn told(encoder: &profilerj::Encoder, what: &str) -> u64 {
+fn reported(encoder: &profilerj::Encoder, what: &str) -> u64 {
     let dropped = encoder.dropped();
     let kind = dropped.iter().find(|kind| kind.what == what);
     kind.map_or(0, |kind| kind.count)
@@ -751,7 +751,7 @@ fn paths(outer: u64, middle: u64, inner: u64) -> impl Iterator<Item = [u64; 3]> 
 
 /// A table that is full folds new paths, and the dropped tell how many calls stand there.
 #[test]
-fn folded_calls_are_told() {
+fn folded_calls_are_reported() {
     let mut encoder = profilerj::Encoder::default();
     let mut open: Vec<u64> = Vec::new();
     let mut calls = 0;
@@ -787,7 +787,7 @@ fn folded_calls_are_told() {
     let folded = calls - (profilerj::MOST_CALL_NODES as u64 - 2);
     assert!(folded > 100, "{folded}");
     let what = "callers of calls, beyond the bounds of the tree";
-    assert_eq!(told(&encoder, what), folded);
+    assert_eq!(reported(&encoder, what), folded);
     encoder.end(&mut out);
     let document = String::from_utf8(out).unwrap();
     let counts = document.split(" count=\"").skip(1);
@@ -798,7 +798,7 @@ fn folded_calls_are_told() {
 /// The same for samples, each of which counts with its ticks, whether they come one by one or added
 /// up.
 #[test]
-fn folded_samples_are_told() {
+fn folded_samples_are_reported() {
     const MOST_SAMPLE_NODES: u64 = 1 << 18;
     let mut encoder = profilerj::Encoder::default();
     let frame = |method: &u64| Frame {
@@ -820,7 +820,7 @@ fn folded_samples_are_told() {
     let rest = (MOST_SAMPLE_NODES - 2) % (1 + 64 + 64 * 64);
     assert_eq!((whole, rest), (62, 4160));
     let what = "callers of samples, beyond the bounds of the tree";
-    assert_eq!(told(&encoder, what), 3 * (64 * 64 + 1));
+    assert_eq!(reported(&encoder, what), 3 * (64 * 64 + 1));
 
     // What is added up has more room, and is folded by its depth alone.
     let mut encoder = profilerj::Encoder::default();
@@ -835,5 +835,5 @@ fn folded_samples_are_told() {
         };
         encoder.event(&Event::SampleSum(sum), &mut Vec::new());
     }
-    assert_eq!(told(&encoder, what), 5 * (2000 - 1024));
+    assert_eq!(reported(&encoder, what), 5 * (2000 - 1024));
 }

@@ -96,7 +96,7 @@ fn reading_can_be_broken_off_and_taken_up_again() {
 }
 
 #[test]
-fn errors_of_the_stream_and_of_the_decoder_are_told_apart() {
+fn errors_of_the_stream_and_of_the_decoder_are_distinguished() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 /// A trace of one format in another.
 fn recoded(from: Format, bytes: &[u8], to: Spelling) -> Vec<u8> {
-    to.written(|tell| drain(from, bytes, |_, event| tell(event)))
+    to.written(|report| drain(from, bytes, |_, event| report(event)))
 }
 
 /// What a trace loses on its way into a format, it loses once.

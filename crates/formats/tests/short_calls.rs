@@ -373,20 +373,20 @@ fn each_call_is_in_the_trace_once_and_has_its_time() {
             bounds(300, Some(2_000)),
         ] {
             for flushes in [0, 700] {
-                let told = bounded(&events, bounds, flushes, seed);
-                let few = found(&told);
+                let reported = bounded(&events, bounds, flushes, seed);
+                let few = found(&reported);
                 let what = format!("seed {seed}, {bounds:?}, {flushes}");
                 assert_eq!(few.callers, all.callers, "{what}");
                 assert_eq!(few.methods, all.methods, "{what}");
                 assert!(few.written.is_subset(&all.written));
                 let demoted = |note: &Note<'_>| matches!(note, Note::Demoted(_));
-                let is_demoted = notes(&told).iter().any(demoted);
+                let is_demoted = notes(&reported).iter().any(demoted);
                 assert_eq!(is_demoted, bounds.rate.is_some());
                 let others = |events: &[Event<'static>]| {
                     let others = events.iter().filter(|e| matches!(e, Event::ThreadCpu(_)));
                     others.count()
                 };
-                assert_eq!(others(&told), others(&events));
+                assert_eq!(others(&reported), others(&events));
             }
         }
     }
@@ -402,8 +402,8 @@ fn the_calls_that_are_written_are_those_that_take_as_long() {
                 min: Duration(min),
                 rate: None,
             };
-            let told = bounded(&events, bounds, 0, seed);
-            let written = found(&told).written;
+            let reported = bounded(&events, bounds, 0, seed);
+            let written = found(&reported).written;
             for call in &all.written {
                 let is_written = written.contains(call);
                 match all.lengths.get(call) {
@@ -416,7 +416,7 @@ fn the_calls_that_are_written_are_those_that_take_as_long() {
                 rate: 0,
             });
             let has_sums = written.len() < all.written.len();
-            let mut notes = notes(&told);
+            let mut notes = notes(&reported);
             notes.retain(|note| !matches!(note, Note::SumsAbove(_)));
             assert_eq!(notes, vec![expected; usize::from(has_sums)]);
         }
@@ -468,8 +468,8 @@ fn a_call_in_which_something_else_happens_is_written() {
         min: Duration(1_000),
         rate: None,
     };
-    let told = bounded(&events, bounds, 0, 1);
-    let kinds: Vec<&str> = told.iter().map(|e| e.kind().name()).collect();
+    let reported = bounded(&events, bounds, 0, 1);
+    let kinds: Vec<&str> = reported.iter().map(|e| e.kind().name()).collect();
     assert_eq!(
         kinds,
         [
@@ -529,8 +529,8 @@ fn a_method_that_is_called_too_often_is_demoted_and_named() {
         min: Duration(0),
         rate: Some(1_000),
     };
-    let told = bounded(&events, bounds, 0, 1);
-    let few = found(&told);
+    let reported = bounded(&events, bounds, 0, 1);
+    let few = found(&reported);
     assert_eq!(few.methods, found(&events).methods);
     // A tenth of a second's worth before anybody knows.
     assert_eq!(few.written.len(), 40 + 100);
@@ -544,7 +544,7 @@ fn a_method_that_is_called_too_often_is_demoted_and_named() {
         rate: 1_000,
     };
     assert_eq!(
-        notes(&told),
+        notes(&reported),
         [Note::Demoted(demoted), Note::ShortCalls(short)]
     );
 }

@@ -1052,7 +1052,7 @@ fn refused(lines: &[&str], message: &str) -> Decoding {
 }
 
 #[test]
-fn strict_readers_refuse_and_lenient_ones_tell() {
+fn strict_readers_refuse_and_lenient_ones_report() {
     let fields = "fields that do not fit the record";
     refused(
         &["thr cpu 0x00000001 x 1\n"],
@@ -1165,13 +1165,13 @@ fn foreign_spellings_are_read() {
         "{:#?}",
         decoding.remarks
     );
-    let told: Vec<_> = decoding
+    let reported: Vec<_> = decoding
         .remarks
         .iter()
         .map(|r| r.message.as_str())
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             "skipped: thr crt: ids that are not made of internal ones (1, first in line 5)",
             "skipped: asm ldf: ids that are not made of internal ones (1, first in line 8)",

@@ -1,6 +1,6 @@
 //! Trace logs of the profiler that they come from: what of them no event has a place for.
 
-use crate::common::{Decoding, decode, recoded, tells, tells_everything};
+use crate::common::{Decoding, decode, is_verbose, recoded, reports};
 use jtrail_formats::{Format, Severity};
 
 /// A trace in which every number is one that we would write.
@@ -33,7 +33,7 @@ fn read_map(lines: &[u8]) -> Decoding {
     )
 }
 
-fn read_behind(lines: &[u8]) -> Decoding {
+fn read_after(lines: &[u8]) -> Decoding {
     read(&[USUAL.as_bytes(), lines].concat())
 }
 
@@ -191,8 +191,8 @@ fn what_no_event_holds_is_counted() {
     ];
     let mut decodings = Vec::new();
     for (lines, expected) in after {
-        let decoding = read_behind(lines);
-        tells(&decoding, expected);
+        let decoding = read_after(lines);
+        reports(&decoding, expected);
         decodings.push(decoding);
     }
     for (lines, expected) in [
@@ -210,12 +210,12 @@ fn what_no_event_holds_is_counted() {
         ),
     ] {
         let decoding = read_map(lines.as_bytes());
-        tells(&decoding, &[expected]);
+        reports(&decoding, &[expected]);
         decodings.push(decoding);
     }
     let large = USUAL.replace("0x4d", "0x100000000");
     let decoding = read(large.as_bytes());
-    tells(
+    reports(
         &decoding,
         &[
             "apd crf: process numbers above 31 bits, read as 0 (1,",
@@ -223,15 +223,15 @@ fn what_no_event_holds_is_counted() {
         ],
     );
     decodings.push(decoding);
-    tells_everything(Format::TraceLog, &decodings);
+    is_verbose(Format::TraceLog, &decodings);
 }
 
 #[test]
-fn maps_of_offsets_tell_no_lines() {
+fn maps_of_offsets_give_no_lines() {
     let map = format!("{CODE} 0x1:0x0:0x4 0x2:0x4:0x10\njit cmf ? 1 0x40 0x0\n");
-    let told = "skipped: fun inf: code maps of offsets in bytecode instead of lines (1,";
-    let decoding = read_behind(map.as_bytes());
-    tells(&decoding, &[told]);
+    let reported = "skipped: fun inf: code maps of offsets in bytecode instead of lines (1,";
+    let decoding = read_after(map.as_bytes());
+    reports(&decoding, &[reported]);
     let code = decoding
         .events
         .iter()
@@ -244,7 +244,7 @@ fn maps_of_offsets_tell_no_lines() {
     assert!(read_map(map.as_bytes()).is_clean());
     // Another unit is none that we know.
     let other = USUAL.replacen('\n', "\nprf cfg CodeMapUnit Offset\n", 1);
-    tells(&read((other + &map).as_bytes()), &[told]);
+    reports(&read((other + &map).as_bytes()), &[reported]);
 }
 
 #[test]
@@ -268,8 +268,8 @@ fn gaps_between_ranges_of_code_stay() {
 
 #[test]
 fn a_last_line_without_its_end_is_remarked_too() {
-    let decoding = read_behind(b"jit cmf 77 1 0x40 0x0");
-    tells(
+    let decoding = read_after(b"jit cmf 77 1 0x40 0x0");
+    reports(
         &decoding,
         &["skipped: jit cmf: threads of the JVM's own work (1,"],
     );

@@ -198,7 +198,7 @@ struct Machine {
     /// Lines of CPU time, the last one of each thread, and what was told at moments when the log
     /// has no line.
     cpu_lines: Vec<Cpu>,
-    cpu_told: HashMap<ThreadId, (i64, i64)>,
+    cpu_reported: HashMap<ThreadId, (i64, i64)>,
     /// Method, millisecond, address and size.
     compiled: Vec<(String, i64, u64, i64)>,
 }
@@ -211,12 +211,12 @@ impl Machine {
     /// The log has a line, if one is due: a call tells its time at the interval's end only.
     fn cpu_line(&mut self, thread: ThreadId, cpu: i64, of_call: bool) {
         let ms = self.ms();
-        let last = self.cpu_told.get(&thread).copied();
+        let last = self.cpu_reported.get(&thread).copied();
         if self.paused || of_call && last.is_some_and(|(at, _)| ms < at + 10) {
             return;
         }
         let used = last.map_or(0, |(_, us)| us).max(cpu / 1000);
-        self.cpu_told.insert(thread, (ms, used));
+        self.cpu_reported.insert(thread, (ms, used));
         self.cpu_lines.push((thread.0 + 1, ms, used));
     }
 
@@ -619,8 +619,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn traces_come_back_but_for_the_losses(choices in choices(), told in any::<bool>()) {
-        let machine = Machine::run(&choices, told.then_some("all"));
+    fn traces_come_back_but_for_the_losses(choices in choices(), reported in any::<bool>()) {
+        let machine = Machine::run(&choices, reported.then_some("all"));
         let log = encoded(Encoder::default(), &machine.events);
         check_log(&log);
         let events = strictly(&log);

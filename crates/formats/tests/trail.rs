@@ -41,7 +41,7 @@ proptest! {
 /// A text costs few bytes each time it is said again. What an event may have of such texts is
 /// bounded, for writers and for readers.
 #[test]
-fn an_event_that_says_too_much_again_is_left_out_and_told() {
+fn an_event_that_says_too_much_again_is_dropped_and_reported() {
     let stack = |depth| {
         let method = "n".repeat(1 << 20).into();
         Event::Sample(Sample {
@@ -207,9 +207,12 @@ fn what_a_lost_segment_defines_is_not_lost() {
             let decoding = decode(Format::Trail, &damaged);
             assert_eq!(decoding.error, None);
             assert!(decoding.count(Severity::Fault) > 0);
-            let told: Vec<&str> = decoding.remarks.iter().map(|r| &*r.message).collect();
+            let reported: Vec<&str> = decoding.remarks.iter().map(|r| &*r.message).collect();
             let missing = format!("events {} to {} are missing", before + 1, before + count);
-            assert!(told.iter().any(|m| m.starts_with(&missing)), "{told:?}");
+            assert!(
+                reported.iter().any(|m| m.starts_with(&missing)),
+                "{reported:?}"
+            );
             let definition = |event: &&String| event.starts_with("MethodDef");
             let lost = &shown[before..before + count];
             let expected: Vec<&String> = shown[..before]
@@ -217,13 +220,13 @@ fn what_a_lost_segment_defines_is_not_lost() {
                 .chain(lost.iter().filter(definition))
                 .chain(&shown[before + count..])
                 .collect();
-            assert!(decoding.events.iter().eq(expected), "{told:?}");
+            assert!(decoding.events.iter().eq(expected), "{reported:?}");
         }
     }
 }
 
 #[test]
-fn a_removed_or_repeated_segment_is_told() {
+fn a_removed_or_repeated_segment_is_reported() {
     let whole = in_segments(&long_trace());
     let count = decode(Format::Trail, &whole).events.len();
     let segments = segments(&whole);
@@ -246,7 +249,7 @@ fn a_removed_or_repeated_segment_is_told() {
 }
 
 #[test]
-fn parts_that_are_not_wanted_are_not_read() {
+fn parts_that_are_not_selected_are_not_read() {
     let events = long_trace();
     let whole = in_segments(&events);
     let shown = shown(&events);

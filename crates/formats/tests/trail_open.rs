@@ -102,16 +102,16 @@ fn encoded(parts: &[Vec<Event<'static>>]) -> Vec<u8> {
 
 /// Compares what each segment tells of the calls that are open at its begin with what the events
 /// before it leave open.
-fn assert_told(trace: &[u8], most: usize) {
+fn assert_reported(trace: &[u8], most: usize) {
     let segments = Segments::open(Cursor::new(trace));
     let segments = segments.expect("read").expect("whole");
     let mut reader = SegmentReader::new(Cursor::new(trace)).expect("read");
     let mut open: BTreeMap<ThreadId, Vec<OpenCall>> = BTreeMap::new();
     for number in 0..segments.count() {
         assert!(reader.begin(&segments, number).expect("read"));
-        let told = reader.open_calls(&segments);
-        let told = told.expect("read").expect("version 3");
-        for (thread, calls) in &told {
+        let reported = reader.open_calls(&segments);
+        let reported = reported.expect("read").expect("version 3");
+        for (thread, calls) in &reported {
             let expected = open.get(thread).map_or(&[][..], Vec::as_slice);
             let expected = &expected[..expected.len().min(most)];
             assert!(calls == expected, "segment {number}, {thread:?}");
@@ -127,9 +127,9 @@ fn assert_told(trace: &[u8], most: usize) {
         assert!(reader.read(&mut see));
         threads.sort();
         threads.dedup();
-        let mut told: Vec<ThreadId> = told.iter().map(|(thread, _)| *thread).collect();
-        told.sort();
-        assert_eq!(told, threads, "segment {number}");
+        let mut reported: Vec<ThreadId> = reported.iter().map(|(thread, _)| *thread).collect();
+        reported.sort();
+        assert_eq!(reported, threads, "segment {number}");
     }
 }
 
@@ -153,7 +153,7 @@ fn step(
 }
 
 #[test]
-fn each_segment_tells_what_is_open() {
+fn each_segment_reports_open_calls() {
     for seed in 1..30 {
         let (mut program, mut random) = (Program::new(), Random(seed));
         let mut parts = Vec::new();
@@ -175,7 +175,7 @@ fn each_segment_tells_what_is_open() {
             parts.push(std::mem::take(&mut program.events));
         }
         let trace = encoded(&parts);
-        assert_told(&trace, usize::MAX);
+        assert_reported(&trace, usize::MAX);
         let decoding = decode(Format::Trail, &trace);
         assert!(decoding.is_clean(), "{:?}", decoding.remarks);
         assert!(decoding.events == shown(&parts.concat()));
@@ -196,7 +196,7 @@ fn a_deep_thread_takes_no_more_than_what_changes() {
         parts.push(std::mem::take(&mut program.events));
     }
     let trace = encoded(&parts);
-    assert_told(&trace, usize::MAX);
+    assert_reported(&trace, usize::MAX);
     let events: usize = parts.iter().map(Vec::len).sum();
     // Whole lists each time would be some forty bytes an event.
     assert!(trace.len() < 6 * events, "{} of {events}", trace.len());
@@ -216,7 +216,7 @@ fn recursion_beyond_what_is_kept_comes_back() {
     let decoding = decode(Format::Trail, &trace);
     assert!(decoding.is_clean(), "{:?}", decoding.remarks);
     assert!(decoding.events == shown(&parts.concat()));
-    assert_told(&trace, 1 << 16);
+    assert_reported(&trace, 1 << 16);
 }
 
 /// Calls that end as they should not: the lists are what the reader makes of them, too.

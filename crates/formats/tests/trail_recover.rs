@@ -166,18 +166,19 @@ fn cut_anywhere(sample: &Sample, first: usize, stride: usize) {
         assert!(!found.is_complete() && !found.has_end, "{cut}");
         // The header of the segment that is cut says how many events it had.
         let mut headers = sample.segments.iter().filter(|s| s.start + HEADER <= cut);
-        let told = headers.next_back().map_or(0, |s| s.before + s.events);
+        let reported = headers.next_back().map_or(0, |s| s.before + s.events);
         let ahead: u64 = match sample.segments.iter().rposition(|s| s.end <= cut) {
             // Copies may be there of definitions of which no header tells.
             Some(n)
-                if sample.segments[n].kind == DEFINITIONS && told == sample.segments[n].before =>
+                if sample.segments[n].kind == DEFINITIONS
+                    && reported == sample.segments[n].before =>
             {
                 sample.definitions(&sample.segments[n + 1])
             }
             _ => 0,
         };
-        assert_eq!(found.events + found.lost, told + ahead, "{cut}");
-        assert_eq!(found.lost, told.saturating_sub(found.events), "{cut}");
+        assert_eq!(found.events + found.lost, reported + ahead, "{cut}");
+        assert_eq!(found.lost, reported.saturating_sub(found.events), "{cut}");
     }
 }
 
@@ -276,7 +277,7 @@ fn damage_at_several_places_is_recovered() {
 }
 
 #[test]
-fn missing_and_repeated_segments_are_told() {
+fn missing_and_repeated_segments_are_reported() {
     let sample = Sample::new(3_000, 9);
     let last = sample.segments.len() - 1;
     for (n, segment) in sample.segments.iter().enumerate() {
@@ -308,7 +309,7 @@ fn missing_and_repeated_segments_are_told() {
 
 /// Two processes wrote to one file, or an old file's blocks came back.
 #[test]
-fn segments_of_another_trace_are_told_apart() {
+fn segments_of_another_trace_are_distinguished() {
     let (ours, theirs) = (Sample::new(3_000, 10), Sample::new(1_500, 11));
     for n in 0..theirs.segments.len() - 1 {
         let part = theirs.segments[n].start..theirs.segments[n + 1].end;
@@ -352,9 +353,9 @@ fn segments_of_another_trace_do_not_fill_a_gap() {
         if theirs.segments[n].kind != EVENTS {
             continue;
         }
-        let gone = ours.segments[n - 2].start..ours.segments[n + 3].start;
+        let removed = ours.segments[n - 2].start..ours.segments[n + 3].start;
         let mut bytes = ours.bytes.clone();
-        bytes.splice(gone, theirs.bytes[same(&theirs, n)].iter().copied());
+        bytes.splice(removed, theirs.bytes[same(&theirs, n)].iter().copied());
         let found = recovered(&bytes, &ours.events);
         assert!(found.others.iter().all(|other| !other.is_repeated));
         assert_eq!(found.others.len(), 1, "{found:?}");

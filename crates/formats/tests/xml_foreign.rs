@@ -193,7 +193,7 @@ fn values_of_another_type_lose_one_element() {
 }
 
 #[test]
-fn what_is_unknown_is_told_once_by_name() {
+fn what_is_unknown_is_reported_once_by_name() {
     let decoding = elements(&format!(
         "{GC}<a/><b x=\"1\"><gcStart time=\"5\"/><c/></b><a></a>{GC}\
          <gcStart time=\"0.000000001\" more=\"1\" other=\"2\" transientThreadId=\"3\" collationValue=\"\" overhead=\"0.000000000\"/>\
@@ -201,13 +201,13 @@ fn what_is_unknown_is_told_once_by_name() {
          <gcStart time=\"0.000000001\"><a/></gcStart>"
     ));
     assert_eq!(decoding.events, shown(&vec![gc(); 5]));
-    let told: Vec<_> = decoding
+    let reported: Vec<_> = decoding
         .remarks
         .iter()
         .map(|r| r.message.as_str())
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             "skipped: unknown element a (3)",
             "skipped: unknown element b (1)",
@@ -221,15 +221,15 @@ fn what_is_unknown_is_told_once_by_name() {
 }
 
 #[test]
-fn what_is_missing_reads_as_unset_and_is_told() {
+fn what_is_missing_reads_as_unset_and_is_reported() {
     let decoding = elements("<threadEnd time=\"1\"/><threadEnd/><gcFinish time=\"1\"/>");
-    let told: Vec<_> = decoding
+    let reported: Vec<_> = decoding
         .remarks
         .iter()
         .map(|r| r.message.as_str())
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             "threadEnd: missing attribute threadIdRef, read as unset (2)",
             "threadEnd: missing attribute time, read as unset (1)",

@@ -178,8 +178,8 @@ impl Tick {
         })
     }
 
-    /// Records a thread's frames, innermost first, with its state. [`INNERMOST_MISSING`] is set in the state if
-    /// the frames are not all.
+    /// Records a thread's frames, innermost first, with its state. [`INNERMOST_MISSING`] is set in
+    /// the state if the frames are not all.
     fn record(
         &mut self,
         tracer: &Tracer,

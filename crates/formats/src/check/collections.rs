@@ -12,11 +12,11 @@ use jtrail_model::{ObjectId, TraceOption};
 pub(super) struct Collections {
     is_under_way: bool,
     /// Those that began, less those that the JVM has told of.
-    untold: u64,
+    unreported: u64,
     /// Freed in the one under way: the first object, and how many.
     early: Option<(ObjectId, u64)>,
     /// The trace has all collections.
-    are_told: bool,
+    are_reported: bool,
     /// Each object that the trace has the allocation of is there when it is told, and only a
     /// collection ends it.
     end_all: bool,
@@ -30,7 +30,7 @@ impl Collections {
     /// What was recorded, as the trace says itself.
     pub(super) fn option(&mut self, e: &TraceOption<'_>) {
         match &*e.key {
-            "events" => self.are_told = e.value.split('+').any(|kind| kind == "gc"),
+            "events" => self.are_reported = e.value.split('+').any(|kind| kind == "gc"),
             // With sites, constructors may fail.
             "alloc" => self.end_all = e.value == "jvm",
             _ => {}
@@ -43,7 +43,7 @@ impl Collections {
                 "a collection begins inside of another".into()
             });
         }
-        self.untold += 1;
+        self.unreported += 1;
     }
 
     pub(super) fn finish(&mut self, report: &mut Report) {
@@ -67,8 +67,8 @@ impl Collections {
 
     /// What the JVM says of a collection may come late, but once for each.
     pub(super) fn detail(&mut self, report: &mut Report) {
-        match self.untold.checked_sub(1) {
-            Some(left) => self.untold = left,
+        match self.unreported.checked_sub(1) {
+            Some(left) => self.unreported = left,
             None => report.fault(Rule::Collections, || {
                 "a detail of a collection that did not begin, or was told already".into()
             }),
@@ -85,7 +85,7 @@ impl Collections {
             // No fault if the trace ends here, with the collection under way.
             let (_, count) = self.early.get_or_insert((object, 0));
             *count += 1;
-        } else if self.are_told && self.end_all && is_allocated && object.0 > self.settled {
+        } else if self.are_reported && self.end_all && is_allocated && object.0 > self.settled {
             report.fault(Rule::Collections, || {
                 format!("object {object} is freed, and no collection ended since it was made")
             });

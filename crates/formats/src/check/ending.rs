@@ -92,7 +92,7 @@ impl Checker {
     fn compare(&mut self, totals: &Totals, counts: &Counts) {
         let kinds = &self.kinds;
         let summed = counts.short_calls.map_or(0, |(_, calls)| calls);
-        for (what, told, counted) in [
+        for (what, reported, counted) in [
             (
                 "enters",
                 totals.enters,
@@ -118,9 +118,9 @@ impl Checker {
                 kinds.initialisations(),
             ),
         ] {
-            if told != counted {
+            if reported != counted {
                 self.report.fault(Rule::Totals, || {
-                    format!("the agent counted {told} {what}, the trace has {counted}")
+                    format!("the agent counted {reported} {what}, the trace has {counted}")
                 });
             }
         }

@@ -153,9 +153,9 @@ pub(super) fn unpack<const N: usize>(
     unpack_first(N, version, bytes, into)
 }
 
-/// As [`unpack`], of the first `wanted` columns. The others are left alone.
+/// As [`unpack`], of the first `selected` columns. The others are left alone.
 pub(super) fn unpack_first<const N: usize>(
-    wanted: usize,
+    selected: usize,
     version: u8,
     bytes: &mut Bytes<'_>,
     into: &mut [Vec<u8>; N],
@@ -163,11 +163,11 @@ pub(super) fn unpack_first<const N: usize>(
     let mut sizes = [(0, Way::Plain, 0); N];
     let mut all = 0_usize;
     for size in &mut sizes {
-        let (raw, told) = (bytes.small::<usize>()?, bytes.small::<usize>()?);
-        *size = match told.checked_sub(raw) {
-            _ if version > 2 => (raw, WAYS[told & 3], told >> 2),
-            None => (raw, Way::Lz4, told),
-            Some(0) => (raw, Way::Plain, told),
+        let (raw, reported) = (bytes.small::<usize>()?, bytes.small::<usize>()?);
+        *size = match reported.checked_sub(raw) {
+            _ if version > 2 => (raw, WAYS[reported & 3], reported >> 2),
+            None => (raw, Way::Lz4, reported),
+            Some(0) => (raw, Way::Plain, reported),
             Some(more) => (raw, Way::Huffman, more),
         };
         all = all.checked_add(raw)?;
@@ -176,7 +176,7 @@ pub(super) fn unpack_first<const N: usize>(
         return None;
     }
     let mut zstd = None;
-    for ((raw, way, stored), column) in sizes.into_iter().zip(into).take(wanted) {
+    for ((raw, way, stored), column) in sizes.into_iter().zip(into).take(selected) {
         let stored = bytes.take(stored as u64)?;
         column.clear();
         match way {
@@ -270,10 +270,10 @@ mod tests {
             (lz4.len(), &lz4, &[7; 1_000]),
             (1_000, &raw, &raw),
         ];
-        for (told, stored, raw) in columns {
+        for (reported, stored, raw) in columns {
             let mut payload = Vec::new();
             put_number(1_000, &mut payload);
-            put_number(told as u64, &mut payload);
+            put_number(reported as u64, &mut payload);
             payload.extend_from_slice(stored);
             let mut back = [Vec::new()];
             unpack(2, &mut Bytes(&payload), &mut back).expect("a column");
@@ -283,10 +283,10 @@ mod tests {
 
     #[test]
     fn sizes_that_can_not_be_are_refused() {
-        let refused = |raw: u64, way: Way, told: u64, stored: &[u8]| {
+        let refused = |raw: u64, way: Way, reported: u64, stored: &[u8]| {
             let mut payload = Vec::new();
             put_number(raw, &mut payload);
-            put_number(told << 2 | way as u64, &mut payload);
+            put_number(reported << 2 | way as u64, &mut payload);
             payload.extend_from_slice(stored);
             unpack(3, &mut Bytes(&payload), &mut [Vec::new()]).is_none()
         };

@@ -186,7 +186,7 @@ mod tests {
             let fields = cells.next()?.split('`').skip(1).step_by(2);
             Some((code, name, fields.map(str::to_owned).collect::<Vec<_>>()))
         };
-        let told: Vec<_> = text
+        let reported: Vec<_> = text
             .lines()
             .skip_while(|line| *line != "## Records")
             .filter_map(row)
@@ -195,6 +195,6 @@ mod tests {
             let fields = fields.iter().map(|field| (*field).to_owned()).collect();
             (*code, (*name).to_owned(), fields)
         });
-        assert_eq!(told, rows.collect::<Vec<_>>());
+        assert_eq!(reported, rows.collect::<Vec<_>>());
     }
 }

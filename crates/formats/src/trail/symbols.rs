@@ -140,7 +140,7 @@ impl Methods {
     }
 
     /// The number of a method that had one in `former`.
-    pub(super) fn number_anew(&mut self, former: &Self, number: u32) -> u32 {
+    pub(super) fn renumber(&mut self, former: &Self, number: u32) -> u32 {
         match number.checked_sub(OWN) {
             None => number,
             Some(_) => {
@@ -477,7 +477,7 @@ mod tests {
 
     /// Runs tell of methods by the program's numbers, and single events by ids.
     #[test]
-    fn a_method_has_one_symbol_whoever_tells_of_it() {
+    fn a_method_has_one_symbol_whoever_reports_it() {
         let program = MethodIds::default();
         let mut methods = Methods::default();
         methods.name_by(&program);

@@ -31,10 +31,10 @@ impl Before {
     }
 
     /// Whether what was told of a trace before the damage is told of the damaged one.
-    pub fn keeps<T: Eq + Hash>(self, told: &[T], damaged: &[T]) -> bool {
+    pub fn keeps<T: Eq + Hash>(self, reported: &[T], damaged: &[T]) -> bool {
         match self {
-            Self::Stands => damaged.starts_with(told),
-            Self::Waits(most) => missing(told, damaged) <= most,
+            Self::Stands => damaged.starts_with(reported),
+            Self::Waits(most) => missing(reported, damaged) <= most,
         }
     }
 
@@ -78,6 +78,6 @@ pub fn ends(format: Format, bytes: &[u8]) -> Vec<(usize, usize)> {
 }
 
 /// How many events stand before a place, of which [`ends`] are.
-pub fn told_before(ends: &[(usize, usize)], place: usize) -> usize {
+pub fn events_before(ends: &[(usize, usize)], place: usize) -> usize {
     ends[ends.partition_point(|(end, _)| *end <= place) - 1].1
 }

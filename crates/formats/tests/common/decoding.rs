@@ -145,7 +145,7 @@ pub fn drain(format: Format, bytes: &[u8], mut visit: impl FnMut(u64, &Event<'_>
 
 /// Tests that a decoding has exactly these remarks that are no faults, in any order.
 #[track_caller]
-pub fn tells(decoding: &Decoding, expected: &[&str]) {
+pub fn reports(decoding: &Decoding, expected: &[&str]) {
     let infos = decoding.remarks.iter();
     let mut infos: Vec<_> = infos.filter(|r| r.severity == Severity::Info).collect();
     for message in expected {
@@ -158,7 +158,7 @@ pub fn tells(decoding: &Decoding, expected: &[&str]) {
 
 /// Tests that among some decodings there is every remark of a format that is no fault.
 #[track_caller]
-pub fn tells_everything(format: Format, decodings: &[Decoding]) {
+pub fn is_verbose(format: Format, decodings: &[Decoding]) {
     let occurs = |kind: &RemarkKind| {
         let mut parts = kind.what.split("{}");
         let (before, after) = (parts.next(), parts.next());

@@ -233,7 +233,7 @@ pub fn every_event() -> Vec<Event<'static>> {
         .position(|event| matches!(event, Event::Custom(_)))
         .expect("free text behind the heap dump");
     events.splice(inside_of_dump..inside_of_dump, events_without_message());
-    let behind_method = 1 + events
+    let method_after = 1 + events
         .iter()
         .rposition(|event| matches!(event, Event::MethodDef(_)))
         .expect("a method");
@@ -241,7 +241,7 @@ pub fn every_event() -> Vec<Event<'static>> {
         method: MethodId(5),
         size: 47,
     });
-    events.insert(behind_method, detail);
+    events.insert(method_after, detail);
     events
 }
 

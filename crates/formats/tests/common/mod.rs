@@ -24,9 +24,7 @@ pub mod stream;
 pub mod tracelog;
 pub mod trail;
 
-pub use decoding::{
-    Decoding, decode, decode_pieces, drain, same_in_pieces, tells, tells_everything,
-};
+pub use decoding::{Decoding, decode, decode_pieces, drain, is_verbose, reports, same_in_pieces};
 pub use events::{every_event, every_message, uneven_calls};
 
 /// Encodes events that the format can hold.

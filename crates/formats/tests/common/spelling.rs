@@ -44,10 +44,10 @@ impl Spelling {
     }
 
     /// What an encoder makes of the events that it is handed, as it stands in a file.
-    pub fn written(self, tell: impl FnOnce(&mut dyn FnMut(&Event<'_>))) -> Vec<u8> {
+    pub fn written(self, report: impl FnOnce(&mut dyn FnMut(&Event<'_>))) -> Vec<u8> {
         let (mut encoder, mut out) = (self.encoder(), Vec::new());
         encoder.begin(&mut out);
-        tell(&mut |event| encoder.event(event, &mut out));
+        report(&mut |event| encoder.event(event, &mut out));
         encoder.end(&mut out);
         for patch in encoder.patches() {
             let at = usize::try_from(patch.offset).expect("a place in memory");
@@ -57,7 +57,7 @@ impl Spelling {
     }
 
     pub fn encode(self, events: &[Event<'_>]) -> Vec<u8> {
-        self.written(|tell| events.iter().for_each(tell))
+        self.written(|report| events.iter().for_each(report))
     }
 
     /// The events of a trace. They borrow from its bytes, which are never given back.

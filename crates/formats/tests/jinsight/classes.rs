@@ -104,7 +104,7 @@ fn called(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn with_details_a_class_is_written_once_behind_its_supers() {
+fn with_details_a_class_is_written_once_after_its_supers() {
     let mut events = start();
     events.push(class(2, "a.B"));
     events.push(detail(2, "a.Super", &["a.I", "a.J"], &["f", "g", "f"]));

@@ -72,7 +72,7 @@ impl File {
 }
 
 /// Kinds of event, each with what tells it apart: method and ticket, or time behind second 1.
-fn told(decoding: &Decoding) -> Vec<String> {
+fn reported(decoding: &Decoding) -> Vec<String> {
     let field = |event: &str, name: &str| {
         let at = event.find(&format!("{name}: "))? + name.len() + 2;
         let rest = &event[at..];
@@ -123,7 +123,7 @@ fn calls_that_ran_before_are_left_out() {
     let decoding = decode(FORMAT, &bytes);
     assert!(decoding.is_clean(), "{decoding:#?}");
     assert_eq!(
-        told(&decoding),
+        reported(&decoding),
         [
             "TraceStart 0",
             "ClassDef 1",
@@ -144,7 +144,7 @@ fn calls_that_ran_before_are_left_out() {
 
 /// f is open over the pause and goes on behind it; g ended during the pause.
 #[test]
-fn calls_go_on_behind_a_pause() {
+fn calls_go_on_after_a_pause() {
     let file = || {
         File::new()
             .begin(1000)
@@ -167,7 +167,7 @@ fn calls_go_on_behind_a_pause() {
     let decoding = decode(FORMAT, &bytes);
     assert!(decoding.is_clean(), "{decoding:#?}");
     assert_eq!(
-        told(&decoding)[4..],
+        reported(&decoding)[4..],
         [
             "MethodDef 0",
             "MethodEnter #1 10",
@@ -188,7 +188,7 @@ fn calls_go_on_behind_a_pause() {
         .end(1040)
         .whole();
     assert_eq!(
-        told(&decode(FORMAT, &bytes))[8..],
+        reported(&decode(FORMAT, &bytes))[8..],
         [
             "TracePause 20",
             "MethodLeave #2 20",
@@ -205,7 +205,7 @@ fn calls_go_on_behind_a_pause() {
         cut.only(Severity::Truncated).1,
         "the trace ends without END_FILE"
     );
-    assert_eq!(told(&cut).len(), 8);
+    assert_eq!(reported(&cut).len(), 8);
 }
 
 /// What the pause brought stands behind the begin of the next burst, with its ticks: an object's
@@ -238,7 +238,7 @@ fn what_a_pause_brought_belongs_to_it() {
         let at = events.iter().position(|line| line == "TracePause 20");
         events[at.expect("a pause")..].to_vec()
     };
-    let events = from_pause(&told(&decoding));
+    let events = from_pause(&reported(&decoding));
     assert_eq!(
         events,
         [
@@ -255,8 +255,8 @@ fn what_a_pause_brought_belongs_to_it() {
     );
     let ours = again(&bytes);
     super::rules::check(&ours.bytes);
-    let told_again = told(&decode(FORMAT, &ours.bytes));
-    assert_eq!(from_pause(&told_again), events);
+    let reported_again = reported(&decode(FORMAT, &ours.bytes));
+    assert_eq!(from_pause(&reported_again), events);
     assert_eq!(again(&ours.bytes).bytes, ours.bytes);
 }
 
@@ -276,13 +276,13 @@ fn leaves_at_one_time_are_real_if_the_burst_goes_on() {
     let decoding = decode(FORMAT, &bytes);
     assert!(decoding.is_clean());
     assert_eq!(
-        told(&decoding)[8..],
+        reported(&decoding)[8..],
         ["MethodLeave #2 20", "MethodLeave #1 20", "TraceEnd 21"]
     );
 }
 
 #[test]
-fn what_the_model_has_no_place_for_is_told() {
+fn what_the_model_does_not_hold_is_reported() {
     let bytes = File::new()
         .class(2)
         .put(0x0a, 1002, "01000000 00000000 0200 0400 6d61696e")
@@ -307,7 +307,7 @@ fn what_the_model_has_no_place_for_is_told() {
         ]
     );
     assert_eq!(
-        told(&decoding)[3..],
+        reported(&decoding)[3..],
         [
             "ThreadStart 2",
             "ObjectDef 3",
@@ -324,7 +324,7 @@ fn what_the_model_has_no_place_for_is_told() {
 }
 
 #[test]
-fn a_definition_and_what_stands_behind_it_have_one_time() {
+fn a_definition_and_what_follows_it_have_one_time() {
     for (later, count) in [(0, 0), (1, 3)] {
         let bytes = File::new()
             .put(0x04, 1001, "0200 00000000")
@@ -363,11 +363,14 @@ fn what_was_never_defined_gets_a_name() {
         .put(0x0c, 1007, "01000000")
         .whole();
     let decoding = decode(FORMAT, &bytes);
-    let told = decoding.events.join("\n");
+    let reported = decoding.events.join("\n");
     for name in [
         "thread#1", "thread#7", "class#2", "class#9", "method#3", "class#8", "[B",
     ] {
-        assert!(told.contains(&format!("name: \"{name}\"")), "{name} {told}");
+        assert!(
+            reported.contains(&format!("name: \"{name}\"")),
+            "{name} {reported}"
+        );
     }
     assert_eq!(
         remarks(&decoding, Severity::Fault),
@@ -382,7 +385,7 @@ fn what_was_never_defined_gets_a_name() {
         ]
     );
     assert_eq!(decoding.error, None);
-    assert!(told.contains("ThreadEnd"));
+    assert!(reported.contains("ThreadEnd"));
 }
 
 #[test]
@@ -395,7 +398,7 @@ fn other_ticks_and_other_starts() {
         .put(0x47, u64::MAX, "")
         .whole();
     let decoding = decode(FORMAT, &bytes);
-    let times = told(&decoding);
+    let times = reported(&decoding);
     assert_eq!(times[1..4], ["GcStart 0", "GcFinish 2", "GcStart -12"]);
     assert_eq!(times[4], "GcFinish 7378697629483820626");
     // Ticks that count from 1970 tell where in the second the trace starts.
@@ -403,7 +406,7 @@ fn other_ticks_and_other_starts() {
         .put(0x46, 1_250_000_007, "")
         .whole();
     assert_eq!(
-        told(&decode(FORMAT, &bytes))[..2],
+        reported(&decode(FORMAT, &bytes))[..2],
         ["TraceStart 250000000", "GcStart 250000007"]
     );
 }
@@ -437,7 +440,7 @@ fn what_is_no_trace_is_refused() {
 
 /// They are read all the same, each counted once.
 #[test]
-fn records_from_before_the_trace_are_told() {
+fn records_from_before_the_trace_are_reported() {
     let bytes = File::with(44, 0, 1000, 1000)
         .class(2)
         .thread()
@@ -500,11 +503,11 @@ fn interfaces_have_bounded_names() {
         .whole();
     let decoding = decode(FORMAT, &bytes);
     let infos = remarks(&decoding, Severity::Info);
-    let told = infos
+    let reported = infos
         .iter()
         .find(|r| r.contains("interfaces"))
         .expect("told");
-    assert!(told.contains("more than 1 MiB of names"), "{told}");
+    assert!(reported.contains("more than 1 MiB of names"), "{reported}");
     let detail = decoding.events.iter().find(|e| e.contains("nnn\", \"nnn"));
     let kept = detail.expect("the first").matches(", \"nnn").count() + 1;
     assert_eq!(kept, (1 << 20) / 60_000);
@@ -559,6 +562,6 @@ fn bursts_of_our_own_come_out_as_they_went_in() {
     assert_eq!(ours.dropped("times"), 0);
     let decoding = decode(FORMAT, &ours.bytes);
     assert!(decoding.is_clean(), "{decoding:#?}");
-    assert_eq!(told(&decoding), told(&decode(FORMAT, &bytes)));
+    assert_eq!(reported(&decoding), reported(&decode(FORMAT, &bytes)));
     assert_eq!(again(&ours.bytes).bytes, ours.bytes);
 }

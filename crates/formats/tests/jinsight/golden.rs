@@ -140,9 +140,9 @@ fn the_worked_example_is_read_as_specified() {
     assert_eq!(Format::detect(&bytes), Some(FORMAT));
     let decoding = decode(FORMAT, &bytes);
     // Its three classes are defined a moment before they are loaded.
-    let (place, told) = decoding.only(Severity::Info);
+    let (place, reported) = decoding.only(Severity::Info);
     assert_eq!(
-        told,
+        reported,
         "skipped: times of definitions other than those of the load, creation or start after them (3)"
     );
     assert_eq!((place, decoding.remarks.len()), (69, 1));

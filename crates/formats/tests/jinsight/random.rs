@@ -300,7 +300,7 @@ impl Maker {
 }
 
 /// The trace as the file tells it: what happens in a pause, it tells where that is over.
-fn told(events: &[Event<'static>]) -> Vec<Event<'static>> {
+fn reported(events: &[Event<'static>]) -> Vec<Event<'static>> {
     let mut events = events.to_vec();
     let mut over = Timestamp::default();
     for event in events.iter_mut().rev() {
@@ -491,7 +491,7 @@ proptest! {
         prop_assert_eq!(encoded.dropped("times"), 0);
         assert_eq!(check(&encoded.bytes).begun_in_pauses, 0);
         let (lines, faults) = read(&encoded.bytes);
-        prop_assert_eq!(sorted_pauses(lines), sorted_pauses(canon(&told(&events))));
+        prop_assert_eq!(sorted_pauses(lines), sorted_pauses(canon(&reported(&events))));
         // The generator pairs no monitor events.
         let faults: Vec<_> = faults
             .into_iter()

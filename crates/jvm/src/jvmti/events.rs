@@ -1,10 +1,11 @@
 //! Enabling and disabling events, and creating and disposing of environments.
 //!
-//! One environment, without capabilities and events, is never disposed of ([`Jvmti::keep_environment`]),
-//! because of a bug in all HotSpot versions up to 25. They don't free a thread's `JvmtiThreadState`
-//! if the thread ends while no environment exists: an agent thread that disposed of the last one,
-//! or a program thread that outlived the agent. Events of the next agent then decrement counters in
-//! the freed memory of each such thread, whatever that memory holds by then.
+//! One environment, without capabilities and events, is never disposed of
+//! ([`Jvmti::keep_environment`]), because of a bug in all HotSpot versions up to 25. They don't
+//! free a thread's `JvmtiThreadState` if the thread ends while no environment exists: an agent
+//! thread that disposed of the last one, or a program thread that outlived the agent. Events of the
+//! next agent then decrement counters in the freed memory of each such thread, whatever that memory
+//! holds by then.
 
 use super::abi::{self, Callbacks, Event};
 use super::env::{ExtensionEvent, Jvmti, Result, check};

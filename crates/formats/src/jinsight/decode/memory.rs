@@ -106,7 +106,7 @@ impl Decoder {
         }
         let class = match self.class_of(&record) {
             Ok(class) => class,
-            Err(announced) => return Some(*announced),
+            Err(early) => return Some(*early),
         };
         let thread = match record.thread.map(|key| (key, self.thread_id(key))) {
             Some((key, None)) => return Some(self.unknown_thread(key, record.ticks)),

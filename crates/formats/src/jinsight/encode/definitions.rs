@@ -88,7 +88,7 @@ pub(super) struct Classes {
 }
 
 /// Some formats know the loader of a class and nothing else. That is not a class without members.
-fn tells_only_loader(e: &ClassDetail<'_>) -> bool {
+fn has_only_loader(e: &ClassDetail<'_>) -> bool {
     let (class, time, loader) = (e.class, e.time, e.loader.clone());
     let only = ClassDetail {
         class,
@@ -151,7 +151,7 @@ impl Classes {
 
     /// Writes a class with all that is known of it.
     pub(super) fn detail(&mut self, e: &ClassDetail<'_>, sink: &mut Sink<'_>) {
-        if tells_only_loader(e) {
+        if has_only_loader(e) {
             return sink.dropped.event(Dropped::ClassDetail);
         }
         let ticks = sink.stream.definition_ticks(e.time, sink.dropped, sink.out);

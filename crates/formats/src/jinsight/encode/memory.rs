@@ -223,7 +223,7 @@ impl Encoder {
     }
 
     /// Tells once of objects that found no id.
-    pub(super) fn tell_untracked(&mut self, out: &mut Vec<u8>) {
+    pub(super) fn emit_untracked(&mut self, out: &mut Vec<u8>) {
         let count = self.dropped.count(Dropped::ObjectOverflow);
         if count > 0 {
             let latest = Timestamp(self.stream.latest().cast_signed());

@@ -76,7 +76,7 @@ impl Encode for Encoder {
         }
         if !self.stream.is_paused() {
             self.stream.open(0, out);
-            self.tell_untracked(out);
+            self.emit_untracked(out);
             let latest = Timestamp(self.stream.latest().cast_signed());
             self.pause(self.end.unwrap_or(latest), out);
         }
@@ -317,8 +317,8 @@ impl Encoder {
     /// Ends the burst: leaves for all open calls, which stay open here.
     fn pause(&mut self, time: Timestamp, out: &mut Vec<u8>) {
         self.paused = time;
-        let wanted = u64::try_from(time.0).unwrap_or(0);
-        let ticks = self.stream.end_ticks(wanted, &mut self.dropped);
+        let selected = u64::try_from(time.0).unwrap_or(0);
+        let ticks = self.stream.end_ticks(selected, &mut self.dropped);
         self.collection_cut = std::mem::take(&mut self.collecting);
         if self.collection_cut {
             self.dropped.part(Dropped::GcCut);

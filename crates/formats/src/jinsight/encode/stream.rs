@@ -175,14 +175,14 @@ impl Stream {
 
     /// The ticks for the end of a burst: behind all that is in it. A leave with these ticks would
     /// be read as one that was made up.
-    pub(super) fn end_ticks(&mut self, wanted: u64, dropped: &mut DropTally<Dropped>) -> u64 {
-        let ticks = wanted.max(self.latest);
+    pub(super) fn end_ticks(&mut self, selected: u64, dropped: &mut DropTally<Dropped>) -> u64 {
+        let ticks = selected.max(self.latest);
         let end = if ticks == self.last_leave && ticks > 0 {
             ticks + 1
         } else {
             ticks
         };
-        dropped.part_if(end != wanted, Dropped::Time);
+        dropped.part_if(end != selected, Dropped::Time);
         self.latest = end;
         end
     }

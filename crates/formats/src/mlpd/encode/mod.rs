@@ -234,14 +234,14 @@ impl Encoder {
             self.dropped.event(Dropped::WideThreads);
             return None;
         };
-        self.announce(place, thread, time);
+        self.define(place, thread, time);
         self.event_at(place, time, first);
         Some(place)
     }
 
     /// Announces a thread that the trace uses and does not announce, as readers would.
     #[inline]
-    fn announce(&mut self, place: usize, thread: ThreadId, time: Timestamp) {
+    fn define(&mut self, place: usize, thread: ThreadId, time: Timestamp) {
         if self.output.is_unannounced(place) {
             self.thread_begin(place, thread, time, "");
             self.written_within(place);
@@ -250,7 +250,7 @@ impl Encoder {
 
     #[cold]
     fn thread_begin(&mut self, place: usize, thread: ThreadId, time: Timestamp, name: &str) {
-        self.output.buffer(place).announced = true;
+        self.output.buffer(place).defined = true;
         let (time, id) = (self.clock(time), thread.0);
         self.thread_metadata(place, time, METADATA_LOAD, id, None);
         self.thread_metadata(place, time, METADATA_NAME, id, Some(name));
@@ -483,7 +483,7 @@ impl Encoder {
             self.dropped.event(Dropped::WideThreads);
             return None;
         };
-        self.announce(place, thread, time);
+        self.define(place, thread, time);
         let time = self.clock(time);
         let id = if thread.is_none() { VM } else { thread.0 };
         self.thread_metadata(place, time, first, id, name);

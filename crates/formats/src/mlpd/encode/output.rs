@@ -35,7 +35,7 @@ pub(in crate::mlpd) struct Buffer {
     /// Open calls: ticket and number of the method.
     pub(super) calls: Vec<(u32, u32)>,
     /// The trace, or else the encoder, said that the thread is there.
-    pub(super) announced: bool,
+    pub(super) defined: bool,
     ended: bool,
 }
 
@@ -208,7 +208,7 @@ impl Output {
     /// Whether the place is that of a thread of the program, of which nothing was said yet.
     #[inline]
     pub(super) fn is_unannounced(&self, place: usize) -> bool {
-        place > COMPILED && !self.buffers[place].announced
+        place > COMPILED && !self.buffers[place].defined
     }
 
     pub(super) fn buffer(&mut self, place: usize) -> &mut Buffer {

@@ -185,7 +185,7 @@ impl Definitions {
 
 impl Decoder {
     /// A class has its name.
-    pub(super) fn announce_class(&mut self, iid: u32, name: String) {
+    pub(super) fn define_class(&mut self, iid: u32, name: String) {
         let class = class_id(iid);
         let time = self.now;
         let places = &mut self.definitions.classes;
@@ -255,7 +255,7 @@ impl Decoder {
     }
 
     /// A function has its name.
-    pub(super) fn announce_function(
+    pub(super) fn define_function(
         &mut self,
         iid: u32,
         (full, name): (&str, String),
@@ -273,7 +273,7 @@ impl Decoder {
             return;
         };
         let class_name: Box<str> = if class == ClassId(NO_CLASS) {
-            self.announce_no_class(class);
+            self.define_no_class(class);
             "?".into()
         } else {
             // Classes are defined before their functions, and their ids are one more.
@@ -304,7 +304,7 @@ impl Decoder {
         }));
     }
 
-    fn announce_no_class(&mut self, class: ClassId) {
+    fn define_no_class(&mut self, class: ClassId) {
         if !std::mem::replace(&mut self.definitions.no_class, true) {
             let (time, name) = (self.now, "?".into());
             self.emit(Event::ClassDef(ClassDef {
@@ -324,7 +324,7 @@ impl Decoder {
         }
         let name = names::method_from_source(full);
         let signature = names::signature_from_source(returned, parameters);
-        self.announce_function(iid, (full, name), signature);
+        self.define_function(iid, (full, name), signature);
     }
 
     /// Keeps the code of a function until its compilation is told.

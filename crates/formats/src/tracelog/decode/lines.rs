@@ -269,7 +269,7 @@ impl Decoder {
         if self.definitions.is_named(iid) {
             self.remark("cls nam", Remarked::ClassNamesAgain);
         } else {
-            self.announce_class(iid, names::class_from_source(&name));
+            self.define_class(iid, names::class_from_source(&name));
         }
         Some(())
     }

@@ -331,13 +331,13 @@ impl Decoder {
     fn thread(&mut self, iid: u32) -> ThreadId {
         let id = ThreadId(u64::from(iid) + 1);
         match self.threads.state(iid) {
-            stacks::Life::Announced => return id,
+            stacks::Life::Defined => return id,
             stacks::Life::Created => {}
             stacks::Life::Ended => self.remark("", Remarked::EndedThreads),
             stacks::Life::Unknown => self.remark("", Remarked::UndefinedThreads),
         }
-        let os_id = self.threads.announce(iid);
-        self.announce_thread(iid, id);
+        let os_id = self.threads.define(iid);
+        self.define_thread(iid, id);
         if let Some(os_id) = os_id {
             self.emit_os_id(id, os_id);
         }
@@ -349,7 +349,7 @@ impl Decoder {
         if !self.definitions.is_named(iid) {
             self.remark("", Remarked::UndefinedClasses);
             let name = format!("class {iid:#x}");
-            self.announce_class(iid, name);
+            self.define_class(iid, name);
         }
         definitions::class_id(iid)
     }
@@ -359,7 +359,7 @@ impl Decoder {
         if !self.definitions.has_function(iid) {
             self.remark("", Remarked::UndefinedFunctions);
             let name = format!("function {iid:#x}");
-            self.announce_function(iid, ("", name), String::new());
+            self.define_function(iid, ("", name), String::new());
         }
     }
 }

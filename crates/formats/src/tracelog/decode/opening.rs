@@ -91,7 +91,7 @@ impl Decoder {
         }
     }
 
-    pub(super) fn announce_thread(&mut self, iid: u32, thread: ThreadId) {
+    pub(super) fn define_thread(&mut self, iid: u32, thread: ThreadId) {
         let time = self.now;
         self.emit(Event::ThreadStart(ThreadStart {
             thread,

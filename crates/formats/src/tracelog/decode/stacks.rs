@@ -30,13 +30,13 @@ pub(super) enum Life {
     Unknown,
     /// Thread 0 may stand for the process: it is announced when something happens on it.
     Created,
-    Announced,
+    Defined,
     Ended,
 }
 
 #[derive(Debug, Default)]
 struct Thread {
-    announced: bool,
+    defined: bool,
     os_id: Option<u64>,
     /// Outermost first: function, and the number of the call.
     stack: Vec<(u32, u32)>,
@@ -76,7 +76,7 @@ impl Threads {
         match self.table.get(u64::from(iid)) {
             None => Life::Unknown,
             Some(None) => Life::Ended,
-            Some(Some(thread)) if thread.announced => Life::Announced,
+            Some(Some(thread)) if thread.defined => Life::Defined,
             Some(Some(_)) => Life::Created,
         }
     }
@@ -88,7 +88,7 @@ impl Threads {
 
     /// Notes that the thread was announced. Answers with its number of the operating system, if
     /// that is to be told now.
-    pub(super) fn announce(&mut self, iid: u32) -> Option<u64> {
+    pub(super) fn define(&mut self, iid: u32) -> Option<u64> {
         if self.get(iid).is_none() {
             match self.table.get_mut(u64::from(iid)) {
                 Some(place) => *place = Some(Box::default()),
@@ -96,7 +96,7 @@ impl Threads {
             }
         }
         let thread = self.get(iid)?;
-        thread.announced = true;
+        thread.defined = true;
         thread.os_id.take()
     }
 

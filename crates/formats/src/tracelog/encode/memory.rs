@@ -52,7 +52,7 @@ impl Encoder {
         }
         let size = e.size.try_into().unwrap_or_default();
         if self.settings.live_tables {
-            self.table_behind_frees(out);
+            self.table_after_frees(out);
             self.objects.add(e.object, e.class, size, ms);
         }
         if self.paused || !self.settings.memory {
@@ -96,7 +96,7 @@ impl Encoder {
 
     pub(super) fn object(&mut self, e: &ObjectDef, out: &mut Vec<u8>) {
         let ms = self.ms(e.time);
-        self.table_behind_frees(out);
+        self.table_after_frees(out);
         if self.settings.live_tables && self.definitions.has_class(e.class) {
             let size = e.size.try_into().unwrap_or_default();
             self.objects.add(e.object, e.class, size, ms);
@@ -274,7 +274,7 @@ impl Encoder {
 
     /// Writes the table, if the frees of a collection came and something else comes now.
     #[inline]
-    pub(super) fn table_behind_frees(&mut self, out: &mut Vec<u8>) {
+    pub(super) fn table_after_frees(&mut self, out: &mut Vec<u8>) {
         if self.gc.table == Table::Frees {
             self.table(out);
             self.gc.table = Table::Written;

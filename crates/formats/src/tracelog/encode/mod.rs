@@ -191,7 +191,7 @@ impl Encoder {
         if !matches!(self.pending, Pending::None | Pending::Stack { .. }) {
             self.flush(out);
         }
-        self.table_behind_frees(out);
+        self.table_after_frees(out);
     }
 
     /// Settles for one more sample or sum, unless that goes on with the merged one.

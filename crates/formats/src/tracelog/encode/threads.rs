@@ -168,7 +168,7 @@ impl Encoder {
         if self.iid(e.thread).is_none() {
             return;
         }
-        if !self.tells_cpu() {
+        if !self.has_cpu() {
             self.dropped.event(Dropped::ThreadCpu);
             return;
         }
@@ -179,7 +179,7 @@ impl Encoder {
     /// A call tells the CPU time of its thread. It is written when the last line is old enough.
     #[inline]
     pub(super) fn call_cpu(&mut self, id: ThreadId, ms: u64, cpu: Duration, out: &mut Vec<u8>) {
-        if cpu.0 == 0 || !self.tells_cpu() {
+        if cpu.0 == 0 || !self.has_cpu() {
             return;
         }
         let interval = self.settings.cpu_interval_ms;
@@ -194,7 +194,7 @@ impl Encoder {
 
     /// Whether CPU times of threads are told, or make that of the process.
     #[inline]
-    fn tells_cpu(&self) -> bool {
+    fn has_cpu(&self) -> bool {
         // A trace log that is written anew tells that of the process, or does not have it.
         let of_process = self.settings.process_cpu && !self.opening.recoded;
         !self.paused && (self.settings.thread_cpu || of_process)

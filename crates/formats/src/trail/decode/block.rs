@@ -105,13 +105,13 @@ impl Block {
         header: &Header,
         payload: &[u8],
     ) -> Option<Vec<OpenList>> {
-        const WANTED: usize = Column::Open as usize + 1;
+        const SELECTED: usize = Column::Open as usize + 1;
         self.clear(header.version);
         if self.is_earlier() {
             return None;
         }
         let bytes = &mut Bytes(payload);
-        unpack_first(WANTED, header.version, bytes, &mut self.columns)?;
+        unpack_first(SELECTED, header.version, bytes, &mut self.columns)?;
         self.read_threads(&Threads::default())?;
         self.read_open()?;
         self.take_open_lists()

@@ -48,10 +48,10 @@ impl History {
 pub(super) fn columns(columns: &mut [Vec<u8>; COLUMNS]) -> [Vec<u8>; 2] {
     let [_, symbols, runs, hits, misses, ..] = columns;
     let (symbols, runs) = (std::mem::take(symbols), std::mem::take(runs));
-    let told = [std::mem::take(hits), std::mem::take(misses)];
+    let reported = [std::mem::take(hits), std::mem::take(misses)];
     let [_, _, symbols_now, runs_now, ..] = columns;
     (*symbols_now, *runs_now) = (symbols, runs);
-    told
+    reported
 }
 
 /// Reads tokens, as far as they are as they should be; `threads` is how many there are. `None`

@@ -57,10 +57,10 @@ impl Place {
         window: &'w mut Window<R>,
     ) -> io::Result<Option<(Header, &'w [u8])>> {
         let found = segment(window, self.at)?.filter(|(header, _)| {
-            let told = (header.kind, header.events, header.times, header.before);
+            let reported = (header.kind, header.events, header.times, header.before);
             let expected = (Kind::Events, self.events, self.times, self.before);
             let number = usize::try_from(header.number);
-            told == expected && number == Ok(self.number) && end(self.at, header) == self.end
+            reported == expected && number == Ok(self.number) && end(self.at, header) == self.end
         });
         Ok(found)
     }
@@ -368,8 +368,8 @@ impl<R: Read + Seek> SegmentReader<R> {
             let mut column = [Vec::new()];
             let is_read = unpack(header.version, &mut Bytes(payload), &mut column).is_some();
             let number = place.number.checked_sub(1);
-            let told = (header.kind, header.events, header.before, header.times);
-            let fits = told == (Kind::Definitions, 0, place.before, times)
+            let reported = (header.kind, header.events, header.before, header.times);
+            let fits = reported == (Kind::Definitions, 0, place.before, times)
                 && usize::try_from(header.number).ok() == number
                 && end(definitions, &header) == place.at;
             if !is_read || !fits || !segments.have(&header) {

@@ -388,7 +388,7 @@ impl Block {
                 .values_mut()
                 .flat_map(|(_, open)| open.iter_mut());
             for call in calls {
-                call.method = self.methods.number_anew(&former, call.method);
+                call.method = self.methods.renumber(&former, call.method);
             }
             self.methods.keep_program(former);
         }

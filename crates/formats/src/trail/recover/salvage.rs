@@ -212,7 +212,7 @@ impl<'o> Salvage<'o> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         // A note does not stand before what opens a trace, if that is there.
         if self.unreported > 0 && !event.is_opening() {
-            self.tell_loss()?;
+            self.report_loss()?;
         }
         self.recovered.events += 1;
         self.more.seen(event);
@@ -243,7 +243,7 @@ impl<'o> Salvage<'o> {
         Ok(open)
     }
 
-    fn tell_loss(&mut self) -> io::Result<()> {
+    fn report_loss(&mut self) -> io::Result<()> {
         let from = self.latest.or(self.first).unwrap_or(0);
         let to = self.first.unwrap_or(from).max(from);
         let note = Note::Lost(Lost {
@@ -269,7 +269,7 @@ impl<'o> Salvage<'o> {
         let reached = survey.reached_after(self.end, self.next);
         self.gap(survey.size.max(self.end), reached, true)?;
         if self.unreported > 0 {
-            self.tell_loss()?;
+            self.report_loss()?;
         }
         let more_open = self.add_more()?;
         let dropped = self.encoder.dropped_events();
@@ -277,7 +277,7 @@ impl<'o> Salvage<'o> {
         self.recovered.lost = self.recovered.lost.saturating_add(dropped);
         self.recovered.events = self.recovered.events.saturating_sub(dropped);
         if self.unreported > 0 {
-            self.tell_loss()?;
+            self.report_loss()?;
         }
         self.recovered.is_added = self.more.is_known();
         if !self.recovered.has_end && !self.recovered.is_added {

@@ -247,9 +247,9 @@ impl Replay {
         let name = name.map(|name| self.text(name, at));
         let thread = self.threads.get_mut(place)?;
         let id = thread.id;
-        let announced = std::mem::replace(&mut thread.announced, true);
+        let defined = std::mem::replace(&mut thread.defined, true);
         match name {
-            name if !announced => Some(Event::ThreadStart(ThreadStart {
+            name if !defined => Some(Event::ThreadStart(ThreadStart {
                 thread: id,
                 time,
                 name: name.unwrap_or_default().into(),

@@ -70,7 +70,7 @@ pub(super) struct Replay {
 #[derive(Debug, Default)]
 struct Thread {
     id: ThreadId,
-    announced: bool,
+    defined: bool,
     time: u64,
     ticket: u32,
     calls: Vec<Call>,
@@ -286,12 +286,12 @@ impl Replay {
                 ThreadId(self.last_thread)
             }
         };
-        let announces_itself =
+        let defines_itself =
             matches!(first, Raw::Thread { state: METADATA_LOAD, id, .. } if *id == raw);
-        let announced = id.is_none() || !announces_itself;
+        let defined = id.is_none() || !defines_itself;
         let thread = Thread {
             id,
-            announced,
+            defined,
             ..Thread::default()
         };
         let place = match self.free.pop() {
@@ -306,7 +306,7 @@ impl Replay {
         }
         self.places.insert(raw, place);
         self.at = Some((raw, place));
-        if announced && !id.is_none() {
+        if defined && !id.is_none() {
             let start = ThreadStart {
                 thread: id,
                 time: self.wall(time),

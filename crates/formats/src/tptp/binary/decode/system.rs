@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_encoding_is_told_from_a_wrong_one() {
+    fn a_truncated_encoding_is_distinguished_from_a_wrong_one() {
         let with_size = b"\x01\x00\x0b\x00\x00\x00UTF8\x00";
         let without = b"\x01\x00UTF8\x00";
         let big_endian = b"\x00\x01\x00\x00\x00\x0bUTF8\x00";
