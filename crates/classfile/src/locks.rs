@@ -28,8 +28,8 @@ pub(crate) struct Locks<'e> {
 }
 
 impl<'e> Locks<'e> {
-    /// Follows the paths of a method. `marks` must have [`crate::relocate::START`] at
-    /// each instruction.
+    /// Follows the paths of a method. `marks` must have [`crate::relocate::START`] at each
+    /// instruction.
     pub(crate) fn find(
         code: &[u8],
         marks: &[u8],

@@ -30,7 +30,7 @@ impl Temp {
         Ok(Self { folder, user })
     }
 
-    /// Returns this program's path of a name in the folder.
+    /// Returns this program's path of the file `name` in the folder.
     fn path(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}/{name}", self.folder.as_raw_fd()))
     }
@@ -340,7 +340,7 @@ fn copy(mut source: File, mut target: File) -> io::Result<()> {
 
 impl Drop for Parcel {
     fn drop(&mut self) {
-        // The folder is empty, or contains files that could not be fetched. Then it remains.
+        // Removes the folder only if it is empty. Files that could not be fetched remain.
         let _ = fs::remove_dir(self.temp.path(&self.name));
     }
 }

@@ -46,14 +46,14 @@ pub(crate) fn selected(selectors: &[ThreadSelector], names: &Names, thread: Thre
     selectors.is_empty() || selectors.iter().any(|s| s.matches(names, thread))
 }
 
-/// A part of a trace's time. What comes without a time is not in it.
+/// Part of a trace's time. Events without a time are not in it.
 #[derive(clap::Args, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Span {
-    /// Only from this moment on: since the trace's first (1.5s, 20ms, 7 for seconds), or in UTC
-    /// (2026-01-31T12:00:00.5Z)
+    /// Only from this time on: since the first time of the trace (1.5s, 20ms, 7 for seconds), or in
+    /// UTC (2026-01-31T12:00:00.5Z)
     #[arg(long, value_name = "TIME", value_parser = TimePoint::parse)]
     pub(crate) from: Option<TimePoint>,
-    /// Only up to this moment, told in the same way
+    /// Only up to this time, in the same notation
     #[arg(long, value_name = "TIME", value_parser = TimePoint::parse)]
     pub(crate) until: Option<TimePoint>,
 }

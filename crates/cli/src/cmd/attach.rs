@@ -16,15 +16,15 @@ use std::time::Duration;
 /// Maximum time until the agent names its trace file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Load the agent into a JVM that runs already
+/// Load the agent into a running JVM
 ///
-/// What the program does from then on is recorded; calls that are under way have begun before, and
-/// are not in the trace. Some things is available only from the start of a JVM: events=exceptions,
-/// events=parks, and engine=jvmti.
+/// The program is recorded from this moment on. The trace does not contain calls that began
+/// earlier. Some options are only possible from the start of a JVM: events=exceptions, events=parks
+/// and engine=jvmti.
 ///
-/// PID is the process id that this command sees, also for a JVM in a container. Where the JVM has a
-/// file system of its own, the agent's library is brought to it, and files are named by what this
-/// command sees of them: /proc/PID/root/PATH.
+/// PID is the process id that this command sees, even for a JVM in a container. If the JVM has its
+/// own file system, the agent's library is copied there. Files of this JVM are named by this
+/// command's path: /proc/PID/root/PATH.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Process id of the JVM

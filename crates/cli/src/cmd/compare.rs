@@ -12,16 +12,16 @@ use jtrail_formats::{Bulk, Item, Quantity};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-/// Compare traces of one run, in whatever formats: do they say the same?
+/// Compare traces of one run, in any formats
 ///
 /// Calls, objects, collections, waits and more are counted by keys that are the same in all
-/// formats: class, method and descriptor, and names of threads. Each quantity is held against the
-/// trace whose format says most of it. What only one of two formats can tell (result types, names
-/// of threads, sizes of plain objects, fractions of times) is left out on both sides; what a format
-/// can't tell at all is not comparable, with the reason.
+/// formats: class, method with descriptor, and thread names. For each quantity, the reference is
+/// the trace whose format contains most of it. Details that only one of two formats contains
+/// (result types, thread names, sizes of plain objects, fractions of times) are ignored on both
+/// sides. A quantity that a format does not contain is not comparable, with the reason.
 ///
-/// Exits with 0 when all is equal that can be compared, 1 when something differs or a trace has
-/// faults, 3 when one breaks off and all is equal, 2 when a trace can't be read or nothing can be
+/// Exits with 0 if everything comparable is equal, 1 if something differs or a trace has faults, 3
+/// if a trace is truncated and everything is equal, 2 if a trace can't be read or nothing can be
 /// compared.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Only these quantities
     #[arg(long, value_delimiter = ',', value_name = "QUANTITIES", value_parser = quantities())]
     only: Vec<Quantity>,
-    /// Differences to show of each quantity and trace, the biggest first, 0 for all
+    /// Number of differences to show for each quantity and trace, biggest first, 0 for all
     #[arg(long, default_value_t = 5)]
     top: usize,
     /// How to write the figures

@@ -17,18 +17,18 @@ use std::path::{Path, PathBuf};
 
 /// Write a trace in another format
 ///
-/// Runs in bounded memory, whatever the trace's size. A file is written under a name that ends in
-/// .part, and gets its own name when it is whole. What the other format has no field for is dropped
-/// and counted, by kind, and so are objects whose sizes it asks for in vain. With --from, --until
-/// or --thread, definitions stay, and the new trace says how many events were left out.
+/// Runs in bounded memory, whatever the trace's size. The output file has a name that ends in .part
+/// until it is complete. Events that the other format can't store are dropped and counted by kind,
+/// and so are objects whose required sizes are missing. With --from, --until or --thread,
+/// definitions are kept, and the new trace contains the number of events left out.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The trace, in any format; - for standard input
     input: PathBuf,
     /// The file to write; - for standard output
     output: PathBuf,
-    /// Format to write; without it, the ending of the output's name says (.trcxml, .trcbin, .trc,
-    /// .mlpd, .log, .xml)
+    /// Format to write [default: by the extension of the output: .trcxml, .trcbin, .trc, .mlpd,
+    /// .log, .xml, .trail]
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: Option<String>,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Only what this thread did: an id, or a name with * for any text (repeatable)
     #[arg(long, value_name = "ID|NAME", value_parser = ThreadSelector::parse)]
     thread: Vec<ThreadSelector>,
-    /// Data version of a log profile; without it 1
+    /// Data version of a log profile [default: 1]
     #[arg(long = "mlpd.version", value_name = "VERSION", value_parser = clap::builder::PossibleValuesParser::new(MlpdVersion::WORDS))]
     mlpd_version: Option<String>,
 }

@@ -36,14 +36,14 @@ const LINGER: &str = "5s";
 /// Maximum time until the agent opens its command channel.
 const CHANNEL: Duration = Duration::from_secs(10);
 
-/// Record a running program for a while: attach, record, stop, and leave it as it was
+/// Record a running program for a while: attach, record, stop and detach
 ///
-/// The recording ends after --for, at Ctrl-C, when the program ends, or when another client stops
-/// it; the file is whole in each case. If the program has an agent already (with a command channel,
-/// and without a trace under way), that one records, and stays; then only file, format, events,
-/// include and exclude can be chosen. An agent that came for this leaves by itself when this
-/// command is killed. Where the JVM has a file system of its own (a container, a private /tmp), the
-/// trace is written there and moved to its place at the end.
+/// The recording ends after --for, on Ctrl-C, when the program ends, or when another client stops
+/// it. The file is complete in each case. If the program already has an agent with a command
+/// channel and without an active trace, this agent records, and stays loaded. Then only file,
+/// format, events, include and exclude can be chosen. An agent that this command has loaded
+/// detaches itself if the command is killed. If the JVM has its own file system (a container, a
+/// private /tmp), the trace is written there and moved to the destination at the end.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Process id of the JVM

@@ -3,12 +3,12 @@
 use crate::attach::Jvm;
 use crate::outcome::Streams;
 
-/// Ask the agent in a JVM for what it gives on request
+/// Ask the agent in a running JVM for its data
 ///
-/// That is the newest events (overflow=ring with save=request), a snapshot of the heap (events=heap
-/// with heap=request), and the document so far (format=profilerj). What comes of it, the agent says
-/// on the program's standard error. It needs no command channel: the JVM itself is asked, as by
-/// jcmd PID JVMTI.data_dump.
+/// The agent writes the newest events (overflow=ring with save=request), a snapshot of the heap
+/// (events=heap with heap=request), or the document so far (format=profilerj). It reports the
+/// result on the program's standard error. No command channel is needed, because the request goes
+/// to the JVM itself, like with jcmd PID JVMTI.data_dump.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Process id of the JVM

@@ -22,11 +22,12 @@ use std::time::{Duration, Instant};
 /// Interval between checks of signals and of the time, if no data arrives.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Take a trace from a running program, live, into a file or a pipe
+/// Receive a trace from a running program, live, into a file or a pipe
 ///
-/// It begins a trace and takes its data until Ctrl-C, the end of --for, or until the trace is
-/// stopped elsewhere. The agent waits for a slow reader, or drops and counts events, as its option
-/// overflow says. Exits with 0 when the trace is whole, 3 when it breaks off, 2 when there is none.
+/// Begins a trace, and receives its data until Ctrl-C, until --for is over, or until the trace is
+/// stopped elsewhere. For a slow reader, the agent either waits, or drops and counts events,
+/// depending on its option overflow. Exits with 0 if the trace is complete, 3 if it is truncated, 2
+/// if there is none.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -34,13 +35,14 @@ pub(crate) struct Args {
     /// File to write; - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Format of the trace, any that the agent's option format has but none
+    /// Format of the trace: any value of the agent's option format except none
     #[arg(long, default_value = "binary", value_parser = format)]
     format: OutputFormat,
     /// Stop after this time, like 500ms, 10s or 1m
     #[arg(long = "for", value_name = "TIME", value_parser = some_time)]
     time: Option<Duration>,
-    /// As the agent's options: events, include, exclude; the last two in order, repeatable
+    /// Settings like the agent's options: events, include, exclude. The last two are applied in
+    /// order and may be repeated
     #[arg(value_name = "KEY=VALUE")]
     wishes: Vec<String>,
 }

@@ -16,21 +16,22 @@ use std::path::{Path, PathBuf};
 
 /// Check that traces are sound: structure, references, order, balance of calls, losses
 ///
-/// Exits with 0 when all are sound, 1 when one has faults, 3 when one breaks off and what came
-/// before is sound, 2 when one can't be read at all. Of several, the worst counts: 2, then 1,
-/// then 3. Events that the trace itself says it lost are told, and are no fault.
+/// Exits with 0 if all traces are sound, 1 if one has faults, 3 if one is truncated but otherwise
+/// sound, 2 if one can't be read at all. Of several results, the worst counts: 2, then 1, then 3.
+/// Events that the trace itself reports as lost are shown, and are no fault.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The traces, in any format; - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Findings to show of each trace, 0 for all that are kept
+    /// Number of findings to show for each trace, 0 for all that are kept
     #[arg(long, default_value_t = 20)]
     top: usize,
-    /// Show how many events of each kind a trace has; JSON always does
+    /// Show the number of events of each kind; JSON always contains it
     #[arg(long)]
     counts: bool,
-    /// Show what the agent counted itself, and why methods are not covered; JSON always does
+    /// Show the agent's own counts, and reasons why methods are not covered; JSON always contains
+    /// them
     #[arg(long)]
     notes: bool,
     /// Write JSON: an array with an object for each trace

@@ -65,8 +65,8 @@ enum Action {
     Status,
     /// Begin a trace into a file
     Start {
-        /// As the agent's options: file, format, events, include, exclude; the last two in order,
-        /// repeatable
+        /// Settings like the agent's options: file, format, events, include, exclude. The last two
+        /// are applied in order and may be repeated
         #[arg(value_name = "KEY=VALUE")]
         wishes: Vec<String>,
     },
@@ -74,32 +74,32 @@ enum Action {
     Stop,
     /// Record nothing for a while; the trace stays open
     Pause,
-    /// Record again
+    /// Continue recording
     Resume,
     /// Record for a while, then pause or stop again
     Burst {
         /// For this time, like 500ms, 10s or 1m
         #[arg(long = "for", value_name = "TIME", value_parser = some_time, required_unless_present = "events", conflicts_with = "events")]
         time: Option<Duration>,
-        /// For so many events
+        /// For this number of events
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         events: Option<u64>,
     },
-    /// Let the program that waits for a client go on, without a trace
+    /// Let a program that waits for a client continue, without a trace
     Go,
-    /// End the trace and begin one like it
+    /// End the trace and begin a new one with the same settings
     Rotate {
-        /// File of the new one
+        /// File of the new trace
         file: Option<String>,
     },
     /// Write the newest events (overflow=ring)
     Save {
-        /// File to write [default: that of the agent's options, or the next of such a name]
+        /// File to write [default: the agent's file, or the next name of this kind]
         file: Option<String>,
     },
-    /// Write the totals so far, or the heap
+    /// Write the totals so far, or a heap dump
     Snapshot {
-        /// Of what
+        /// What to write
         kind: Kind,
         /// File to write
         #[arg(long)]
@@ -109,7 +109,7 @@ enum Action {
     Gc,
     /// Trace other classes and methods from now on
     Filters {
-        /// include=PATTERN or exclude=PATTERN, in order; none for the usual ones
+        /// include=PATTERN or exclude=PATTERN, in order; none for the default rules
         #[arg(value_name = "RULE")]
         rules: Vec<String>,
     },
@@ -120,10 +120,10 @@ enum Action {
     },
     /// Ask which format a client's data would have
     Format {
-        /// The format wished for
+        /// Requested format
         format: String,
     },
-    /// End the trace, undo everything and leave the program
+    /// End the trace, undo all changes and detach from the program
     Detach,
 }
 

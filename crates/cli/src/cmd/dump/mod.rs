@@ -40,9 +40,9 @@ use std::path::PathBuf;
 
 /// Show the events of a trace as lines of text
 ///
-/// Each line has the time in seconds since the trace's first, the thread's id, the event, and its
-/// values as key=value. With --from or --to, events without a time are left out; with --thread or
-/// --class, those that belong to none.
+/// Each line has the time in seconds since the first time of the trace, the thread's id, the event,
+/// and the event's values as key=value. With --from or --until, events without a time are left out.
+/// With --thread or --class, events without a thread or class are left out.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The trace, in any format; - for standard input

@@ -13,20 +13,20 @@ use spooled::{Before, First, Spooled};
 use std::io::{self, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
-/// Make a sound trail of what is sound in a damaged one
+/// Recover a sound trail from a damaged one
 ///
-/// For trails (format=trail) that break off because the process was killed, or that are damaged:
-/// cut, overwritten, with parts missing, repeated or of another trace. What the process had
-/// recorded and not written yet is taken from the folder FILE.spool beside the trail, if that is
-/// still there. Says which bytes are damaged and which events are missing; the new trace says it
-/// too. No event is made up.
+/// For trails (format=trail) that are truncated because the process was killed, or that are
+/// damaged: cut, overwritten, or with missing, repeated or foreign parts. Events that the process
+/// had recorded but not yet written are taken from the folder FILE.spool beside the trail, if it
+/// still exists. Reports which bytes are damaged and which events are missing, also in the new
+/// trace. No event is invented.
 ///
-/// Of a flight recorder (overflow=ring), FILE need not be there: the newest events of a process
-/// that was killed are in FILE.spool.
+/// For a flight recorder (overflow=ring), FILE need not exist. The newest events of a killed
+/// process are in FILE.spool.
 ///
-/// Exits with 0 when everything is there, 3 when something is missing, 2 when nothing can be
-/// recovered. Memory is bounded, whatever the file's size. The file is written under a name that
-/// ends in .part, and gets its own name when it is whole.
+/// Exits with 0 if nothing is missing, 3 if something is missing, 2 if nothing can be recovered.
+/// Memory is bounded, whatever the file's size. The output file has a name that ends in .part until
+/// it is complete.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The damaged trail: a file, which is read twice
@@ -34,10 +34,10 @@ pub(crate) struct Args {
     /// The file to write; - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Places with damage to show, 0 for all; JSON always has all
+    /// Number of damaged places to show, 0 for all; JSON always contains all
     #[arg(long, default_value_t = 20)]
     top: usize,
-    /// Write what was found to standard output, as a JSON object
+    /// Write the findings to standard output, as a JSON object
     #[arg(long)]
     json: bool,
 }

@@ -7,16 +7,15 @@ use clap::ValueEnum;
 use jtrail_analysis::Subjects;
 use std::path::PathBuf;
 
-/// Show what a trace says, summed up: threads, calls, objects, collections, waits and more
+/// Summarise a trace: threads, calls, objects, collections, waits and more
 ///
-/// Without a choice of tables this is an overview: each table that the trace has something for,
-/// except those that take a second look. With --only or the options under "Subjects", these tables
-/// and no others.
+/// Without a selection of tables, the output is an overview: every table that has rows, except the
+/// detailed ones. --only and the options under "Subjects" select tables.
 ///
-/// Total time of a method does not count its recursive calls twice. Self time is what remains
-/// without the calls that the trace holds. Calls and waits still open at the trace's end count up
-/// to there. TSV and JSON have all times in ns. With --from or --to, definitions count and what
-/// happened then; calls that began before do not.
+/// The total time of a method does not count recursive calls twice. The self time is the total time
+/// without the recorded callees. Calls and waits that are still open at the end of the trace count
+/// until the end. TSV and JSON contain all times in ns. With --from or --until, definitions count,
+/// and events within this time. Calls that began earlier do not count.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The trace, in any format; - for standard input
@@ -27,7 +26,7 @@ pub(crate) struct Args {
     /// Order of the methods
     #[arg(long, value_enum, default_value_t = Sort::Own)]
     pub(super) sort: Sort,
-    /// Rows of each table, 0 for all; without it 20, and 10 for the subjects of an overview
+    /// Number of rows of each table, 0 for all [default: 20, or 10 for the subjects of an overview]
     #[arg(long)]
     pub(super) top: Option<usize>,
     /// Only what this thread did: an id, or a name with * for any text (repeatable)
@@ -38,10 +37,11 @@ pub(crate) struct Args {
     /// Levels of the call tree, 0 for none
     #[arg(long, default_value_t = 16)]
     pub(super) depth: usize,
-    /// Leave out branches of the call tree below this: part of all time (1%) or a time (10ms)
+    /// Omit branches of the call tree below this minimum: a share of the total time (1%) or a time
+    /// (10ms)
     #[arg(long, value_name = "PART|TIME", default_value = "1%", value_parser = Least::parse)]
     pub(super) min: Least,
-    /// Take off of times of calls what recording took, as the agent has measured it
+    /// Subtract the time that recording took, as measured by the agent, from the times of calls
     #[arg(long)]
     pub(super) net: bool,
     /// Only these tables

@@ -16,9 +16,9 @@ pub(super) enum Table {
     Methods,
     /// The call tree
     Tree,
-    /// What began bursts
+    /// Triggers of bursts
     Bursts,
-    /// Methods that were called so often that their calls became sums
+    /// Methods whose calls became sums because they were called too often
     Demoted,
     /// Methods by hits of the sampler
     Samples,
@@ -26,7 +26,7 @@ pub(super) enum Table {
     SampleThreads,
     /// Allocations by class
     Allocations,
-    /// Allocations by class and place
+    /// Allocations by class and site
     AllocationSites,
     /// Allocations by thread
     AllocationThreads,
@@ -34,9 +34,9 @@ pub(super) enum Table {
     Live,
     /// Objects alive at the end, by allocating thread
     LiveThreads,
-    /// Objects alive by class and allocating thread, where the trace counts them itself
+    /// Live objects and their peak number, by class and allocating thread
     LiveCounts,
-    /// Objects alive behind the last collection that the trace counted them for, by class
+    /// Live objects after the last collection for which the trace counted them, by class
     LiveAfterGc,
     /// Pauses by garbage collection, by generation, collector and cause
     GcKinds,
@@ -44,23 +44,23 @@ pub(super) enum Table {
     GcLengths,
     /// Pauses, longest first
     Gc,
-    /// Waits for monitors that others held, longest first
+    /// Waits for monitors held by other threads, longest first
     Monitors,
-    /// Such waits by the monitor's object
+    /// Waits for monitors, by the monitor's object
     MonitorObjects,
-    /// Such waits by class of the monitor's object
+    /// Waits for monitors, by class of the monitor's object
     MonitorClasses,
-    /// Such waits by place
+    /// Waits for monitors, by site
     MonitorSites,
-    /// Object.wait by place
+    /// Object.wait by site
     Waits,
-    /// Parks by place
+    /// Parks by site
     Parks,
-    /// Exceptions by class and place of the throw
+    /// Exceptions by class and site of the throw
     Exceptions,
-    /// Exceptions by class and place of the catch
+    /// Exceptions by class and site of the catch
     Catches,
-    /// Exceptions that nothing caught
+    /// Uncaught exceptions
     Uncaught,
     /// Figures of compiled code
     CodeTotals,
@@ -82,11 +82,11 @@ pub(super) enum Table {
     Heap,
     /// Classes in heap dumps, biggest first
     HeapClasses,
-    /// References in heap dumps, by the classes of both ends
+    /// References in heap dumps, by class of source and target
     HeapReferences,
-    /// Objects in heap dumps that retain most
+    /// Objects in heap dumps that retain the most memory
     HeapObjects,
-    /// Methods that should be in the trace and are not
+    /// Methods that are not in the trace although they should be
     Uninstrumented,
     /// Gaps in the trace
     Lost,
@@ -185,7 +185,7 @@ impl Table {
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Subjects")]
 pub(super) struct Flags {
-    /// Allocations by class, by place, and by thread
+    /// Allocations by class, by site, and by thread
     #[arg(long)]
     allocations: bool,
     /// Objects alive at the end, by class and by allocating thread
@@ -210,7 +210,7 @@ pub(super) struct Flags {
     /// Hits of the sampler by method, and samples by thread
     #[arg(long)]
     samples: bool,
-    /// Heap dumps: biggest classes, what refers to them, and what retains most
+    /// Heap dumps: biggest classes, references to them, and objects that retain the most memory
     #[arg(long)]
     heap: bool,
     /// Lines reached, by class and by method

@@ -19,19 +19,20 @@ use std::time::Instant;
 
 /// Run a program and record what it does
 ///
-/// When the command's first word is a java program, the agent is put right behind it as -agentpath.
-/// Any other command, a build tool or a start script, gets it by the variable JAVA_TOOL_OPTIONS,
-/// which every JVM below it reads; the file's name then has the process id in it, also where --file
-/// does not say so: app-4711.trail for app.trail. What other JVMs a java program starts with the
-/// agent write beside its trace. All traces are listed at the end.
+/// If the command's first word is a java program, the agent is added after it as -agentpath. Any
+/// other command, such as a build tool or a start script, gets the agent by the variable
+/// JAVA_TOOL_OPTIONS, which all its JVMs read. The file's name then contains the process id, even
+/// if --file does not: app-4711.trail for app.trail. Other JVMs that a java program starts with the
+/// agent write their traces beside its own. All traces are listed at the end.
 ///
-/// Exits as the program does: with its exit code, or 128 and the signal that ended it.
+/// Exits like the program: with its exit code, or with 128 plus the number of the signal that ended
+/// it.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The agent's library [default: JTRAIL_AGENT, or libjtrail beside this program]
     #[arg(long, value_name = "PATH")]
     agent: Option<PathBuf>,
-    /// Say nothing afterwards
+    /// Print no summary
     #[arg(long)]
     no_summary: bool,
     #[command(flatten)]

@@ -29,25 +29,25 @@ use std::time::{Duration, Instant};
 
 /// Show the hottest methods of a running program, live
 ///
-/// On an idle agent it begins a trace of its own, of totals, and ends it when it quits; nothing
-/// else is left behind. Where a trace is under way, or another client has the data stream, it shows
-/// the rates of events only. Times are those of the last interval; 100 % is one thread all the
-/// time. Without a terminal it writes a table for each interval. Exits with 0, or with 2 when the
-/// agent is gone or the trace was ended by another client.
+/// If the agent is idle, this command begins a trace of totals, and ends it on exit. Nothing else
+/// is left behind. If another trace is active, or if another client has the data stream, only rates
+/// of events are shown. Times are those of the last interval. 100 % means one thread all the time.
+/// Without a terminal, tables are written for each interval. Exits with 0, or with 2 if the agent
+/// has disconnected or another client has ended the trace.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     agent: AgentArgs,
-    /// How often to look, like 500ms, 2s or 1m
+    /// Length of an interval, like 500ms, 2s or 1m
     #[arg(short, long, value_name = "TIME", default_value = "2s", value_parser = some_time)]
     interval: Duration,
     /// Order of the methods
     #[arg(long, value_enum, default_value_t = Sort::Own)]
     sort: Sort,
-    /// Write tables of so many intervals, and end
+    /// Write tables of this number of intervals, then exit
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     batch: Option<u64>,
-    /// As --batch 1
+    /// The same as --batch 1
     #[arg(long, conflicts_with = "batch")]
     once: bool,
     /// How to write the tables
@@ -56,7 +56,8 @@ pub(crate) struct Args {
     /// Rows of each table, 0 for all
     #[arg(long, default_value_t = 20)]
     top: usize,
-    /// As the agent's options: events, include, exclude; the last two in order, repeatable
+    /// Settings like the agent's options: events, include, exclude. The last two are applied in
+    /// order and may be repeated
     #[arg(value_name = "KEY=VALUE")]
     wishes: Vec<String>,
 }
