@@ -422,7 +422,7 @@ def events(trace):
         at += HEADER + word(12)
         number += 1
         before += word(20)
-    raise ValueError("it breaks off")
+    raise ValueError("it is truncated")
 
 
 def quoted(text):

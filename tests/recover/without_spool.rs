@@ -68,7 +68,7 @@ fn what_a_killed_program_wrote_is_recovered() {
         for after in [0, 40, 130, 411] {
             killed(&jdk, folder.path(), &file, Duration::from_millis(after));
             let (said, verdict) = recovered(&file, &out);
-            assert!(said.contains("the trace breaks off"), "{said}");
+            assert!(said.contains("the trace is truncated"), "{said}");
             // If the kill has cut a write in the middle, its events are lost; the header of the
             // segment says how many.
             let lost = lost(&said);

@@ -217,7 +217,7 @@ impl Input {
             return self.bulks(|bulk| unbroken(show(bulk, &mut visit)));
         };
         let mut ending = Ending {
-            truncated: parts.breaks_off(),
+            truncated: parts.is_truncated(),
             ..Ending::default()
         };
         let mut is_first = true;

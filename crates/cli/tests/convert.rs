@@ -108,7 +108,7 @@ fn a_log_profile_of_a_part_is_reported_as_a_part() {
         assert_eq!(done.code, code, "{}", done.out);
         let reported = done
             .out
-            .contains("the trace breaks off: the end is missing");
+            .contains("the trace is truncated: the end is missing");
         assert_eq!(reported, code == 3, "{}", done.out);
     }
 }

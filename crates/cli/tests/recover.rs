@@ -94,7 +94,7 @@ fn what_is_missing_is_said_and_is_in_the_new_trace() {
 }
 
 #[test]
-fn a_trail_that_breaks_off_is_recovered_to_standard_output() {
+fn a_truncated_trail_is_recovered_to_standard_output() {
     let folder = Folder::new();
     let (bytes, ends) = trail();
     let file = folder.put("x.trail", &bytes[..ends[2].1 - 1]);

@@ -57,11 +57,11 @@ fn every_kind_of_fault_is_found() {
     for (what, event) in [
         ("a leave of nothing", leave(2, 10_500_000, 5, 77)),
         (
-            "a method that was never announced",
+            "a method that was never defined",
             enter(2, 10_500_000, 99, 3, 2),
         ),
         (
-            "a thread that was never announced",
+            "a thread that was never defined",
             enter(9, 10_500_000, 6, 1, 1),
         ),
         (

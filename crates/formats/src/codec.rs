@@ -129,7 +129,7 @@ pub trait Decode: Send {
     fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError>;
 
     /// Hands out events of bytes used before, where that takes less time than by steps; until
-    /// `visit` breaks off. Others, and what is left, come by steps. Asked for behind
+    /// `visit` is truncated. Others, and what is left, come by steps. Asked for behind
     /// [`Step::Nothing`].
     fn hand_out(&mut self, _visit: &mut dyn FnMut(Handed<'_>) -> ControlFlow<()>) {}
 }
@@ -184,7 +184,7 @@ pub enum Severity {
     /// Something unusual that was read, or skipped because no event holds it: an unknown message,
     /// attribute, element.
     Info,
-    /// The trace breaks off here; what came before is whole.
+    /// The trace is truncated here; what came before is whole.
     Truncated,
     /// The trace is damaged here, and something of it is missing.
     Fault,

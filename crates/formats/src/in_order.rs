@@ -110,7 +110,7 @@ impl Row {
 
 impl InOrder {
     /// Takes what comes next, and hands to `visit` what now can have nothing before it, until that
-    /// breaks off.
+    /// is truncated.
     pub fn take<B>(
         &mut self,
         bulk: Bulk<'_>,
@@ -189,7 +189,7 @@ impl InOrder {
         }
     }
 
-    /// Hands out all that waits, until `visit` breaks off.
+    /// Hands out all that waits, until `visit` is truncated.
     pub fn flush<B>(
         &mut self,
         mut visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>,

@@ -113,7 +113,7 @@ impl Quantity {
     }
 }
 
-const NO_FREES: &str = "it does not tell which objects died";
+const NO_FREES: &str = "it does not record which objects died";
 const TOTALS: &str = "it holds totals, no single events";
 const NO_PLACE: &str = "the format has no place for them";
 
@@ -125,14 +125,14 @@ impl Format {
         match self {
             Self::TptpXml | Self::TptpBinary => match quantity {
                 Q::Threads | Q::Calls | Q::ThreadCalls | Q::Elapsed => Exactly,
-                Q::ExceptionLeaves => Nothing("it does not tell why a call ended"),
+                Q::ExceptionLeaves => Nothing("it does not record why a call ended"),
                 Q::Objects | Q::Bytes | Q::Frees | Q::Live | Q::Collections => Exactly,
                 // Throws and catches are notes of ours.
                 Q::Contended | Q::Waits | Q::Throws | Q::Catches => Exactly,
             },
             Self::Jinsight => match quantity {
                 Q::Threads | Q::Calls | Q::ThreadCalls | Q::Elapsed => Exactly,
-                Q::ExceptionLeaves => Nothing("it does not tell why a call ended"),
+                Q::ExceptionLeaves => Nothing("it does not record why a call ended"),
                 Q::Bytes => Arrays("it has sizes of arrays only"),
                 Q::Objects | Q::Frees | Q::Live | Q::Collections => Exactly,
                 Q::Contended | Q::Waits => Exactly,
@@ -149,7 +149,7 @@ impl Format {
                 Q::Threads => Nothing("its threads have no names"),
                 Q::Calls | Q::ThreadCalls => Exactly,
                 Q::Elapsed => RoundedCalls(1_000_000),
-                Q::ExceptionLeaves => Nothing("it does not tell why a call ended"),
+                Q::ExceptionLeaves => Nothing("it does not record why a call ended"),
                 Q::Objects | Q::Bytes | Q::Collections => Exactly,
                 Q::Frees => Nothing(NO_FREES),
                 Q::Live => AfterCollections,

@@ -48,7 +48,7 @@ pub enum Bulk<'a> {
 }
 
 impl<'a> Bulk<'a> {
-    /// Hands the bulk to `visit` as single items, until `visit` breaks off.
+    /// Hands the bulk to `visit` as single items, until `visit` is truncated.
     pub fn items<B>(self, mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
         match self {
             Self::Item(item) => visit(item),
@@ -150,7 +150,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Like [`Self::for_each`], but quicker for trails, whose decoder hands out many events at
-    /// once, and slower for other formats. If `visit` breaks off at some calls, the rest of these
+    /// once, and slower for other formats. If `visit` is truncated at some calls, the rest of these
     /// calls is skipped.
     ///
     /// # Errors

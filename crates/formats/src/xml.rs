@@ -145,20 +145,21 @@ impl Document {
         Ok(())
     }
 
-    /// There is no more input: ends, and answers where the document breaks off if it does, in what
-    /// starts behind `space`.
+    /// There is no more input: ends, and answers where the document is truncated if it does, in
+    /// what starts behind `space`.
     pub(crate) fn end_of_input(&mut self, input: &[u8], space: usize) -> Option<u64> {
         let whole = space == input.len() && matches!(self.state, State::After);
         self.state = State::Ending(Ok(()));
         (!whole).then_some(self.offset + space as u64)
     }
 
-    /// The last step of a document that breaks off at `offset`. `what` is its name in the message.
+    /// The last step of a document that is truncated at `offset`. `what` is its name in the
+    /// message.
     pub(crate) fn broken_off<'a>(&self, input: &[u8], offset: u64, what: &str) -> Decoded<'a> {
         let remark = Remark {
             offset,
             severity: Severity::Truncated,
-            message: format!("the {what} breaks off: </{}> is missing", self.root),
+            message: format!("the {what} is truncated: missing </{}>", self.root),
         };
         done(input.len(), Step::Remark(remark))
     }

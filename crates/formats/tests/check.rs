@@ -145,12 +145,12 @@ fn time_never_falls_along_a_thread() {
 #[test]
 fn definitions_come_before_use_and_once() {
     let rule = Rule::Definitions;
-    fault(vec![thread_end(9)], rule, 0, "thread 9 was not announced");
+    fault(vec![thread_end(9)], rule, 0, "thread 9 was not defined");
     fault(
         vec![enter(9, 1, 1), leave(9, 1)],
         rule,
         0,
-        "method 9 was not announced",
+        "method 9 was not defined",
     );
     let method = MethodDef {
         method: MethodId(9),
@@ -161,7 +161,7 @@ fn definitions_come_before_use_and_once() {
         vec![Event::MethodDef(method)],
         rule,
         0,
-        "class 8 was not announced",
+        "class 8 was not defined",
     );
     let class = Event::MethodEnter(MethodEnter {
         thread: ThreadId(1),
@@ -179,18 +179,13 @@ fn definitions_come_before_use_and_once() {
     );
 
     let rule = Rule::Ids;
-    fault(
-        vec![thread_start(1)],
-        rule,
-        0,
-        "thread 1 is announced again",
-    );
-    fault(vec![method_def(3)], rule, 0, "method 3 is announced again");
+    fault(vec![thread_start(1)], rule, 0, "thread 1 is defined again");
+    fault(vec![method_def(3)], rule, 0, "method 3 is defined again");
     fault(
         vec![method_def(0)],
         rule,
         0,
-        "a method is announced with id 0, which means none",
+        "a method is defined with id 0, which means none",
     );
 }
 
@@ -408,7 +403,7 @@ fn classes_are_unloaded_once() {
     sound(vec![compile(3, 64), unload(2), uncompile(3, 64)]);
     let text = "class 2 was unloaded already";
     fault(vec![unload(2), unload(2)], Rule::Unloads, 1, text);
-    let text = "class 9 was not announced";
+    let text = "class 9 was not defined";
     fault(vec![unload(9)], Rule::Definitions, 0, text);
     for event in [
         ClassDetail {
@@ -454,7 +449,7 @@ fn class_initialisations_nest_along_a_thread() {
     fault(vec![end(2)], rule, 0, text);
     let text = "thread 1: class 2 is initialised, and 1 in it are not";
     fault(vec![other(), begin(2), begin(5), end(2)], rule, 3, text);
-    let text = "class 9 was not announced";
+    let text = "class 9 was not defined";
     fault(vec![begin(9)], Rule::Definitions, 0, text);
 }
 
@@ -491,7 +486,7 @@ fn code_is_thrown_away_that_was_there() {
     fault(vec![compile(3, 128), uncompile(3, 64)], rule, 1, text);
     let events = vec![compile(3, 64), uncompile(3, 64), uncompile(3, 64)];
     fault(events, rule, 2, text);
-    let text = "method 9 was not announced";
+    let text = "method 9 was not defined";
     fault(vec![compile(9, 64)], Rule::Definitions, 0, text);
 }
 
@@ -511,6 +506,6 @@ fn lines_ascend() {
     fault(lines(3, &[1, 2, 2]), Rule::Lines, 0, text);
     let text = "method 3: line 1 follows 2: lines must ascend";
     fault(lines(3, &[2, 1]), Rule::Lines, 0, text);
-    let text = "method 9 was not announced";
+    let text = "method 9 was not defined";
     fault(lines(9, &[1]), Rule::Definitions, 0, text);
 }

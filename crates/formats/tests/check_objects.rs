@@ -31,7 +31,7 @@ fn details_of_collections_are_reported_once_for_each() {
         gc_finish(),
         detail(),
     ]);
-    let text = "a detail of a collection that did not begin, or was told already";
+    let text = "a detail of a collection that did not begin, or was reported already";
     fault(vec![detail()], rule, 0, text);
     let events = vec![gc_start(), detail(), gc_finish(), detail()];
     fault(events, rule, 3, text);
@@ -42,13 +42,13 @@ fn objects_are_defined_once_and_before_use() {
     sound(vec![alloc(1), object(2), throw(1, 0), free(1), free(2)]);
     let rule = Rule::Ids;
     for twice in [[alloc(9), alloc(9)], [object(9), alloc(9)]] {
-        let text = "object 9 is announced again";
+        let text = "object 9 is defined again";
         fault(twice.to_vec(), rule, 1, text);
     }
-    let text = "an object is announced with id 0, which means none";
+    let text = "an object is defined with id 0, which means none";
     fault(vec![object(0)], rule, 0, text);
     let rule = Rule::Definitions;
-    let text = "object 9 was not announced";
+    let text = "object 9 was not defined";
     for event in [free(9), wait(9), waited(9), park(9), throw(9, 0), catch(9)] {
         let found = check(&trace_by("jtrail", vec![event]));
         let finding = &found.findings[0];
@@ -63,7 +63,7 @@ fn objects_are_defined_once_and_before_use() {
         class: ClassId(9),
         ..Default::default()
     });
-    fault(vec![alloc], rule, 0, "class 9 was not announced");
+    fault(vec![alloc], rule, 0, "class 9 was not defined");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn found_in(agent: &'static str, options: &[Event<'static>], events: &[Event<'st
 #[test]
 fn frees_come_after_the_finish_of_their_collection() {
     let all = recorded("methods+gc+alloc+free", "jvm");
-    let inside = "the collection ends behind 2 frees inside of it, that of object 8 first";
+    let inside = "the collection ends after 2 frees inside of it, that of object 8 first";
     let early = [
         alloc(8),
         alloc(9),
@@ -319,10 +319,10 @@ fn what_belongs_to_a_dump_stands_in_it() {
         let text = format!("{what} of heap dump 1, which is not open");
         let events = vec![dump(1), dump_end(1), event.clone()];
         fault(events, rule, 2, &text);
-        let text = "heap dump 1 was not announced";
+        let text = "heap dump 1 was not defined";
         fault(vec![event], Rule::Definitions, 0, text);
     }
-    let text = "heap dump 1 is announced again";
+    let text = "heap dump 1 is defined again";
     let events = vec![dump(1), dump_end(1), dump(1), dump_end(1)];
     fault(events, Rule::Ids, 2, text);
     let text = "heap dump 2 begins, and 1 did not end";

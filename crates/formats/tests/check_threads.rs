@@ -89,7 +89,7 @@ fn blocks_pair_up() {
         2,
         "thread 1: the block on object 0 begins, that on 0 did not end",
     );
-    let text = "thread 9 was not announced";
+    let text = "thread 9 was not defined";
     fault(vec![block(0, 9)], Rule::Definitions, 0, text);
 }
 
@@ -169,7 +169,7 @@ fn virtual_threads_take_and_leave_carriers_in_turn() {
     fault(vec![mount(0), unmount(0), unmount(0)], rule, 2, text);
     let text = "thread 1 leaves a carrier that it took before the trace";
     broken(vec![unmount(0)], rule, Severity::Info, 0, text);
-    let text = "thread 8 was not announced";
+    let text = "thread 8 was not defined";
     fault(vec![mount(8)], Rule::Definitions, 0, text);
 }
 
@@ -216,11 +216,11 @@ fn what_is_reported_of_a_thread_is_reported_of_a_live_one() {
     };
     sound(vec![name(1), sample(1), cpu(0, 1)]);
     for event in [name(9), sample(9)] {
-        let text = "thread 9 was not announced";
+        let text = "thread 9 was not defined";
         fault(vec![event], Rule::Definitions, 0, text);
     }
     for event in [name(0), sample(0)] {
-        let text = "thread 0 was not announced";
+        let text = "thread 0 was not defined";
         fault(vec![event], Rule::Definitions, 0, text);
     }
     let late = [
@@ -265,7 +265,7 @@ fn exceptions_have_a_class_and_a_place() {
     let text = "thread 1: an exception is caught nowhere";
     fault(vec![nowhere], Rule::Exceptions, 0, text);
     for class in [0, 9] {
-        let text = format!("class {class} was not announced");
+        let text = format!("class {class} was not defined");
         let thrown = Event::ExceptionThrow(ExceptionThrow {
             thread: ThreadId(1),
             class: ClassId(class),

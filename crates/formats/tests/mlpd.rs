@@ -427,7 +427,7 @@ fn a_trace_of_ours_has_an_end() {
         time,
     });
     for version in [DataVersion::V1, DataVersion::V17] {
-        for (events, breaks_off, whole) in [
+        for (events, is_truncated, whole) in [
             (small(), false, true),
             (small(), true, false),
             (
@@ -444,7 +444,7 @@ fn a_trace_of_ours_has_an_end() {
             events
                 .iter()
                 .for_each(|event| encoder.event(event, &mut bytes));
-            if breaks_off {
+            if is_truncated {
                 encoder.break_off();
             }
             encoder.end(&mut bytes);

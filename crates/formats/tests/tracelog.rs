@@ -1255,18 +1255,18 @@ fn a_trace_may_lack_its_begin() {
         let decoding = read(nothing);
         assert_eq!(decoding.refused(), (offset, message), "{nothing:?}");
     }
-    // A record that merely looks cut is read; the trace breaks off all the same.
+    // A record that merely looks cut is read; the trace is truncated all the same.
     let whole = EXAMPLE.trim_end();
     let decoding = read(whole);
     assert_eq!(decoding.events, read(EXAMPLE).events);
     assert_eq!(
         decoding.only(Severity::Truncated).1,
-        "the trace breaks off: line 39 has no end; it is read nevertheless"
+        "the trace is truncated: line 39 has no end; it is read nevertheless"
     );
     let decoding = read(&whole[..whole.len() - 12]);
     assert_eq!(
         decoding.only(Severity::Truncated).1,
-        "the trace breaks off: line 39 has no end; it is not read"
+        "the trace is truncated: line 39 has no end; it is not read"
     );
     assert_eq!(decoding.count(Severity::Fault), 0);
 }

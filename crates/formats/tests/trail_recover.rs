@@ -73,7 +73,7 @@ struct Prover<'a> {
 struct Content {
     taken: u64,
     lost: u64,
-    breaks_off: bool,
+    is_truncated: bool,
 }
 
 impl<'a> Prover<'a> {
@@ -90,7 +90,7 @@ impl<'a> Prover<'a> {
         };
         self.last = Some((out, content));
         assert_eq!((found.events, found.lost), (content.taken, content.lost));
-        assert_eq!(found.has_end, !content.breaks_off);
+        assert_eq!(found.has_end, !content.is_truncated);
         found
     }
 
@@ -98,7 +98,7 @@ impl<'a> Prover<'a> {
         let mut decoder = Format::Trail.decoder();
         let mut checker = Checker::of(Format::Trail);
         let (mut at, mut original, mut taken, mut lost) = (0, self.events.iter(), 0, 0);
-        let mut breaks_off = false;
+        let mut is_truncated = false;
         loop {
             let Decoded { used, step } = decoder.step(&out[at..], true).expect("a sound trace");
             match step {
@@ -121,7 +121,7 @@ impl<'a> Prover<'a> {
                 }
                 Step::Remark(remark) => {
                     assert_eq!(remark.severity, Severity::Truncated, "{remark:?}");
-                    breaks_off = true;
+                    is_truncated = true;
                 }
                 Step::End => break,
                 Step::Nothing => {}
@@ -140,7 +140,7 @@ impl<'a> Prover<'a> {
         Content {
             taken,
             lost,
-            breaks_off,
+            is_truncated,
         }
     }
 }

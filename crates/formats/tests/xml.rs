@@ -184,7 +184,7 @@ fn a_truncated_document_keeps_its_whole_elements() {
         assert_eq!(decoding.error, None, "{cut}");
         assert_eq!(decoding.remarks.len(), 1, "{cut}");
         let (place, message) = decoding.only(Severity::Truncated);
-        assert_eq!(message, "the trace breaks off: </TRACE> is missing");
+        assert_eq!(message, "the trace is truncated: missing </TRACE>");
         // The place is that of the element cut off, or the end.
         if cut >= HEAD.len() {
             let start = places.iter().rev().find(|start| **start <= cut).unwrap();

@@ -54,7 +54,7 @@ impl Collections {
         }
         if let Some((object, count)) = self.early.take() {
             report.fault(Rule::Collections, || {
-                format!("the collection ends behind {count} frees inside of it, that of object {object} first")
+                format!("the collection ends after {count} frees inside of it, that of object {object} first")
             });
         }
         self.may_be_left_out();
@@ -70,7 +70,7 @@ impl Collections {
         match self.unreported.checked_sub(1) {
             Some(left) => self.unreported = left,
             None => report.fault(Rule::Collections, || {
-                "a detail of a collection that did not begin, or was told already".into()
+                "a detail of a collection that did not begin, or was reported already".into()
             }),
         }
     }

@@ -220,7 +220,7 @@ impl Report {
     #[cold]
     pub(super) fn undefined(&mut self, what: &str, id: u64, severity: Severity) {
         self.add(severity, Rule::Definitions, || {
-            format!("{what} {id} was not announced")
+            format!("{what} {id} was not defined")
         });
     }
 

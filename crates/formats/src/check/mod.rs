@@ -9,7 +9,7 @@
 //!
 //! Some things are legal that one would not expect of a trace:
 //!
-//! - An event whose thread was never announced names none, and takes part in nothing along threads.
+//! - An event whose thread was never defined names none, and takes part in nothing along threads.
 //! - Frees are written later than the collection that found them; those of our own agent behind its
 //!   finish. An event behind a free may have come before it.
 //! - Objects have ids of their own, which may be those of threads, classes or methods as well.
@@ -566,13 +566,13 @@ impl Checker {
 fn defined<T>(table: &mut Table<T>, id: u64, value: T, what: &str, report: &mut Report) -> bool {
     if id == 0 {
         report.fault(Rule::Ids, || {
-            format!("a {what} is announced with id 0, which means none")
+            format!("a {what} is defined with id 0, which means none")
         });
         return false;
     }
     let new = table.insert(id, value);
     if !new {
-        report.fault(Rule::Ids, || format!("{what} {id} is announced again"));
+        report.fault(Rule::Ids, || format!("{what} {id} is defined again"));
     }
     new
 }

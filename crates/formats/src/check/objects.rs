@@ -47,10 +47,10 @@ impl Objects {
     pub(super) fn define(&mut self, id: ObjectId, report: &mut Report) {
         if id.is_none() {
             report.fault(Rule::Ids, || {
-                "an object is announced with id 0, which means none".into()
+                "an object is defined with id 0, which means none".into()
             });
         } else if self.flags(id) & DEFINED != 0 {
-            report.fault(Rule::Ids, || format!("object {id} is announced again"));
+            report.fault(Rule::Ids, || format!("object {id} is defined again"));
         } else {
             self.set(id, flag(DEFINED));
         }
@@ -88,7 +88,7 @@ impl Objects {
         self.last_free = self.last_free.max(Some(time));
     }
 
-    /// An event names the object. `unknown` says how bad it is when it was not announced.
+    /// An event names the object. `unknown` says how bad it is when it was not defined.
     pub(super) fn used(
         &mut self,
         id: ObjectId,

@@ -67,7 +67,7 @@ impl Order {
             report.fault(Rule::Order, || format!("{name} is repeated"));
         } else if rank < self.rank {
             let last = RANKS[usize::from(self.rank)];
-            report.fault(Rule::Order, || format!("{name} behind {last}"));
+            report.fault(Rule::Order, || format!("{name} after {last}"));
         }
         self.seen |= 1 << rank;
         self.rank = self.rank.max(rank);

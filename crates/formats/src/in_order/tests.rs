@@ -229,7 +229,7 @@ fn what_waits_is_bounded() {
 }
 
 #[test]
-fn it_breaks_off_and_goes_on() {
+fn it_is_truncated_and_goes_on() {
     let mut order = InOrder::default();
     for time in 1..=10 {
         let flow = order.take(call(time as u64 % 3, time), |_| ControlFlow::Break(()));

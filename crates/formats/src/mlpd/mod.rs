@@ -182,7 +182,7 @@
 //!   the time of a thread must not fall.
 //! - **The end** *(choice)*. The format has none. A file of ours ends with the unload of the
 //!   agent's reserved thread, or, when it was made of a whole trace that does not say when the
-//!   agent ended, with an empty buffer of definitions. One with neither breaks off.
+//!   agent ended, with an empty buffer of definitions. One with neither is truncated.
 //! - **Objects** keep their ids: object *n* is at address 8·*n*.
 //! - **Classes, methods, loaders** are numbered in the order of their definitions; number *n*, from
 //!   1, has the id 4·*n*. A loader is a domain, an image and an assembly of its name; a class whose

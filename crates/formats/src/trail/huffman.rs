@@ -336,7 +336,7 @@ mod tests {
         for bit in 0..6 {
             let mut block = block.clone();
             *block.last_mut().expect("its end") |= 1 << bit;
-            assert!(!is_block(&block), "bit {bit} behind the end");
+            assert!(!is_block(&block), "bit {bit} after the end");
         }
         for byte in 0..HEAD {
             for other in 0..=u8::MAX {

@@ -105,8 +105,8 @@ impl Index {
         }
         match end {
             None => bytes.push(0),
-            Some((totals, breaks_off)) => {
-                bytes.push(1 + u8::from(breaks_off));
+            Some((totals, is_truncated)) => {
+                bytes.push(1 + u8::from(is_truncated));
                 put_number(totals.before, &mut bytes);
                 let counts = totals
                     .by_code

@@ -199,7 +199,7 @@ fn calls_go_on_after_a_pause() {
             "TraceEnd 40",
         ]
     );
-    // The trace breaks off behind the first burst: nothing says that it paused.
+    // The trace is truncated behind the first burst: nothing says that it paused.
     let cut = decode(FORMAT, &file().0);
     assert_eq!(
         cut.only(Severity::Truncated).1,

@@ -1,4 +1,4 @@
-//! Tables of the whole trace: figures, threads, methods not covered, gaps.
+//! Tables of the whole trace: figures, threads, methods not instrumented, gaps.
 
 use super::tables::Table;
 use super::{Content, Report, column, optional, some, some_bytes, some_text, some_time};

@@ -237,7 +237,7 @@ impl Decoder {
             _ if !self.held.is_empty() => self.replay(),
             _ => {
                 let message = format!(
-                    "record type {kind:#04x} is not known; records have no length, so nothing behind it can be read"
+                    "record type {kind:#04x} is not known; records have no length, so nothing after it can be read"
                 );
                 return self.refuse(0, message);
             }
@@ -322,7 +322,7 @@ impl Decoder {
         self.state = State::Ending(Ok(()));
         let message = match input {
             [] => "the trace ends without END_FILE",
-            _ => "the trace breaks off inside a record",
+            _ => "the trace is truncated inside a record",
         };
         remark(
             input.len(),

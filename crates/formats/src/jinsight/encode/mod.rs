@@ -264,7 +264,7 @@ impl Encoder {
         self.stream.put(THREAD_EXIT, ticks, &id.to_le_bytes(), out);
     }
 
-    /// The id of a thread in the file. One that was never announced gets a definition now; none at
+    /// The id of a thread in the file. One that was never defined gets a definition now; none at
     /// all is a thread too, with a name of its own.
     fn thread(&mut self, id: ThreadId, time: Timestamp, out: &mut Vec<u8>) -> u32 {
         if let Some(thread) = self.threads.get_mut(id) {

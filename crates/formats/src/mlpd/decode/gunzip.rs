@@ -19,7 +19,7 @@ pub(super) struct Gunzip {
     /// Packed bytes taken.
     offset: u64,
     state: State,
-    /// The stream told that it breaks off.
+    /// The stream told that it is truncated.
     broken_off: bool,
 }
 
@@ -65,7 +65,7 @@ impl Gunzip {
                 let State::Unpacked(remark) = &mut self.state else {
                     return Ok((0, Step::End));
                 };
-                // That it breaks off is told once.
+                // That it is truncated is told once.
                 let remark = remark
                     .take()
                     .filter(|remark| !self.broken_off || remark.severity != Severity::Truncated);
@@ -102,7 +102,7 @@ impl Gunzip {
                 let (severity, message) = if piece.is_empty() {
                     (
                         Severity::Truncated,
-                        "the compressed stream breaks off".to_owned(),
+                        "the compressed stream is truncated".to_owned(),
                     )
                 } else {
                     (

@@ -172,7 +172,7 @@ impl Stream {
         Remark {
             offset: self.offset,
             severity: Severity::Truncated,
-            message: format!("the trace breaks off: {how}"),
+            message: format!("the trace is truncated: {how}"),
         }
     }
 

@@ -221,7 +221,7 @@ impl Decoder {
         place.close(open, self.open.last_mut());
     }
 
-    /// The document is over, or breaks off in what starts behind `space`.
+    /// The document is over, or is truncated in what starts behind `space`.
     fn end_of_input<'a>(&mut self, input: &'a [u8], space: usize) -> Decoded<'a> {
         let Some(offset) = self.document.end_of_input(input, space) else {
             return done(input.len(), Step::Nothing);

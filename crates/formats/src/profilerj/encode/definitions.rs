@@ -102,7 +102,7 @@ impl Definitions {
         self.methods.get(id.0)
     }
 
-    /// The method's class. A method that was never announced is one of no class from now on.
+    /// The method's class. A method that was never defined is one of no class from now on.
     pub(super) fn class_of(&mut self, id: MethodId) -> ClassId {
         let class = self.method_mut(id).class;
         self.class_mut(class);

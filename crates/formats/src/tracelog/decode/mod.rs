@@ -183,7 +183,7 @@ impl Decoder {
             "not read"
         };
         let message = format!(
-            "the trace breaks off: line {} has no end; it is {what}",
+            "the trace is truncated: line {} has no end; it is {what}",
             self.position.line
         );
         let remark = Remark {

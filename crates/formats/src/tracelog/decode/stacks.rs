@@ -100,7 +100,7 @@ impl Threads {
         thread.os_id.take()
     }
 
-    /// `thr aos` of a thread that was not announced.
+    /// `thr aos` of a thread that was not defined.
     pub(super) fn set_os_id(&mut self, iid: u32, os_id: u64) {
         if let Some(thread) = self.get(iid) {
             thread.os_id = Some(os_id);

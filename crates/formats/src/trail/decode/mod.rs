@@ -337,7 +337,7 @@ impl Decoder {
         }
         self.seen.clear();
         self.last_index = self.offset + 1;
-        let Some((mut totals, breaks_off)) = found.end else {
+        let Some((mut totals, is_truncated)) = found.end else {
             return Some(());
         };
         self.state = State::Ended;
@@ -347,11 +347,11 @@ impl Decoder {
             let remark = self.fault(self.offset, message);
             self.remarks.push_back(remark);
         }
-        if breaks_off {
+        if is_truncated {
             self.remarks.push_back(Remark {
                 offset: self.offset,
                 severity: Severity::Truncated,
-                message: "the trace breaks off here".into(),
+                message: "the trace is truncated here".into(),
             });
         }
         Some(())
@@ -371,7 +371,7 @@ impl Decoder {
         self.remarks.push_back(Remark {
             offset,
             severity: Severity::Truncated,
-            message: format!("the trace breaks off behind event {}", self.before),
+            message: format!("the trace is truncated behind event {}", self.before),
         });
         Decoded {
             used: input.len(),
@@ -389,7 +389,7 @@ impl Decoder {
             State::Ended => Step::Remark(Remark {
                 offset: self.offset,
                 severity: Severity::Fault,
-                message: "bytes behind the end of the trace".into(),
+                message: "bytes after the end of the trace".into(),
             }),
             _ => Step::Nothing,
         };

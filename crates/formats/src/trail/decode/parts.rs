@@ -17,7 +17,7 @@ pub struct Parts<R> {
     entries: std::vec::IntoIter<Entry>,
     block: Block,
     read: u64,
-    breaks_off: bool,
+    is_truncated: bool,
 }
 
 /// What the index says of a segment of events.
@@ -47,13 +47,13 @@ impl<R: Read + Seek> Parts<R> {
             entries: Vec::new().into_iter(),
             block: Block::default(),
             read: 0,
-            breaks_off: false,
+            is_truncated: false,
         };
         let Some(indexes) = indexes(&mut parts.window, size)? else {
             return Ok(None);
         };
         let ends = indexes.iter().filter_map(|index| index.found.end.as_ref());
-        parts.breaks_off = ends.into_iter().any(|(_, breaks_off)| *breaks_off);
+        parts.is_truncated = ends.into_iter().any(|(_, is_truncated)| *is_truncated);
         let indexes = indexes.into_iter().map(|index| index.found.entries);
         let entries: Vec<Entry> = indexes.flatten().collect();
         parts.entries = entries.into_iter();
@@ -123,8 +123,8 @@ impl<R: Read + Seek> Parts<R> {
     }
 
     /// Whether the trace says that it broke off at its end.
-    pub fn breaks_off(&self) -> bool {
-        self.breaks_off
+    pub fn is_truncated(&self) -> bool {
+        self.is_truncated
     }
 
     /// Bytes of the segments that were read.

@@ -33,7 +33,7 @@ pub struct Encoder {
     blocks: u64,
     /// What tells this trace from others; 0 until segment 1 is written.
     trace: u32,
-    breaks_off: bool,
+    is_truncated: bool,
     dropped: DropTally<Dropped>,
 }
 
@@ -117,7 +117,7 @@ impl Encode for Encoder {
     }
 
     fn break_off(&mut self) {
-        self.breaks_off = true;
+        self.is_truncated = true;
     }
 
     fn holds_back(&self) -> bool {
@@ -217,10 +217,10 @@ impl Encoder {
             totals,
             queue,
             offset,
-            breaks_off,
+            is_truncated,
             ..
         } = self;
-        let ends = is_last.then_some((&*totals, *breaks_off));
+        let ends = is_last.then_some((&*totals, *is_truncated));
         queue.with_packer(|packer| index.put(*offset, ends, &mut packer.packer, &mut payload));
         let segment = Segment {
             kind: Kind::Index,

@@ -31,13 +31,13 @@ pub struct Recovered {
     pub added: u64,
     /// It is known what was not in the file: nothing of it is missing.
     pub is_added: bool,
-    /// Events that are known to be missing. How many followed where a trace breaks off, nobody
+    /// Events that are known to be missing. How many followed where a trace is truncated, nobody
     /// knows.
     pub lost: u64,
     /// Calls that are open at the end.
     pub open_calls: u64,
     /// The file says that the trace is whole, and that it ends there. If it does not, the written
-    /// one breaks off as well.
+    /// one is truncated as well.
     pub has_end: bool,
     /// Bytes of the file.
     pub size: u64,

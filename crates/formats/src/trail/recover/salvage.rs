@@ -150,7 +150,7 @@ impl<'o> Salvage<'o> {
             }
             Kind::Index => {
                 let end = Found::get(header.version, payload).and_then(|found| found.end);
-                self.recovered.has_end = end.is_some_and(|(_, breaks_off)| !breaks_off);
+                self.recovered.has_end = end.is_some_and(|(_, is_truncated)| !is_truncated);
             }
             Kind::Events => {
                 if header.times != [0; 2] {

@@ -282,7 +282,7 @@ impl Decoder {
                     step: Step::Nothing,
                 },
                 Skipped::Gap => {
-                    self.refuse_place(8, "the data start behind the end of the file".into())
+                    self.refuse_place(8, "the data start after the end of the file".into())
                 }
                 Skipped::Unknown(_, start) | Skipped::Large(_, start) => {
                     self.truncated(start, input)
@@ -323,7 +323,7 @@ impl Decoder {
 
     fn truncated<'a>(&mut self, start: u64, input: &'a [u8]) -> Decoded<'a> {
         self.state = State::Ending(Ok(()));
-        let message = "the trace breaks off inside a message".into();
+        let message = "the trace is truncated inside a message".into();
         remark(input.len(), start, Severity::Truncated, message)
     }
 
