@@ -89,7 +89,7 @@ fn run_passes_on_what_the_program_does_and_sums_up() {
 /// A second reader, in Python, written from the format's specification alone.
 #[test]
 fn a_reader_by_the_specification_reads_trails() {
-    let script = of_project("scripts/trail_dump.py");
+    let script = of_project("scripts/trail_dump");
     for jdk in Jdk::require(&few_versions()) {
         let folder = jtrail_testkit::temp_dir();
         let file = folder.path().join("app.trail");

@@ -1,4 +1,4 @@
-//! `scripts/trail_dump.py` reads trails by the specification alone, and agrees with `jtrail dump`.
+//! `scripts/trail_dump` reads trails by the specification alone, and agrees with `jtrail dump`.
 
 use crate::common::{Folder, in_time, jtrail, sample};
 use jtrail_formats::Format;
@@ -12,7 +12,7 @@ fn root() -> std::path::PathBuf {
 /// Checks that script and command line agree on calls and threads.
 fn assert_same(file: &str) -> usize {
     let output = Command::new("python3")
-        .arg(root().join("scripts/trail_dump.py"))
+        .arg(root().join("scripts/trail_dump"))
         .arg(file)
         .output()
         .expect("python3 runs");

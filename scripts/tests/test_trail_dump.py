@@ -1,11 +1,11 @@
-"""The reader of zstd's frames, against what the tool of that name makes."""
+"""Tests of the reader of zstd's frames, with what the tool of that name writes."""
 
 import random
 import shutil
 import subprocess
 import unittest
 
-import zstd_frames
+from trail_dump import zstd
 
 
 def samples():
@@ -30,14 +30,14 @@ class Frames(unittest.TestCase):
             for options in (["-1"], ["-3", "--no-check"], ["-19"], ["--fast=4"]):
                 with self.subTest(name=name, options=options):
                     made = subprocess.run(["zstd", "-c", *options], input=data, capture_output=True, check=True)
-                    self.assertEqual(zstd_frames.read(made.stdout, len(data)), data)
+                    self.assertEqual(zstd.read(made.stdout, len(data)), data)
 
     def test_what_is_cut_is_refused(self):
         data = samples()["text"]
         made = subprocess.run(["zstd", "-c", "--no-check"], input=data, capture_output=True, check=True).stdout
         for length in range(0, len(made), 997):
             with self.assertRaises((ValueError, IndexError)):
-                zstd_frames.read(made[:length], len(data))
+                zstd.read(made[:length], len(data))
 
 
 if __name__ == "__main__":

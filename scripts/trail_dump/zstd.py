@@ -10,25 +10,26 @@ MATCH_LENGTHS = [(value + 3, 0) for value in range(32)] + [
     *[(35, 1), (37, 1), (39, 1), (41, 1), (43, 2), (47, 2), (51, 3), (59, 3), (67, 4), (83, 4), (99, 5)],
     *[((1 << bits) + 3, bits) for bits in range(7, 17)],
 ]
-# How often each symbol comes where a block does not say, and the bits of a state.
+# How often each symbol occurs by default, and the bits of a state.
 LITERAL_DEFAULT = [4, 3] + [2] * 6 + [2] * 5 + [1] * 3 + [2] * 9 + [3, 2] + [1] * 5 + [-1] * 4, 6
 MATCH_DEFAULT = [1, 4, 3] + [2] * 6 + [1] * 37 + [-1] * 7, 6
 OFFSET_DEFAULT = [1] * 6 + [2] * 3 + [1] * 15 + [-1] * 5, 5
 
 
 class Backwards:
-    """Bits from the end of some bytes; the last one's highest bit says where they begin."""
+    """Reads bits from the end of some bytes. The highest bit that is set in the last byte marks
+    where they begin."""
 
     def __init__(self, data):
         if not data or data[-1] == 0:
-            raise ValueError("zstd: bits without an end")
+            raise ValueError("zstd: bits: no end mark")
         self.value = int.from_bytes(data, "little")
         self.left = self.value.bit_length() - 1
 
     def peek(self, count):
         if count <= self.left:
             return self.value >> (self.left - count) & ((1 << count) - 1)
-        # Beyond the begin there are zeros.
+        # Before the start there are zeros.
         return (self.value & ((1 << max(self.left, 0)) - 1)) << (count - max(self.left, 0))
 
     def read(self, count):
@@ -38,25 +39,25 @@ class Backwards:
 
 
 def distribution(data, most_bits):
-    """How often each symbol comes, the bits of a state, and how many bytes said so."""
+    """Returns how often each symbol occurs, the bits of a state, and the bytes read."""
     value, at = int.from_bytes(data, "little"), 4
     bits = (value & 15) + 5
     if bits > most_bits:
-        raise ValueError("zstd: a table that is too large")
+        raise ValueError("zstd: table too large")
     left = (1 << bits) + 1
     counts = []
     while left > 1:
         width = left.bit_length()
         low = (1 << width) - 1 - left
-        told = value >> at & ((1 << width) - 1)
-        if told & ((1 << width - 1) - 1) < low:
-            told &= (1 << width - 1) - 1
+        code = value >> at & ((1 << width) - 1)
+        if code & ((1 << width - 1) - 1) < low:
+            code &= (1 << width - 1) - 1
             at += width - 1
         else:
-            if told >= 1 << width - 1:
-                told -= low
+            if code >= 1 << width - 1:
+                code -= low
             at += width
-        count = told - 1
+        count = code - 1
         left -= abs(count)
         counts.append(count)
         while count == 0:
@@ -66,12 +67,12 @@ def distribution(data, most_bits):
             if more < 3:
                 break
     if left != 1 or at > 8 * len(data):
-        raise ValueError("zstd: a table that makes no sense")
+        raise ValueError("zstd: invalid table")
     return counts, bits, (at + 7) // 8
 
 
 def states(counts, bits):
-    """By state: its symbol, and the bits and base of the next state."""
+    """For each state: its symbol, and the bits and base of the next state."""
     size = 1 << bits
     symbols, high = [None] * size, size
     for symbol, count in enumerate(counts):
@@ -96,7 +97,7 @@ def states(counts, bits):
 
 
 def weights(data):
-    """The weights of a Huffman table but the last one, and how many bytes said so."""
+    """Returns the weights of a Huffman table, without the last one, and the bytes read."""
     first = data[0]
     if first >= 128:
         count = first - 127
@@ -117,13 +118,14 @@ def weights(data):
 
 
 def huffman(data):
-    """By the next bits: a symbol, and the length of its code. How many bits these are, and how many bytes said so."""
+    """Returns for each value of the next bits a symbol and the length of its code, the number of
+    these bits, and the bytes read."""
     all_weights, used = weights(data)
     total = sum(1 << weight >> 1 for weight in all_weights)
     bits = total.bit_length()
     last = (1 << bits) - total
     if last & last - 1:
-        raise ValueError("zstd: a code that is not complete")
+        raise ValueError("zstd: incomplete code")
     all_weights.append(last.bit_length())
     table = []
     for weight in range(1, bits + 1):
@@ -134,6 +136,7 @@ def huffman(data):
 
 
 def decode(table, bits, data, size):
+    """Decodes a stream of Huffman codes."""
     stream = Backwards(data)
     out = bytearray()
     while len(out) < size:
@@ -141,11 +144,13 @@ def decode(table, bits, data, size):
         stream.left -= length
         out.append(symbol)
     if stream.left != 0:
-        raise ValueError("zstd: literals of another length than told")
+        raise ValueError("zstd: literals: wrong length")
     return out
 
 
 class Frame:
+    """The content of a frame so far, and what its blocks inherit."""
+
     def __init__(self):
         self.out = bytearray()
         self.tree = None
@@ -153,7 +158,7 @@ class Frame:
         self.offsets = [1, 4, 8]
 
     def literals(self, data):
-        """The literals of a block, and how many bytes they take."""
+        """Returns the literals of a block, and the bytes read."""
         kind, form = data[0] & 3, data[0] >> 2 & 3
         if kind < 2:
             head, shift = [(1, 3), (2, 4), (1, 3), (3, 4)][form]
@@ -169,7 +174,7 @@ class Frame:
             *self.tree, used = huffman(body)
             body = body[used:]
         if self.tree is None:
-            raise ValueError("zstd: no code")
+            raise ValueError("zstd: literals without a code")
         if form == 0:
             return decode(*self.tree, body, size), head + packed
         sizes = [int.from_bytes(body[at : at + 2], "little") for at in (0, 2, 4)]
@@ -181,6 +186,7 @@ class Frame:
         return out, head + packed
 
     def block(self, data):
+        """Adds the content of a compressed block."""
         literals, at = self.literals(data)
         count = data[at]
         at += 1
@@ -210,6 +216,7 @@ class Frame:
         self.sequences(Backwards(data[at:]), count, literals)
 
     def sequences(self, stream, count, literals):
+        """Adds the content of a block, by its sequences of literals and matches."""
         tables = [table for table, _ in self.tables]
         now = [stream.read(bits) for _, bits in self.tables]
         used = 0
@@ -224,24 +231,24 @@ class Frame:
             self.out += literals[used : used + own]
             used += own
             if not 0 < distance <= len(self.out):
-                raise ValueError("zstd: an offset of what is not there")
+                raise ValueError("zstd: offset before the start")
             for _ in range(length):
                 self.out.append(self.out[-distance])
             if left:
-                # The order in which the states go on: literals, matches, offsets.
+                # The order in which the states advance: literals, matches, offsets.
                 now[0] = literal[2] + stream.read(literal[1])
                 now[2] = match[2] + stream.read(match[1])
                 now[1] = offset[2] + stream.read(offset[1])
         if stream.left != 0:
-            raise ValueError("zstd: sequences of another length than told")
+            raise ValueError("zstd: sequences: wrong length")
         self.out += literals[used:]
 
-    def distance(self, told, without_literals):
-        """How far back a match lies; the last three distances have numbers."""
-        if told > 3:
-            self.offsets = [told - 3, *self.offsets[:2]]
+    def distance(self, number, without_literals):
+        """How far back a match lies. The last three distances have numbers of their own."""
+        if number > 3:
+            self.offsets = [number - 3, *self.offsets[:2]]
             return self.offsets[0]
-        at = told - 1 + without_literals
+        at = number - 1 + without_literals
         found = self.offsets[0] - 1 if at == 3 else self.offsets[at]
         if at:
             self.offsets = [found, *[old for place, old in enumerate(self.offsets) if place != min(at, 2)]]
@@ -249,9 +256,9 @@ class Frame:
 
 
 def read(data, size):
-    """What a frame holds, which has that size."""
+    """Returns the content of a frame, which has this size."""
     if data[:4] != MAGIC:
-        raise ValueError("zstd: no frame")
+        raise ValueError("zstd: not a frame")
     descriptor = data[4]
     at = 5 + (0 if descriptor & 0x20 else 1)
     at += [0, 1, 2, 4][descriptor & 3]
@@ -270,9 +277,9 @@ def read(data, size):
         elif kind == 2:
             frame.block(data[at : at + length])
         else:
-            raise ValueError("zstd: a block of no known kind")
+            raise ValueError("zstd: unknown kind of block")
         at += length
     at += 4 if descriptor & 4 else 0
     if len(frame.out) != size or at != len(data):
-        raise ValueError("zstd: another size than told")
+        raise ValueError("zstd: wrong size")
     return bytes(frame.out)

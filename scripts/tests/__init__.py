@@ -1,0 +1,1 @@
+"""Tests of the scripts: `python3 -m unittest discover scripts`."""
