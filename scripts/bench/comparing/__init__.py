@@ -1,0 +1,1 @@
+"""Works under several tracers: the sections `work`, `peers` and `trail`."""

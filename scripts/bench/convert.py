@@ -1,0 +1,51 @@
+"""Conversions of a long trace, for each pair of formats: peak memory, and events a second.
+
+A trace with as many methods as javac has (33,000 in 3,000 classes, as docs/real-programs.md counts
+them), on 64 threads, is made event by event, and goes through a pipe into `jtrail convert`, whose
+output is thrown away. So no file is written, whatever the length. Events are calls and leaves of
+what was traced, per second of the converter's CPU time. ProfilerJ is long only in what it adds up:
+as a source it is a document of as many call paths as it keeps.
+"""
+
+import os
+import subprocess
+import sys
+
+from bench.session import example
+from support.paths import JTRAIL
+
+JAVA = None
+EXAMPLES = (("formats", "write_trace"),)
+
+FORMATS = ("binary", "xml", "jinsight", "mlpd", "mlpd 17", "tracelog", "profilerj", "trail")
+MAX_MB = 300
+THREADS = 64
+
+
+def convert(source, target, calls):
+    """Converts a trace. Returns peak memory in MB and CPU seconds."""
+    writer = subprocess.Popen([example("write_trace"), source, str(calls), str(THREADS)], stdout=subprocess.PIPE)
+    name, _, version = target.partition(" ")
+    to = ["--to", name, *(["--mlpd", version] if version else [])]
+    reader = subprocess.Popen([JTRAIL, "convert", "-", "/dev/null", *to], stdin=writer.stdout, stderr=subprocess.PIPE,
+                              text=True)
+    writer.stdout.close()
+    errors = reader.stderr.read()
+    _, status, used = os.wait4(reader.pid, 0)
+    reader.returncode = os.waitstatus_to_exitcode(status)
+    if writer.wait() != 0 or reader.returncode != 0:
+        sys.exit(f"{source} to {target}: exit {writer.returncode} and {reader.returncode}\n{errors}")
+    return used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
+
+
+def measure(session):
+    calls = session.args.calls
+    for source in FORMATS:
+        for target in FORMATS:
+            if source == target:
+                continue
+            memory, seconds = convert(source, target, calls)
+            result = "PASS" if memory <= MAX_MB else "FAIL"
+            session.add(f"convert, {calls / 1e6:.0f} M events, {source} to {target}", f"<= {MAX_MB} MB",
+                        f"{memory:.0f} MB  {result}", f"{calls / seconds / 1e6:.1f} M events/s")
+            print("  ".join(session.rows[-1]), file=sys.stderr)

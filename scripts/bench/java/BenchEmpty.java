@@ -1,0 +1,4 @@
+/** Does nothing. */
+public class BenchEmpty {
+    public static void main(String[] args) {}
+}
