@@ -1,6 +1,6 @@
 //! Measures the JVM's own method events: an agent that enables them for each enter and leave, and
 //! does nothing in its callbacks. Its cost is the minimum for any tracer that is built on these
-//! events. `scripts/bench --only work` compares it with the hooks.
+//! events. `python3 scripts/bench --only work` compares it with the hooks.
 
 use jni::sys::{JNIEnv, JavaVM, jint, jmethodID, jobject};
 use jtrail_jvm::jvmti::abi::{self as jvmti, Callbacks, Capabilities, Capability, Event, RawEnv};

@@ -1,6 +1,6 @@
 //! Measures the minimum cost of an object's identity: what the JVM takes to report each object, to
 //! tag it or to keep a weak reference to it, and to report its end. It adds as little code as
-//! possible. `scripts/bench --only objects` compares it with the cost of jtrail's agent.
+//! possible. `python3 scripts/bench --only objects` compares it with the cost of jtrail's agent.
 //!
 //! The option of this agent is a list of words, joined by `+`:
 //!

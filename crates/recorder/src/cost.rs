@@ -1,7 +1,7 @@
 //! The time that recording takes, measured when the agent starts.
 //!
 //! A hook reads the clock and stores a record. The call of the hook takes little time beside that
-//! (`scripts/bench --only hook`), and so does the loop here. With `clock=tick`, only the store is
+//! (`python3 scripts/bench --only hook`), and so does the loop here. With `clock=tick`, only the store is
 //! measured; compiled code takes slightly longer, to find the address.
 
 use jtrail_model::Cost;

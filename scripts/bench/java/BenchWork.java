@@ -12,7 +12,7 @@ import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
 
 /**
- * Does the work of scripts/bench in batches. Prints how long each batch took, in ns, and how many
+ * Does the work of python3 scripts/bench in batches. Prints how long each batch took, in ns, and how many
  * calls of the traced classes there were, if that is known. This class is not traced. Arguments:
  * batches at most, seconds after which only the second batch begins, what, and what that needs.
  */
