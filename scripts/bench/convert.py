@@ -26,7 +26,7 @@ def convert(source, target, calls):
     """Converts a trace. Returns peak memory in MB and CPU seconds."""
     writer = subprocess.Popen([example("write_trace"), source, str(calls), str(THREADS)], stdout=subprocess.PIPE)
     name, _, version = target.partition(" ")
-    to = ["--to", name, *(["--mlpd", version] if version else [])]
+    to = ["--to", name, *(["--mlpd.version", version] if version else [])]
     reader = subprocess.Popen([JTRAIL, "convert", "-", "/dev/null", *to], stdin=writer.stdout, stderr=subprocess.PIPE,
                               text=True)
     writer.stdout.close()

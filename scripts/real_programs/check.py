@@ -17,10 +17,10 @@ from support.traces import TraceFolder, TraceReader
 FORMATS = {name: name for name in ("xml", "binary", "jinsight", "mlpd", "tracelog", "profilerj", "trail")}
 # Calls that are added up are other messages than calls one by one.
 FORMATS |= {f"{name}-sums": f"{name},execdetails=false" for name in SPELLINGS}
-FORMATS["mlpd17"] = "mlpd,mlpd=17"
+FORMATS["mlpd17"] = "mlpd,mlpd.version=17"
 # A trace log's other modes.
 FORMATS["tracelog-samples"] = "tracelog,events=samples+cpu"
-FORMATS["tracelog-everysample"] = "tracelog,events=samples+cpu,everysample=true"
+FORMATS["tracelog-everysample"] = "tracelog,events=samples+cpu,tracelog.every-sample=true"
 FORMATS["tracelog-memory"] = "tracelog,events=threads+gc+alloc+free"
 # All sections of a snapshot.
 FORMATS["profilerj-all"] = "profilerj,events=methods+threads+samples+alloc+free+gc+lines"
@@ -124,7 +124,7 @@ def traced(program, options, format_name, include, plain, empty, scratch):
         show(run)
     row.update(traced=f"{run.seconds:.1f}", bytes=scaled(verdict.bytes), reasons=verdict.reasons,
                megabytes=round(verdict.bytes / 1e6), events=verdict.events, kinds=verdict.kinds)
-    for key in ("classes", "methods", "uncovered", "enters", "leaves", "repaired", "open", "lost"):
+    for key in ("classes", "methods", "uninstrumented", "enters", "leaves", "repaired", "open", "lost"):
         row[key] = verdict.totals.get(key, "-")
     return row
 

@@ -10,7 +10,7 @@ from support.processes import environment
 
 # The agent's messages about what a format cannot hold, and about methods that would become too long
 # to be compiled.
-OWN = re.compile(r"jtrail: (no place in .*|.* has (hooks for its calls alone|no hooks): .* -XX:-DontCompileHugeMethods has them traced$)")
+OWN = re.compile(r"jtrail: (\w+: dropped: .*|.* has (hooks for its calls alone|no hooks): .* -XX:-DontCompileHugeMethods has them traced$)")
 # 122 of the bits are random.
 UUID = r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
 

@@ -9,18 +9,18 @@ from support.tables import aligned
 FIGURES = pages.marks("figures", "real-programs")
 ALL_EVENTS = pages.marks("figures of all events", "real-programs")
 COLUMNS = [("Program", "program"), ("JDK", "jdk"), ("Include", "include"), ("Classes", "classes"),
-           ("Methods", "methods"), ("Not covered", None), ("Calls", "enters"), ("Events", "events"),
+           ("Methods", "methods"), ("Not instrumented", None), ("Calls", "enters"), ("Events", "events"),
            ("Repaired", "repaired"), ("Lost", "lost"), ("Plain, s", "plain"), ("Traced, s", "traced"),
            ("Verdict", None)]
 # With events=all there is more in the trace than calls.
 ALL_EVENTS_COLUMNS = [("Program", "program"), ("JDK", "jdk"), ("Calls", "enters"), ("Events", "events"),
-                      ("Trace, MB", "megabytes"), ("Lost", "lost"), ("Not covered", None), ("Verdict", None)]
+                      ("Trace, MB", "megabytes"), ("Lost", "lost"), ("Not instrumented", None), ("Verdict", None)]
 
 
 def show(rows, plain):
-    """Prints a table of the runs, and below it what is wrong and why methods are not covered."""
+    """Prints a table of the runs, and below it what is wrong and why methods are not instrumented."""
     columns = ["program", "jdk", "include", "plain"]
-    columns += ["noise"] if plain else ["format", "traced", "classes", "methods", "uncovered", "enters", "events",
+    columns += ["noise"] if plain else ["format", "traced", "classes", "methods", "uninstrumented", "enters", "events",
                                         "repaired", "open", "lost", "bytes"]
     table = [[*columns, "verdict"]]
     table += [[str(row.get(column, "-")) for column in columns] + ["DIFFERS" if row["wrong"] else "ok"] for row in rows]
@@ -30,7 +30,7 @@ def show(rows, plain):
         for text in row["wrong"]:
             print(f"{title}: {text}")
         for reason, count in row["reasons"].most_common():
-            print(f"{title}: {count} not covered: {reason}")
+            print(f"{title}: {count} not instrumented: {reason}")
 
 
 def write(page, rows, jdks):
@@ -52,7 +52,7 @@ def lines(rows, jdks, columns):
     found += pages.head([name for name, _ in columns])
     found += [pages.line([cell(row, name, key, numbers) for name, key in columns]) for row in rows]
     if numbers:
-        found += ["", "Not covered, because:", ""]
+        found += ["", "Not instrumented, because:", ""]
         found += [f"{i}. {reason}" for reason, i in numbers.items()]
     return found
 
@@ -61,17 +61,17 @@ def cell(row, name, key, numbers):
     """The text of a run in a column."""
     if name == "Include":
         return " ".join(f"`{pattern}`" for pattern in row["include"].split("+"))
-    if name == "Not covered":
-        return uncovered(row, numbers)
+    if name == "Not instrumented":
+        return uninstrumented(row, numbers)
     if name == "Verdict":
         return pages.verdict(row["wrong"], "the same")
     return number(row.get(key, "-"))
 
 
-def uncovered(row, numbers):
-    """How many methods are not covered, each count with the number of its reason."""
+def uninstrumented(row, numbers):
+    """How many methods are not instrumented, each count with the number of its reason."""
     counts = [f"{number(count)}&nbsp;({numbers[reason]})" for reason, count in row["reasons"].most_common()]
-    return " ".join(counts) or number(row.get("uncovered", "-"))
+    return " ".join(counts) or number(row.get("uninstrumented", "-"))
 
 
 def number(value):

@@ -26,7 +26,7 @@ class Verdict:
             self.without_totals += not verdict["totals"]
             for key, count in (verdict["totals"] or {}).items():
                 self.totals[key] = self.totals.get(key, 0) + count
-            self.reasons.update(verdict["uncovered"])
+            self.reasons.update(verdict["uninstrumented"])
             self.kinds.update(verdict["kinds"])
             self.events = (self.events or 0) + verdict["events"]
 
