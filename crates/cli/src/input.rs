@@ -114,7 +114,8 @@ impl Ending {
 /// Element of a trace that may be read in parts.
 pub(crate) enum Selected<'a> {
     Event(&'a Event<'a>),
-    /// Consecutive calls of one thread, each of which is an event.
+    /// Consecutive calls of one thread, each of which is an event. Only a trace that is read whole
+    /// is passed so.
     Calls(Calls<'a>),
     /// A part that can be skipped, and its definitions. The definitions are passed as events in any
     /// case.
@@ -214,7 +215,7 @@ impl Input {
             _ => None,
         };
         let Some(mut parts) = parts else {
-            return self.bulks(|bulk| unbroken(show(bulk, &mut visit)));
+            return self.bulks(|bulk| unbroken(show(bulk, is_whole, &mut visit)));
         };
         let mut ending = Ending {
             truncated: parts.is_truncated(),
@@ -228,7 +229,7 @@ impl Input {
                 let definitions: Vec<_> = parts.definitions(&part)?.collect();
                 if !visit(Selected::Part(&part, &definitions))? {
                     if let Some(order) = &mut order {
-                        unbroken(order.flush(|bulk| show(bulk, &mut visit)))?;
+                        unbroken(order.flush(|bulk| show(bulk, is_whole, &mut visit)))?;
                     }
                     for event in &definitions {
                         ending.events += 1;
@@ -246,11 +247,11 @@ impl Input {
                     offset: 0,
                     event: event.clone(),
                 };
-                unbroken(order.take(Bulk::Item(item), |bulk| show(bulk, &mut visit)))
+                unbroken(order.take(Bulk::Item(item), |bulk| show(bulk, is_whole, &mut visit)))
             })?;
         }
         if let Some(order) = &mut order {
-            unbroken(order.flush(|bulk| show(bulk, &mut visit)))?;
+            unbroken(order.flush(|bulk| show(bulk, is_whole, &mut visit)))?;
         }
         Ok(ending)
     }
@@ -291,18 +292,23 @@ impl Input {
     }
 }
 
-/// Passes one element to the visitor.
+/// Passes one element to the visitor. Consecutive calls are passed together if the trace is read
+/// whole, and one by one if the visitor selects events.
 fn show(
     bulk: Bulk<'_>,
+    is_whole: bool,
     visit: &mut impl FnMut(Selected<'_>) -> anyhow::Result<bool>,
 ) -> ControlFlow<anyhow::Error> {
-    let seen = match &bulk {
-        Bulk::Item(Item::Event { event, .. }) => Selected::Event(event),
-        Bulk::Calls { calls, .. } => Selected::Calls(*calls),
-        Bulk::Item(Item::Remark(_)) => return ControlFlow::Continue(()), // kept by `bulks`
+    let shown = match &bulk {
+        Bulk::Item(Item::Event { event, .. }) => visit(Selected::Event(event)).map(drop),
+        Bulk::Calls { calls, .. } if is_whole => visit(Selected::Calls(*calls)).map(drop),
+        Bulk::Calls { calls, .. } => calls
+            .events()
+            .try_for_each(|event| visit(Selected::Event(&event)).map(drop)),
+        Bulk::Item(Item::Remark(_)) => Ok(()), // kept by `bulks`
     };
-    match visit(seen) {
-        Ok(_) => ControlFlow::Continue(()),
+    match shown {
+        Ok(()) => ControlFlow::Continue(()),
         Err(error) => ControlFlow::Break(error),
     }
 }

@@ -131,3 +131,35 @@ fn a_part_is_converted_to_a_sound_trace() {
         }
     }
 }
+
+/// A trail without its index is read from the front, as rows of calls. What is not selected is
+/// skipped there, too.
+#[test]
+fn a_part_of_a_truncated_trail_is_the_same() {
+    let (folder, events) = (Folder::new(), events());
+    let bytes = trail(&events);
+    let whole = folder.put("x.trail", &bytes);
+    let truncated = folder.put("y.trail", &bytes[..bytes.len() - 1]);
+    let calls = |file: &str| {
+        let out = jtrail(&["dump", file]).out;
+        let lines = out.lines().filter(|line| {
+            let is = |word: &str| line.contains(word);
+            is(" enter ") || is(" leave ")
+        });
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    for part in PARTS {
+        let [ours, theirs] = [&truncated, &whole].map(|file| {
+            let out = folder.at("out.trcbin");
+            let out = out.to_str().expect("UTF-8");
+            jtrail(&[&["convert", file, out], part].concat());
+            calls(out)
+        });
+        assert!(ours == theirs, "{part:?}: {} {}", ours.len(), theirs.len());
+        let [ours, theirs] = [&truncated, &whole].map(|file| {
+            let args = ["report", file, "--format", "tsv", "--only", "methods"];
+            jtrail(&[&args, part].concat()).out
+        });
+        assert!(ours == theirs, "{part:?}: {ours}\n{theirs}");
+    }
+}

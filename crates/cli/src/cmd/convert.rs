@@ -166,8 +166,6 @@ fn encode(
                 encoder.event(event, &mut buffer);
             }
             Selected::Event(_) => {}
-            // Assumes that every event is selected. This is wrong for a trail without an index,
-            // which passes rows of calls in any case.
             Selected::Calls(calls) => encoder.calls(&calls, &mut buffer),
         }
         if buffer.len() >= CHUNK {

@@ -101,8 +101,6 @@ fn one_by_one(args: &Args, input: &mut Input) -> anyhow::Result<(Analysis, Endin
                 return Ok(selection.may_have(&analysis.names, part, definitions));
             }
             Selected::Event(event) => event,
-            // Assumes that the whole time is selected. This is wrong for a trail without an index,
-            // which passes rows of calls in any case.
             Selected::Calls(calls) => {
                 analysis.calls(&calls, |names, thread| {
                     selected(&args.thread, names, thread)
