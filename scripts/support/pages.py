@@ -14,6 +14,8 @@ def marks(what, script):
 
 def split(page, place):
     """The text of a page before the marks, between them, and after them."""
+    if not page.is_file():
+        sys.exit(f"{page}: not found")
     text = page.read_text(encoding="utf-8")
     before, mark, rest = text.partition(place[0])
     between, end, after = rest.partition(place[1])
