@@ -79,7 +79,7 @@ fn run(jdk: &Jdk, options: &str) -> (Output, Samples) {
 
 /// Returns the agent's message about `cut` samples that were cut.
 fn said(cut: u64) -> String {
-    format!(" {cut} {CUT}")
+    format!("{CUT} ({cut})")
 }
 
 /// Returns the samples of the thread whose outermost frame is `root`.

@@ -92,7 +92,9 @@ impl<K: Kinds<Row = &'static str>> DropTally<K> {
     /// Counts a part of an event if `dropped` is true.
     #[inline]
     pub(crate) fn part_if(&mut self, dropped: bool, kind: K) {
-        self.parts(kind, u64::from(dropped));
+        if dropped {
+            self.part(kind);
+        }
     }
 
     /// Counts `count` parts of events.

@@ -214,16 +214,16 @@ impl<K: Kinds<Row = RemarkKind>> RemarkTally<K> {
             .map(|(row, occurrences)| (occurrences.first, row, None));
         let named = self.named.iter().enumerate();
         let named = named.map(|(i, n)| (n.occurrences.first, n.kind.index(), Some(i)));
-        let (row, named) = match plain.chain(named).min() {
-            Some((_, row, named)) => (&K::ROWS[row], named.ok_or(row)),
-            None => return self.pop_further(),
+        let Some((_, row, named)) = plain.chain(named).min() else {
+            return self.pop_further();
         };
+        let kind = &K::ROWS[row];
         Some(match named {
-            Ok(i) => {
+            Some(i) => {
                 let named = self.named.remove(i);
-                row.remark((&named.record, &named.name), named.occurrences)
+                kind.remark((&named.record, &named.name), named.occurrences)
             }
-            Err(i) => row.remark(("", ""), std::mem::take(&mut self.plain.as_mut()[i])),
+            None => kind.remark(("", ""), std::mem::take(&mut self.plain.as_mut()[row])),
         })
     }
 
@@ -232,7 +232,7 @@ impl<K: Kinds<Row = RemarkKind>> RemarkTally<K> {
         (count > 0).then(|| Remark {
             offset: first.offset,
             severity: self.further_severity,
-            message: format!("remarks of further kinds ({count})"),
+            message: format!("things of further kinds ({count})"),
         })
     }
 }
@@ -340,7 +340,7 @@ mod tests {
         assert!(
             remarks[MOST_NAMED]
                 .2
-                .starts_with("remarks of further kinds")
+                .starts_with("things of further kinds")
         );
     }
 
@@ -363,7 +363,7 @@ mod tests {
         let last = (
             100,
             Severity::Fault,
-            "remarks of further kinds (901)".into(),
+            "things of further kinds (901)".into(),
         );
         assert_eq!(remarks.last(), Some(&last));
     }

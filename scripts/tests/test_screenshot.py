@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 
-PATH = str(pathlib.Path(__file__).with_name("screenshot"))
+PATH = str(pathlib.Path(__file__).resolve().parent.parent / "screenshot")
 LOADER = SourceFileLoader("screenshot", PATH)
 screenshot = module_from_spec(spec_from_loader("screenshot", LOADER))
 LOADER.exec_module(screenshot)

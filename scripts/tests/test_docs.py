@@ -4,7 +4,7 @@ import pathlib
 import re
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"
 ARCHITECTURE_LINES = 120
 DESIGN_HEADINGS = ["Problem", "Rule", "Mechanism", "Proof"]
