@@ -5,14 +5,16 @@ import java.time.Duration;
 /**
  * The trace that the jtrail agent records of this program.
  *
- * <p>Without the agent, all methods do nothing. They never throw: a program must not fail because it can't be traced. What
- * became of a call is its {@link Result}, which may be ignored. They may be called from any thread.
+ * <p>Without the agent, all methods do nothing. They never throw: a program must not fail because
+ * it can't be traced. A {@link Result} tells whether a call was done; it may be ignored. All
+ * methods may be called from any thread.
  *
- * <p>The program may begin and end traces, pause them and record bursts if the agent was loaded with {@code server=application}; it
- * may {@link #mark} and ask whether a trace {@linkplain #isActive is recorded} in any case.
+ * <p>If the agent was loaded with {@code server=application}, the program may begin and end traces,
+ * pause them and record bursts. In any case it may {@link #mark} and ask whether a trace
+ * {@linkplain #isActive is recorded}.
  */
 public final class Trace {
-    /** What became of a call. */
+    /** The outcome of a call. */
     public static final class Result {
         static final Result DONE = new Result(null);
         static final Result NO_AGENT = new Result("there is no agent");
@@ -23,12 +25,12 @@ public final class Trace {
             this.problem = problem;
         }
 
-        /** Whether it was done. */
+        /** Returns true if the call was done. */
         public boolean isDone() {
             return problem == null;
         }
 
-        /** Why it was not done, as a short sentence; empty if it was. */
+        /** Returns why the call was not done, as a short sentence; empty if it was done. */
         public String problem() {
             return problem == null ? "" : problem;
         }
@@ -47,18 +49,21 @@ public final class Trace {
     private static final int BURST_EVENTS = 5;
     private static final int MARK = 6;
 
-    /** Set by an agent when it has bound the native methods, also by one that comes late; and taken back when it leaves. */
+    /**
+     * True while an agent has bound the native methods: from when it is loaded or attaches until it
+     * detaches. Set by the agent.
+     */
     private static volatile boolean bound;
 
     private Trace() {
     }
 
-    /** Begins a trace, as the agent's options say. */
+    /** Begins a trace with the file and the format of the agent's options. */
     public static Result start() {
         return start(null, null);
     }
 
-    /** Begins a trace into a file of that name, in the format of the agent's options. */
+    /** Begins a trace into the given file, in the format of the agent's options. */
     public static Result start(String file) {
         return start(file, null);
     }
@@ -66,33 +71,37 @@ public final class Trace {
     /**
      * Begins a trace. Calls that are open now are not in it.
      *
-     * @param file its name, in which {@code %p}, {@code %t}, {@code %h} and {@code %%} have the meaning that the agent's option
-     *     {@code file} gives them; null for the name that the options give, with a number if there is such a file
-     * @param format {@code xml}, {@code binary}, {@code jinsight}, {@code mlpd}, {@code tracelog}, {@code profilerj} or
-     *     {@code trail}; null for that of the options
+     * @param file name of the trace's file, in which {@code %p}, {@code %t}, {@code %h} and
+     * {@code %%} have the meaning that the agent's option {@code file} gives them; null for the
+     * name in the agent's options, with a number if that file exists
+     * @param format {@code xml}, {@code binary}, {@code jinsight}, {@code mlpd}, {@code tracelog},
+     * {@code profilerj} or {@code trail}; null for the format in the agent's options
      */
     public static Result start(String file, String format) {
         return call(START, file, format, 0);
     }
 
-    /** Ends the trace. All that this thread did before is in it when this returns, and nothing that it does later. */
+    /**
+     * Ends the trace. When this method returns, the trace has everything that this thread did
+     * before the call, and nothing that the thread does later.
+     */
     public static Result stop() {
         return call(STOP, null, null, 0);
     }
 
-    /** Records nothing until {@link #resume}; the trace stays open. */
+    /** Records nothing until {@link #resume} is called. The trace stays open. */
     public static Result pause() {
         return call(PAUSE, null, null, 0);
     }
 
-    /** Records again. */
+    /** Resumes recording in a paused trace. */
     public static Result resume() {
         return call(RESUME, null, null, 0);
     }
 
     /**
-     * Records for a while: in the trace that is paused, which then pauses again, or without one in a trace of its own, which then
-     * ends.
+     * Records for a while. A paused trace is resumed for that time and then pauses again. Without a
+     * trace, the burst gets a trace of its own, which then ends.
      */
     public static Result burst(Duration time) {
         long nanos;
@@ -104,17 +113,20 @@ public final class Trace {
         return call(BURST_TIME, null, null, nanos);
     }
 
-    /** As {@link #burst(Duration)}, for so many events. */
+    /** Like {@link #burst(Duration)}, but the burst ends after a number of events. */
     public static Result burst(long events) {
         return call(BURST_EVENTS, null, null, events);
     }
 
-    /** Writes a text into the trace, of at most 4096 bytes in UTF-8. It stands between what this thread did before and does later. */
+    /**
+     * Writes a text of at most 4096 bytes in UTF-8 into the trace. It stands between what this
+     * thread did before the call and what the thread does later.
+     */
     public static Result mark(String text) {
         return call(MARK, text, null, 0);
     }
 
-    /** Whether there is a trace, and it is not paused. */
+    /** Returns true if there is a trace that is not paused. */
     public static boolean isActive() {
         if (!bound) {
             return false;
@@ -122,7 +134,7 @@ public final class Trace {
         try {
             return recording();
         } catch (UnsatisfiedLinkError e) {
-            return false; // the agent has just left
+            return false; // the agent has just detached
         }
     }
 
@@ -134,11 +146,11 @@ public final class Trace {
             String problem = command(what, text, more, number);
             return problem == null ? Result.DONE : new Result(problem);
         } catch (UnsatisfiedLinkError e) {
-            return Result.NO_AGENT; // it has just left
+            return Result.NO_AGENT; // the agent has just detached
         }
     }
 
-    /** Null if it was done. */
+    /** Runs a command. Returns null if it was done, otherwise the reason why not. */
     private static native String command(int what, String text, String more, long number);
 
     private static native boolean recording();

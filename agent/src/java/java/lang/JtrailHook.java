@@ -4,30 +4,51 @@ import jdk.internal.misc.Unsafe;
 import jtrail.Gated;
 
 /**
- * What instrumented code calls. The agent defines this class into the boot loader, as a member of
- * java.base it is found through every class loader and readable from every module. There are several such classes, alike but for
- * their names: each agent that comes to a JVM uses another one. If nothing else is said, the argument is the id of the method that is running.
+ * The class that instrumented code calls. The agent defines it in the boot loader. As a member of
+ * java.base, it is found through every class loader and is readable from every module.
+ *
+ * <p>A JVM may have several such classes, which differ only in their names: each agent that is
+ * loaded into the JVM uses another one. Unless noted otherwise, the argument of a method is the
+ * number of the instrumented method that is running.
  */
 public final class JtrailHook {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
-    /** Address of the line counters, 64 bits each; 0 without any. Set by the agent, which lets the memory go when nobody is in {@link #line} any more. */
+    /**
+     * Address of the line counters, 64 bits each; 0 if lines are not counted. The agent sets it,
+     * and frees the counters only when no thread is in {@link #line} any more.
+     */
     private static long lines;
-    /** Tells the classes of one build of the agent from those of another. Set by the agent that defines the class. */
+    /**
+     * Identifies the build of the agent that this class belongs to. Set by the agent that defines
+     * the class.
+     */
     private static long build;
-    /** In the first of these classes: how many agents of its build there have been in this JVM. */
+    /** Number of agents of this build that this JVM has had. Used in the first hook class only. */
     private static int agents;
 
-    /** Address of 32 bits, which are 0 while nothing is recorded; 0 where there is no such gate. Set by the agent. */
+    /**
+     * Address of the gate, a word of 32 bits that is 0 while nothing is recorded; 0 if there is no
+     * gate. Set by the agent.
+     */
     private static long gate;
 
-    /** Address of the coarse clock's word, with the lines of buffers behind it ({@code ticks.rs}); 0 where each call gets a stamp. Set by the agent. */
+    /**
+     * Address of the coarse clock's word, which the cache lines of the buffers follow
+     * ({@code ticks.rs}); 0 if each call gets an exact stamp. Set by the agent.
+     */
     private static long ticks;
-    /** Where a thread has its id; negative if this JVM has it elsewhere. */
+    /** Offset of the thread id in a {@code Thread}; negative if this JVM keeps the id elsewhere. */
     private static final long ID = placeOfId();
 
-    /* The build compares all these constants with those of the agent (java_constants.rs). */
+    /*
+     * The agent's build compares the following constants with those of its Rust code
+     * (java_constants.rs).
+     */
 
-    /* Offsets and sizes in bytes of the table of lines, of a line and of a chunk. A line's cursor is at offset 0. */
+    /*
+     * Offsets and sizes in bytes: of the table of cache lines, of a cache line, and of a chunk. The
+     * cursor is at offset 0 of a cache line.
+     */
     private static final long FIRST_LINE = 64;
     private static final long LINES = 1 << 14;
     private static final int LINE_BITS = 6;
@@ -36,7 +57,7 @@ public final class JtrailHook {
     private static final long LINE_STAMP = 32;
     private static final long CHUNK = 256 << 10;
 
-    /* The lower part of a record. */
+    /* Values of the lower bits of a record. */
     private static final int METHOD_SHIFT = 1;
     private static final int LEAVE = 1;
     private static final int LEAVE_BY_EXCEPTION = 0x1fffe02;
@@ -47,62 +68,69 @@ public final class JtrailHook {
     private JtrailHook() {
     }
 
-    /** The method begins. */
+    /** Called at a method's entry. */
     @Gated
     public static native void enter(int method);
 
-    /** The method is about to return. */
+    /** Called before a method returns. */
     @Gated
     public static native void leave(int method);
 
-    /** An exception is about to leave the method. */
+    /** Called when an exception is about to leave the method. */
     @Gated
     public static native void leaveByException(int method);
 
-    /** The method caught an exception: calls above it are gone. */
+    /**
+     * Called when a handler of the method has caught an exception. The calls that the method made
+     * are over.
+     */
     @Gated
     public static native void caught(int method);
 
-    /** The constructor is about to call this(...) or super(...). */
+    /** Called in a constructor directly before its call of this(...) or super(...). */
     @Gated
     public static native void superCall(int method);
 
-    /** The constructor is back from this(...) or super(...). */
+    /** Called in a constructor directly after its call of this(...) or super(...) has returned. */
     @Gated
     public static native void superReturned(int method);
 
     /*
-     * With the coarse clock, instrumented code calls these. As long as the clock's word is the one with which the running thread took its last
-     * stamp, they store a record with that stamp, and call nothing. Nothing in here may stop a thread between its look at the cursor and the
-     * cursor's move, or record for it meanwhile: so there is no call of ours, no loop and no new object.
+     * With the coarse clock, instrumented code calls the following methods. As long as the clock's
+     * word has not changed since the running thread took its last stamp, they store a record with
+     * that stamp and do not call the agent.
+     *
+     * Between reading the cursor and moving it, nothing may stop the thread or record for the
+     * thread. So these methods have no loop, create no object, and call none of the agent's code
+     * there.
      */
 
-    /** As {@link #enter}. */
+    /** Like {@link #enter}, but stamps the record with the coarse clock. */
     public static void tickEnter(int method) {
         tick(method << METHOD_SHIFT);
     }
 
-    /** As {@link #leave}. */
+    /** Like {@link #leave}, but stamps the record with the coarse clock. */
     public static void tickLeave(int method) {
         tick(method << METHOD_SHIFT | LEAVE);
     }
 
-    /** As {@link #leaveByException}. */
+    /** Like {@link #leaveByException}, but stamps the record with the coarse clock. */
     public static void tickLeaveByException(int method) {
         tick(LEAVE_BY_EXCEPTION, method);
     }
 
-    /** As {@link #caught}. */
+    /** Like {@link #caught}, but stamps the record with the coarse clock. */
     public static void tickCaught(int method) {
         tick(CAUGHT, method);
     }
 
-    /** As {@link #superCall}. */
+    /** Like {@link #superCall}, but stamps the record with the coarse clock. */
     public static void tickSuperCall(int method) {
         tick(SUPER_CALL, method);
     }
 
-    /** As {@link #superReturned}. */
+    /** Like {@link #superReturned}, but stamps the record with the coarse clock. */
     public static void tickSuperReturned(int method) {
         tick(SUPER_RETURNED, method);
     }
@@ -112,7 +140,8 @@ public final class JtrailHook {
         if (clock == 0) {
             return;
         }
-        // The agent makes that the carrier where threads may be virtual: buffers belong to carriers.
+        // Buffers belong to carriers. Where threads may be virtual, the agent replaces the name of
+        // currentThread by currentCarrierThread in this class.
         long id = UNSAFE.getLong(Thread.currentThread(), ID);
         long line = clock + FIRST_LINE + ((id & LINES - 1) << LINE_BITS);
         long cursor = UNSAFE.getLong(null, line);
@@ -145,10 +174,16 @@ public final class JtrailHook {
         }
     }
 
-    /** Records with a look at the clock. The arguments are the lower part of the record and the id of the thread that has a buffer. */
+    /**
+     * Reads the clock and stores a record of one word. The arguments are the lower bits of the
+     * record and the id of the thread that owns the buffer.
+     */
     private static native void stamp(int low, long id);
 
-    /** The same, for a record with a method behind it. */
+    /**
+     * Like {@link #stamp(int, long)}, for a record that is followed by a word with the method's
+     * number.
+     */
     private static native void stamp(int low, int method, long id);
 
     private static long placeOfId() {
@@ -159,7 +194,7 @@ public final class JtrailHook {
         }
     }
 
-    /** A line begins: the argument is the number of its counter. */
+    /** Called where a source line begins. The argument is the number of the line's counter. */
     @Gated
     public static void line(int number) {
         long first = lines;
@@ -168,63 +203,83 @@ public final class JtrailHook {
         }
     }
 
-    /** An object was created, and is not initialised yet. The argument is the number of the place in the code. */
+    /**
+     * Called after a {@code new}, when the object is not initialised yet. The argument is the
+     * number of the allocation site.
+     */
     @Gated
     public static native void allocated(int site);
 
-    /** An array of one dimension was created. */
+    /** Called after the creation of a one-dimensional array. */
     @Gated
     public static native void arrayAllocated(int length, int site);
 
-    /** The same, where objects have identity. */
+    /**
+     * Like {@link #arrayAllocated(int, int)}. Used if objects have identity, for which the agent
+     * needs the array itself.
+     */
     @Gated
     public static native void arrayAllocated(Object array, int length, int site);
 
-    /** An array of arrays was created, with those that it holds. */
+    /** Called after the creation of an array of arrays, together with the arrays that it holds. */
     @Gated
     public static native void multiAllocated(Object array, int site);
 
-    /** A method was called that makes an object, and made this one. */
+    /**
+     * Called after the call of a method that creates objects, with the object that the call
+     * returned.
+     */
     @Gated
     public static native void callAllocated(Object made, int site);
 
-    /** The object's constructor has come to that of {@code Object}. */
+    /** Called when the construction of an object has reached the constructor of {@code Object}. */
     @Gated
     public static native void constructed(Object object);
 
-    /** The class of that name, as code in the class {@code from} means it. */
+    /**
+     * Returns the class that code in the class {@code from} refers to by {@code name}. Does not
+     * initialise the class.
+     */
     static Class<?> find(String name, Class<?> from) throws ClassNotFoundException {
         return Class.forName(name, false, from.getClassLoader());
     }
 
-    /** The thread is about to park; whether the running method has the blocker as its first argument. */
+    /**
+     * Called before the thread parks. The argument is 1 if the running method has the blocker as
+     * its first argument, otherwise 0.
+     */
     public static native void park(int hasBlocker);
 
-    /** The thread is back from parking. */
+    /** Called after the thread has parked. */
     public static native void unpark(int ignored);
 
-    /** A static initialiser begins. */
+    /** Called at the entry of a static initialiser. */
     public static native void initialiserEnter(int method);
 
-    /** The static initialiser is about to return. */
+    /** Called before a static initialiser returns. */
     public static native void initialiserLeave(int method);
 
-    /** An exception is about to leave the static initialiser. */
+    /** Called when an exception is about to leave a static initialiser. */
     public static native void initialiserLeaveByException(int method);
 
-    /** As {@link #initialiserEnter}, in one whose calls are recorded as well. */
+    /** Like {@link #initialiserEnter}, for an initialiser whose calls are recorded as well. */
     public static native void calledInitialiserEnter(int method);
 
-    /** As {@link #initialiserLeave}, likewise. */
+    /** Like {@link #initialiserLeave}, for an initialiser whose calls are recorded as well. */
     public static native void calledInitialiserLeave(int method);
 
-    /** As {@link #initialiserLeaveByException}, likewise. */
+    /**
+     * Like {@link #initialiserLeaveByException}, for an initialiser whose calls are recorded as
+     * well.
+     */
     public static native void calledInitialiserLeaveByException(int method);
 
     /*
-     * Where only bursts are recorded, instrumented code calls other methods, which the build adds to this class: burstEnter, burstLeave and so
-     * on, one for each method that is marked with Gated. They stop at a gate, which costs next to nothing while it is closed. The agent opens
-     * and closes the gate without a call into the JVM, so it is a word of memory, as the counters of lines are.
+     * If only bursts are recorded, instrumented code calls other methods, which the agent's build
+     * adds to this class: burstEnter, burstLeave and so on, one for each method that is marked as
+     * Gated. They return at once while the gate is closed, which costs next to nothing. The gate is
+     * a word of memory, like the counters of lines, so that the agent opens and closes it without a
+     * call of the JVM.
      */
 
     private static boolean isOpen() {
@@ -232,12 +287,12 @@ public final class JtrailHook {
         return address != 0 && UNSAFE.getIntVolatile(null, address) != 0;
     }
 
-    /** As {@code burstEnter}, in a method whose calls may begin a burst. */
+    /** Like {@code burstEnter}, for a method whose calls may begin a burst. */
     public static native void triggerEnter(int method);
 
-    /** As {@code burstLeave}, likewise. */
+    /** Like {@code burstLeave}, for a method whose calls may begin a burst. */
     public static native void triggerLeave(int method);
 
-    /** As {@code burstLeaveByException}, likewise. */
+    /** Like {@code burstLeaveByException}, for a method whose calls may begin a burst. */
     public static native void triggerLeaveByException(int method);
 }

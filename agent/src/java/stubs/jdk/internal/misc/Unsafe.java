@@ -1,6 +1,9 @@
 package jdk.internal.misc;
 
-/** What the hook class needs of the JDK's own class, to compile against; never part of the agent. */
+/**
+ * Stub of the JDK's class of this name, with the methods that the hook class calls. The hook class
+ * is compiled against it; the agent does not contain it.
+ */
 public final class Unsafe {
     private Unsafe() {
     }
