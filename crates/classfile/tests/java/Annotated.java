@@ -7,7 +7,9 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** Type annotations at every place in code that has one, and local variables of all lifetimes. */
+/**
+ * Type annotations at every place in code that can have one, and local variables of all lifetimes.
+ */
 public class Annotated {
     @Retention(RetentionPolicy.RUNTIME)
     @Target({ElementType.TYPE_USE, ElementType.METHOD})

@@ -1,4 +1,4 @@
-/** Constructors of all kinds. */
+/** Constructors of all kinds, with known events. */
 public class Constructors {
     static int arg(int n) {
         if (n < 0) throw new IllegalStateException();
@@ -19,7 +19,7 @@ public class Constructors {
 
     public static int plain() { return new Plain(3).n; }
 
-    /** The exception comes out of super(): no hook tells. */
+    /** The exception leaves super(), so no hook of the subclass's constructor is called for it. */
     public static int thrownBySuper() { return new Plain(13).n; }
 
     static class WithCall extends Base {

@@ -4,8 +4,10 @@ import java.util.function.IntSupplier;
 import java.util.function.IntUnaryOperator;
 
 /**
- * Programs whose counts are known. A comment behind a line says how often its bytecode begins to run (behind {@code //=}), and
- * what is allocated there ({@code + what times amount}; the amount is the sum of the lengths, or the number of arrays).
+ * Programs with known counts. A comment {@code //=} at the end of a line says how often the line's
+ * bytecode begins to run. {@code + what times amount} after that says what the line allocates. The
+ * amount is the sum of the lengths of one-dimensional arrays; for an array of arrays, it is the
+ * number of arrays.
  */
 public class Counted { //= 0
     static int work; //= 0
@@ -18,7 +20,7 @@ public class Counted { //= 0
             work += i; //= 4
     } //= 1
 
-    /** The first instruction of the method is the target of the jump back. */
+    /** The jump at the end of the loop leads to the method's first instruction. */
     static void whileLoop(int[] left) {
         while (left[0] > 0) //= 4
             left[0]--; //= 3
@@ -159,7 +161,7 @@ public class Counted { //= 0
         }
     }
 
-    /** Calls that make objects, and one that calls a clone() of its own. */
+    /** Calls that create objects, and a call of a clone() that the class itself declares. */
     static void madeByCalls(int n) throws Exception {
         Copied original = new Copied(); //= 1 + Counted$Copied 1
         original.copy(); //= 1
@@ -174,7 +176,7 @@ public class Counted { //= 0
         work += java.util.Arrays.copyOfRange(arrays, 0, 1, Object[].class).length; //= 1 + call 1 1
     } //= 1
 
-    /** Objects that are carried, not yet initialized, over a branch. */
+    /** An object that is not initialised yet stays on the stack across a branch. */
     static String carried(int n) {
         return new String( //= 4 + java/lang/String 2
             n > 0 //= 2

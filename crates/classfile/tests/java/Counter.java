@@ -1,4 +1,7 @@
-/** The hooks of the counting tests: how often each line number and allocation site was hit, and with how much. */
+/**
+ * The hooks of the counting tests. They count the hits of each line number and allocation site, and
+ * sum up the amounts that were allocated.
+ */
 public final class Counter {
     private static final long[] lines = new long[100_000];
     private static final long[] sites = new long[100_000];
@@ -18,19 +21,19 @@ public final class Counter {
 
     public static void allocated(int site) { sites[site]++; }
 
-    /** Adds up the lengths. */
+    /** Adds the array's length to the amount of the site. */
     public static void arrayAllocated(int length, int site) {
         sites[site]++;
         amounts[site] += length;
     }
 
-    /** Adds up the arrays. */
+    /** Adds the number of arrays to the amount of the site. */
     public static void multiAllocated(Object array, int site) {
         sites[site]++;
         amounts[site] += arrays(array);
     }
 
-    /** Adds up the objects. */
+    /** Adds 1 to the amount of the site, for the created object. */
     public static void callAllocated(Object made, int site) {
         sites[site]++;
         amounts[site] += made == null ? 1L << 40 : 1;
@@ -44,7 +47,7 @@ public final class Counter {
         return arrays;
     }
 
-    /** Prints what was hit, and whether there were calls. */
+    /** Prints the counts that are not zero, and whether there were any calls. */
     public static void print() {
         for (int n = 0; n < lines.length; n++) if (lines[n] > 0) System.out.println("line " + n + " " + lines[n]);
         for (int n = 0; n < sites.length; n++)

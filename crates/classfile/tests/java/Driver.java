@@ -1,6 +1,9 @@
 import java.lang.reflect.InvocationTargetException;
 
-/** Calls static methods without arguments, each given as Class.method, and prints result and events of each. */
+/**
+ * Calls static methods without arguments, each given as Class.method. Prints the result of each
+ * call and the events that it caused.
+ */
 public class Driver {
     public static void main(String[] args) throws Exception {
         for (String arg : args) {

@@ -2,8 +2,9 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 
 /**
- * Hooks for lines and allocations that fail where they are told to, as on a stack overflow, and the program that tells them:
- * it runs each method of some classes with every choice of failing hooks, and looks whether the lock is free then.
+ * Hooks for lines and allocations that fail on demand, as in a stack overflow, and the program that
+ * makes them fail. The program runs each method of some classes with every choice of failing hooks.
+ * After each run, it checks that the method's lock is free.
  */
 public final class Failing {
     private static int from = Integer.MAX_VALUE;
@@ -35,7 +36,9 @@ public final class Failing {
     public static void multiAllocated(Object array, int site) { line(site); }
     public static void callAllocated(Object made, int site) { line(site); }
 
-    /** Arguments: the highest number, and the classes. */
+    /**
+     * Runs the methods of all given classes. Arguments: the highest hook number, and the classes.
+     */
     public static void main(String[] args) throws Exception {
         int last = Integer.parseInt(args[0]);
         int failed = 0;
@@ -44,7 +47,9 @@ public final class Failing {
                 if (method.getParameterCount() != 1 || method.getParameterTypes()[0] != Object.class) continue;
                 method.setAccessible(true);
                 for (int number = 0; number <= last; number++) {
-                    // One that tries until it works needs a handler that fails, too, as it does on a real overflow.
+                    // A method that tries until it succeeds would never end if a single hook
+                    // failed. On a real overflow, the hooks of its handler fail, too, as in the
+                    // second choice.
                     if (!method.getName().startsWith("until") && fails(method, number, number)) failed++;
                     if (fails(method, number, last)) failed++;
                 }
@@ -53,7 +58,7 @@ public final class Failing {
         System.out.println("failed " + failed);
     }
 
-    /** Whether a hook has failed. */
+    /** Runs a method with failing hooks. Returns true if a hook has failed. */
     private static boolean fails(Method method, int first, int last) throws Exception {
         Object lock = new Object();
         running = method + " with hooks from " + first + " to " + last;

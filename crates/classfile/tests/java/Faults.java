@@ -1,4 +1,7 @@
-/** Methods in which a failing hook could do harm; each gets a lock that must be free at the end. */
+/**
+ * Methods in which a failing hook could do harm. Each gets a lock, which must be free after the
+ * call.
+ */
 public class Faults {
     static int work;
 
@@ -76,7 +79,7 @@ public class Faults {
         }
     }
 
-    /** Catches everything and tries again, but not for ever. */
+    /** Catches everything and tries again, at most five times. */
     static void again(Object lock) {
         for (int i = 0; i < 5; i++) {
             try {
@@ -91,7 +94,7 @@ public class Faults {
         }
     }
 
-    /** As long as nothing fails, this ends at once. */
+    /** Ends at once unless a hook fails. */
     static void untilItWorks(Object lock) {
         for (;;) {
             try {

@@ -1,4 +1,4 @@
-/** Constructors with statements before super(), Java 25. */
+/** Constructors with statements before super(), which Java 25 allows. */
 public class Flexible {
     static int arg(int n) {
         if (n < 0) throw new IllegalStateException();

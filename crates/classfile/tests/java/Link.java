@@ -1,14 +1,17 @@
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Loads and links each class of a list (a name per line), without initializing it; prints those that do not verify. */
+/**
+ * Loads and links each class of a list, with one name per line, without initialising it. Prints the
+ * classes that do not verify.
+ */
 public class Link {
     public static void main(String[] args) throws Exception {
         int linked = 0;
         int missing = 0;
         for (String name : Files.readAllLines(Path.of(args[0]))) {
             try {
-                // Asking for the methods links the class.
+                // getDeclaredMethods links the class.
                 Class.forName(name, false, ClassLoader.getSystemClassLoader()).getDeclaredMethods();
                 linked++;
             } catch (VerifyError | ClassFormatError | IncompatibleClassChangeError e) {

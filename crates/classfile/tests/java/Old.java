@@ -1,4 +1,4 @@
-/** What can be said in a class file of Java 1.1: no lambdas, no class literals, no enums. */
+/** Constructs that a class file of Java 1.1 can hold: no lambdas, no class literals, no enums. */
 public class Old {
     static int arg(int n) {
         if (n < 0) throw new IllegalStateException();

@@ -1,4 +1,4 @@
-/** The hooks of the behaviour tests: they write down what happens, in order. */
+/** The hooks of the behaviour tests. They note all events in order. */
 public final class Recorder {
     private static final StringBuilder events = new StringBuilder();
 
@@ -11,7 +11,7 @@ public final class Recorder {
     public static void superCall(int id) { add('(', id); }
     public static void superReturned(int id) { add(')', id); }
 
-    /** Lines and allocations are not written down. */
+    /** Does nothing: lines and allocations are not noted. */
     public static void line(int number) {}
     public static void allocated(int site) {}
     public static void arrayAllocated(int length, int site) {}
@@ -22,7 +22,7 @@ public final class Recorder {
         if (events.length() < 100_000) events.append(' ').append(kind).append(id);
     }
 
-    /** What has happened since the last time. */
+    /** Returns the events since the last call of this method. */
     public static String take() {
         String taken = events.toString().trim();
         events.setLength(0);

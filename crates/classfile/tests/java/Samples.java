@@ -2,7 +2,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntUnaryOperator;
 
-/** Programs whose calls are known. Each test calls one of the public methods. */
+/** Programs with known calls. A test calls the public methods. */
 public class Samples {
     static int one() { return 1; }
     static long two() { return 2; }
@@ -61,7 +61,7 @@ public class Samples {
         }
     }
 
-    /** The loop goes back to the first instruction. */
+    /** The jump at the end of the loop leads to the method's first instruction. */
     static void spin(int[] left) {
         while (left[0] > 0) left[0]--;
     }
@@ -122,7 +122,7 @@ public class Samples {
         } catch (IllegalStateException e) {
             n += 100;
         }
-        // Another thread can take the lock: it is free.
+        // If the lock is free, another thread can take it.
         Thread thread = new Thread() {
             public void run() {
                 synchronized (lock) { lock.notifyAll(); }
@@ -156,7 +156,10 @@ public class Samples {
 
     static int dive(int n) { return dive(n + 1) + 1; }
 
-    /** Deep recursion must end in a StackOverflowError, not in a circle of failing hooks. */
+    /**
+     * Recurses until a StackOverflowError, which must not turn into an endless loop of failing
+     * hooks.
+     */
     public static String overflow() {
         try {
             dive(0);
