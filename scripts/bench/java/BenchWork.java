@@ -12,9 +12,11 @@ import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
 
 /**
- * Does the work of python3 scripts/bench in batches. Prints how long each batch took, in ns, and how many
- * calls of the traced classes there were, if that is known. This class is not traced. Arguments:
- * batches at most, seconds after which only the second batch begins, what, and what that needs.
+ * The work of {@code python3 scripts/bench} that is done in batches. Prints how long each batch took, in ns, and
+ * the number of calls of the traced classes, if it is known beforehand. This class is not traced.
+ *
+ * <p>Arguments: maximum number of batches; seconds after which no third or later batch begins; name
+ * of the work; arguments of the work.
  */
 public final class BenchWork {
     interface Work {
@@ -34,7 +36,7 @@ public final class BenchWork {
             work.run();
             System.out.println("batch=" + (System.nanoTime() - begin));
             done++;
-        } while (done < batches && (done < 2 || System.nanoTime() < end)); // two at least: one is cold
+        } while (done < batches && (done < 2 || System.nanoTime() < end)); // the first one is cold
         long calls = calls(args[2], rest);
         if (calls > 0) {
             System.out.println("calls=" + done * calls);
@@ -61,7 +63,7 @@ public final class BenchWork {
         }
     }
 
-    /** How many calls a batch makes of the traced classes, or 0. */
+    /** Returns the number of calls of traced classes in a batch; 0 if it is unknown. */
     private static long calls(String what, String[] args) {
         switch (what) {
             case "fib":
@@ -80,7 +82,7 @@ public final class BenchWork {
         return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
     }
 
-    /** How many calls there are of a recursive fib(n). */
+    /** Returns the number of calls that a recursive fib(n) consists of. */
     private static long fibCalls(int n) {
         return 2 * fibonacci(n + 1) - 1;
     }
@@ -113,7 +115,10 @@ public final class BenchWork {
         }
     }
 
-    /** Virtual threads are there since Java 21, and this is compiled for 11. */
+    /**
+     * Starts virtual threads by reflection: they exist since Java 21, and this class is compiled
+     * for 11.
+     */
     private static void virtualThreads(int threads) throws Exception {
         java.lang.reflect.Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
         CountDownLatch ended = new CountDownLatch(threads);
@@ -135,7 +140,7 @@ public final class BenchWork {
         }
     }
 
-    /** The statements, so many times, each time in a database of its own in memory. */
+    /** Executes all statements {@code times} times, each time in a new database in memory. */
     private static void sql(String[] statements, int times) throws Exception {
         for (int i = 0; i < times; i++) {
             long rows = 0;
@@ -164,7 +169,7 @@ final class WorkFib {
     }
 }
 
-/** What each of many threads does: objects, and a bit of recursion. */
+/** The work of each of many threads, which creates objects and recurses a little. */
 final class WorkThreads {
     static final int FIB = 8;
 
@@ -203,7 +208,10 @@ final class WorkThreads {
     }
 }
 
-/** What each of many virtual threads does; between two halves another one may have the carrier. */
+/**
+ * The work of each of many virtual threads. Between its two halves, another one may be mounted on
+ * the carrier.
+ */
 final class WorkVirtual {
     static final int FIB = 7;
     static volatile int last;
@@ -221,7 +229,10 @@ final class WorkVirtual {
     }
 }
 
-/** Does next to nothing: the JVM itself never calls a method that is empty. */
+/**
+ * A program that does next to nothing. Its main method is not empty, because the JVM may skip a
+ * call of an empty method.
+ */
 final class WorkEmpty {
     private WorkEmpty() {}
 

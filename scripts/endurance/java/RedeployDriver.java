@@ -12,9 +12,9 @@ import org.apache.catalina.Context;
 import org.apache.catalina.startup.Tomcat;
 
 /**
- * Deploys a web application, asks it for pages, and undeploys it, again and again, each time in a
- * class loader of its own. Arguments: folder for its files, the application's folder. Reads numbers
- * of rounds from its input, and after each prints what is in use.
+ * Deploys a web application, requests pages and undeploys it, again and again, each time in a new
+ * class loader. For each number in the input, it does that many rounds, then prints how many went
+ * right and what the JVM uses. Arguments: folder for the server's files, folder of the application.
  */
 public final class RedeployDriver {
     private static final Logger LOGGER = Logger.getLogger("org.apache");
@@ -58,7 +58,10 @@ public final class RedeployDriver {
         return right;
     }
 
-    /** After collections, so that loaders which nobody needs are gone. */
+    /**
+     * Returns the sizes of metaspace and heap and the number of loaded classes. Collects garbage
+     * first, so that unused class loaders are unloaded.
+     */
     private static String figures() throws InterruptedException {
         for (int i = 0; i < 3; i++) {
             System.gc();

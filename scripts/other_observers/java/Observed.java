@@ -1,6 +1,6 @@
 import java.util.concurrent.Callable;
 
-/** A program for observers of several kinds: what it does, and how often, is known. */
+/** A program for observers of several kinds, whose calls and exceptions are known. */
 public class Observed {
     static final int ROUNDS = 100;
 

@@ -15,8 +15,11 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
 /**
- * A web application that devtools restart, in another class loader, each time a file in the watched
- * folder changes. Arguments: that folder, starts, the application's.
+ * A web application that Spring's devtools restart in a new class loader each time a file in the
+ * watched folder changes. Each start adds a file to the folder, up to a number of starts.
+ *
+ * <p>Arguments are properties: {@code --spring.devtools.restart.additional-paths=} names the
+ * watched folder, {@code --starts=} is the number of starts, and all others are the application's.
  */
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration

@@ -6,9 +6,9 @@ import java.sql.SQLException;
 import java.sql.Statement;
 
 /**
- * A bank in memory: several connections move money between few accounts, so that they wait for each
- * other's rows. The order makes no difference to the result. Arguments: connections, transfers of
- * each.
+ * A bank in memory. Several connections move money between few accounts, so that they wait for each
+ * other's rows. The order of the transfers makes no difference to the result. Arguments: number of
+ * connections, transfers of each connection.
  */
 public final class H2Driver {
     private static final String URL = "jdbc:h2:mem:bank;DB_CLOSE_DELAY=-1;LOCK_TIMEOUT=60000";
@@ -24,7 +24,8 @@ public final class H2Driver {
                 int from = (int) (state >>> 33) % ACCOUNTS;
                 int to = (from + 1 + (int) (state >>> 40) % (ACCOUNTS - 1)) % ACCOUNTS;
                 int cents = (int) (state >>> 50) % 100;
-                // The lower one first, or two connections could wait for each other for ever.
+                // The lower account comes first. Otherwise two connections could wait for each
+                // other for ever.
                 for (int id : new int[] {Math.min(from, to), Math.max(from, to)}) {
                     add.setInt(1, id == from ? -cents : cents);
                     add.setInt(2, id);

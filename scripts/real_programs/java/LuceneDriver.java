@@ -14,7 +14,9 @@ import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.ScoreDoc;
 import org.apache.lucene.store.FSDirectory;
 
-/** Indexes some made-up texts in a folder and searches them. Arguments: folder, number of texts. */
+/**
+ * Indexes some generated texts in a folder and searches them. Arguments: folder, number of texts.
+ */
 public final class LuceneDriver {
     private static final String[] WORDS = (
             "the quick brown fox jumps over a lazy dog while seven wizards quietly mix strong "

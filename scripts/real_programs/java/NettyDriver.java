@@ -20,7 +20,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
-/** An echo server under load from within. Arguments: number of connections, of requests on each. */
+/**
+ * An echo server and its clients, in one process. Arguments: number of connections, number of
+ * requests on each.
+ */
 public final class NettyDriver {
     public static void main(String[] args) throws Exception {
         int connections = Integer.parseInt(args[0]);
@@ -59,7 +62,7 @@ public final class NettyDriver {
         };
     }
 
-    /** Sends back what comes, and fails on some requests before it does. */
+    /** Echoes each message. After some of the answers it throws an exception, on purpose. */
     private static final class Echo extends SimpleChannelInboundHandler<ByteBuf> {
         static final AtomicLong REQUESTS = new AtomicLong();
         static final AtomicLong FAILED = new AtomicLong();
@@ -79,7 +82,7 @@ public final class NettyDriver {
         }
     }
 
-    /** One request after the other, each of another length. */
+    /** Sends one request after another, each of another length. */
     private static final class Client extends SimpleChannelInboundHandler<ByteBuf> {
         final CompletableFuture<Long> done = new CompletableFuture<>();
         final int number;

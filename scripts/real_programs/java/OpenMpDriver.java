@@ -1,11 +1,14 @@
 /**
- * Called from OpenMP's threads, which attach themselves to the JVM and detach again. Arguments: the
- * library, threads, rounds.
+ * Methods that OpenMP threads call. These threads attach to the JVM and detach again. Arguments:
+ * path of the native library, number of threads, number of rounds.
  */
 public final class OpenMpDriver {
     private static native long sum(int from, int to, int threads);
 
-    /** Called by every OpenMP thread; throws now and then, which the native caller clears. */
+    /**
+     * Called by each OpenMP thread. Throws for some numbers; the native caller clears the
+     * exception.
+     */
     static long square(int n) {
         if (n % 1000 == 999) {
             throw new IllegalArgumentException("on purpose");
@@ -26,7 +29,7 @@ public final class OpenMpDriver {
             total += sum(round * 1000, (round + 5) * 1000, threads);
         }
         System.out.println("total " + total);
-        // Threads of Java's own, each with a team of its own.
+        // Java threads, each of which starts an OpenMP team of its own.
         Thread[] all = new Thread[4];
         long[] sums = new long[all.length];
         for (int i = 0; i < all.length; i++) {

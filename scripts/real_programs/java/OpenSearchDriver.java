@@ -14,7 +14,7 @@ import org.opensearch.plugins.Plugin;
 import org.opensearch.transport.Netty4Plugin;
 
 /**
- * A node of its own, which answers requests on the loopback interface. Arguments: folder for its
+ * An embedded node that answers requests on the loopback interface. Arguments: folder for its
  * files, number of documents.
  */
 public final class OpenSearchDriver {
@@ -28,7 +28,7 @@ public final class OpenSearchDriver {
         HttpRequest request = HttpRequest.newBuilder(URI.create(base + path)).header("Content-Type", "application/json")
                 .method(method, body == null ? HttpRequest.BodyPublishers.noBody() : HttpRequest.BodyPublishers.ofString(body)).build();
         HttpResponse<String> response = client.send(request, HttpResponse.BodyHandlers.ofString());
-        // How long it took, and names that are made at random.
+        // Durations and random ids differ from run to run.
         String text = response.body().replaceAll("\"took\":\\d+", "\"took\":0").replaceAll("\"index_uuid\":\"[^\"]*\"", "");
         return response.statusCode() + " " + text;
     }

@@ -15,9 +15,9 @@ import java.util.TreeMap;
 import java.util.concurrent.Callable;
 
 /**
- * A program under a security manager, which counts what is asked for. Code without rights is
- * denied, and the same things are asked for, of the same number of classes on the stack, whoever
- * looks on.
+ * A program under a security manager, which counts the permissions that are checked. Code without
+ * permissions is denied. With an agent, the same permissions must be checked as without, and with
+ * the same number of classes on the stack.
  */
 @SuppressWarnings({"removal", "deprecation"})
 public final class SecurityDriver {
@@ -25,8 +25,7 @@ public final class SecurityDriver {
     private static volatile boolean counting;
 
     /**
-     * Grants everything to those who have all rights, and counts what was asked for on the main
-     * thread.
+     * Counts the permissions that are checked on the main thread, and has them checked as usual.
      */
     private static final class Counter extends SecurityManager {
         private final Thread main = Thread.currentThread();
@@ -43,7 +42,10 @@ public final class SecurityDriver {
         }
     }
 
-    /** Runs without rights. Its loader defines it a second time, in a domain that has none. */
+    /**
+     * Code that runs without permissions. {@link Sandbox} defines this class a second time, in a
+     * protection domain that has none.
+     */
     public static final class Untrusted implements Callable<String> {
         @Override
         public String call() {
@@ -114,7 +116,7 @@ public final class SecurityDriver {
             }
         });
         System.setSecurityManager(new Counter());
-        query();  // loads the database's classes, and counts nothing yet
+        query(); // loads the database's classes; nothing is counted yet
         counting = true;
         query();
         Sandbox sandbox = new Sandbox(new URL[] {SecurityDriver.class.getProtectionDomain().getCodeSource().getLocation()});

@@ -14,7 +14,8 @@ import org.apache.catalina.Context;
 import org.apache.catalina.startup.Tomcat;
 
 /**
- * An embedded server under load from within. Arguments: folder for its files, number of requests.
+ * An embedded server and its clients, in one process. Arguments: folder for the server's files,
+ * number of requests.
  */
 public final class TomcatDriver {
     public static void main(String[] args) throws Exception {

@@ -18,13 +18,15 @@ import org.graalvm.visualvm.lib.jfluid.results.cpu.FlatProfileBuilder;
 import org.graalvm.visualvm.lib.jfluid.results.cpu.FlatProfileContainer;
 
 /**
- * VisualVM's instrumenting profiler without its windows: the client of the profiler's server in a
- * JVM that waits for one. It has the profiler instrument the methods of the given classes, as
- * "Profile CPU" does, takes the results when the program ends, and prints how many calls were
- * counted, and how long it took to sum them up. Arguments: folder of the profiler's libraries,
- * port, program and version of the JVM, then `calibrate`, or classes: `Name`, or `package.**` for
- * those of all packages below. `calibrate` measures the profiler's own cost once, without which it
- * does not begin.
+ * VisualVM's instrumenting profiler without its windows: a client of the profiler's server in a JVM
+ * that waits for one. It has the methods of the given classes instrumented, like "Profile CPU"
+ * does. When the program ends, it takes the results, and prints how many calls were counted and how
+ * long it took to sum them up.
+ *
+ * <p>Arguments: folder of the profiler's libraries; port; program and version of the JVM; then
+ * {@code calibrate}, or classes. A class is {@code Name}; {@code package.**} stands for all classes
+ * of a package and of those below. {@code calibrate} measures the cost of the profiler itself,
+ * once; without the result the profiler does not begin.
  */
 public final class VisualVmClient implements AppStatusHandler {
     private final CountDownLatch ending = new CountDownLatch(1);
@@ -46,7 +48,7 @@ public final class VisualVmClient implements AppStatusHandler {
         settings.setJVMArgs("");
         settings.setMainArgs("");
         settings.setSeparateConsole(false);
-        // Every call, of whatever thread.
+        // Count every call, on every thread.
         settings.setCPUProfilingType(CommonConstants.CPU_INSTR_FULL);
         settings.setInstrScheme(CommonConstants.INSTRSCHEME_LAZY);
         settings.setInstrumentGetterSetterMethods(true);
@@ -87,7 +89,7 @@ public final class VisualVmClient implements AppStatusHandler {
         long began = System.nanoTime();
         FlatProfileContainer profile = methods.createFlatProfile();
         for (int i = 0; i < 100 && profile == null; i++) {
-            Thread.sleep(100); // the last events are on their way
+            Thread.sleep(100); // the last events may not have arrived yet
             profile = methods.createFlatProfile();
         }
         long sum = 0;
@@ -104,7 +106,10 @@ public final class VisualVmClient implements AppStatusHandler {
         return profile != null;
     }
 
-    /** Whether it is a method of these. Where threads begin, the profiler counts further ones. */
+    /**
+     * Returns true if the method belongs to one of the classes. The profiler also counts the
+     * methods in which threads begin.
+     */
     private static boolean isOf(String method, String[] classes) {
         for (String name : classes) {
             String begin = name.endsWith(".**") ? name.substring(0, name.length() - 2) : name + ".";
@@ -115,7 +120,7 @@ public final class VisualVmClient implements AppStatusHandler {
         return false;
     }
 
-    /** The program is at its end, and goes on when this returns. */
+    /** Called at the end of the program, which goes on when this method returns. */
     @Override
     public void handleShutdown() {
         ending.countDown();

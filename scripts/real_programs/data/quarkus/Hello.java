@@ -3,7 +3,7 @@ package org.example;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 
-/** A page, whose text changes while the application runs. */
+/** A page whose text changes while the application runs. */
 @Path("/hello")
 public class Hello {
     @GET

@@ -5,8 +5,9 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * A Java agent that retransforms classes and changes nothing in them: what that costs the program,
- * any agent costs it. Argument: a regular expression for the names of the classes.
+ * A Java agent that retransforms classes and changes nothing in them. It shows what
+ * retransformation by any agent costs the program. Argument: a pattern for the names of the
+ * classes.
  */
 public final class Again {
     private Again() {}

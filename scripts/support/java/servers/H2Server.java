@@ -5,7 +5,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 
-/** A database in memory under transactions whose results are known. */
+/** A database in memory under load, by transactions whose results are known. */
 public final class H2Server {
     private static final int THREADS = 3;
     private static final int ACCOUNTS = 100;
@@ -19,7 +19,7 @@ public final class H2Server {
         try (Connection first = DriverManager.getConnection(url, "sa", "");
                 Statement statement = first.createStatement()) {
             for (int i = 0; i < THREADS; i++) {
-                // A table for each thread, so that none waits for another's transaction.
+                // Each thread has its own table, so that none waits for another's transaction.
                 statement.execute("create table account" + i + "(id int primary key, amount bigint, note varchar)");
                 for (int id = 0; id < ACCOUNTS; id++) {
                     statement.execute("insert into account" + i + " values(" + id + ", " + ALL / ACCOUNTS + ", 'n" + id + "')");
@@ -34,7 +34,10 @@ public final class H2Server {
         }
     }
 
-    /** Moves something from one account to another; whether all is still what it was. */
+    /**
+     * Moves an amount from one account to another. Returns true if the sum of all accounts is
+     * unchanged.
+     */
     private static boolean transfer(Connection connection, int thread, long number) throws SQLException {
         String table = "account" + thread;
         int from = (int) (number % ACCOUNTS);

@@ -6,16 +6,17 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Puts a server of the same process under load. For each line of its input (a number of
- * milliseconds, or `on` for until the next line), all threads ask as fast as they can. Then a line
- * says how many answers were right, wrong, and failed. Ends with its input.
+ * Puts load on a server in the same process, on command. A line of input is a number of
+ * milliseconds, or {@code on} for as long as no other line comes. During that time all threads send
+ * requests as fast as they can. Then the program prints how many answers were right and wrong, and
+ * how many requests failed. It ends with its input.
  */
 final class Load {
     private Load() {}
 
-    /** Asks once. */
+    /** A request to the server. */
     interface Request {
-        /** Whether the answer is right. */
+        /** Sends the request. Returns true if the answer is right. */
         boolean isRight(int thread, long number) throws Exception;
     }
 

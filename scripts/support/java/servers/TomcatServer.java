@@ -21,8 +21,8 @@ import org.apache.catalina.Context;
 import org.apache.catalina.startup.Tomcat;
 
 /**
- * An embedded server whose answers are known. Arguments: folder for its files; `lambdas`, for pages
- * that are sorted by lambdas in place of a database.
+ * An embedded server whose answers are known. Arguments: folder for its files; optionally
+ * {@code lambdas}, so that lambdas sort the pages instead of a database.
  */
 public final class TomcatServer {
     private static final int THREADS = 4;
@@ -35,7 +35,8 @@ public final class TomcatServer {
         tomcat.setHostname("127.0.0.1");
         tomcat.setPort(0);
         tomcat.getConnector().setProperty("address", "127.0.0.1");
-        // A client may ask when a server ends a connection, which is nobody's failure.
+        // If the server closed connections, a client could send a request at that very moment, and
+        // would fail although nothing is wrong.
         tomcat.getConnector().setProperty("maxKeepAliveRequests", "-1");
         tomcat.getConnector().setProperty("keepAliveTimeout", "-1");
         Context context = tomcat.addContext("", null);
@@ -64,8 +65,8 @@ public final class TomcatServer {
     }
 
     /**
-     * A connection that is kept. The JDK's own client loses one now and then, whatever the server
-     * does.
+     * A connection that stays open. The JDK's own HTTP client loses one now and then, whatever the
+     * server does.
      */
     private static final class Client {
         private final Socket socket;
@@ -77,7 +78,7 @@ public final class TomcatServer {
             input = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
         }
 
-        /** The body of the answer. */
+        /** Sends a request and returns the body of the answer. */
         String post(String path, String body) throws IOException {
             String request = "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + body.length() + "\r\n\r\n" + body;
             socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
@@ -107,12 +108,12 @@ public final class TomcatServer {
         }
     }
 
-    /** Where the articles of a shelf come from, by price and name. */
+    /** Source of the articles of a shelf, sorted by price and name. */
     private interface Shelves {
         List<Article> byPrice(int shelf) throws IOException;
     }
 
-    /** A table of all articles, and a connection for each thread that asks. */
+    /** Creates a table of all articles. Each thread that asks gets its own connection. */
     private static Shelves database() throws SQLException {
         String url = "jdbc:h2:mem:stock;DB_CLOSE_DELAY=-1";
         try (Connection connection = DriverManager.getConnection(url); Statement create = connection.createStatement()) {
@@ -152,7 +153,10 @@ public final class TomcatServer {
         };
     }
 
-    /** Answers with a page: for some shelves, a table of the goods by price, and their worth. */
+    /**
+     * Answers with a page like those of typical programs: for some shelves, a table of the articles
+     * by price, and their total value.
+     */
     private static final class Stock extends HttpServlet {
         static final int PAGES = 50;
         private static final int SHELVES = 6;
@@ -169,11 +173,11 @@ public final class TomcatServer {
             String body = request.getReader().readLine();
             int page = Integer.parseInt(request.getParameter("page"));
             String answer = body + page(page);
-            response.setContentLength(answer.length()); // all of it is ASCII
+            response.setContentLength(answer.length()); // the answer is ASCII
             response.getWriter().print(answer);
         }
 
-        /** The page's shelves. */
+        /** Returns the tables of the page's shelves as HTML. */
         String page(int page) throws IOException {
             StringBuilder html = new StringBuilder();
             for (int i = 0; i < SHELVES; i++) {
@@ -182,7 +186,7 @@ public final class TomcatServer {
             return html.toString();
         }
 
-        /** What is on a shelf. */
+        /** Returns the articles of a shelf. */
         static List<Article> articles(int shelf) {
             List<Article> articles = new ArrayList<>();
             for (int i = 0; i < 60 + shelf; i++) {
@@ -191,7 +195,7 @@ public final class TomcatServer {
             return articles;
         }
 
-        /** Sorted by lambdas that are made each time. */
+        /** Returns the articles of a shelf, sorted by lambdas that are created each time. */
         static List<Article> sorted(int shelf) {
             List<Article> articles = articles(shelf);
             articles.sort(Comparator.comparingLong((Article article) -> article.cents).thenComparing(article -> article.name));

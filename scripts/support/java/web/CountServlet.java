@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 public final class CountServlet extends HttpServlet {
     private static final long serialVersionUID = 1;
 
-    /** Told when the application comes and goes. */
+    /** Listener for the start of the application. */
     @WebListener
     public static final class Listener implements ServletContextListener {
         @Override
