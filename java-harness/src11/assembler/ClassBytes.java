@@ -11,7 +11,7 @@ import java.util.Map;
 
 /**
  * Writes class files that no Java compiler writes: at the limits of the format, or odd but valid.
- * Not in the package of the harness, so that it is not traced with it.
+ * This class is not in the package of the harness, so that it is not traced with the harness.
  */
 public final class ClassBytes {
     public static final int PUBLIC = 1;
@@ -26,14 +26,17 @@ public final class ClassBytes {
     private final List<Code> methods = new ArrayList<>();
     private int constants = 1;
 
-    /** A public class; names with dots. */
+    /** Begins a public class. Both names are written with dots. */
     public ClassBytes(int version, String name, String superName) {
         this.version = version;
         self = type(name.replace('.', '/'));
         superclass = type(superName.replace('.', '/'));
     }
 
-    /** Number of constants so far, the unused one at 0 included; the format allows 65535. */
+    /**
+     * Returns the number of constants so far, including the unused one at 0. The format allows
+     * 65535.
+     */
     public int constants() {
         return constants;
     }
@@ -42,7 +45,7 @@ public final class ClassBytes {
         return constant("u" + text, 1, out -> out.writeUTF(text));
     }
 
-    /** A class by its internal name. */
+    /** Returns the index of a class constant. The name is in internal form. */
     public int type(String name) {
         int utf8 = utf8(name);
         return constant("c" + name, 7, out -> out.writeShort(utf8));
@@ -74,7 +77,7 @@ public final class ClassBytes {
         });
     }
 
-    /** Adds a field of the class. */
+    /** Adds a field to the class. */
     public void addField(int access, String name, String descriptor) {
         int n = utf8(name);
         int d = utf8(descriptor);
@@ -86,7 +89,7 @@ public final class ClassBytes {
         }));
     }
 
-    /** Adds a method; its code is written afterwards. */
+    /** Adds a method to the class. Its code is written afterwards. */
     public Code addMethod(int access, String name, String descriptor, int stack, int locals) {
         utf8("Code");
         utf8("StackMapTable");
@@ -95,7 +98,7 @@ public final class ClassBytes {
         return code;
     }
 
-    /** Adds the constructor without arguments, for those who want objects. */
+    /** Adds a constructor without arguments, so that objects of the class can be created. */
     public void addDefaultConstructor(String superName) {
         addMethod(PUBLIC, "<init>", "()V", 1, 1)
                 .op(Code.ALOAD_0).op2(Code.INVOKESPECIAL, method(superName, "<init>", "()V")).op(Code.RETURN);
@@ -110,7 +113,7 @@ public final class ClassBytes {
         }
         return bytes(out -> {
             out.writeInt(0xCAFEBABE);
-            // Before 45.3, code was laid out otherwise.
+            // Before version 45.3, the attribute Code had another layout.
             out.writeShort(version == 45 ? 3 : 0);
             out.writeShort(version);
             out.writeShort(constants);

@@ -4,7 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 
-/** The code of one method. Positions and sizes are the writer's own affair: nothing is computed. */
+/**
+ * The code of one method. The caller is responsible for positions and sizes: this class computes
+ * none.
+ */
 public final class Code {
     public static final int NOP = 0x00;
     public static final int ACONST_NULL = 0x01;
@@ -40,7 +43,7 @@ public final class Code {
     public static final int WIDE = 0xc4;
     public static final int JSR_W = 0xc9;
 
-    /** Verification types for frames. An object's is {@link #object}. */
+    /** Verification types for stack map frames. {@link #object} returns the type of an object. */
     public static final int TOP = 0;
     public static final int INT = 1;
     public static final int LONG = 4;
@@ -64,17 +67,17 @@ public final class Code {
         this.locals = locals;
     }
 
-    /** The type of an object whose class is that constant. */
+    /** Returns the verification type of an object whose class is the given constant. */
     public static int object(int type) {
         return 7 | type << 8;
     }
 
-    /** Where the next instruction will stand. */
+    /** Returns the position of the next instruction. */
     public int at() {
         return length;
     }
 
-    /** An instruction, or any byte of one. */
+    /** Appends an instruction, or any bytes of one. */
     public Code op(int... bytes) {
         for (int b : bytes) {
             if (length == code.length) {
@@ -85,29 +88,32 @@ public final class Code {
         return this;
     }
 
-    /** An instruction with a two-byte operand. */
+    /** Appends an instruction with a two-byte operand. */
     public Code op2(int opcode, int operand) {
         return op(opcode, operand >> 8, operand);
     }
 
-    /** An instruction on a local variable, wide where it must be. */
+    /** Appends an instruction on a local variable, with the wide prefix if the index needs it. */
     public Code local(int opcode, int index) {
         return index < 256 ? op(opcode, index) : op(WIDE).op2(opcode, index);
     }
 
-    /** A branch to a known position. */
+    /** Appends a branch to a known position. */
     public Code branch(int opcode, int target) {
         return op2(opcode, target - length);
     }
 
-    /** A branch whose target is not known yet; returns its position for {@link #land}. */
+    /**
+     * Appends a branch whose target is not known yet. Returns the branch's position, for
+     * {@link #land}.
+     */
     public int branch(int opcode) {
         int from = length;
         op2(opcode, 0);
         return from;
     }
 
-    /** Lets that branch end here. */
+    /** Makes the branch at {@code from} lead to the next instruction. */
     public Code land(int from) {
         int distance = length - from;
         if (distance > Short.MAX_VALUE) {
@@ -118,7 +124,7 @@ public final class Code {
         return this;
     }
 
-    /** Fills up with nop to that position. */
+    /** Appends nop instructions up to the given position. */
     public Code fill(int until) {
         while (length < until) {
             op(NOP);
@@ -126,13 +132,13 @@ public final class Code {
         return this;
     }
 
-    /** A frame here; for class versions from 50 on. */
+    /** Adds a stack map frame at the current position, for class versions from 50 on. */
     public Code frame(int[] localTypes, int... stackTypes) {
         frames.put(length, new int[][] {localTypes, stackTypes});
         return this;
     }
 
-    /** An exception handler; type 0 catches all. */
+    /** Adds an exception handler. Type 0 catches everything. */
     public Code handler(int start, int end, int handler, int type) {
         handlers.add(new int[] {start, end, handler, type});
         return this;

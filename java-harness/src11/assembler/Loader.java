@@ -1,6 +1,6 @@
 package assembler;
 
-/** Defines classes from bytes, in front of the application's. */
+/** Class loader that defines classes from bytes and leaves all others to its parent. */
 public final class Loader extends ClassLoader {
     public Loader(ClassLoader parent) {
         super(parent);

@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * An agent in Java, which has the JVM make classes of the harness anew and changes nothing in them: what that costs the JVM for good, it loses
- * without us.
+ * A Java agent that retransforms classes of the harness and changes nothing in them. It shows what
+ * retransformation costs the JVM for good, without jtrail.
  */
 public final class Again {
     private static Instrumentation instrumentation;
@@ -20,7 +20,10 @@ public final class Again {
         given.addTransformer(new ClassFileTransformer() {}, true);
     }
 
-    /** All that are loaded, save the bookkeeping, as they are when jtrail comes or goes, and all at once, as jtrail has it done. How many there are. */
+    /**
+     * Retransforms all loaded classes except the bookkeeping, all at once, as jtrail does when it
+     * attaches or detaches. Returns their number.
+     */
     static int make() throws UnmodifiableClassException {
         List<Class<?>> classes = new ArrayList<>();
         for (Class<?> loaded : instrumentation.getAllLoadedClasses()) {

@@ -20,13 +20,13 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * Objects in all the ways that a program can make them, by four threads at a time. Argument:
+ * Objects in all the ways that a program can create them, by four threads at a time. Argument:
  * rounds of each thread, default 100.
  *
- * <p>Every object escapes into a volatile field, so no compiler can do without it. What is said of
- * primitive arrays is only of those that this class makes itself: the library makes them too. Of byte[] and
- * int[] only single lines are told: the JVM makes some in the middle of any method, when it
- * resolves a constant or initialises a class.
+ * <p>Every object escapes into a volatile field, so that no compiler can eliminate it. The expected
+ * primitive arrays are only those that this class creates itself, because the library creates some,
+ * too. For byte[] and int[], only single lines are expected: when the JVM resolves a constant or
+ * initialises a class, it creates such arrays in the middle of any method.
  */
 public final class Allocations {
     static final int THREADS = 4;
@@ -41,7 +41,7 @@ public final class Allocations {
         }
     }
 
-    /** One object when made, not two. */
+    /** A subclass: creating an object of it creates one object, not two. */
     static class Derived extends Plain {
         Object more;
     }
@@ -72,7 +72,7 @@ public final class Allocations {
         private static final long serialVersionUID = 1;
     }
 
-    /** Two constants, one of them with a class of its own. */
+    /** An enum with two constants, one of which has a class of its own. */
     enum Colour {
         RED,
         GREEN {
@@ -87,7 +87,7 @@ public final class Allocations {
         }
     }
 
-    /** Each for loop over it makes an iterator. */
+    /** A class for whose objects each for loop creates an iterator. */
     static final class Steps implements Iterable<Steps> {
         final class Walk implements Iterator<Steps> {
             int left = 3;
@@ -139,7 +139,10 @@ public final class Allocations {
         sink = new String[2];
     }
 
-    /** A multi-dimensional array is as many objects as it has arrays. */
+    /**
+     * Creates multi-dimensional arrays. Each is as many objects as it has arrays, listed here by
+     * dimension.
+     */
     static void dimensions(int none) {
         sink = new Plain[2][3][4]; // 1, 2, 6
         sink = new Plain[2][3][]; // 1, 2
@@ -192,7 +195,7 @@ public final class Allocations {
         varargs(1, 2, 3, 4);
     }
 
-    /** Beyond the caches: a new box each time. */
+    /** Boxes values outside of the caches, so that each gets a new box. */
     static void boxes(int n) {
         Object box = 1_000 + n;
         sink = box;
@@ -224,7 +227,7 @@ public final class Allocations {
 
     static final Constructor<?> CONSTRUCTOR;
     static final MethodHandle HANDLE;
-    /** Makes an object of a class, and nothing else. */
+    /** Creates an object of a class, without a call of a constructor. */
     static final MethodHandle ALLOCATE;
     static final Supplier<?> REFERENCE = Referred::new;
     static final Class<?>[] NO_TYPES = {};
@@ -301,8 +304,9 @@ public final class Allocations {
     static final int OBJECTS = 250;
 
     /**
-     * Bytes of what it makes each time; makes MEASURES * OBJECTS.
-     * The JVM counts a thread's bytes exactly; the smallest of several differences has no others in it.
+     * Returns the size in bytes of the object that {@code make} creates at each call. Creates
+     * MEASURES * OBJECTS objects. The JVM counts the bytes that a thread allocates exactly; the
+     * smallest of several differences includes no other objects.
      */
     static long size(Supplier<?> make) {
         com.sun.management.ThreadMXBean bean =
@@ -326,12 +330,18 @@ public final class Allocations {
         return bytes / OBJECTS;
     }
 
-    /** On 11, from so many bytes on, the agent makes a small object beside each, and they can't be measured. */
+    /**
+     * Size in bytes from which on objects can't be measured. Before 17, the agent creates a small
+     * object beside each object of that size.
+     */
     static final long LARGE = Runtime.version().feature() < 17 ? 64 : Long.MAX_VALUE;
-    /** Bytes of each class so far; -1 where some are not known. */
+    /** Bytes of each class so far; -1 if some of them are unknown. */
     static final Map<Class<?>, Long> BYTES = new HashMap<>();
 
-    /** Tells objects of a class that all have one size, and their bytes; again for those of another size. */
+    /**
+     * Expects {@code n} objects of a class that all have one size, and adds up their bytes. May be
+     * called again for objects of another size.
+     */
     static void sized(Class<?> type, long n, Supplier<?> make) {
         long size = size(make);
         Expect.same(true, size > 0);
@@ -340,7 +350,10 @@ public final class Allocations {
         BYTES.merge(type, size < LARGE ? size * all : -1, (one, other) -> Math.min(one, other) < 0 ? -1 : one + other);
     }
 
-    /** The same, without a constructor: it would make other objects, or may not be called. */
+    /**
+     * Like {@link #sized(Class, long, Supplier)}, but measures objects that are created without a
+     * constructor, for constructors that create other objects or may not be called.
+     */
     static void sized(Class<?> type, long n) {
         MethodHandle make = ALLOCATE.bindTo(type);
         sized(type, n, () -> {
@@ -354,7 +367,8 @@ public final class Allocations {
 
     public static void main(String[] args) throws Exception {
         int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 100;
-        // The first one makes a table of the constants; two threads at a time might make two.
+        // The first call of valueOf creates a table of the constants. Two threads at a time might
+        // create two.
         Colour.valueOf("RED");
         Thread[] threads = new Thread[THREADS];
         for (int i = 0; i < THREADS; i++) {
@@ -374,7 +388,10 @@ public final class Allocations {
         Expect.print();
     }
 
-    /** Adds up what n rounds make. */
+    /**
+     * Adds up what {@code n} rounds create. Comments name the creating methods; a number after a
+     * name tells how many objects the method creates, if it is not one.
+     */
     static void expect(long n) {
         sized(Plain.class, n * 5, () -> new Plain()); // plain, references, clones: 3
         ExpectEvents.objectsAt("plain", Plain.class, n);
@@ -395,7 +412,8 @@ public final class Allocations {
 
         sized(Colour.class, 1);
         sized(Colour.GREEN.getClass(), 1);
-        // $VALUES, a copy for valueOf's table, and a copy for each call.
+        // One array for $VALUES, a copy for the table of valueOf, and a copy for each call of
+        // values().
         sized(Colour[].class, 2 + n, () -> new Colour[2]);
 
         sized(boolean[].class, n, () -> new boolean[3]);

@@ -9,22 +9,26 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /**
- * For an agent that comes while the program runs. Says [ready], and then does the same work for each line of its input: on the main
- * thread, on platform and virtual threads that have been there before, and on new ones; says [done] behind each. Calls that were under way
- * before the first line are not among its counts.
+ * A program for an agent that attaches while it runs. It prints [ready], and then does the same
+ * work for each line of its input, followed by [done]. It works on the main thread, on platform and
+ * virtual threads that exist already, and on new ones. The expected counts do not include calls
+ * that were open before the first line.
  */
 public final class Attached {
     private static final int THREADS = 3;
     private static final int DEPTH = 20;
-    /** Waited on in each round. */
+    /** Monitor on which each round waits. */
     private static final Object LOCK = new Attached();
 
     private Attached() {}
 
-    /** A thread that has been in calls of the program since before. */
+    /** A thread that is in calls of the program before the agent attaches. */
     private static final class Worker implements Runnable {
         final BlockingQueue<CountDownLatch> tasks = new LinkedBlockingQueue<>();
-        /** Waits for its tasks without giving up its processor, so a virtual one stays on its carrier. */
+        /**
+         * True if the worker waits for its tasks without giving up its processor, so that a virtual
+         * thread stays on its carrier.
+         */
         private final boolean spins;
 
         Worker(boolean spins) {
@@ -118,7 +122,8 @@ public final class Attached {
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {
             for (boolean isVirtual : virtual ? new boolean[] {false, true} : new boolean[] {false}) {
-                // Before 23, the pool of carriers may leave a task waiting for one that is kept busy (JDK-8322732).
+                // Before 23, the scheduler of virtual threads may leave a task waiting for a
+                // carrier that is kept busy (JDK-8322732).
                 Worker worker = new Worker(isVirtual && i == 0 && Expect.feature() >= 23);
                 workers.add(worker);
                 threads.add(start(worker, isVirtual));

@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * CPU time, measured by the program itself with the JVM's thread clock around each call. Argument:
- * milliseconds that each method burns, default 200.
+ * Methods and threads that burn CPU time. The program measures each call with the JVM's thread
+ * clock. Argument: milliseconds that each method burns, default 200.
  */
 public final class Burn {
     static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
@@ -23,7 +23,7 @@ public final class Burn {
         return CLOCK.getCurrentThreadCpuTime();
     }
 
-    /** Few calls and much work, so that a profiler's share of it stays small. */
+    /** Does much work in few calls, so that a profiler's share of the time stays small. */
     static void spin(long ms) {
         long end = now() + ms * 1_000_000;
         while (now() < end) {
@@ -39,24 +39,24 @@ public final class Burn {
         spin(ms);
     }
 
-    /** A third by itself and two thirds in what it calls. */
+    /** Burns a third of the time itself, and two thirds in its callees. */
     static void outer(long ms) {
         spin(ms / 3);
         timed("inner(J)V", () -> inner(ms / 3));
         timed("inner(J)V", () -> inner(ms / 3));
     }
 
-    /** Time passes, and the processor does nothing. */
+    /** Lets time pass without using the processor. */
     static void asleep(long ms) throws InterruptedException {
         Thread.sleep(ms);
     }
 
-    /** More threads than processors, perhaps: the CPU time is what each burns, not what passes. */
+    /** Runs on more threads than processors, perhaps: CPU time is what each thread burns itself. */
     static void shared(long ms) {
         spin(ms);
     }
 
-    /** A memory's worth of work in the system: CPU time is user and system time together. */
+    /** Makes the system work for new memory: CPU time is user and system time together. */
     static void pages(long ms) {
         long end = now() + ms * 1_000_000;
         while (now() < end) {
@@ -83,7 +83,7 @@ public final class Burn {
 
     static void burner(long ms) {
         timed("shared(J)V", () -> shared(ms));
-        // The thread's whole life until here; little comes after it.
+        // CPU time of the thread's whole life so far; little follows.
         ExpectEvents.cpuOfThread(Thread.currentThread().getName(), now());
     }
 
@@ -92,11 +92,11 @@ public final class Burn {
             Expect.skip("no CPU time of threads");
         }
         long ms = args.length > 0 ? Long.parseLong(args[0]) : 200;
-        spin(50); // what the first calls load and compile is not measured
+        spin(50); // loads and compiles what is needed, unmeasured
         timed("outer(J)V", () -> outer(3 * ms));
         timed("asleep(J)V", () -> asleep(ms));
         timed("pages(J)V", () -> pages(ms));
-        report(); // what the first one loads is not for the threads to pay
+        report(); // loads classes now, so that the threads do not pay for them
         Thread[] threads = new Thread[THREADS];
         for (int i = 0; i < THREADS; i++) {
             threads[i] = new Thread(() -> burner(ms), "burner-" + i);

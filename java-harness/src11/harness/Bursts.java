@@ -4,8 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * For bursts that begin by themselves. Its first argument says what it does; what is in a burst follows from that and from the
- * burst's limit. A round has eight events: it is entered, calls {@code a}, which calls {@code leaf}, and {@code b}.
+ * Calls for bursts that triggers begin. The first argument says what the program does. Together
+ * with the limit of the burst, it determines which events are in the burst. A round has eight
+ * events: the enters and leaves of {@code round}, {@code a}, {@code leaf} and {@code b}.
  */
 public final class Bursts {
     private static int sink;
@@ -46,7 +47,10 @@ public final class Bursts {
         inner();
     }
 
-    /** Nests, so that the outer calls are slow and the inner ones are not. */
+    /**
+     * Recurses, and sleeps briefly in the innermost call. So the calls are slow, but end too early
+     * to be noticed while they last.
+     */
     static void nested(int depth) throws InterruptedException {
         if (depth > 0) {
             nested(depth - 1);
@@ -85,7 +89,7 @@ public final class Bursts {
         return thread;
     }
 
-    /** Until some time has passed. */
+    /** Runs rounds until the given time has passed. */
     private static void busy(long millis) throws InterruptedException {
         long end = System.nanoTime() + millis * 1_000_000;
         while (System.nanoTime() < end) {

@@ -18,9 +18,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import sun.misc.Unsafe;
 
 /**
- * Objects between {@code new} and the constructor of {@code Object}, and what can go wrong there: constructors and their arguments that
- * throw, objects made in the middle of making others, objects without a constructor. One of each kind lives in each tenth round, by
- * four threads at a time; all else is dead at the end. Argument: rounds of each thread, default 300.
+ * Objects between {@code new} and the constructor of {@code Object}, and what can go wrong there:
+ * constructors and arguments that throw, objects that are created during the creation of others,
+ * objects without a constructor call. Four threads work at a time. The objects of every tenth round
+ * stay alive; all others are dead at the end. Argument: rounds of each thread, default 300.
  */
 public final class Constructed {
     static final int THREADS = 4;
@@ -36,7 +37,7 @@ public final class Constructed {
         }
     }
 
-    /** Makes others before its own constructor goes on. */
+    /** Creates other objects in the arguments of super(). */
     static final class Deep extends Outer {
         Deep(int depth) {
             super(depth == 0 ? new Leaf() : new Deep(depth - 1));
@@ -45,21 +46,21 @@ public final class Constructed {
 
     static final class Leaf {}
 
-    /** Its arguments throw. */
+    /** A class of which no object is constructed, because the constructor's arguments throw. */
     static final class Never {
         Never(int value) {
             sink = value;
         }
     }
 
-    /** Its constructor throws before it comes to that of {@code Object}. */
+    /** A class whose constructor throws before it reaches the constructor of {@code Object}. */
     static final class Early extends Outer {
         Early() {
             super(fail());
         }
     }
 
-    /** Its constructor throws behind that. */
+    /** A class whose constructor throws after it has reached the constructor of {@code Object}. */
     static final class Late {
         Late() {
             sink = fail();
@@ -91,7 +92,10 @@ public final class Constructed {
         int number = 7;
     }
 
-    /** The same class inside and outside, by one place in the code. */
+    /**
+     * A class of which an object is created during the creation of another one, by the same
+     * allocation site.
+     */
     static final class Chain {
         final Chain next;
 
@@ -136,7 +140,7 @@ public final class Constructed {
         }
     }
 
-    /** Lives in each tenth round. */
+    /** Keeps the object in every tenth round, and only a weak reference to it in all others. */
     static <T> T made(int round, T object) {
         if (round % 10 == 0) {
             synchronized (KEPT) {
@@ -227,7 +231,8 @@ public final class Constructed {
             t.join();
         }
         sink = null;
-        // Objects with a finalizer die in the collection after their finalizers, which come when their thread gets to run.
+        // An object with a finalizer dies only in a collection after its finalizer, which the
+        // finalizer thread runs at some time.
         for (int i = 0; i < 1000 && (i < 3 || reachable() > 0 || FINALIZED.get() < THREADS * rounds); i++) {
             System.gc();
             System.runFinalization();
@@ -238,7 +243,7 @@ public final class Constructed {
         System.out.println("dead " + DEAD.size() + " kept " + KEPT.size());
         long n = (long) THREADS * rounds;
         long live = (long) THREADS * ((rounds + 9) / 10);
-        expect(Outer.class, 6 * n, 5 * live); // one more is never made
+        expect(Outer.class, 6 * n, 5 * live); // one more is never created
         expect(Deep.class, 4 * n, 4 * live);
         expect(Leaf.class, 2 * n, 2 * live);
         expect(Chain.class, 5 * n, 5 * live);
@@ -252,7 +257,8 @@ public final class Constructed {
         expect(Copied.class, 2 * n, live);
         expect(Letter.class, 2 * n, live);
         expect(Finalized.class, n, 0);
-        // 6 of three dimensions, 2 of two, and one that is copied.
+        // 6 in the array of three dimensions, 2 in the array of two, one literal and its copy. The
+        // literal itself dies.
         expect(Leaf[].class, 10 * n, 9 * live);
         expect(Leaf[][].class, 3 * n, 3 * live);
         expect(Leaf[][][].class, n, live);

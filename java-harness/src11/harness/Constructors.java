@@ -2,7 +2,7 @@ package harness;
 
 import java.util.function.IntFunction;
 
-/** Constructors: chains, initialisers, and exceptions before, in and behind super(). */
+/** Constructors: chains, initialisers, and exceptions before, in and after super(). */
 public final class Constructors {
     static final class Failure extends RuntimeException {
         Failure(String message) {
@@ -37,7 +37,7 @@ public final class Constructors {
         }
 
         Middle(int a, int b) {
-            // Branches before super(): frames with an uninitialised this.
+            // Branches before super(): their stack map frames have an uninitialised this.
             super(a > 0 && b > 0 ? argument(a) : a < 0 || b < 0 ? argument(-b) : 0);
             if (a == b) {
                 throw new Failure("body");
@@ -78,7 +78,10 @@ public final class Constructors {
         static int last;
     }
 
-    /** super() fails, under recursion: frames without a leave of their own. */
+    /**
+     * A class whose constructor fails under recursion, as the super() of {@link Node}. The stack
+     * frames of {@link Node} get no leave event of their own.
+     */
     static class Holder {
         Holder(int n, int catchAt) {
             if (n == 0) {
@@ -88,7 +91,7 @@ public final class Constructors {
                 try {
                     new Node(n - 1, catchAt);
                 } catch (Failure expected) {
-                    // goes on as if nothing had been
+                    // continue as if nothing had happened
                 }
             } else {
                 new Node(n - 1, catchAt);
@@ -102,7 +105,10 @@ public final class Constructors {
         }
     }
 
-    /** As Holder, with two attempts each: the same constructor again right after its failure. */
+    /**
+     * Like {@link Holder}, but with two attempts each: the same constructor runs again right after
+     * its failure.
+     */
     static class Twice {
         Twice(int n) {
             if (n > 0) {
@@ -110,7 +116,7 @@ public final class Constructors {
                     try {
                         new Again(n - 1);
                     } catch (Failure expected) {
-                        // once more
+                        // try once more
                     }
                 }
             }
@@ -124,7 +130,7 @@ public final class Constructors {
         }
     }
 
-    /** The exception passes through the arguments of super(), under recursion. */
+    /** A class in which an exception passes through the arguments of super(), under recursion. */
     static final class Through extends Base {
         Through(int n) {
             super(n == 0 ? Middle.argument(13) : new Through(n - 1).value);
@@ -152,7 +158,10 @@ public final class Constructors {
         }
     }
 
-    /** The failure passes through one more frame than attempt. */
+    /**
+     * Constructs an object. The failure leaves the stack frame of this method, too, before
+     * {@link #attempt} catches it.
+     */
     static Object deeper(int n) {
         return new Node(n, -1);
     }
@@ -208,16 +217,18 @@ public final class Constructors {
         main.count("<init>()V", 1).count("outer()I", 1);
         main.nested("Inner").constructor(1);
         main.nested("1").constructor(1);
-        // Base(); Base(-1); Middle(); Middle of -1, 99, 4 (13 fails before) and of all four pairs;
-        // Leaf of 0 and 8, each with its other; anonymous. Through never gets there.
+        // The calls of <init>(I)V are made by: Base(); Base(-1); Middle(); Middle of -1, 99 and 4,
+        // as 13 fails before; all four pairs; Leaf of 0 and 8, each with its field other; the
+        // anonymous class. Through never gets there.
         main.nested("Base").count("<init>()V", 1).count("<init>(I)V", 1 + 1 + 1 + 3 + 4 + 4 + 1);
         main.nested("Middle")
                 .count("<init>()V", 1)
                 .count("<init>(I)V", 1 + 4 + 2)
                 .count("<init>(II)V", 4)
-                // as <init>(I), then (1,2), (3,3), (-1,13) passes -13; Through; anonymous
+                // One call for each of <init>(I)V; three of the pairs, of which (-1,13) passes -13;
+                // Through; the anonymous class.
                 .count("argument(I)I", 7 + 3 + 1 + 1)
-                // not for -1 and 13; (-1,13) fails in Base with -13
+                // Not called for -1 and 13. (-1,13) fails in Base with -13.
                 .count("initialiser(I)I", 1 + 2 + 3 + 2);
         main.nested("Leaf").count("<init>(I)V", 2);
         main.nested("Node").count("<init>(II)V", 11 + 3 * 21);

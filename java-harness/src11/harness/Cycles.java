@@ -8,10 +8,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * For agents that come and go, again and again. Threads work all the time: calls, objects, a monitor, exceptions; they are in one long call each, so
- * an agent finds them in the middle of methods when it comes and when it goes. Says [ready], and then obeys the lines of its input, each with an answer:
- * "thread" starts one more thread, a virtual one every other time where there are such; "again" has the JVM make classes anew ({@link Again}); "classes" loads classes and lets them go ({@link Guests}); "figures" collects garbage and prints what the JVM
- * uses now, in bytes. At the end all threads' results are compared with what they must be.
+ * A program for agents that attach and detach, again and again. Its threads work all the time:
+ * calls, objects, a monitor, exceptions. Each thread is in one long call, so an agent finds it in
+ * the middle of a method when it attaches and when it detaches.
+ *
+ * <p>The program prints [ready], and then obeys the lines of its input, each with an answer.
+ * {@code thread} starts one more thread, every second one virtual if the JVM has virtual threads.
+ * {@code again} has the JVM retransform classes ({@link Again}). {@code classes} loads classes and
+ * drops them ({@link Guests}). {@code figures} collects garbage and prints what the JVM uses now,
+ * in bytes. At the end, the results of all threads are compared with the expected ones.
  */
 public final class Cycles {
     private static final int THREADS = 2;
@@ -21,7 +26,7 @@ public final class Cycles {
 
     private Cycles() {}
 
-    /** Works until the end. */
+    /** Works until the end of the program. */
     private static final class Worker implements Runnable {
         long rounds;
         long sum;
@@ -123,7 +128,7 @@ public final class Cycles {
                 workers.add(worker);
                 threads.add(start(worker, virtual && workers.size() % 2 == 0));
                 while (!worker.begun) {
-                    Thread.sleep(1); // or an agent may go before it has
+                    Thread.sleep(1); // or an agent might detach before the thread has begun
                 }
                 System.out.println("[thread " + workers.size() + "]");
             } else if (line.equals("again")) {

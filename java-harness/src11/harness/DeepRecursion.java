@@ -1,6 +1,6 @@
 package harness;
 
-/** Deep stacks. Argument: depth, default 10000; a thread with a large stack. */
+/** Deep stacks, on a thread with a large stack. Argument: depth, default 10000. */
 public final class DeepRecursion {
     static int down(int n) {
         return n == 0 ? 0 : 1 + down(n - 1);

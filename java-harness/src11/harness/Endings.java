@@ -3,8 +3,8 @@ package harness;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * The ways in which a program can end. The argument says which; the counts are printed before
- * the end, and are true at the end.
+ * The ways in which a program can end. The argument chooses one. The counts are printed before the
+ * end, and are true at the end.
  */
 public final class Endings {
     static final int HOOK_CALLS = 7;
@@ -39,7 +39,7 @@ public final class Endings {
         }
     }
 
-    /** Recurses, tells when it is at the bottom, and stays there. */
+    /** Recurses, counts {@code bottom} down in the innermost call, and stays there. */
     static void deep(int n, CountDownLatch bottom) {
         if (n > 0) {
             deep(n - 1, bottom);
@@ -49,7 +49,7 @@ public final class Endings {
         }
     }
 
-    /** Goes on as long as the JVM lives, so its counts are open at the top. */
+    /** Runs as long as the JVM lives, so its counts have no upper bound. */
     static void busy(CountDownLatch started) {
         for (int i = 0; ; i++) {
             spin(i);
@@ -111,7 +111,7 @@ public final class Endings {
                 start("failing", false, Endings::fail).join();
                 break;
             case "daemon":
-                // Sleeps in its calls when the JVM ends; another one is in full run.
+                // One thread sleeps in its calls when the JVM ends, another one is busy with calls.
                 main.count(START, 2).prefix("lambda$main$", 2);
                 main.count(DEEP, 11).count("sleep()V", 1).count(BUSY, 1);
                 main.range("spin(I)I", 1000, Long.MAX_VALUE);
@@ -140,7 +140,7 @@ public final class Endings {
                 exit(7);
                 break;
             case "term":
-                // For SIGTERM, and for kill -9: says [ready] and waits.
+                // For SIGTERM and for kill -9: the program prints [ready] and waits.
                 main.count("sleep()V", 1).count("hook()V", 1).count("work(I)I", HOOK_CALLS);
                 Runtime.getRuntime().addShutdownHook(new Thread(Endings::hook, "hook"));
                 Expect.print();
@@ -148,7 +148,7 @@ public final class Endings {
                 sleep();
                 break;
             case "busy":
-                // As term, in the middle of calls.
+                // Like term, but the program is in the middle of calls.
                 main.count(BUSY, 1).range("spin(I)I", 1000, Long.MAX_VALUE).count(START, 1);
                 main.prefix("lambda$main$", 1);
                 Expect.print();
@@ -163,7 +163,7 @@ public final class Endings {
                 busy(latch);
                 break;
             case "last-thread":
-                // Main returns first; the JVM ends with the other thread.
+                // main returns first. The JVM ends with the other thread.
                 main.count(START, 1).prefix("lambda$main$", 1).count("work(I)I", 51);
                 start("last", false, () -> {
                     try {

@@ -64,14 +64,15 @@ public final class Enums {
         sum += Colour.valueOf("BLUE").ordinal();
         System.out.println("sum " + sum + " " + map);
 
-        // Newer compilers fill the array of values in a method of its own.
+        // Newer compilers fill the array of values in a separate method.
         int values = declares(Colour.class, "$values") ? 1 : 0;
         String colourArray = "()[Lharness/Enums$Colour;";
         Expect.Of main = Expect.program("harness.Enums");
         main.count("weight(Lharness/Enums$Colour;)I", n);
-        // Older ones keep the switch's table in a class of its own, whose initialiser asks for them.
+        // Older compilers keep the switch's table in a separate class, whose initialiser calls
+        // values().
         int table = Expect.of("harness.Enums$1").exists() ? 1 : 0;
-        // values(): in next(), for the table, once for EnumMap and valueOf together
+        // values() is called by next(), for the table, and once for EnumMap and valueOf together.
         main.nested("Colour").count("<clinit>()V", 1).count("$values" + colourArray, values)
                 .count("<init>(Ljava/lang/String;I)V", 3)
                 .count("next()Lharness/Enums$Colour;", n)

@@ -17,12 +17,14 @@ import java.util.stream.IntStream;
 
 /**
  * All kinds of events in random interplay, for stress tests. Arguments: seconds (2), size (50),
- * threads (8), seed (1), pause in ms after each action (0), which keeps traces of long runs small.
+ * threads (8), seed (1), pause in ms after each action (0). A pause keeps traces of long runs
+ * small.
  *
- * <p>So many platform threads, and as many virtual ones where the JVM has them, each do {@code size}
- * actions, whose results are added up, and then go on until the seconds are over. Each action's result
- * follows from its random numbers alone and is checked. So the same size, threads and seed print
- * the same text in every JVM, with and without a profiler.
+ * <p>The program has {@code threads} platform threads, and as many virtual ones if the JVM has
+ * virtual threads. Each thread does {@code size} actions, whose results are added up, and goes on
+ * until the seconds are over. The result of an action follows from its random numbers alone, and is
+ * checked. So the same size, threads and seed print the same text in every JVM, with and without a
+ * profiler.
  */
 public final class Everything {
     static final Object[] MONITORS = {new Object(), new int[1], new StringBuilder(), new Object()};
@@ -34,10 +36,12 @@ public final class Everything {
     static final ExecutorService POOL = Executors.newFixedThreadPool(3);
     static volatile Object sink;
     static volatile Thread[] workers = {};
-    /** Thread.startVirtualThread, or null. */
+    /** The method Thread.startVirtualThread; null if the JVM has no virtual threads. */
     static final Method VIRTUAL = virtual();
 
-    /** What a class loader of our own loads, and the JVM compiles before it is unloaded. */
+    /**
+     * A class that is loaded by a class loader of this program, and compiled before it is unloaded.
+     */
     public static final class Guest implements IntSupplier {
         static int calls;
 
@@ -100,7 +104,7 @@ public final class Everything {
         }
     }
 
-    /** A virtual thread if there are any, else a platform thread. */
+    /** Starts a virtual thread, or a platform thread if the JVM has no virtual threads. */
     static Thread startVirtual(Runnable body) throws Exception {
         if (VIRTUAL != null) {
             return (Thread) VIRTUAL.invoke(null, body);
@@ -182,7 +186,7 @@ public final class Everything {
     static long guarded(int which, int n) {
         synchronized (MONITORS[which]) {
             if (n % 3 == 0) {
-                sink = allocate(n); // keeps others waiting
+                sink = allocate(n); // keeps other threads waiting
             }
             GUARDED[which] += n;
         }
@@ -237,7 +241,7 @@ public final class Everything {
             return fail(depth, depth);
         } catch (Failure e) {
             try {
-                return new int[] {e.value}[e.value]; // one of the JVM's own
+                return new int[] {e.value}[e.value]; // throws an exception of the JVM's own
             } catch (ArrayIndexOutOfBoundsException outside) {
                 return e.value;
             }
@@ -266,7 +270,7 @@ public final class Everything {
         return caught.get();
     }
 
-    /** Mostly a loop, so that a trace of many minutes can be kept. */
+    /** Mostly runs a loop, with few calls, so that a trace of many minutes stays small. */
     static long hot(int n) {
         long sum = 0;
         for (int i = 0; i < n; i++) {
@@ -306,12 +310,12 @@ public final class Everything {
         return n * (n - 1) / 2;
     }
 
-    /** The sum of the triangles of 1 to n. */
+    /** Returns the sum of the triangles of 1 to n. */
     static long tetrahedron(long n) {
         return (n + 1) * n * (n - 1) / 6;
     }
 
-    /** One action; its result depends on the random numbers only. */
+    /** Does one action. Returns its result, which depends on the random numbers only. */
     static long act(Random random) throws Exception {
         int n = 1 + random.nextInt(100);
         int which = random.nextInt(MONITORS.length);
@@ -319,7 +323,7 @@ public final class Everything {
             case 0: return same(1, collect());
             case 1: return same(1, overflow());
             case 2: case 3: return same(2 * tetrahedron(n % 4), threads(n % 4));
-            case 4: case 5: return same(20L * n, load(20 * n)); // most often enough to be compiled
+            case 4: case 5: return same(20L * n, load(20 * n)); // the guest is usually compiled
             case 6: case 7: return same(which, waits(which));
             case 8: case 9: return same(n % 10, parks(n % 10));
             case 10: case 11: case 12: return same(n, failures(n));
@@ -397,7 +401,7 @@ public final class Everything {
             guarded += each;
         }
         Expect.same(ADDED.get(), guarded);
-        // How many actions there were in all depends on the time.
+        // The number of actions in all depends on the time.
         Expect.same(true, ACTIONS.get() >= (long) size * all.length);
         System.out.println("seed " + seed + " size " + size + " threads " + threads);
         System.out.println("sum " + SUM + " wrong " + WRONG);

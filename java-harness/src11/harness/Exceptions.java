@@ -3,7 +3,7 @@ package harness;
 import java.io.Closeable;
 import java.io.IOException;
 
-/** Exits by exception in all the ways that the language has. */
+/** Methods that end by an exception, in all ways that the language has. */
 public final class Exceptions {
     static final class Mine extends Exception {
         Mine(String message, Throwable cause) {
@@ -105,7 +105,7 @@ public final class Exceptions {
         }
     }
 
-    /** The JVM's own exceptions, in the middle of expressions. */
+    /** Causes exceptions of the JVM's own, in the middle of expressions. */
     static int implicit(int kind) {
         int[] none = null;
         Object text = "text";
@@ -148,7 +148,10 @@ public final class Exceptions {
         }
     }
 
-    /** The handler's range contains itself, as javac makes it for synchronized and finally. */
+    /**
+     * The range of the handler contains the handler itself, as javac generates it for synchronized
+     * and finally.
+     */
     static long loop(int n) {
         long sum = 0;
         for (int i = 0; i < n; i++) {
@@ -191,17 +194,19 @@ public final class Exceptions {
         Expect.Of main = Expect.program("harness.Exceptions");
         main.count("swallow(I)I", n).count("nested(I)I", n).count("rethrow(I)I", n);
         main.count("withFinally(I)I", n);
-        // loop ends at i = 7, with i = 0, 3, 6 passed over: five calls of local
+        // loop calls local five times: it ends at i = 7, and skips 0, 3 and 6.
         main.count("local(I)I", n + half + 5).count("clean()V", 2 * n + 8);
         main.count("pass(I)I", 2 * n + half);
         main.count("thrower(I)I", n + half + 5 + 2 * n + half);
         main.count("resources(ZZ)I", n).count("catchAll(I)I", n).count("implicit(I)I", n);
         main.count("unwind(I)I", 10 * 101).count("loop(I)J", 1);
         main.nested("Resource").count("<init>(Z)V", 2 * n).count("close()V", 2 * n);
-        // even: local, swallow, withFinally, local in nested; again in rethrow; loop: 2 and 4
+        // Thrown for even numbers: in local, swallow, withFinally, and local in nested; once more
+        // in rethrow. In loop for 2 and 4. In unwind.
         main.nested("Mine").count("<init>(Ljava/lang/String;Ljava/lang/Throwable;)V", 5 * half + 2 + 10);
 
-        // even: local, swallow, withFinally, local in nested; loop: 2 and 4
+        // For even numbers: in local, swallow, withFinally, and local in nested. In loop for 2 and
+        // 4.
         main.left("thrower(I)I", 4 * half + 2).left("pass(I)I", 2 * half);
         main.left("withFinally(I)I", half).left("rethrow(I)I", half);
         main.left("implicit(I)I", 6 * n / 8); // all kinds but 2 and 7

@@ -7,11 +7,11 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What a program expects a trace of itself to hold. Tests exclude this class (harness.Expect*)
+ * The calls that a program expects in a trace of itself. Tests exclude this class (harness.Expect*)
  * from tracing, so that the bookkeeping does not count itself.
  *
- * <p>Each program adds up its counts by hand, from what its source says, and prints them. The
- * lines are described in java-harness/README.md. {@link ExpectEvents} does the same for the other
+ * <p>Each program adds up its counts from what its source says, and prints them.
+ * java-harness/README.md describes the lines. {@link ExpectEvents} does the same for the other
  * events.
  */
 public final class Expect {
@@ -23,17 +23,17 @@ public final class Expect {
 
     private Expect() {}
 
-    /** Begins the counts of the program whose main class this is; its main runs once. */
+    /** Begins the counts of the program with the given main class. Its main method runs once. */
     public static Of program(String className) {
         return of(className).count("main([Ljava/lang/String;)V", 1);
     }
 
-    /** The methods of one class, named as Class.getName names it. */
+    /** Returns the counts of a class, named as Class.getName names it. */
     public static Of of(String className) {
         return new Of(className);
     }
 
-    /** Counts by method name and descriptor; repeated calls add up. */
+    /** Counts of a class, by method name and descriptor. Repeated calls add up. */
     public static final class Of {
         private final String name;
 
@@ -46,7 +46,10 @@ public final class Expect {
             return this;
         }
 
-        /** The only constructor, where compilers differ in what they pass to it. */
+        /**
+         * Expects {@code n} calls of the only constructor, to which compilers may pass different
+         * arguments.
+         */
         public Of constructor(long n) {
             Constructor<?>[] all = load(name).getDeclaredConstructors();
             same(1, all.length);
@@ -54,7 +57,7 @@ public final class Expect {
             return count("<init>" + type.toMethodDescriptorString(), n);
         }
 
-        /** Whether the compiler made this class; does not initialise it. */
+        /** Returns true if the compiler generated this class. Does not initialise it. */
         public boolean exists() {
             return load(name) != null;
         }
@@ -67,13 +70,16 @@ public final class Expect {
             }
         }
 
-        /** For names that the compiler makes up: the sum over all methods that begin so. */
+        /**
+         * Expects {@code n} calls of all methods together that begin with {@code begin}, for names
+         * that the compiler chooses.
+         */
         public Of prefix(String begin, long n) {
             add(PREFIXES, name + "." + begin, n);
             return this;
         }
 
-        /** For what cannot be known exactly. */
+        /** Expects a number of calls within bounds, where it cannot be known exactly. */
         public Of range(String method, long low, long high) {
             synchronized (Expect.class) {
                 RANGES.put(name + "." + method, new long[] {low, high});
@@ -81,25 +87,28 @@ public final class Expect {
             return this;
         }
 
-        /** For methods at the limits of the class file: a trace may say that it lacks them. */
+        /**
+         * Expects {@code n} calls of a method at the limits of the class file. A trace may report
+         * that it is not instrumented instead.
+         */
         public Of limit(String method, long n) {
             add(LIMITS, name + "." + method, n);
             return this;
         }
 
-        /** So many of the main thread's calls of this method end by an exception. */
+        /** Expects that {@code n} calls of the method on the main thread end by an exception. */
         public Of left(String method, long n) {
             ExpectEvents.left(name + "." + method, "main", n);
             return this;
         }
 
-        /** As {@link #range}; each of these calls is of this thread, and ends by an exception. */
+        /** Like {@link #range}, for calls on one thread that all end by an exception. */
         public Of leftRange(String method, String thread, long low, long high) {
             ExpectEvents.left(name + "." + method, thread, low, high);
             return range(method, low, high);
         }
 
-        /** A nested class of this one. */
+        /** Returns the counts of a nested class of this one. */
         public Of nested(String nested) {
             return of(name + "$" + nested);
         }
@@ -109,30 +118,30 @@ public final class Expect {
         map.merge(key, n, Long::sum);
     }
 
-    /** A figure that is no call count. */
+    /** Adds a figure that is not a count of calls. */
     public static synchronized void fact(String name, Object value) {
         FACTS.put(name, value);
     }
 
-    /** Ends the program: it cannot do its work in this JVM. */
+    /** Ends the program, because it cannot do its work in this JVM. */
     public static void skip(String why) {
         System.out.println("SKIP " + why);
         System.exit(0);
     }
 
-    /** Feature version of the running JVM. */
+    /** Returns the feature version of the running JVM. */
     public static int feature() {
         return Runtime.version().feature();
     }
 
-    /** Fails the program unless both are equal. */
+    /** Fails the program unless both values are equal. */
     public static void same(Object expected, Object actual) {
         if (!expected.equals(actual)) {
             throw new AssertionError("expected " + expected + ", got " + actual);
         }
     }
 
-    /** Prints all lines at once. A method with count 0 was not called: no line. */
+    /** Prints all lines at once. A method with count 0 was not called, and gets no line. */
     public static synchronized void print() {
         StringBuilder out = new StringBuilder();
         COUNTS.forEach((key, n) -> line(out, "COUNT", key, n));
@@ -141,7 +150,7 @@ public final class Expect {
         RANGES.forEach((key, r) -> line(out, "RANGE", key, r[0] + " " + r[1]));
         FACTS.forEach((key, value) -> line(out, "FACT", key, value));
         ExpectEvents.append(out);
-        // UTF-8 always, whatever the locale: names of methods can be anything.
+        // Always UTF-8, whatever the locale: names of methods can be anything.
         byte[] bytes = out.toString().getBytes(StandardCharsets.UTF_8);
         System.out.write(bytes, 0, bytes.length);
         System.out.flush();

@@ -11,15 +11,15 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What a program expects of the events other than calls: objects, monitors, exceptions, lines and
- * so on. {@link Expect#print} prints them; java-harness/README.md says what each line means. Tests
- * exclude this class as they do {@link Expect}.
+ * The events other than calls that a program expects in a trace of itself: objects, monitors,
+ * exceptions, lines and so on. {@link Expect#print} prints them; java-harness/README.md describes
+ * the lines. Tests exclude this class from tracing, like {@link Expect}.
  */
 public final class ExpectEvents {
-    /** By word, then by key. A program tells a figure of 0 too: none of that kind may be there. */
+    /** Values by word and key. A figure of 0 is printed, too: then no such event may occur. */
     private static final Map<String, Map<String, Object>> LINES = new TreeMap<>();
 
-    /** Source lines that {@link #mark} noted, with their methods. */
+    /** Methods and source lines that {@link #mark} noted, by the name of the mark. */
     private static final Map<String, Site> SITES = new TreeMap<>();
 
     private static final class Site {
@@ -34,62 +34,77 @@ public final class ExpectEvents {
 
     private ExpectEvents() {}
 
-    /** Objects of this class are allocated; repeated calls add up. */
+    /** Expects {@code n} allocations of objects of the class. Repeated calls add up. */
     public static void objects(Class<?> type, long n) {
         add("OBJECTS", nameOf(type), n);
     }
 
-    /** As {@link #objects}, where the library makes objects of the class too. */
+    /**
+     * Like {@link #objects}, but at least {@code n}, because the library creates such objects, too.
+     */
     public static void objectsAtLeast(Class<?> type, long n) {
         add("OBJECTS-MIN", type.getName(), n);
     }
 
-    /** Objects of the class are allocated at a marked place. Part of {@link #objects}, not more. */
+    /**
+     * Expects {@code n} allocations of the class at a marked line. {@link #objects} includes them.
+     */
     public static void objectsAt(String mark, Class<?> type, long n) {
         Site site = site(mark);
         add("OBJECTS-AT", site.key + " " + site.line + " " + type.getName(), n);
     }
 
-    /** Bytes of all objects of the class. */
+    /** Expects the given number of bytes for all objects of the class. */
     public static void bytes(Class<?> type, long n) {
         add("BYTES", type.getName(), n);
     }
 
-    /** Objects of the class that are alive at the end. */
+    /** Expects {@code n} objects of the class that are alive at the end. */
     public static void live(Class<?> type, long n) {
         add("LIVE", type.getName(), n);
     }
 
-    /** The same, by the thread that allocated them. All threads that objects of the class live of are told. */
+    /**
+     * Like {@link #live(Class, long)}, for the objects that one thread allocated. A program that
+     * gives one thread of a class must give all that have allocated live objects of it.
+     */
     public static void live(Class<?> type, String thread, long n) {
         add("LIVE-THREAD", type.getName() + " " + thread, n);
     }
 
-    /** Enters which found a monitor of this class held by a thread of this name. */
+    /** Expects {@code n} contended enters of monitors of the class, which the given thread held. */
     public static void contended(Class<?> type, String owner, long n) {
         add("CONTENDED", type.getName(), n);
         add("OWNER", type.getName() + " " + owner, n);
     }
 
-    /** As {@link #contended}, where the JVM may not name the owner, as it is a virtual thread. */
+    /**
+     * Like {@link #contended}, but the JVM may not name the owner, because it is a virtual thread.
+     */
     public static void contendedOrUnnamed(Class<?> type, String owner, long n) {
         add("CONTENDED", type.getName(), n);
         add("OWNER-OR-NONE", type.getName() + " " + owner, n);
     }
 
-    /** Waits on monitors of this class, and how many of them end by their time limit. */
+    /**
+     * Expects {@code n} waits on monitors of the class, of which {@code timedOut} end by their time
+     * limit.
+     */
     public static void waits(Class<?> type, long n, long timedOut) {
         put("WAITS", type.getName(), n + " " + timedOut);
     }
 
-    /** Waits on monitors of this class with this limit in milliseconds, 0 for none. All limits of the class are told. */
+    /**
+     * Expects {@code n} waits on monitors of the class with the given limit in milliseconds, 0 for
+     * none. A program that gives one limit of a class must give all.
+     */
     public static void waitLimit(Class<?> type, long limit, long n) {
         add("WAIT-LIMIT", type.getName() + " " + limit, n);
     }
 
     /**
-     * One more event of the kind (monitor, wait, park, throw) on the caller's stack, at the line that many lines behind
-     * the call.
+     * Expects one more event of the kind (monitor, wait, park, throw) on the caller's stack, at the
+     * line that is {@code offset} lines after this call.
      */
     public static void stack(String kind, int offset) {
         StackWalker walker = StackWalker.getInstance(
@@ -105,7 +120,10 @@ public final class ExpectEvents {
         add("STACK", key.toString(), 1);
     }
 
-    /** As the JVM names the class for agents. Before 15, a hash and not an address tells hidden ones apart. */
+    /**
+     * Returns the name by which the JVM reports the class to agents. Before 15, names of hidden
+     * classes end with a hash instead of an address.
+     */
     private static String nameOf(Class<?> type) {
         String name = type.getName();
         int hidden = Expect.feature() < 15 ? name.indexOf('/') : -1;
@@ -116,29 +134,30 @@ public final class ExpectEvents {
         return nameOf(frame.getDeclaringClass()) + "." + frame.getMethodName() + frame.getDescriptor();
     }
 
-    /** Throws of the class in methods of the program. */
+    /** Expects {@code n} throws of the class in methods of the program. */
     public static void thrown(Class<?> type, long n) {
         add("THROWN", type.getName(), n);
     }
 
-    /** As {@link #thrown}, where only bounds are known. */
+    /** Like {@link #thrown(Class, long)}, but only bounds are known. */
     public static void thrown(Class<?> type, long low, long high) {
         put("THROWN-RANGE", type.getName(), low + " " + high);
     }
 
-    /** Throws at a marked place. */
+    /** Expects {@code n} throws at a marked line. */
     public static void thrownAt(String mark, long n) {
         Site site = site(mark);
         add("THROWN-AT", site.key + " " + site.line, n);
     }
 
-    /** Catches of the class in methods of the program. */
+    /** Expects {@code n} catches of the class in methods of the program. */
     public static void caught(Class<?> type, long n) {
         add("CAUGHT", type.getName(), n);
     }
 
     /**
-     * Catches at a marked place: the line of the handler's first instruction. Part of {@link #caught}. A program that tells some tells all.
+     * Expects {@code n} catches at a marked line, that of the handler's first instruction.
+     * {@link #caught} includes them. A program that expects some must expect all.
      */
     public static void caughtAt(String mark, long n) {
         Site site = site(mark);
@@ -146,9 +165,10 @@ public final class ExpectEvents {
     }
 
     /**
-     * The caller is about to throw an exception, or to let one through: it leaves the calls of the program on the stack, from
-     * the caller's up to the method of this name, which catches it; all of them if null. Together with {@link #left} these
-     * are all calls that end so.
+     * Notes that the caller is about to throw an exception, or to let one through. The exception
+     * leaves the calls of the program that are on the stack, from the caller's up to the method of
+     * the given name, which catches it; all of them if the name is null. These calls and those of
+     * {@link #left} are all calls that end by an exception.
      */
     public static void leaves(String catcher) {
         StackWalker walker = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
@@ -167,104 +187,118 @@ public final class ExpectEvents {
         }
     }
 
-    /** So many calls of a method by a thread are left by an exception. */
+    /** Expects that {@code n} calls of a method by a thread end by an exception. */
     public static void left(String key, String thread, long n) {
         add("LEFT-BY-EXCEPTION", key + " " + thread, n);
     }
 
-    /** As {@link #left}, where only bounds are known. */
+    /** Like {@link #left(String, String, long)}, but only bounds are known. */
     public static void left(String key, String thread, long low, long high) {
         put("LEFT-BY-EXCEPTION-RANGE", key + " " + thread, low + " " + high);
     }
 
-    /** A thread is all the while in this state, and in this method, whose descriptor is left out. */
+    /**
+     * Expects that a thread is in one state and one method all the time. The method's descriptor is
+     * left out.
+     */
     public static void state(String thread, String state, StackTraceElement innermost) {
         put("STATE", thread, state + " " + innermost.getClassName() + "." + innermost.getMethodName());
     }
 
-    /** Hits of a source line; the key is class, dot, name and descriptor. */
+    /**
+     * Expects {@code n} hits of a source line. The key is class, dot, method name and descriptor.
+     */
     public static void line(String key, int line, long n) {
         add("LINES", key + " " + line, n);
     }
 
-    /** CPU time of all calls of a method with what they call, as the program measured it. */
+    /**
+     * Expects the CPU time of all calls of a method, callees included, as the program measured it.
+     */
     public static void cpu(String key, long nanos) {
         put("CPU", key, millis(nanos));
     }
 
-    /** CPU time of a thread over its life, as the thread measured it at its end. */
+    /** Expects the CPU time of a thread over its life, as the thread measured it at its end. */
     public static void cpuOfThread(String name, long nanos) {
         put("CPU-THREAD", name, millis(nanos));
     }
 
-    /** With 5 percent up and down, and 2 ms for what lies between two measurements. */
+    /**
+     * Returns milliseconds and their bounds: 5 percent, and 2 ms for the time between two
+     * measurements.
+     */
     private static String millis(long nanos) {
         double ms = nanos / 1e6;
         long low = Math.max(0, (long) Math.floor(ms * 0.95 - 2));
         return Math.round(ms) + " " + low + " " + (long) Math.ceil(ms * 1.05 + 2);
     }
 
-    /** Parks whose innermost method of the program is this one. */
+    /** Expects {@code n} parks whose innermost method of the program is the given one. */
     public static void parks(String key, long n) {
         add("PARKS", key, n);
     }
 
-    /** As {@link #parks}, where only bounds are known. */
+    /** Like {@link #parks(String, long)}, but only bounds are known. */
     public static void parks(String key, long low, long high) {
         put("PARKS-RANGE", key, low + " " + high);
     }
 
-    /** A thread that started under one name and ended under another. */
+    /** Expects a thread that starts under one name and ends under another. */
     public static void renamed(String first, String last) {
         put("RENAMED", first + "|" + last, "");
     }
 
-    /** The group of a thread, and that group's parent. */
+    /** Expects the group of a thread, and the parent of the group. */
     public static void group(String thread, ThreadGroup group) {
         put("GROUP", thread + "|" + group.getName() + "|" + group.getParent().getName(), "");
     }
 
-    /** Class loaders that define a class of this name. */
+    /** Expects that {@code n} class loaders define a class of this name. */
     public static void loaded(String name, long n) {
         add("LOADED", name, n);
     }
 
-    /** How many of them were unloaded. */
+    /** Expects that {@code n} classes of this name are unloaded. */
     public static void unloaded(String name, long n) {
         add("UNLOADED", name, n);
     }
 
-    /** A virtual thread takes a carrier at least so often. */
+    /** Expects that a virtual thread is mounted at least {@code low} times. */
     public static void mounts(String thread, long low) {
         add("MOUNTS", thread, low);
     }
 
-    /** A method that the JVM compiles. */
+    /** Expects that the JVM compiles a method. */
     public static void compiled(String key) {
         put("COMPILED", key, "");
     }
 
-    /** Objects of a class in the heap at the end, and the references out of all of them. */
+    /**
+     * Expects the number of objects of a class in the heap at the end, and of the references from
+     * them.
+     */
     public static void heap(Class<?> type, long objects, long references) {
-        Expect.fact("heap." + type.getName(), String.valueOf(objects)); // 0 is told, too
+        Expect.fact("heap." + type.getName(), String.valueOf(objects)); // printed even if it is 0
         add("REFS", type.getName(), references);
     }
 
-    /** Objects of a class that are roots of this kind at the end. */
+    /** Expects {@code n} objects of a class that are roots of this kind at the end. */
     public static void root(String kind, Class<?> type, long n) {
         add("ROOT", kind + " " + type.getName(), n);
     }
 
     /**
-     * Until all other threads of the process sleep: then what tools ask the JVM on a thread that has just blocked is answered,
-     * too. Seen several times in a row, as threads that work for each other may all sleep for a moment.
+     * Waits until all other threads of the process sleep. Then the JVM has also answered what tools
+     * ask on a thread that has just blocked. The threads must sleep several times in a row, because
+     * threads that work for each other may all sleep for a moment.
      */
     public static void awaitIdle() {
         for (int times = 0; times < 5; times++) {
             try {
                 Thread.sleep(5);
                 try (Stream<Path> threads = Files.list(Path.of("/proc/self/task"))) {
-                    if (threads.filter(ExpectEvents::isRunning).count() > 1) { // the first is this one
+                    if (threads.filter(ExpectEvents::isRunning).count() > 1) { // one is this thread
                         times = -1;
                     }
                 }
@@ -274,17 +308,19 @@ public final class ExpectEvents {
         }
     }
 
-    /** By the letter behind the name, which stands in brackets. */
+    /**
+     * Returns true unless the thread sleeps, according to the letter after its name in parentheses.
+     */
     private static boolean isRunning(Path thread) {
         try {
             String text = Files.readString(thread.resolve("stat"));
             return text.charAt(text.lastIndexOf(')') + 2) != 'S';
         } catch (IOException e) {
-            return false; // it has ended
+            return false; // the thread has ended
         }
     }
 
-    /** Notes the caller's method, and the line that many lines behind the call. */
+    /** Notes the caller's method, and the line that is {@code offset} lines after this call. */
     public static synchronized void mark(String name, int offset) {
         StackWalker walker = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
         StackWalker.StackFrame frame = walker.walk(frames -> frames.skip(1).findFirst().get());
@@ -293,7 +329,7 @@ public final class ExpectEvents {
         Expect.same(true, other == null || other.line == site.line);
     }
 
-    /** The caller's source line. */
+    /** Returns the caller's source line. */
     public static int here() {
         return new Throwable().getStackTrace()[1].getLineNumber();
     }

@@ -1,6 +1,6 @@
 package harness;
 
-/** The plainest program: many calls, nothing else. Argument: n, default 25. */
+/** The simplest program: many calls, and nothing else. Argument: n, default 25. */
 public final class Fib {
     static int fib(int n) {
         return n < 2 ? n : fib(n - 1) + fib(n - 2);

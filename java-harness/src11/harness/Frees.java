@@ -8,9 +8,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Objects that die and objects that live, with a collection after each round. Everything that must be
- * dead at the end is also held by a weak reference, and the program goes on collecting until the
- * last of these is cleared. Argument: rounds, default 4.
+ * Objects that die and objects that live, with a collection after each round. Weak references refer
+ * to everything that must be dead at the end. The program collects until the last of them is
+ * cleared. Argument: rounds, default 4.
  */
 public final class Frees {
     static class Brief {
@@ -21,7 +21,7 @@ public final class Frees {
         Object next;
     }
 
-    /** Every seventh is kept. */
+    /** Every seventh object of this class is kept. */
     static final class Mixed {
         final byte[] payload = new byte[100];
     }
@@ -36,7 +36,7 @@ public final class Frees {
 
     static final class Weak {}
 
-    /** Each of them refers to the other. */
+    /** Two objects of this class refer to each other. */
     static final class Ring {
         Ring other;
     }
@@ -45,7 +45,7 @@ public final class Frees {
 
     static final class Local {}
 
-    /** Made by several threads. */
+    /** Several threads create objects of this class. */
     static final class Shared {}
 
     static final List<Object> KEPT = new ArrayList<>();
@@ -87,7 +87,7 @@ public final class Frees {
         dies(new Weak());
     }
 
-    /** Afterwards only the last tenth of the list is reachable. */
+    /** Builds a list, of which only the last tenth is reachable afterwards. */
     static void chain(int n) {
         Node head = null;
         for (int i = 0; i < n; i++) {
@@ -118,7 +118,7 @@ public final class Frees {
 
     static final ThreadLocal<Object> LOCAL = new ThreadLocal<>();
 
-    /** A thread's own variable dies with the thread. */
+    /** Sets a thread-local variable, whose value dies with its thread. */
     static void threadLocal() throws InterruptedException {
         Thread t = new Thread(() -> LOCAL.set(dies(new Local())));
         t.start();
@@ -127,7 +127,9 @@ public final class Frees {
 
     static final int KEEPERS = 3;
 
-    /** Each of some threads, one after the other, keeps more than the one before it. */
+    /**
+     * Runs some threads, one after another, each of which keeps more objects than the one before.
+     */
     static void shared() throws InterruptedException {
         for (int i = 0; i < KEEPERS; i++) {
             int keep = 5 * (i + 1);

@@ -41,7 +41,7 @@ public final class Gc {
         Expect.Of main = Expect.program("harness.Gc");
         main.count("allocate(I)V", collections).count("collects()Z", collections);
         main.nested("Box").count("<init>(I)V", (long) collections * boxes);
-        // At least: the JVM may collect by itself too.
+        // At least, because the JVM may collect by itself, too.
         Expect.fact("min-collections", collections);
         Expect.fact("boxes", collections * boxes);
         Expect.fact("long-arrays-of-16", collections * boxes);

@@ -5,7 +5,10 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 
-/** Bridges of generics and of covariant results, and methods with a variable number of arguments. */
+/**
+ * Bridge methods of generics and of covariant results, and methods with a variable number of
+ * arguments.
+ */
 public final class Generics {
     abstract static class Box<T extends Comparable<T>> {
         abstract T get();
@@ -89,7 +92,8 @@ public final class Generics {
         main.count("sum([I)I", 3 * n).count("max(Ljava/util/List;)Ljava/lang/Comparable;", n)
                 .count("list(Ljava/lang/Object;[Ljava/lang/Object;)Ljava/util/List;", 3 * n);
         main.nested("Box").count("<init>()V", 2 * n).count("compare(Lharness/Generics$Box;)I", n);
-        // a.set(String) is called straight, b.set by its bridge; get always by its bridge.
+        // a.set(String) is called directly, b.set through its bridge, and get always through its
+        // bridge.
         main.nested("TextBox").count("<init>()V", 2 * n)
                 .count("get()Ljava/lang/String;", 2 * n).count("get()Ljava/lang/Comparable;", 2 * n)
                 .count("set(Ljava/lang/String;)V", 2 * n).count("set(Ljava/lang/Comparable;)V", n);

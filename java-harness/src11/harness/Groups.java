@@ -37,7 +37,7 @@ public final class Groups {
         start(inner, "in inner", Groups::run);
         start(deepest, "in deepest", Groups::run);
         start(new ThreadGroup(deepest, ""), "in nameless", Groups::run);
-        // A thread without a group of its own comes into its parent's.
+        // A thread without a group of its own is put into its parent's group.
         start(deepest, "parent", () -> {
             Thread child = new Thread(Groups::run, "child");
             child.start();
@@ -56,7 +56,7 @@ public final class Groups {
         start(main, "same", () -> renameSelf("same"));
         start(main, "there", () -> renameSelf("elsewhere", "there"));
 
-        // Renamed by another thread while it runs, and before it starts.
+        // The main thread renames another thread: before it starts, and while it runs.
         CountDownLatch renamed = new CountDownLatch(1);
         Thread other = new Thread(main, () -> {
             run();

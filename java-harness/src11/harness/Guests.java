@@ -2,13 +2,19 @@ package harness;
 
 import java.util.function.IntSupplier;
 
-/** Classes that come and go, for {@link Cycles}: apart from it, for what is made anew of a class grows with the class. */
+/**
+ * Loads and drops classes, for {@link Cycles}. It is a class of its own, because the cost of a
+ * retransformed class grows with its size.
+ */
 final class Guests {
     private static final int COUNT = 5;
 
     private Guests() {}
 
-    /** Loads a class some times over, each time for a loader that nobody has any more afterwards, and calls it. */
+    /**
+     * Loads a class several times, each time by a new class loader that becomes unreachable, and
+     * calls it.
+     */
     static String load() throws ReflectiveOperationException {
         int sum = 0;
         for (int i = 0; i < COUNT; i++) {

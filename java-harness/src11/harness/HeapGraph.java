@@ -4,8 +4,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A heap of known shape at the end: objects and the references out of them. References are the
- * fields and elements that are not null; that of each object to its class is not one of them.
+ * A heap of known shape at the end: objects, and the references from them. References are the
+ * fields and array elements that are not null. An object's reference to its class does not count.
  */
 public final class HeapGraph {
     static final class Node {
@@ -43,7 +43,7 @@ public final class HeapGraph {
         Object shared = hidden;
     }
 
-    /** A field by the same name, and its superclass's fields. */
+    /** A class with a field of the same name as a field of its superclass. */
     static final class Sub extends Base {
         private Object hidden = new Leaf();
     }
@@ -56,10 +56,10 @@ public final class HeapGraph {
         }
     }
 
-    /** Reachable from static fields only. */
+    /** A class whose objects are reachable from static fields only. */
     static final class Static {}
 
-    /** Reachable from local variables of a thread only. */
+    /** A class whose objects are reachable from local variables of a thread only. */
     static final class OnStack {}
 
     static final class Sleeper extends Thread {
@@ -125,7 +125,7 @@ public final class HeapGraph {
         same = one;
     }
 
-    /** Is not there at the end. */
+    /** Creates objects that are unreachable at the end. */
     static void waste() {
         Node[] nodes = new Node[500];
         for (int i = 0; i < nodes.length; i++) {

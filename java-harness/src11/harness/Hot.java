@@ -4,8 +4,8 @@ import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
 
 /**
- * Methods that are called so often that a JVM with a compiler compiles them. It goes on until the
- * compiler has had nothing to do for a while.
+ * Methods that are called so often that a JVM with a compiler compiles them. The program goes on
+ * until the compiler has had nothing to do for a while.
  */
 public final class Hot {
     static volatile long sink;
@@ -56,7 +56,7 @@ public final class Hot {
         }
     }
 
-    /** Called once: compiled in the middle of its loop. */
+    /** Called once, so that it is compiled in the middle of its loop. */
     static long loop(int n) {
         long sum = 0;
         for (int i = 0; i < n; i++) {

@@ -4,9 +4,9 @@ import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 
 /**
- * Objects that no {@code new} of the source stands for: exceptions that the JVM makes by itself, and those of lambdas that capture
- * something, which hidden classes make. So few that no compiler is tempted to throw one and the same object each time. Argument:
- * rounds, default 200.
+ * Objects that no {@code new} of the source creates: exceptions that the JVM throws by itself, and
+ * objects of capturing lambdas, which hidden classes create. There are so few exceptions that no
+ * compiler begins to throw the same object each time. Argument: rounds, default 200.
  */
 public final class Implicit {
     static volatile Object sink;

@@ -1,6 +1,8 @@
 package harness;
 
-/** Default, static and private methods of interfaces; diamonds; calls of a super interface. */
+/**
+ * Default, static and private methods of interfaces; diamonds; calls of a superinterface's method.
+ */
 public final class Interfaces {
     interface Shape {
         double area();

@@ -1,6 +1,9 @@
 package harness;
 
-/** Instructions that have the JVM make and throw an exception by itself. Each has a mark; the method {@code caught} of the program catches. */
+/**
+ * Instructions that make the JVM create and throw an exception by itself. Each has a mark. The
+ * program catches the exceptions in its method {@code caught}.
+ */
 final class JvmThrows {
     private JvmThrows() {}
 

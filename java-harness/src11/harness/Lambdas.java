@@ -82,8 +82,8 @@ public final class Lambdas {
         main.prefix("lambda$then$", 2 * n);
         main.count("recursive([Ljava/util/function/IntBinaryOperator;I)I", 1);
         main.count("call(Ljava/util/concurrent/Callable;)Ljava/lang/Object;", 1);
-        // x + 1; even; x > 10 for the even ones; the one that javac makes of int[]::new; the
-        // recursive one; the throwing one
+        // Calls of lambdas: x + 1; even; x > 10 for the even numbers; the lambda that javac
+        // generates for int[]::new; the recursive one; the one that throws.
         main.prefix("lambda$main$", n + n + n / 2 + n + 31 + 1);
         Expect.print();
     }

@@ -7,8 +7,8 @@ import java.util.Arrays;
 
 /**
  * Methods at the limits of the class file: code near 64 KiB, branches as far as they reach, 255
- * arguments, wide locals, full tables. Where a rewriter cannot add a thing without breaking a
- * limit, the count is a LIMIT: exact, or reported as not covered.
+ * arguments, wide locals, full tables. If a rewriter cannot add anything without exceeding a limit,
+ * the count is a LIMIT: it is exact, or the method is reported as not instrumented.
  */
 public final class Limits {
     private static final Expect.Of MAIN = Expect.program("harness.Limits");
@@ -16,7 +16,10 @@ public final class Limits {
     private static final String INT = "(I)I";
     private static final int[] ONE_INT = {Code.INT};
 
-    /** Defines the class, calls its run(int) three times and prints the last result. */
+    /**
+     * Defines the class, calls its run(int) three times and prints the last result. Returns the
+     * counts of the class.
+     */
     private static Expect.Of run(ClassBytes bytes, String name) throws Exception {
         Class<?> type = LOADER.define(bytes.toBytes());
         Object result = null;
@@ -33,7 +36,7 @@ public final class Limits {
         return new ClassBytes(version, "harness.made." + name, "java.lang.Object");
     }
 
-    /** Straight code of exactly that length. */
+    /** Runs straight code of exactly {@code length} bytes. */
     private static void length(int length, boolean limit) throws Exception {
         String name = "Length" + length;
         ClassBytes bytes = make(52, name);
@@ -52,8 +55,8 @@ public final class Limits {
     }
 
     /**
-     * A branch as far as it reaches, over ten returns. Code inserted before each of them makes it
-     * too long.
+     * Runs a branch as far as it reaches, over ten returns. Code that is inserted before each of
+     * them makes the branch too long.
      */
     private static void farBranch(int version) throws Exception {
         String name = "Far" + version;
@@ -73,7 +76,7 @@ public final class Limits {
         }
         code.fill(far + Short.MAX_VALUE - 2).op(Code.ILOAD_0, Code.IRETURN).land(far);
         frame(code, version);
-        // And as far back, once.
+        // A branch back over the same distance, which is taken once.
         code.op(Code.IINC, 0, 0xff).op(Code.ILOAD_0).branch(Code.IFGT, back);
         code.op(Code.ILOAD_0, Code.IRETURN);
         run(bytes, "harness.made." + name).limit("run(I)I", 3);
@@ -86,7 +89,10 @@ public final class Limits {
         }
     }
 
-    /** Thousands of returns: the code before each of them does not fit. */
+    /**
+     * Runs a method with many returns. If there are thousands, code before each of them does not
+     * fit.
+     */
     private static void manyReturns(int returns, boolean limit) throws Exception {
         String name = "Returns" + returns;
         ClassBytes bytes = make(52, name);
@@ -107,7 +113,9 @@ public final class Limits {
         MAIN.count("manyReturns(IZ)V", 1);
     }
 
-    /** The first instruction is the target of a loop: entered once, not once each time round. */
+    /**
+     * Runs a loop back to the first instruction: the method is entered once, not in each iteration.
+     */
     private static void loopToStart(int version) throws Exception {
         String name = "Loop" + version;
         ClassBytes bytes = make(version, name);
@@ -155,7 +163,10 @@ public final class Limits {
         MAIN.count("manyHandlers()V", 1);
     }
 
-    /** Stores and adds up that many locals; frames in the middle name all of them. */
+    /**
+     * Runs a method that stores and adds up {@code locals} local variables. Stack map frames in the
+     * middle name all of them.
+     */
     private static void wideLocals(int locals) throws Exception {
         String name = "Locals" + locals;
         ClassBytes bytes = make(52, name);
@@ -181,7 +192,7 @@ public final class Limits {
         MAIN.count("wideLocals(I)V", 1);
     }
 
-    /** As many arguments as there can be: 255 words, this included. */
+    /** Runs methods with as many arguments as possible: 255 words, including this. */
     private static void arguments() throws Exception {
         ClassBytes bytes = make(52, "Arguments");
         String self = "harness/made/Arguments";
@@ -251,7 +262,7 @@ public final class Limits {
     }
 
     public static void main(String[] args) throws Exception {
-        // Frames of 65535 words want a stack to match.
+        // Frames of 65535 words need a large stack.
         Thread thread = new Thread(null, Limits::all, "limits", 256 << 20);
         thread.start();
         thread.join();

@@ -3,9 +3,10 @@ package harness;
 import java.util.function.IntUnaryOperator;
 
 /**
- * How often each source line is reached. A line's hits are the executions of the first instructions
- * of all its entries in the line table. The number behind a line is its distance from the first
- * line of {@link #base}, and {@link #expect} names it so: keep lines together when editing.
+ * Hits of source lines. A line's hits are the executions of the first instructions of all its
+ * entries in the line table. A number at the end of a line is the distance from the line of
+ * {@link #base}, and {@link #expect} uses these numbers. So no line may be added between these
+ * lines.
  */
 public final class Lines {
     static int base() { return ExpectEvents.here(); } // 0
@@ -19,10 +20,10 @@ public final class Lines {
         while (left > 0) { // 8: each test
             left--;
         }
-        do { // no entry: its body has
+        do { // no entry: the body has one
             left++;
         } while (left < n); // 13: each test
-        for (int i = 0; i < n; i++) sum += i; // 14: all on one line is one entry
+        for (int i = 0; i < n; i++) sum += i; // 14: a loop on one line has one entry
         outer:
         for (int i = 0; i < n; i++) { // 16
             for (int j = 0; j < n; j++) { // 17
@@ -53,7 +54,7 @@ public final class Lines {
             case 0: // no code
                 result += 1; // 43
             case 1:
-                result += 2; // 45: also from 43
+                result += 2; // 45: also after 43
                 break;
             case 2:
                 return result; // 48
@@ -104,10 +105,10 @@ public final class Lines {
     } // 93
 
     static int sink;
-    static int[] table = {1, 2}; // 96: the class initialiser
+    static int[] table = {1, 2}; // 96: in the class initialiser
     int field = 5; // 97: in the constructor
 
-    Lines(int n) { // 99: the call of super, and the end on its own line
+    Lines(int n) { // 99: the call of super; the end has its own line
         this.field += n; // 100
     } // 101
 
@@ -130,7 +131,7 @@ public final class Lines {
         return sum; // 119
     }
 
-    /** Long enough that it is compiled while it runs. */
+    /** Runs long enough to be compiled meanwhile. */
     static long hot(int n) { // 123
         long sum = 0;
         for (int i = 0; i < n; i++) { // 125
@@ -182,7 +183,7 @@ public final class Lines {
         ExpectEvents.line(method, base + offset, n);
     }
 
-    /** All lines of each method, also those that are never reached. */
+    /** Expects the hits of all lines of each method, including those that are never reached. */
     static void expect() {
         base = base();
         method("base()I", 1);
@@ -199,7 +200,7 @@ public final class Lines {
         line(12, n);
         line(13, n);
         line(14, 1);
-        // Rows 0, 1, 2 end at the diagonal, row 3 ends all at its first column.
+        // Rows 0, 1 and 2 end at the diagonal. Row 3 ends the loops at its first column.
         line(16, 1 + 3);
         line(17, 4 + (0 + 1 + 2));
         line(18, (1 + 2 + 3) + 1);
@@ -210,7 +211,8 @@ public final class Lines {
         line(27, 3);
         line(29, 1);
 
-        // 0 to 11: six even; odd multiples of three 3, 9; 1, 5, 7, 11 are neither.
+        // Of 0 to 11, six are even, 3 and 9 are odd multiples of three, and 1, 5, 7 and 11 are
+        // neither.
         method("choices(I)I", 12);
         line(34, 12);
         line(35, 6);
@@ -223,12 +225,13 @@ public final class Lines {
         line(46, 6);
         line(48, 3);
         line(50, 3);
-        // 52 to 54: of the nine that come here, 7, 8, 9, 11 are above 5.
-        line(52, 9 + 9); // before the choice, and for the return behind it
+        // Lines 52 to 54: of the nine numbers that get there, 7, 8, 9 and 11 are above 5.
+        line(52, 9 + 9); // before the choice, and for the return after it
         line(53, 4);
         line(54, 5);
 
-        // 0 to 8: three each of no exception, a caught one, and one that goes through.
+        // Of 0 to 8, three each cause no exception, one that is caught, and one that passes
+        // through.
         method("attempts(I)I", 9);
         line(58, 9);
         line(60, 9);

@@ -5,11 +5,11 @@ import java.io.InputStream;
 import java.util.function.IntUnaryOperator;
 
 /**
- * The same class by name in several class loaders, some of which die again. Argument: number of
- * loaders, default 5.
+ * A class of the same name in several class loaders, some of which are unloaded again. Argument:
+ * number of loaders, default 5.
  */
 public final class Loaders {
-    /** Loaded once by each loader, and once by the application's. */
+    /** Loaded once by each loader, and once by the application's loader. */
     public static final class Plugin implements IntUnaryOperator {
         static int loaded = start();
 
@@ -31,7 +31,9 @@ public final class Loaders {
         }
     }
 
-    /** Defines the plugin's classes itself, and leaves the rest to its parent. */
+    /**
+     * Class loader that defines the plugin's classes itself, and leaves all others to its parent.
+     */
     static final class PluginLoader extends ClassLoader {
         PluginLoader(ClassLoader parent) {
             super(parent);
@@ -76,19 +78,19 @@ public final class Loaders {
             sum += use((IntUnaryOperator) plugin, calls);
             loader = null;
             type = null;
-            plugin = null; // so that the collection can unload the classes
+            plugin = null; // so that a collection can unload the classes
             if (i % 2 == 0) {
                 System.gc();
             }
         }
         System.out.println("sum " + sum);
 
-        // Each loader defines the plugin and its anonymous class, by the same names.
+        // Each loader defines the plugin and its anonymous class, with the same names.
         Expect.Of main = Expect.program("harness.Loaders");
         main.count("use(Ljava/util/function/IntUnaryOperator;I)I", loaders + 1);
         main.nested("PluginLoader").count("<init>(Ljava/lang/ClassLoader;)V", loaders)
                 .count("define(Ljava/lang/String;)Ljava/lang/Class;", 2 * loaders);
-        // The JVM and the library ask for a class as often as they like.
+        // The JVM and the library call loadClass as often as they like.
         main.nested("PluginLoader").range(
                 "loadClass(Ljava/lang/String;Z)Ljava/lang/Class;", 2 * loaders, 100 * loaders);
         long all = loaders + 1;

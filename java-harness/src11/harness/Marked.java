@@ -5,9 +5,11 @@ import java.io.InputStreamReader;
 import jtrail.Trace;
 
 /**
- * For agents that come and go, and the program's own word in their traces. Says [ready], and then obeys the lines of its input, each with an
- * answer: "start" and "stop" begin and end a trace; any other is a mark, behind some work, and is answered with whether the trace was active. Meanwhile another
- * thread never stops asking and marking: no call of it may ever throw.
+ * A program for agents that attach and detach, and for its own marks in their traces. It prints
+ * [ready], and then obeys the lines of its input, each with an answer. {@code start} and
+ * {@code stop} begin and end a trace. Any other line is written as a mark, after some work; the
+ * answer says whether the trace was active. Meanwhile another thread asks and marks all the time.
+ * None of its calls may ever throw.
  */
 public final class Marked {
     private static volatile boolean over;
@@ -44,7 +46,7 @@ public final class Marked {
     }
 
     public static void main(String[] args) throws Exception {
-        Trace.isActive(); // the class is there, and bound, before two threads come to it
+        Trace.isActive(); // loads and binds the class before two threads use it
         Thread talker = new Thread(Marked::talk);
         talker.start();
         System.out.println("[ready]");

@@ -6,9 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Contended monitors. The owner lets go only when each of the others is seen to block on the very
- * object, so every enter that is told here must have been contended, and no other is. Argument:
- * rounds, default 3.
+ * Contended monitors. The owner releases a monitor only when each of the other threads is seen to
+ * block on this very object. So every expected enter is contended for certain, and no other one is.
+ * Argument: rounds, default 3.
  */
 public final class Monitors {
     static final class Lock {}
@@ -38,7 +38,10 @@ public final class Monitors {
         passed++;
     }
 
-    /** On one line, as some JVMs name the one of the first instruction behind the enter. The inner enter is not contended. */
+    /**
+     * Enters the lock twice on one line, because some JVMs report the line of the first instruction
+     * after the enter. The inner enter is not contended.
+     */
     static void enter(Object lock) {
         ExpectEvents.stack("monitor", 1);
         synchronized (lock) { synchronized (lock) { pass1(); } }
@@ -66,7 +69,7 @@ public final class Monitors {
         }
     }
 
-    /** The current thread holds the lock until so many others block on it. */
+    /** Holds the lock on the current thread until {@code blocked} other threads block on it. */
     static void contend(Object lock, int blocked, Runnable enter) {
         List<Thread> threads = new ArrayList<>();
         synchronized (lock) {
@@ -78,12 +81,13 @@ public final class Monitors {
             for (Thread t : threads) {
                 awaitBlocked(t, lock);
             }
-            ExpectEvents.awaitIdle(); // a blocked thread's event may be under way still, and ask who the owner is
+            // The event of a blocked thread may still be in progress, and may ask for the owner.
+            ExpectEvents.awaitIdle();
         }
         join(threads);
     }
 
-    /** Waits without monitors of its own until the thread blocks on the object. */
+    /** Waits until the thread blocks on the object. Enters no monitor meanwhile. */
     static void awaitBlocked(Thread t, Object lock) {
         while (true) {
             ThreadInfo info = ManagementFactory.getThreadMXBean().getThreadInfo(t.getId());
@@ -126,7 +130,7 @@ public final class Monitors {
         synchronized (waited) {
             try {
                 ExpectEvents.stack("wait", 1);
-                waited.wait(1); // the monitor is a fat one afterwards
+                waited.wait(1); // the monitor is inflated afterwards
             } catch (InterruptedException e) {
                 throw new AssertionError(e);
             }
@@ -134,7 +138,7 @@ public final class Monitors {
         contend(waited, 1, () -> enter(waited));
         Account account = new Account();
         contend(account, 2, () -> account.add(1));
-        // Blocks on fail; the lock is free when it comes to add.
+        // Blocks in fail. The lock is free when the thread gets to add.
         contend(account, 1, () -> failing(account));
         contend(Monitors.class, 1, Monitors::pass);
         int[] array = new int[1];
@@ -143,7 +147,7 @@ public final class Monitors {
         contend(accounts, 1, () -> enter(accounts));
     }
 
-    /** Thousands of enters without contention, by one thread and by several one after another. */
+    /** Enters a monitor a thousand times without contention. */
     static void quiet(Account account) {
         for (int i = 0; i < 1000; i++) {
             account.add(-1);

@@ -86,7 +86,7 @@ public final class Nested {
         main.nested("Inner$Innermost").constructor(n).count("reach()I", n);
         main.nested("Plain").count("<init>(I)V", n).count("secret()I", n);
         main.nested("1").constructor(1).count("iterator()Ljava/util/Iterator;", 1);
-        // next() has a bridge: the interface's returns an object.
+        // next() has a bridge, because the interface's method returns an object.
         main.nested("1$1").constructor(1).count("hasNext()Z", n + 1)
                 .count("next()Ljava/lang/Integer;", n).count("next()Ljava/lang/Object;", n);
         main.nested("1Local").constructor(n).count("compute()I", n);

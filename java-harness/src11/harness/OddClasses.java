@@ -6,11 +6,11 @@ import assembler.Loader;
 import java.lang.reflect.InvocationTargetException;
 
 /**
- * Valid classes that javac does not write: constructors with code, loops and branches before
+ * Valid classes that javac does not generate: constructors with code, loops and branches before
  * super(), names with odd characters, code that shares its tail.
  */
 public final class OddClasses {
-    /** The superclass of the classes made here. */
+    /** Superclass of the generated classes. */
     public static class Base {
         public Base(int n) {
             step();
@@ -20,7 +20,7 @@ public final class OddClasses {
         }
     }
 
-    /** Called from made code, before and behind super(). */
+    /** Called by generated code, before and after super(). */
     public static void step() {
         steps++;
     }
@@ -48,7 +48,7 @@ public final class OddClasses {
         int[] after = {self, Code.INT};
         switch (what) {
             case "early":
-                // A field set, a loop of calls, and a check, all before super(); then a loop.
+                // Sets a field, calls step in a loop and checks the argument, all before super().
                 bytes.addField(0, "early", "I");
                 code.op(Code.ALOAD_0, Code.ILOAD_1);
                 code.op2(Code.PUTFIELD, bytes.field(name.replace('.', '/'), "early", "I"));
@@ -64,7 +64,7 @@ public final class OddClasses {
                 code.op2(Code.INVOKESTATIC, step).op(Code.RETURN);
                 break;
             case "two":
-                // One of two calls of super().
+                // Has two calls of super(), of which one runs.
                 code.op(Code.ILOAD_1);
                 int other = code.branch(Code.IFEQ);
                 code.op(Code.ALOAD_0, Code.ILOAD_1).op2(Code.INVOKESPECIAL, superInit);
@@ -81,7 +81,7 @@ public final class OddClasses {
                 code.op2(Code.INVOKESTATIC, step).op(Code.RETURN);
                 break;
             case "never":
-                // Throws without super(), always.
+                // Always throws, before any super().
                 code.op(Code.ILOAD_1).op2(Code.INVOKESTATIC, check);
                 code.op2(0xbb, bytes.type("java/lang/IllegalStateException")).op(0x59);
                 code.op2(Code.INVOKESPECIAL,
@@ -89,15 +89,15 @@ public final class OddClasses {
                 code.op(Code.ATHROW);
                 break;
             case "moved":
-                // this lives in local 2, and local 0 holds something else. Old classes only
-                // would do without the type of local 0 in frames; there are none here.
+                // Moves this to local 2 and null to local 0. Only old classes could do without the
+                // type of local 0 in stack map frames, but there are no frames here.
                 code.op(Code.ALOAD_0, Code.ASTORE_2, Code.ACONST_NULL, 0x4b); // astore_0
                 code.op(Code.ILOAD_1).op2(Code.INVOKESTATIC, check);
                 code.op(Code.ALOAD_2, Code.ILOAD_1).op2(Code.INVOKESPECIAL, superInit);
                 code.op2(Code.INVOKESTATIC, step).op(Code.RETURN);
                 break;
             case "caught":
-                // A handler of its own before super(), which goes on to super().
+                // Has a handler before super(), which continues with super().
                 int start = code.at();
                 code.op(Code.ILOAD_1).op2(Code.INVOKESTATIC, check);
                 int end = code.at();
@@ -120,7 +120,7 @@ public final class OddClasses {
         return LOADER.define(bytes.toBytes());
     }
 
-    /** Makes an object; 1 if that failed. */
+    /** Creates an object. Returns 1 if that failed, otherwise 0. */
     static int attempt(Class<?> type, int n) throws Exception {
         try {
             type.getConstructor(int.class).newInstance(n);
@@ -130,13 +130,13 @@ public final class OddClasses {
         }
     }
 
-    /** A class and a method whose names are legal for the JVM only. */
+    /** Defines a class and calls its methods; their names are legal for the JVM only. */
     static void names() throws Exception {
         String type = "harness.made.Odd name-\u00fc\ud83d\ude00 (&)'";
         String[] methods = {"a b", "\u4e2d\u6587", "\ud83d\ude00", "q\"uote'", "x&y", "-", "%s%n", "\t"};
         ClassBytes bytes = new ClassBytes(52, type, "java.lang.Object");
         for (String method : methods) {
-            // Not empty: some JVMs pass over calls of empty methods that come from native code.
+            // Not empty, because some JVMs skip calls of empty methods that come from native code.
             bytes.addMethod(ClassBytes.PUBLIC | ClassBytes.STATIC, method, "()V", 1, 0)
                     .op(Code.NOP, Code.RETURN);
             Expect.of(type).count(method + "()V", 1);
@@ -166,11 +166,12 @@ public final class OddClasses {
         names();
         System.out.println("failed " + failed + " steps " + steps);
 
-        // For each version. early: 13 and -1 fail; two: -1; never: all; moved: 13, -1; caught: -1
+        // Failures for each version. early: 13 and -1; two: -1; never: all; moved: 13, -1; caught:
+        // -1.
         Expect.same(2 * (2 + 1 + 5 + 2 + 1), failed);
         main.nested("Base").count("<init>(I)V", 2 * (4 + 5 + 0 + 4 + 5));
         main.count("check(I)V", 2 * (5 + 0 + 5 + 5 + 5));
-        // By Base, then by the classes: early before and behind, two, moved
+        // Called by Base, then by the classes: early (before and after super()), two, moved.
         main.count("step()V", 2 * (18 + (5 + 3) + 4 + 3)).count("names()V", 1);
         Expect.print();
     }

@@ -1,9 +1,9 @@
 package harness;
 
 /**
- * StackOverflowError, several times, and normal work after it. How deep it goes nobody knows, and
- * an overflow may strike in a hook as well as in the program: ranges for that part, exact counts
- * for the rest.
+ * StackOverflowError, several times, and normal work after it. The depth is unknown, and an
+ * overflow may happen in a hook as well as in the program. So there are ranges for that part, and
+ * exact counts for the rest.
  */
 public final class Overflow {
     static int deepest;
@@ -73,8 +73,8 @@ public final class Overflow {
         Expect.Of main = Expect.program("harness.Overflow");
         main.count("after(I)I", rounds * 51L).count("overflow(Ljava/lang/Runnable;)J", rounds * 3L);
         main.prefix("lambda$", 1 + rounds * 3L);
-        // The last call of each round may have been entered without reaching its first statement;
-        // what the guarded form calls again from its finally blocks is nothing.
+        // The last call of each round may have been entered without reaching its first statement.
+        // The finally blocks of the guarded form call nothing, so they add no calls.
         main.leftRange("down(I)I", thread.getName(), depths[0], depths[0] + rounds);
         main.leftRange("guarded(I)I", thread.getName(), depths[1], depths[1] + rounds);
         main.nested("Frame").leftRange("<init>(I)V", thread.getName(), depths[2], depths[2] + rounds);

@@ -10,8 +10,9 @@ import jtrail.Trace;
 import jtrail.Trace.Result;
 
 /**
- * Begins and ends its own traces, in a folder that is its argument. Prints what became of each call, and what each trace holds: a
- * line {@code TRACE file key count} for each method. Works without the agent too, and then has no results.
+ * Begins and ends its own traces, in the folder that is its argument. Prints the result of each
+ * call, and what each trace holds: a line {@code TRACE file key count} for each method. Works
+ * without the agent, too, but then there are no traces.
  */
 public final class OwnTrace {
     private static Path folder;
@@ -26,7 +27,7 @@ public final class OwnTrace {
         return 1;
     }
 
-    /** Traces that begin and end in a static initialiser. */
+    /** A class whose static initialiser begins and ends a trace. */
     static final class Early {
         static final int DONE = run();
 
@@ -50,7 +51,10 @@ public final class OwnTrace {
         System.out.println("TRACE " + file + " work(I)I " + calls);
     }
 
-    /** All at once: one of them begins the trace, and one ends it; the others are told that they can't. */
+    /**
+     * Begins or ends a trace on several threads at once. One of them does it, and the others get
+     * the answer that they can't. Returns how many have done it.
+     */
     private static int many(boolean virtual, boolean starts) throws Exception {
         int[] done = new int[1];
         List<Thread> threads = new ArrayList<>();
@@ -86,7 +90,7 @@ public final class OwnTrace {
 
     public static void main(String[] args) throws Exception {
         folder = Path.of(args[0]);
-        work(100); // in none
+        work(100); // in no trace
         say("stop of nothing", Trace.stop());
         say("mark of nothing", Trace.mark("nowhere"));
         System.out.println("active: " + Trace.isActive());
@@ -129,7 +133,7 @@ public final class OwnTrace {
             work(7);
             say("hook stop", Trace.stop());
             say("hook start", Trace.start(file("last"), "binary"));
-            work(8); // the program's end ends it
+            work(8); // the end of the program ends this trace
             say("hook mark", Trace.mark("at the end"));
         }));
         holds("hook", 8);

@@ -11,8 +11,8 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * LockSupport.park in all its forms, called by the program itself: each call is one park, whatever
- * wakes it. Then the constructs of java.util.concurrent: each thread is seen to wait before it is let go, so
- * it parks at least once; how often is the library's business.
+ * wakes the thread. Then the constructs of java.util.concurrent: each thread is released only when
+ * it is seen to wait, so it parks at least once. How often it parks is up to the library.
  */
 public final class Parks {
     static final class Blocker {}
@@ -34,7 +34,9 @@ public final class Parks {
         }
     }
 
-    /** The time is long past: back at once, but a park all the same. */
+    /**
+     * Parks until a time that is long past. The calls return at once, but are parks all the same.
+     */
     static void until(Blocker blocker, int n) {
         for (int i = 0; i < n; i++) {
             LockSupport.parkUntil(1);
@@ -42,7 +44,7 @@ public final class Parks {
         }
     }
 
-    /** The permit is there: back at once. */
+    /** Parks while the permit is available. The calls return at once. */
     static void permitted(Blocker blocker, int n) {
         for (int i = 0; i < n; i++) {
             LockSupport.unpark(Thread.currentThread());
@@ -52,7 +54,10 @@ public final class Parks {
         }
     }
 
-    /** An interrupted thread does not park; the call is one all the same. */
+    /**
+     * Parks while the thread is interrupted. It does not sleep, but the calls are parks all the
+     * same.
+     */
     static void interrupted(int n) {
         Thread.currentThread().interrupt();
         for (int i = 0; i < n; i++) {
@@ -70,7 +75,7 @@ public final class Parks {
         }
     }
 
-    /** Sleeps until another thread unparks it. */
+    /** Parks until another thread unparks this one. */
     static void once(Blocker blocker) {
         ExpectEvents.stack("park", 1);
         LockSupport.park(blocker);
@@ -98,7 +103,10 @@ public final class Parks {
         }
     }
 
-    /** Signals when so many wait: one that sleeps may still be at the lock, and would miss the signal. */
+    /**
+     * Signals when {@code n} threads wait. A thread that sleeps may still be waiting for the lock,
+     * and would miss the signal.
+     */
     static void signal(int n) throws InterruptedException {
         LOCK.lock();
         while (LOCK.getWaitQueueLength(CONDITION) < n) {
@@ -130,7 +138,9 @@ public final class Parks {
         Expect.same(3, FUTURE.get());
     }
 
-    /** Runs the body in so many threads, and the release when all of them are seen to wait. */
+    /**
+     * Runs the body on {@code n} threads, and runs the release when all of them are seen to wait.
+     */
     static void released(int n, Body body, Body release) throws Exception {
         Thread[] threads = new Thread[n];
         for (int i = 0; i < n; i++) {

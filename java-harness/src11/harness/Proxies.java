@@ -4,14 +4,17 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 
-/** java.lang.reflect.Proxy: classes that the JVM's library makes at run time. */
+/** java.lang.reflect.Proxy: classes that the library generates at run time. */
 public final class Proxies {
-    /** Public: its proxy lives in a package of the JDK. */
+    /** A public interface: its proxy class is in a package of the JDK. */
     public interface Greeter {
         String greet(String name);
     }
 
-    /** Not public: its proxy lives in this package, and is traced as any class of it. */
+    /**
+     * An interface that is not public: its proxy class is in this package, and is traced like any
+     * class of the package.
+     */
     interface Counter {
         long count(int a, long b, double c);
 

@@ -8,7 +8,10 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 
-/** Calls through reflection and method handles, often enough that the library compiles them. */
+/**
+ * Calls through reflection and method handles, often enough that the library generates code for
+ * them.
+ */
 public final class Reflection {
     static final class Target {
         private final int value;

@@ -7,15 +7,16 @@ import java.nio.file.Path;
 import java.util.function.IntUnaryOperator;
 
 /**
- * A class that is loaded again and again, each time by a loader that nobody has any more afterwards, as by a server
- * that takes on new versions of its applications. Argument: how often, default 2000. Says how much more memory
- * the process has at the end than after the first quarter, where the system tells.
+ * A class that is loaded again and again, each time by a new loader that becomes unreachable. A
+ * server that deploys new versions of its applications does the same. Argument: how often, default
+ * 2000. Reports how much more memory the process has at the end than after the first quarter, if
+ * the system tells.
  */
 public final class Reloads {
     private static final String PLUGIN = "harness.Reloads$Plugin";
     private static final int CALLS = 3;
 
-    /** Loaded by each loader anew, and never by the application's. */
+    /** Loaded by each new loader, and never by the application's loader. */
     public static final class Plugin implements IntUnaryOperator {
         @Override
         public int applyAsInt(int n) {
@@ -52,7 +53,7 @@ public final class Reloads {
         }
     }
 
-    /** No reference to the loader or its class is left on the stack. */
+    /** Loads a class and calls it. Leaves no reference to the class or its loader on the stack. */
     static int load(byte[] plugin) throws ReflectiveOperationException {
         Class<?> type = new PluginLoader(plugin).define();
         IntUnaryOperator made = (IntUnaryOperator) type.getDeclaredConstructor().newInstance();
@@ -63,7 +64,7 @@ public final class Reloads {
         return sum;
     }
 
-    /** Kilobytes of memory that the process has. */
+    /** Returns the memory of the process in kilobytes; 0 if the system does not tell. */
     static long memory() throws IOException {
         Path status = Path.of("/proc/self/status");
         if (!Files.exists(status)) {

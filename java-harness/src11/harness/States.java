@@ -6,8 +6,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A thread for each state that a thread can be in, each of which stays there while {@link #steady} runs, in a method of its own name.
- * Argument: how many ms that is, default 300.
+ * A thread for each state that a thread can be in. Each thread stays in its state while
+ * {@link #steady} runs, in a method that has the thread's name. Argument: milliseconds of that
+ * time, default 300.
  */
 public final class States {
     static final Object LOCK = new Object();
@@ -60,7 +61,7 @@ public final class States {
         }
     }
 
-    /** Through a library of locks, as most programs do. */
+    /** Waits in a library of locks, as most programs do. */
     static void awaits() throws InterruptedException {
         IN_USE.await();
     }
@@ -76,7 +77,7 @@ public final class States {
     static final class Staying extends Thread {
         final Body body;
         final Thread.State state;
-        /** In the words of a trace. */
+        /** Name of the state in a trace. */
         final String word;
 
         Staying(Body body, String name, Thread.State state, String word) {
@@ -95,7 +96,10 @@ public final class States {
             }
         }
 
-        /** Until it is where it will stay: its state is the one, and so is its innermost method, twice. */
+        /**
+         * Waits until the thread is where it will stay: twice in a row, it must be in its state and
+         * in its method.
+         */
         void awaitState() throws InterruptedException {
             for (int seen = 0; seen < 2; seen++) {
                 Thread.sleep(1);
@@ -111,7 +115,7 @@ public final class States {
         }
     }
 
-    /** What is sampled meanwhile is told below. */
+    /** Waits. Samples that are taken during this call have the expected states. */
     static void steady(long ms) throws InterruptedException {
         Thread.sleep(ms);
     }

@@ -1,6 +1,6 @@
 package harness;
 
-/** Static initialisers: order, failure, and many threads that want the same class. */
+/** Static initialisers: order, failure, and many threads that use the same class at once. */
 public final class StaticInit {
     static int order;
 
@@ -49,7 +49,7 @@ public final class StaticInit {
         }
     }
 
-    /** A constant needs no initialiser, and using it does not run one. */
+    /** A class with a constant. Using the constant does not run the class's initialiser. */
     static final class Constant {
         static final int C = 3;
         static final Object OTHER = new Object();

@@ -8,7 +8,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** Streams, sequential and parallel: application code called by the library. */
+/** Streams, sequential and parallel: application code that the library calls. */
 public final class Streams {
     static final class Item {
         final int id;
@@ -63,7 +63,7 @@ public final class Streams {
         int selected = n / 3 * 2;
         Expect.Of main = Expect.program("harness.Streams");
         main.count("isSelected(Lharness/Streams$Item;)Z", 2 * n).count("square(I)J", n);
-        // i -> i.id; id > 100 for 0 to 101; k * 2 nine times
+        // Calls of lambdas: i -> i.id; id > 100 for 0 to 101; k * 2 nine times.
         main.prefix("lambda$main$", selected + 102 + 9);
         main.nested("Item").count("<init>(I)V", n).count("kind()Ljava/lang/String;", selected)
                 .count("id()I", selected + 102);

@@ -5,13 +5,13 @@ import assembler.Code;
 import assembler.Loader;
 
 /**
- * jsr and ret in forms that no compiler wrote: wide ones, nested ones, subroutines that return
+ * jsr and ret in forms that no compiler generated: wide ones, nested ones, subroutines that return
  * from the method or drop their return address. Class versions 45 to 50.
  */
 public final class Subroutines {
     static int steps;
 
-    /** Called from the subroutines. */
+    /** Called by the subroutines. */
     public static void step(int n) {
         steps++;
         if (n == 3) {
@@ -53,7 +53,7 @@ public final class Subroutines {
                 break;
             }
             case "leaves": {
-                // Out of the method, straight from the subroutine.
+                // Returns from the method, directly out of the subroutine.
                 int sub = code.branch(Code.JSR);
                 code.op(Code.ILOAD_0, Code.IRETURN);
                 code.land(sub).op(Code.ASTORE_2, Code.ILOAD_0).op2(Code.INVOKESTATIC, step);
@@ -69,7 +69,7 @@ public final class Subroutines {
                 break;
             }
             case "before": {
-                // The subroutine stands before its callers.
+                // The subroutine precedes its callers.
                 int main = code.branch(Code.GOTO);
                 int sub = code.at();
                 code.op(Code.ASTORE_2, Code.ILOAD_0).op2(Code.INVOKESTATIC, step).op(Code.RET, 2);
@@ -78,7 +78,8 @@ public final class Subroutines {
                 break;
             }
             case "fails": {
-                // As finally: the handler runs the subroutine once more, and throws on.
+                // Like finally: the handler runs the subroutine once more, and throws the exception
+                // again.
                 int start = code.at();
                 code.op(Code.ILOAD_0).op2(Code.INVOKESTATIC, step);
                 int normal = code.branch(Code.JSR);
@@ -128,8 +129,8 @@ public final class Subroutines {
 
         main.count("write(Lassembler/ClassBytes;Ljava/lang/String;)V", versions.length * FORMS.length);
         main.count("call(Ljava/lang/reflect/Method;I)I", versions.length * FORMS.length * calls);
-        // Argument 3 fails at its first step; "fails" takes another one then, as it does else.
-        // "twice" and "before" take two, or one.
+        // With argument 3, the first step fails. "fails" then takes its second step in the handler.
+        // "twice" and "before" take only one of their two steps.
         main.count("step(I)V", versions.length * (4 * 6 + 11 + 11 + 12));
         Expect.print();
     }

@@ -1,6 +1,9 @@
 package harness;
 
-/** tableswitch and lookupswitch with every padding, strings, and long and double everywhere. */
+/**
+ * tableswitch and lookupswitch with every padding, switches on strings, and long and double values
+ * everywhere.
+ */
 public final class Switches {
     static int table(int n) {
         switch (n) {
@@ -38,7 +41,7 @@ public final class Switches {
         return 0;
     }
 
-    // The padding depends on where in the method the instruction stands.
+    // The padding depends on the position of the instruction in the method.
     static int pad0(int n) {
         switch (n) { case 0: return 1; case 1: return 2; default: return 0; }
     }

@@ -2,7 +2,7 @@ package harness;
 
 import java.util.ArrayDeque;
 
-/** Monitors: synchronized methods and blocks, exceptions out of them, wait and notify. */
+/** Monitors: synchronized methods and blocks, exceptions that leave them, wait and notify. */
 public final class Sync {
     private final ArrayDeque<Integer> queue = new ArrayDeque<>();
     private static int shared;
@@ -46,7 +46,7 @@ public final class Sync {
         return n + 1;
     }
 
-    /** Holds the monitor until the other thread blocks on it: one contention for certain. */
+    /** Holds a monitor until another thread blocks on it, so that one contention is certain. */
     static void contend() throws InterruptedException {
         Object lock = new Object();
         Thread other = new Thread(() -> enter(lock), "contender");

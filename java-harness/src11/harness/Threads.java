@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Many platform threads: short, in groups, with odd names, started by threads. Argument: how many
- * short ones, default 200.
+ * Many platform threads: short ones, threads in groups, with odd names, started by other threads.
+ * Argument: number of short threads, default 200.
  */
 public final class Threads {
     static final AtomicLong SUM = new AtomicLong();
@@ -23,7 +23,7 @@ public final class Threads {
         return n & 1;
     }
 
-    /** Each thread starts two more, down to depth 0. */
+    /** Starts two threads, each of which does the same, down to depth 0. */
     static void tree(int depth) {
         step(depth);
         if (depth == 0) {
@@ -76,7 +76,7 @@ public final class Threads {
             brief[i].start();
         }
         join(brief);
-        // All at once, so that many are alive together.
+        // These threads start at once, so that many are alive together.
         int together = 50;
         CountDownLatch ready = new CountDownLatch(together);
         Thread[] crowd = new Thread[together];
@@ -129,7 +129,8 @@ public final class Threads {
         main.count("step(I)I", 20L * shorts + 100L * together + 10L * names.length + 2L * tasks
                 + treeThreads + 1 + 1 + 2);
         main.count("tree(I)V", treeThreads + 1).count("fail()V", 1).count("rename()V", 1);
-        // One for each inner node of the tree; brief, crowd, odd, the last two.
+        // One call for each inner node of the tree, then brief, crowd, odd, and the last two
+        // threads.
         main.count("join([Ljava/lang/Thread;)V", (1 << depth) - 1 + 4);
         main.prefix("lambda$tree$", treeThreads);
         main.prefix("lambda$main$", shorts + together + 1 + tasks);

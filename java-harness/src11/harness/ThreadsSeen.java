@@ -6,7 +6,10 @@ import java.lang.management.ThreadMXBean;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** All threads that a program can see, in each way that it has. An agent's own must not be among them. */
+/**
+ * Prints all threads that a program can see, in each way that there is. An agent's threads must not
+ * be among them.
+ */
 public final class ThreadsSeen {
     static void print(String way, Set<String> names) {
         System.out.println(way + ": " + names);

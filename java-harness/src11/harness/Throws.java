@@ -9,10 +9,10 @@ import java.util.concurrent.FutureTask;
 /**
  * Exceptions thrown and caught, each way with a class of its own. Argument: rounds, default 50.
  *
- * <p>What the JVM counts: javac makes a handler for finally, for synchronized blocks and for
- * resources. It catches, and throws the same object again; so each of these is one catch and one
- * throw more. A synchronized method has no handler. A catch clause that does not match catches
- * nothing.
+ * <p>What the JVM counts: javac generates a handler for finally, for synchronized blocks and for
+ * resources. The handler catches the exception and throws the same object again, so it adds one
+ * catch and one throw. A synchronized method has no handler. A catch clause that does not match
+ * catches nothing.
  */
 public final class Throws {
     static class Failure extends Exception {
@@ -165,7 +165,7 @@ public final class Throws {
     static void resource(boolean failing) throws Failure {
         try (Resource resource = new Resource(failing)) {
             object = resource;
-            ExpectEvents.mark("resource caught", -2); // what its body throws, and what close() does
+            ExpectEvents.mark("resource caught", -2); // exceptions of the body and of close()
             ExpectEvents.leaves("caught");
             throw new Body();
         }
@@ -187,7 +187,10 @@ public final class Throws {
         }
     }
 
-    /** Left by what comes out of super(), out of this(), and out of the arguments of either. */
+    /**
+     * A class whose constructors are left by exceptions out of super(), out of this(), and out of
+     * the arguments of either.
+     */
     static final class Heir extends Ancestor {
         Heir() throws Failure {
             super(true);
@@ -377,7 +380,7 @@ public final class Throws {
         void run() throws Exception;
     }
 
-    /** Everything that is not caught further down ends here. */
+    /** Catches everything that is not caught further down. */
     static void caught(Class<?> type, Action action) {
         try {
             action.run();
@@ -484,7 +487,7 @@ public final class Throws {
         both(ArrayStoreException.class, n, n);
         both(NegativeArraySizeException.class, n, n);
         both(OutOfMemoryError.class, 1, 1);
-        // In a hook of a profiler, perhaps, and then once more.
+        // StackOverflowError may be thrown in a profiler's hook, and then once more.
         ExpectEvents.thrown(StackOverflowError.class, 0, 100);
         ExpectEvents.caught(StackOverflowError.class, 1);
         for (String mark : List.of("near", "far", "first", "again", "wrapper", "finally", "block", "null",

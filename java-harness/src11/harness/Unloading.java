@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.function.IntSupplier;
 
 /**
- * Classes that are unloaded with their loaders. It collects until the dropped loaders are gone, as
- * weak references tell; some JVMs never unload (ZGC before 12), and then none is told as unloaded.
- * Argument: loaders, default 12; every third one is kept.
+ * Classes that are unloaded with their loaders. The program collects until weak references show
+ * that the dropped loaders are unloaded. Some JVMs never unload (ZGC before 12); then no class is
+ * expected to be unloaded. Argument: number of loaders, default 12; every third one is kept.
  */
 public final class Unloading {
-    /** Loaded by each loader anew, and never by the application's. */
+    /** Loaded by each new loader, and never by the application's loader. */
     public static final class Guest implements IntSupplier {
         static int instances;
 
@@ -58,7 +58,10 @@ public final class Unloading {
     static final List<Object> KEPT = new ArrayList<>();
     static final List<WeakReference<ClassLoader>> DROPPED = new ArrayList<>();
 
-    /** No reference to the loader or its classes is left on the stack. */
+    /**
+     * Loads the classes by a new loader and calls them. Leaves no reference to the classes or their
+     * loader on the stack.
+     */
     static int load(boolean keep) throws ReflectiveOperationException {
         ClassLoader loader = new GuestLoader();
         IntSupplier guest = (IntSupplier) Class.forName("harness.Unloading$Guest", true, loader)
@@ -85,7 +88,8 @@ public final class Unloading {
             System.gc();
             Thread.sleep(10);
         }
-        // Where classes are unloaded beside the program, the next collection waits for the end of that.
+        // If classes are unloaded concurrently with the program, the next collection waits for the
+        // end of the unloading.
         System.gc();
         long collected = collected();
         Expect.same(true, collected == 0 || collected == DROPPED.size());

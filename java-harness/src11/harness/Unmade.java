@@ -3,7 +3,8 @@ package harness;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Objects that compiled code does without: two threads hold one each in registers, for as long as it takes to collect garbage so many times.
+ * Objects that compiled code eliminates: two threads hold one each in registers, while garbage is
+ * collected several times. Argument: number of collections.
  */
 public final class Unmade {
     static final class Pair {

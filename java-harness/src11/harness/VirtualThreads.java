@@ -8,16 +8,16 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Thousands of virtual threads which sleep, yield, block and change carriers between traced
- * calls. Reached by reflection, so that one class file serves every JVM. Argument: how many,
- * default 2000.
+ * Thousands of virtual threads that sleep, yield, block and change carriers between traced calls.
+ * They are created by reflection, so that one class file serves every JVM. Argument: number of
+ * threads, default 2000.
  */
 public final class VirtualThreads {
     static final AtomicLong SUM = new AtomicLong();
     static final ReentrantLock LOCK = new ReentrantLock();
     static final Object MONITOR = new Object();
 
-    /** Open calls across each pause: they go on, on whichever carrier comes next. */
+    /** Has open calls across each pause. They go on, on whichever carrier comes next. */
     static void task(int id) {
         first(id);
         pause(id);
@@ -63,7 +63,7 @@ public final class VirtualThreads {
         }
     }
 
-    /** A monitor pins the thread to its carrier, before Java 24. */
+    /** Yields with a monitor, which pins the thread to its carrier before Java 24. */
     static void pinned(int id) {
         synchronized (MONITOR) {
             Thread.yield();
@@ -121,7 +121,7 @@ public final class VirtualThreads {
         done.await();
         pool.shutdown();
         Expect.same(true, pool.awaitTermination(100, TimeUnit.SECONDS));
-        // One that ends by an exception that nobody catches, and one never started.
+        // One thread ends by an exception that nobody catches, and one is never started.
         Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
         Class<?> type = Class.forName("java.lang.Thread$Builder");
         builder = type.getMethod("name", String.class).invoke(builder, "failing \u00e4");

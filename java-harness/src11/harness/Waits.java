@@ -4,10 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Object.wait: notified, timed out, interrupted. A thread is notified or interrupted only when it is
- * seen to wait. A limit that must not end a wait is ten minutes long; one that must is never met by
- * a notify. Nothing is said of contended enters here: a thread is seen to wait a moment before it
- * gives up the monitor. Argument: rounds, default 3.
+ * Object.wait: notified, timed out, interrupted. A thread is notified or interrupted only when it
+ * is seen to wait. A limit that must not end a wait is ten minutes long; a limit that must end one
+ * never meets a notify. Contended enters are not expected here, because a thread is seen to wait a
+ * moment before it releases the monitor. Argument: rounds, default 3.
  */
 public final class Waits {
     static final class Notified {
@@ -40,7 +40,7 @@ public final class Waits {
         }
     }
 
-    /** Starts threads one by one, each when the one before it waits. */
+    /** Starts threads one by one, each when the preceding one waits. */
     static List<Thread> start(int n, Thread.State state, Body body) throws InterruptedException {
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < n; i++) {
@@ -100,7 +100,7 @@ public final class Waits {
         join(threads);
     }
 
-    /** With a limit, and notified long before it. */
+    /** Waits with a limit, and is notified long before the limit. */
     static void limited() throws InterruptedException {
         Limited monitor = new Limited();
         List<Thread> threads = start(2, Thread.State.TIMED_WAITING, () -> {
@@ -124,7 +124,7 @@ public final class Waits {
             monitor.wait(1);
             monitor.wait(5);
             monitor.wait(0, 999_999); // 1 ms in all JVMs
-            synchronized (monitor) { // gives up both holds while it waits
+            synchronized (monitor) { // wait() releases both holds
                 waitBelow(monitor, 20);
             }
         }
@@ -156,7 +156,7 @@ public final class Waits {
             t.interrupt();
             t.join();
         }
-        // Interrupted before it waits: a wait that ends at once.
+        // The thread is interrupted before it waits, so the wait ends at once.
         synchronized (monitor) {
             Thread.currentThread().interrupt();
             try {

@@ -2,7 +2,9 @@ package harness;
 
 import java.util.List;
 
-/** Objects of records, and of what patterns make of them. Argument: rounds, default 1000. */
+/**
+ * Objects of records, created in several ways and used in patterns. Argument: rounds, default 1000.
+ */
 public final class RecordAllocations {
     record Point(int x, int y) {
         Point moved(int by) {
@@ -11,7 +13,7 @@ public final class RecordAllocations {
     }
 
     record Pair<T>(T first, T second) {
-        /** Another constructor: still one object. */
+        /** A second constructor, which still creates one object. */
         Pair(T both) {
             this(both, both);
         }
@@ -20,7 +22,7 @@ public final class RecordAllocations {
     record Checked(int n) {
         Checked {
             if (n % 2 == 1) {
-                throw new IllegalArgumentException(); // the object is there all the same
+                throw new IllegalArgumentException(); // the object exists all the same
             }
         }
     }

@@ -54,7 +54,8 @@ public final class Records {
         System.out.println("sum " + sum + " set " + set.size() + " failed " + failed + " made " + Point.made);
 
         Expect.Of main = Expect.program("harness.Records");
-        // Accessors are called where the source does so; equals and the like read the fields.
+        // Accessors are called where the source calls them. equals and similar methods read the
+        // fields.
         main.nested("Point").count("<init>(II)V", 4 * n).count("<init>(I)V", n)
                 .count("plus(Lharness/Records$Point;)Lharness/Records$Point;", n)
                 .count("x()I", 3 * n).count("y()I", n).count("toString()Ljava/lang/String;", n)

@@ -4,8 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Virtual threads that burn CPU time in known proportions, and let others run in between: thread
- * {@code burns-N} does N times the work of {@code burns-1}, below a method {@code burnsN} of its own. Argument: rounds, default 800.
+ * Virtual threads that burn CPU time in known proportions, and yield in between. Thread
+ * {@code burns-N} does N times the work of {@code burns-1}, in callees of its own method
+ * {@code burnsN}. Argument: rounds, default 800.
  */
 public final class BurnVirtual {
     static volatile long sink;

@@ -7,13 +7,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Virtual threads without reflection: parked in deep calls, woken by others, interrupted, and
- * still parked when the JVM ends. Argument: how many, default 500.
+ * Virtual threads without reflection: parked in deep calls, woken by others, interrupted, and still
+ * parked when the JVM ends. Argument: number of threads, default 500.
  */
 public final class Carriers {
     static final AtomicInteger RELAY = new AtomicInteger();
 
-    /** Parks at the bottom of its recursion until its turn has come. */
+    /** Parks in the innermost call of a recursion until its turn has come. */
     static int deep(int level, int turn) {
         if (level > 0) {
             return 1 + deep(level - 1, turn);

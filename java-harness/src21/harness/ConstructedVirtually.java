@@ -5,7 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Virtual threads that leave their carriers between {@code new} and the constructor, some of them for good. Argument: threads, default 400.
+ * Virtual threads that leave their carriers between {@code new} and the constructor. Some objects
+ * are never constructed after that. Argument: number of threads, default 400.
  */
 public final class ConstructedVirtually {
     static final List<Object> KEPT = new ArrayList<>();

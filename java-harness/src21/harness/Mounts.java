@@ -6,8 +6,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Virtual threads that give up their carriers a known number of times. Each takes one to begin with, and
- * one after each sleep, park or wait on a latch; more often if the library likes. Argument: threads, default 50.
+ * Virtual threads that leave their carriers a known number of times. Each is mounted once at its
+ * start, and once after each sleep, park or wait on a latch; more often if the library likes.
+ * Argument: number of threads of each kind, default 50.
  */
 public final class Mounts {
     static int done;

@@ -65,7 +65,7 @@ public final class Patterns {
         main.nested("Circle").count("<init>(I)V", 3 * n);
         main.nested("Box").count("<init>(II)V", 3 * n);
         main.nested("Group").count("<init>(Lharness/Patterns$Shape;Lharness/Patterns$Shape;)V", 2 * n);
-        // How often a pattern asks a record for its parts is the compiler's choice.
+        // How often a pattern calls a record's accessors is the compiler's choice.
         main.nested("Circle").range("radius()I", 3 * n, 4 * n);
         main.nested("Box").range("width()I", 3 * n, 4 * n).range("height()I", 3 * n, 4 * n);
         main.nested("Group").range("first()Lharness/Patterns$Shape;", 2 * n, 4 * n)

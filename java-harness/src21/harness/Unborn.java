@@ -4,8 +4,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Virtual threads are made all the time, and the heap is collected so many times meanwhile. One of them waits, one was never started, and both
- * keep something.
+ * Virtual threads that are created all the time, while the heap is collected several times.
+ * Meanwhile one virtual thread waits, another one has not been started, and each of the two keeps
+ * an object alive. Argument: number of collections.
  */
 public final class Unborn {
     static final class OnStack {

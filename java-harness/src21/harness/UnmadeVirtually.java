@@ -4,8 +4,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * As {@link Unmade}, while virtual threads take carriers and leave them all the time: where a walk over the heap makes the objects, it holds other
- * threads wherever they are.
+ * Like {@link Unmade}, but virtual threads take carriers and leave them all the time. To create the
+ * eliminated objects, a heap walk stops other threads wherever they are. Argument: number of
+ * collections.
  */
 public final class UnmadeVirtually {
     private static final int VIRTUAL = 16;

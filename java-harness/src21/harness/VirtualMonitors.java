@@ -4,7 +4,8 @@ import java.util.concurrent.CountDownLatch;
 
 /**
  * Monitors and exceptions in virtual threads, arranged as in {@link Monitors}, {@link Waits} and
- * {@link Throws}. One virtual thread blocks at a time, so one carrier is enough. Argument: rounds, default 20.
+ * {@link Throws}. Only one virtual thread blocks at a time, so one carrier is enough. Argument:
+ * rounds, default 20.
  */
 public final class VirtualMonitors {
     static final class Lock {}
@@ -47,19 +48,20 @@ public final class VirtualMonitors {
         }
     }
 
-    /** A platform thread holds it, a virtual one blocks. */
+    /** Blocks a virtual thread on a monitor that a platform thread holds. */
     static void contend() throws InterruptedException {
         Lock lock = new Lock();
         Thread blocked;
         synchronized (lock) {
             blocked = Thread.ofVirtual().name("blocked").start(() -> enter(lock));
             awaitState(blocked, Thread.State.BLOCKED);
-            ExpectEvents.awaitIdle(); // its event may be under way still, and ask who the owner is
+            // The event of the blocked thread may still be in progress, and may ask for the owner.
+            ExpectEvents.awaitIdle();
         }
         blocked.join();
     }
 
-    /** The other way round: a virtual thread holds it while it is parked. */
+    /** Blocks a platform thread on a monitor that a parked virtual thread holds. */
     static void contendWithVirtual() throws InterruptedException {
         HeldByVirtual lock = new HeldByVirtual();
         CountDownLatch held = new CountDownLatch(1);
@@ -148,7 +150,7 @@ public final class VirtualMonitors {
         ExpectEvents.contended(Lock.class, "main", n);
         if (Expect.feature() < 24) {
             ExpectEvents.contended(HeldByVirtual.class, "virtual owner", n);
-        } else { // the owner has left its carrier, and the JVM's question for owners passes over such threads
+        } else { // the owner is unmounted, and the JVM does not report such owners
             ExpectEvents.contendedOrUnnamed(HeldByVirtual.class, "virtual owner", n);
         }
         ExpectEvents.waits(Notified.class, n, 0);

@@ -8,7 +8,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.example.shop.orders.Receipt;
 
-/** What was sold, and what was not. */
+/** What was sold, and what was not, as sums over all orders. */
 final class Report {
     private final Map<Receipt.Status, Long> byStatus;
     private final Map<String, Long> centsByCustomer;

@@ -2,7 +2,7 @@ package org.example.shop;
 
 import java.util.concurrent.ThreadFactory;
 
-/** Names the threads of the pool. */
+/** Creates the threads of the pool, and names them. */
 final class Workers implements ThreadFactory {
     private final ThreadGroup group = new ThreadGroup("checkout");
     private int next;

@@ -56,7 +56,7 @@ public final class Catalog {
         return products.size();
     }
 
-    /** Every 50th product is never in stock. */
+    /** Returns true if the product is in stock. Every 50th product never is. */
     public boolean inStock(Product product) {
         return product.id() % 50 != 49;
     }

@@ -17,7 +17,7 @@ public final class Category {
         }
     }
 
-    /** This one and all below. */
+    /** Returns the number of categories in this one, including itself. */
     public int count() {
         int count = 1;
         for (Category child : children) {
@@ -38,7 +38,7 @@ public final class Category {
         return children;
     }
 
-    /** The categories without children, in order. */
+    /** Adds the categories without children to a list, in order. */
     public void leaves(List<Category> into) {
         if (children.isEmpty()) {
             into.add(this);

@@ -2,7 +2,7 @@ package org.example.shop.catalog;
 
 import java.util.Objects;
 
-/** Something for sale. */
+/** A product for sale. */
 public final class Product implements Comparable<Product> {
     private final int id;
     private final String name;

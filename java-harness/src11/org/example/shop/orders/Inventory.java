@@ -3,7 +3,7 @@ package org.example.shop.orders;
 import java.util.concurrent.locks.ReentrantLock;
 import org.example.shop.catalog.Catalog;
 
-/** What is on the shelves. */
+/** The stock of all products. */
 final class Inventory {
     private final Catalog catalog;
     private final int[] reserved;
@@ -14,7 +14,7 @@ final class Inventory {
         this.reserved = new int[catalog.size()];
     }
 
-    /** Holds the products of an order until it is closed. */
+    /** Reserves the products of an order until the reservation is closed. */
     final class Reservation implements AutoCloseable {
         private final Order order;
         private boolean kept;

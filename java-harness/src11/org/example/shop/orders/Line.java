@@ -2,7 +2,7 @@ package org.example.shop.orders;
 
 import org.example.shop.catalog.Product;
 
-/** One product of an order, and how many of it. */
+/** A product of an order, and its quantity. */
 public final class Line {
     private final Product product;
     private final int quantity;

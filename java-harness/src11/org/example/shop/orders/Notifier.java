@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.example.shop.util.Clock;
 
-/** Writes to customers: each message in a thread of its own, virtual where the JVM has them. */
+/** Sends messages to customers, each on its own thread, virtual if the JVM has virtual threads. */
 public final class Notifier implements AutoCloseable {
     private final ExecutorService pool = threads();
     private final AtomicInteger sent = new AtomicInteger();
@@ -41,16 +41,16 @@ public final class Notifier implements AutoCloseable {
         }
     }
 
-    /** The last message is to ourselves. */
+    /** Wakes {@link #drain}. This task is submitted last. */
     private synchronized void ring() {
         rung = true;
         notifyAll();
     }
 
-    /** Waits until all is delivered, and says how many that were. */
+    /** Waits until all messages are delivered, and returns their number. */
     public int drain() throws InterruptedException {
         synchronized (this) {
-            pool.execute(this::ring); // not before we wait
+            pool.execute(this::ring); // runs only when wait() has released the monitor
             while (!rung) {
                 wait();
             }

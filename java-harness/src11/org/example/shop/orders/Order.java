@@ -2,7 +2,7 @@ package org.example.shop.orders;
 
 import java.util.List;
 
-/** What a customer wants. */
+/** An order of a customer. */
 public final class Order {
     private final int id;
     private final String customer;
@@ -26,7 +26,7 @@ public final class Order {
         return lines;
     }
 
-    /** In kilograms. */
+    /** Returns the weight in kilograms. */
     public int weight() {
         int weight = 0;
         for (Line line : lines) {

@@ -7,7 +7,7 @@ import java.util.stream.IntStream;
 import org.example.shop.catalog.Catalog;
 import org.example.shop.util.Dice;
 
-/** Makes orders. */
+/** Generates orders. */
 public final class OrderGenerator {
     private static final String[] CUSTOMERS = {"ada", "alan", "barbara", "donald", "edsger", "grace", "niklaus"};
 

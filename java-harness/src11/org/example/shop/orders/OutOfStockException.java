@@ -1,6 +1,6 @@
 package org.example.shop.orders;
 
-/** A product is not there. */
+/** Thrown if a product is out of stock. */
 final class OutOfStockException extends Exception {
     private static final long serialVersionUID = 1;
 

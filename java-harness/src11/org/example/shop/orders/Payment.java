@@ -3,7 +3,7 @@ package org.example.shop.orders;
 import java.util.zip.CRC32;
 import org.example.shop.util.Clock;
 
-/** The bank: slow now and then, and not always willing. */
+/** The bank, which is slow now and then, and does not accept every payment. */
 final class Payment {
     private long charged;
 
@@ -25,7 +25,7 @@ final class Payment {
         }
     }
 
-    /** Work for the processor, in many small calls. */
+    /** Keeps the processor busy, in many small calls. */
     private static long sign(Order order, long cents) {
         CRC32 crc = new CRC32();
         long key = order.id();

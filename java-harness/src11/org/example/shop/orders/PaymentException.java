@@ -1,6 +1,6 @@
 package org.example.shop.orders;
 
-/** A payment failed. */
+/** Thrown if a payment fails. */
 final class PaymentException extends Exception {
     private static final long serialVersionUID = 1;
 
@@ -11,7 +11,7 @@ final class PaymentException extends Exception {
         this.passing = passing;
     }
 
-    /** Another attempt may succeed. */
+    /** Returns true if another attempt may succeed. */
     boolean isTransient() {
         return passing;
     }

@@ -1,8 +1,8 @@
 package org.example.shop.orders;
 
-/** What became of an order. */
+/** The outcome of an order. */
 public final class Receipt {
-    /** How it ended. */
+    /** The ways in which an order ends. */
     public enum Status {
         PAID("paid"),
         DECLINED("declined"),

@@ -2,7 +2,7 @@ package org.example.shop.pricing;
 
 import org.example.shop.orders.Order;
 
-/** Some customers pay less. */
+/** Reduces the price for some customers. */
 final class LoyaltyRule implements Rule {
     @Override
     public long apply(Order order, long cents) {

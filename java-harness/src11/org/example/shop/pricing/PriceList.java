@@ -4,7 +4,7 @@ import java.util.List;
 import org.example.shop.orders.Line;
 import org.example.shop.orders.Order;
 
-/** What an order costs. */
+/** Computes the price of an order. */
 public final class PriceList {
     private final Rule rules;
 

@@ -7,7 +7,7 @@ import org.example.shop.orders.Order;
 public interface Rule {
     long apply(Order order, long cents);
 
-    /** First this rule, then the other one. */
+    /** Returns a rule that applies this rule first, and then the other one. */
     default Rule then(Rule next) {
         return (order, cents) -> next.apply(order, apply(order, cents));
     }

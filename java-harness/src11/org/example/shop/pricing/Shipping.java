@@ -10,7 +10,7 @@ final class Shipping {
         return 150L * parcels(Math.min(kilos, 30), 0);
     }
 
-    /** The fewest parcels from this size on. */
+    /** Returns the minimum number of parcels, of the sizes from index {@code from} on. */
     private static int parcels(int kilos, int from) {
         if (kilos <= 0) {
             return 0;

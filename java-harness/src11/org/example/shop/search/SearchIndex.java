@@ -25,7 +25,7 @@ public final class SearchIndex {
         }
     }
 
-    /** The best matches; the cheaper one first. */
+    /** Returns the best matches. Of equally good ones, the cheaper one comes first. */
     public List<Product> search(String query, int limit) {
         return cache.get(query + "#" + limit, key -> find(query, limit));
     }

@@ -2,7 +2,7 @@ package org.example.shop.util;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Waits, as for a disk or another machine. */
+/** Simulates waiting for a disk or another machine. */
 public final class Clock {
     private static final AtomicLong WAITS = new AtomicLong();
 

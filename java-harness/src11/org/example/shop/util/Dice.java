@@ -8,7 +8,7 @@ public final class Dice {
         state = seed * 0x9E3779B97F4A7C15L + 1;
     }
 
-    /** From 0 to bound - 1. */
+    /** Returns a number from 0 to bound - 1. */
     public int next(int bound) {
         state ^= state << 13;
         state ^= state >>> 7;

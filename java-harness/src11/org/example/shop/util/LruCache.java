@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
 
-/** Keeps what was used last. One lock for all, so that there is something to wait for. */
+/** Keeps the values that were used last. It has one lock, so that threads wait for each other. */
 public final class LruCache<K, V> {
     private final Map<K, V> entries;
     private long hits;
