@@ -2,17 +2,17 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
 /**
- * Threads that do the same work in each run, and tell what they know of it themselves.
+ * Threads that do the same work in each run, and print what they know of it.
  *
- * <p>{@code CALLS thread method n} counts calls; {@code TIME thread method figure low high} bounds a figure of the calls of a leaf or a
- * branch: {@code base}, {@code min} and {@code max} in nanoseconds of its own time, {@code cpu} of
- * its own CPU time. A clock is read before and behind each call (outer), and first and last in it
- * (inner); what a tracer measures lies between.
+ * <p>{@code CALLS thread method n} is a number of calls. {@code TIME thread method figure low high}
+ * bounds a figure of a method's calls: {@code base}, {@code min} and {@code max} are nanoseconds of
+ * own time, {@code cpu} of own CPU time. The clock is read directly before and after each call
+ * (outer), and first and last within the call (inner). What a tracer measures lies between.
  */
 public class Added {
     static final ThreadMXBean CPU = ManagementFactory.getThreadMXBean();
 
-    /** What a thread knows of a method. */
+    /** Measurements of one method's calls on one thread. */
     static final class Known {
         long innerSum, outerSum, innerCpu, outerCpu;
         long innerMin = Long.MAX_VALUE, outerMin = Long.MAX_VALUE, innerMax, outerMax;
@@ -27,7 +27,10 @@ public class Added {
         }
     }
 
-    /** Of one thread; its methods are traced, ours are not. */
+    /**
+     * The work of one thread. The methods of this class are traced, those of the enclosing class
+     * are not.
+     */
     static final class Work implements Runnable {
         final int rounds;
         final Known burn = new Known(), branch = new Known();
@@ -120,7 +123,7 @@ public class Added {
             for (int i = 0; i < rounds; i++) {
                 int depth = i % 20;
                 recursions += depth + 1;
-                twigs += depth / 2 + 1; // one for each even depth from 2 on, and one of or behind failing
+                twigs += depth / 2 + 1; // one per even depth from 2 on, one in or after failing
             }
             System.out.println("CALLS " + thread + " recursion " + recursions);
             System.out.println("CALLS " + thread + " twig " + twigs);

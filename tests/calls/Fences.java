@@ -1,7 +1,7 @@
 import com.sun.management.HotSpotDiagnosticMXBean;
 import java.lang.management.ManagementFactory;
 
-/** Prints whether the JVM spares returns from native code their fences. */
+/** Prints whether the JVM omits memory fences on returns from native code. */
 public class Fences {
     public static void main(String[] args) {
         HotSpotDiagnosticMXBean jvm = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);

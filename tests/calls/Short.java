@@ -1,7 +1,10 @@
 import java.util.ArrayList;
 import java.util.List;
 
-/** Many short calls, and a few long ones. With an argument, goes on for ever, and says how many short ones it made. */
+/**
+ * Many short calls, and a few long ones. With an argument, the program never ends, and prints how
+ * many short calls it has made.
+ */
 public class Short {
     static int quick(int n) {
         return inner(n) + inner(n + 1);

@@ -3,9 +3,10 @@ import java.lang.management.MemoryPoolMXBean;
 import jtrail.Trace;
 
 /**
- * Begins and ends a trace again and again, so that its own class is made anew each time; each trace
- * has two calls. Says how many bytes of metaspace the JVM has taken after a while, and at the end.
- * No lambda: each would be a further class each time. Arguments: the trace, and how often.
+ * Begins and ends a trace again and again, so that this class is retransformed each time. Each
+ * trace has two calls. Prints the bytes of metaspace that the JVM has committed after a while, and
+ * at the end. Uses no lambda, because each would be a further class each time. Arguments: file of
+ * the trace, number of traces.
  */
 public final class Anew implements AutoCloseable {
     static int closed;
@@ -15,7 +16,9 @@ public final class Anew implements AutoCloseable {
         closed++;
     }
 
-    /** Its handler catches Throwable, which its code also calls. */
+    /**
+     * Has a handler that javac generates: it catches Throwable, and calls a method of Throwable.
+     */
     static void uses() {
         try (Anew resource = new Anew()) {
             closed += 2;
@@ -42,7 +45,7 @@ public final class Anew implements AutoCloseable {
                 throw new AssertionError("stop " + i);
             }
             if (i % 20 == 0) {
-                System.gc(); // 11 keeps old code until then
+                System.gc(); // 11 keeps old bytecode until a collection
             }
             if (i == times / 4 || i == times) {
                 System.out.println("metaspace " + metaspace());

@@ -15,7 +15,7 @@ public class CodeList {
     public static void main(String[] args) throws Exception {
         for (int i = 0; i < 200_000; i++) sink += caller(i);
         String list = null;
-        for (int i = 0; i < 2; i++) { // the first one compiles what it needs itself
+        for (int i = 0; i < 2; i++) { // the first command compiles what it needs itself
             Thread.sleep(700);
             System.out.println("TIME " + System.currentTimeMillis());
             list = (String) ManagementFactory.getPlatformMBeanServer().invoke(

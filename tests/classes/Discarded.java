@@ -37,7 +37,7 @@ public class Discarded {
             Thread.sleep(20);
         }
         System.gc();
-        Thread.sleep(500); // the JVM tells on a thread of its own
+        Thread.sleep(500); // the JVM reports it on a thread of its own
         System.out.println("gone " + (loader.get() == null));
     }
 }

@@ -3,7 +3,7 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 
-/** Classes and members with all flags that Java has, and what reflection says of them. */
+/** Prints what reflection says of classes and members with all flags that Java has. */
 public abstract class Flags {
     private static final class PrivateStatic {}
 
@@ -64,7 +64,7 @@ public abstract class Flags {
         native void outside();
 
         @Override
-        public int compareTo(Members other) { // has a bridge
+        public int compareTo(Members other) { // has a bridge method
             return changing - other.plain;
         }
     }

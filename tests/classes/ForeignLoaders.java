@@ -11,9 +11,9 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Class loaders of all kinds, each with a plug-in of its own. Most of them give out no class of the
+ * Class loaders of all kinds, each with a plug-in of its own. Most of them return no class of the
  * JDK that they do not know. Prints what the plug-ins do, and how often the loaders are called for
- * other classes than jtrail's.
+ * classes other than jtrail's.
  */
 public class ForeignLoaders {
     static final String PLUGIN = "ForeignLoaders$Plugin";
@@ -21,7 +21,10 @@ public class ForeignLoaders {
     static final String[] MODES = {"list", "delegates", "own-first", "slow-and-delegates", "error", "exception", "null", "other", "slow", "tells", "deep", "sneaky"};
     static int calls;
 
-    /** What loaders define. The application's loader defines another one, which nobody uses. */
+    /**
+     * The class that the loaders define. The application's loader defines another one, which is not
+     * used.
+     */
     public static class Plugin implements Runnable {
         public void run() {
             int sum = 0;
@@ -44,7 +47,7 @@ public class ForeignLoaders {
         }
     }
 
-    /** It is not capable of working in parallel: the JVM takes its monitor to call it. */
+    /** A class loader that is not parallel-capable: the JVM takes its monitor to call it. */
     static class Foreign extends ClassLoader {
         final String mode;
 
@@ -97,7 +100,7 @@ public class ForeignLoaders {
         }
     }
 
-    /** It has no loadClass of its own, but such a parent. */
+    /** A class loader without a loadClass of its own, whose parent is a {@link Foreign}. */
     static class Heir extends ClassLoader {
         Heir() {
             super(new Foreign("parent"));
@@ -143,7 +146,10 @@ public class ForeignLoaders {
         System.out.println("loadClass " + calls);
     }
 
-    /** One thread holds a lock and comes to the first call of a plug-in; another one holds the plug-in's loader and waits for that lock. */
+    /**
+     * One thread holds a lock and makes the first call of a plug-in. Another thread holds the
+     * plug-in's loader and waits for the lock.
+     */
     static void locks() throws Exception {
         for (String mode : new String[] {"delegates", "list"}) {
             Foreign loader = new Foreign(mode);

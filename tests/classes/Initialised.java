@@ -5,9 +5,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Initialises classes in all ways, and prints what their initialisers did, in order by thread:
- * thread, "begin" or "end", class, and nanoseconds of the JVM's clock; at an end also whether it
- * failed. With an argument, it waits for a line of input first, with all of the classes loaded.
+ * Initialises classes in all ways, and prints what their initialisers did, in order for each
+ * thread: thread, "begin" or "end", class, nanoseconds of the JVM's clock, and whether the
+ * initialiser has failed. With an argument, it first loads all of the classes, and waits for a line
+ * of input.
  */
 public final class Initialised {
     private static final List<String> DONE = new CopyOnWriteArrayList<>();
@@ -31,7 +32,7 @@ public final class Initialised {
         throw new IllegalStateException(name);
     }
 
-    /** Nothing to initialise: its constant is the compiler's. */
+    /** A class with nothing to initialise: its constant is a compile-time constant. */
     static final class Empty {
         static final int CONSTANT = 7;
 
@@ -59,7 +60,10 @@ public final class Initialised {
         int LAST = end("WithoutDefault");
     }
 
-    /** Its superclass and the first interface come before it, and not within. */
+    /**
+     * A class whose superclass and first interface are initialised before it, not within its
+     * initialiser.
+     */
     static final class Derived extends Base implements WithDefault, WithoutDefault {
         static final int FIRST_OF_IT = begin("Derived");
         static final int LAST_OF_IT = end("Derived");
@@ -80,7 +84,7 @@ public final class Initialised {
         }
     }
 
-    /** Uses the class that initialises it, which runs no initialiser again. */
+    /** A class that uses the class which initialises it. This runs no initialiser again. */
     static final class Inner {
         static final int FIRST = begin("Inner");
         static final int OUTER = Outer.INNER;
@@ -108,7 +112,7 @@ public final class Initialised {
         static final int LAST = end("Catching");
     }
 
-    /** Has an exit in a loop, and handlers. */
+    /** A class whose initialiser has an exit in a loop, and handlers. */
     static final class Busy {
         static final int FIRST = begin("Busy");
         static int found;
@@ -136,7 +140,7 @@ public final class Initialised {
         static final int LAST = end("Colour");
     }
 
-    /** Two threads want it; one waits for the other. */
+    /** A class that two threads use at once, so that one waits for the other. */
     static final class Shared {
         static final int FIRST = begin("Shared");
         static final int OUTER = Outer.pause();

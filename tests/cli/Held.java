@@ -12,7 +12,7 @@ public class Held {
             before = System.nanoTime();
             thread.start();
             while (thread.getState() != Thread.State.BLOCKED) Thread.sleep(1);
-            ExpectEvents.awaitIdle(); // its event may be under way still
+            ExpectEvents.awaitIdle(); // the event of the blocked thread may still be in progress
             seen = System.nanoTime();
             Thread.sleep(ms);
             released = System.nanoTime();

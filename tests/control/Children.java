@@ -2,7 +2,10 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 
-/** Says [ready]; starts a program for each line of its input, in two ways, which shows the descriptors that it has got; says [done]. */
+/**
+ * Prints [ready]. For each line of its input, starts a program in two ways, which prints the file
+ * descriptors that it has inherited, and then prints [done].
+ */
 public final class Children {
     private static void show(Process child) throws IOException, InterruptedException {
         try (BufferedReader lines = new BufferedReader(new InputStreamReader(child.getInputStream()))) {

@@ -1,4 +1,4 @@
-/** A thread calls a method for ever. When its input ends, the program says so, and exits. */
+/** Calls a method for ever on a thread. When its input ends, the program says so and exits. */
 public final class Endless {
     static volatile int number;
 

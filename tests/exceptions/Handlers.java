@@ -1,4 +1,7 @@
-/** Handlers of all kinds. Prints which ones ran: method, first entry in its exception table, whether it takes all. */
+/**
+ * Exception handlers of all kinds. Prints which ones ran: method, first entry in the exception
+ * table, and whether the handler takes all exceptions.
+ */
 public class Handlers {
     private static int calls;
     private static final Object LOCK = new Object();
@@ -11,7 +14,7 @@ public class Handlers {
     }
 
     public static void main(String[] args) {
-        // More than once, also compiled.
+        // Several rounds, because methods may be compiled in between.
         for (int round = 0; round < 3; round++) {
             typed();
             second();
@@ -50,7 +53,7 @@ public class Handlers {
         }
     }
 
-    /** With code in front of the call of `super`. */
+    /** A constructor whose handler follows a call of {@code super}. */
     private Handlers(int number) {
         super();
         try {
@@ -114,7 +117,10 @@ public class Handlers {
         }
     }
 
-    /** Neither the first handler nor what it does is in the way. */
+    /**
+     * The handler of finally has the second entry of the exception table, after that of the catch
+     * clause.
+     */
     private static void between() {
         try {
             fail();
@@ -172,13 +178,13 @@ public class Handlers {
         try (Resource resource = new Resource()) {
             fail();
         } catch (IllegalStateException e) {
-            expected("resource", 0, false); // closes it
-            expected("resource", 1, false); // adds what that throws
+            expected("resource", 0, false); // closes the resource
+            expected("resource", 1, false); // adds the exception of close()
             expected("resource", 2, false);
         }
     }
 
-    /** Its handler is far from the start of its code. */
+    /** A method whose handler is far from the start of the code. */
     private static void wide() {
         int sum = 0;
         for (int i = 0; i < 3; i++) {

@@ -25,9 +25,10 @@ import org.example.shop.orders.OrderGenerator;
 import org.example.shop.search.SearchIndex;
 
 /**
- * Works, keeps much of what it made, and holds still until its input ends. Arguments: a folder of
- * Java sources, which the JVM's compiler, if it has one, reads and attributes: its trees and
- * symbols are kept too ("-" for none); and whatever, to make no virtual threads.
+ * Works, keeps much of what it has created, and holds still until its input ends. Arguments: a
+ * folder of Java sources, or "-" for none; anything else, to create no virtual threads. The JVM's
+ * compiler, if it has one, reads and attributes the sources, and its trees and symbols are kept,
+ * too.
  */
 public final class Sleeping {
     static final List<Object> KEPT = new ArrayList<>();
@@ -53,7 +54,7 @@ public final class Sleeping {
         KEPT.add(new SearchIndex(catalog));
         KEPT.add(new OrderGenerator(catalog, 42).generate(1000));
         if (args.length == 1) {
-            org.example.shop.Main.main(new String[] {"2"}); // with virtual threads, where the JVM has them
+            org.example.shop.Main.main(new String[] {"2"}); // with virtual threads, if available
         }
         library();
         shapes();
@@ -103,7 +104,7 @@ public final class Sleeping {
     private static void compiler(String folder) throws Exception {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         if (compiler == null) {
-            return; // a JVM without
+            return; // this JVM has no compiler
         }
         List<File> sources;
         try (Stream<Path> all = Files.walk(Path.of(folder))) {

@@ -9,9 +9,9 @@ import java.util.function.IntSupplier;
 import jdk.jfr.Recording;
 
 /**
- * Threads that block, wait, park, throw and allocate while the JVM records all that. Argument: the
- * file of the recording. The threads `busy-…`, and those of the sample application's pool, begin
- * and end inside of the recording.
+ * Threads that block, wait, park, throw and allocate while the JVM records all these events.
+ * Argument: file of the recording. The threads {@code busy-…} and those of the sample application's
+ * pool begin and end during the recording.
  */
 public final class Busy {
     static final class Gate {}
@@ -74,7 +74,7 @@ public final class Busy {
             for (int i = 0; i < 60; i++) {
                 synchronized (GATE) {
                     sum++;
-                    Thread.sleep(1); // the others block
+                    Thread.sleep(1); // the other threads block
                 }
                 synchronized (BELL) {
                     if (i % 3 == own % 3) {
@@ -83,7 +83,7 @@ public final class Busy {
                     BELL.wait(2);
                 }
                 if (own % 2 == 0) {
-                    queue.put(i); // parks where the other half is slow
+                    queue.put(i); // parks while the other half is slow
                 } else {
                     queue.take();
                 }

@@ -15,10 +15,10 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
 /**
- * Runs the sample application, and beside it the JVM's compiler, if it has one, over a folder of
- * sources, the argument. Asks every few milliseconds what CPU time their threads have used, with a
- * call of {@link #mark} before and behind each question. Prints the answers: thread, nanoseconds
- * used or -1.
+ * Runs the sample application and, beside it, the JVM's compiler, if it has one. The compiler reads
+ * a folder of sources, which is the argument. Every few milliseconds, the program asks for the CPU
+ * time that their threads have used, with a call of {@link #mark} before and after each question.
+ * It prints the answers: thread, and nanoseconds used or -1.
  */
 public final class Clocks {
     private static int marks;
@@ -54,7 +54,7 @@ public final class Clocks {
     private static void compile(String folder) {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         if (compiler == null) {
-            return; // a JVM without
+            return; // this JVM has no compiler
         }
         try (Stream<Path> all = Files.walk(Path.of(folder));
                 StandardJavaFileManager files = compiler.getStandardFileManager(null, null, null)) {
@@ -67,7 +67,7 @@ public final class Clocks {
         }
     }
 
-    /** A moment that the trace has. */
+    /** A call whose time is in the trace. */
     private static void mark() {
         marks++;
     }

@@ -1,4 +1,7 @@
-/** Big objects between small ones: many don't fit into the rest of the thread's allocation area, and are put beside it. */
+/**
+ * Big objects between small ones. Many big ones don't fit into the rest of the thread's allocation
+ * buffer, and are allocated outside of it.
+ */
 public class Beside {
     static final class Small {
         int figure;

@@ -6,7 +6,10 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.locks.LockSupport;
 import java.util.zip.CRC32;
 
-/** A Java agent that looks at classes behind all agents that were named before it, and says at the end what it saw. */
+/**
+ * A Java agent that sees classes after all agents that were given before it, and prints at the end
+ * what it has seen.
+ */
 public class Witness {
     static final Map<String, String> SEEN = new ConcurrentSkipListMap<>();
 
@@ -17,8 +20,8 @@ public class Witness {
                                     ProtectionDomain domain, byte[] bytes) {
                 if (name != null && (redefined != null || name.startsWith("harness/"))) {
                     CRC32 sum = new CRC32();
-                    // Classes that are loaded already are put together anew, with methods in the
-                    // order of addresses in the JVM.
+                    // The JVM reconstructs the class files of loaded classes, with methods in the
+                    // order of their addresses.
                     if (redefined == null) {
                         sum.update(bytes);
                     }

@@ -1,4 +1,7 @@
-/** Four threads that call until they are killed, with a pause now and then. Says [ready] when all of them do. */
+/**
+ * Four threads that make calls until they are killed, with a pause now and then. Prints [ready]
+ * when all of them make calls.
+ */
 public final class Crowd {
     static volatile int ready;
     static volatile int sink;

@@ -1,7 +1,7 @@
 import java.util.ArrayList;
 import java.util.List;
 
-/** Uses up its memory once, and says so; it goes on for some time then. */
+/** Runs out of memory once, and says so. Then it goes on for some time. */
 public final class Exhausted {
     static int sink;
 

@@ -1,4 +1,4 @@
-/** Works for a while, and kills its own process. */
+/** Makes calls for a while, and kills its own process. */
 public final class Killed {
     static int sink;
 

@@ -1,6 +1,10 @@
 import java.util.concurrent.locks.LockSupport;
 
-/** Mentions the same few objects all along, and makes new ones that are mentioned once, among calls that fill a ring again and again. Ends behind so many rounds, or never. */
+/**
+ * Uses the same few objects in events all the time, and new objects in one event each. Calls in
+ * between fill a ring buffer again and again. Argument: number of rounds; if it is negative, the
+ * program never ends.
+ */
 public final class Mentions {
     static final class Lock {}
 

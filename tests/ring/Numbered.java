@@ -2,7 +2,11 @@ import java.nio.MappedByteBuffer;
 import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
 
-/** Threads that count until they are killed. Each number is a call of number, with one of a method for each of its digits inside, so that a trace says which numbers are in it. The last one that has returned, each thread writes into a file that outlives it. */
+/**
+ * Threads that count until they are killed. Each number is a call of {@code number}, with one call
+ * of a digit's method for each of its digits. So a trace says which numbers it holds. Each thread
+ * writes the last number whose call has returned into a file that outlives it.
+ */
 public final class Numbered {
     static final int THREADS = 4;
     static int[] sinks = new int[THREADS * 32];
@@ -14,7 +18,9 @@ public final class Numbered {
     static void run(MappedByteBuffer tally, int thread) {
         for (long n = 1; ; n++) {
             if (n % 200 == 0) {
-                LockSupport.parkNanos(1_000_000); // so that no thread is without its turn for as long as a ring goes back
+                // The pause lets the other threads run. Otherwise a thread might get no turn for so
+                // long that the ring buffer has lost all of its calls.
+                LockSupport.parkNanos(1_000_000);
             }
             sinks[thread * 32] += number(n);
             Tally.LONGS.setRelease(tally, 64 * thread, n);

@@ -1,4 +1,7 @@
-/** Works on, and then something happens: what the first argument says. It happens twice, and work goes on behind it. */
+/**
+ * Works, and then does what the argument chooses: a call of {@code alarm}, a slow call, or an
+ * exception. Works on, and does the same once more.
+ */
 public final class Saved {
     static final class Oops extends RuntimeException {}
 

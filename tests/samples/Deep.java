@@ -1,6 +1,6 @@
 /**
- * Works at the bottom of deep stacks. Arguments: calls of `down` on the main thread, and on the
- * thread `deeper` behind it; milliseconds of work for each.
+ * Works at the bottom of deep stacks. Arguments: calls of {@code down} on the main thread, and then
+ * on the thread {@code deeper}; milliseconds of work for each.
  */
 public final class Deep {
     static volatile long sink;

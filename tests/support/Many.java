@@ -1,6 +1,10 @@
 import java.util.concurrent.CountDownLatch;
 
-/** Threads that call so often as is asked for: each has one call of `rounds` open, and in it as many of `outer` as the first argument says, each with three of `inner`, of which one calls once more. */
+/**
+ * Threads with a known number of calls. Each has one call of {@code rounds} open, and in it as many
+ * calls of {@code outer} as the first argument says. Each of these makes three calls of
+ * {@code inner}, one of which calls {@code inner} once more.
+ */
 public final class Many {
     static final int THREADS = 4;
     static int[] sinks = new int[THREADS * 32];

@@ -2,10 +2,10 @@ import java.lang.instrument.*;
 import java.security.ProtectionDomain;
 
 /**
- * A Java agent that transforms classes too: it appends a constant to the pool's end of every
- * harness class by going through the class file's bytes, retransforms one that is already loaded,
- * and calls a class of the program in its {@code premain}, before the JVM tells other agents that
- * it is ready.
+ * A Java agent that transforms classes, too. It goes through the bytes of every harness class, and
+ * appends a constant to the end of the constant pool. It also retransforms a class that is already
+ * loaded. In its {@code premain}, before the JVM tells other agents that it is ready, it calls a
+ * class of the program.
  */
 public class Neighbour {
     static int seen;

@@ -7,7 +7,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.function.ObjIntConsumer;
 
-/** Eight threads that call until they are killed. How many of its calls have returned, each writes into a file that outlives them. Says [ready] when all of them call. */
+/**
+ * Eight threads that make calls until they are killed. Each thread writes the number of its calls
+ * that have returned into a file that outlives it. Prints [ready] when all threads make calls.
+ */
 public final class Tally {
     static final int THREADS = 8;
     static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
@@ -18,7 +21,7 @@ public final class Tally {
         start(Path.of(args[0]), "tally-", THREADS, Tally::run);
     }
 
-    /** Starts threads, which write into the file, and say when they are ready. */
+    /** Starts threads that write into the file. Prints [ready] when all of them are ready. */
     static void start(Path path, String name, int threads, ObjIntConsumer<MappedByteBuffer> run) throws Exception {
         FileChannel file = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
         MappedByteBuffer tally = file.map(FileChannel.MapMode.READ_WRITE, 0, 64 * threads);

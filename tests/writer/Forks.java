@@ -1,7 +1,10 @@
 import java.util.ArrayList;
 import java.util.List;
 
-/** Starts a JVM, with its own arguments for it where it is told so, as benchmark harnesses and test runners do. */
+/**
+ * Starts another JVM, as benchmark harnesses and test runners do. With the argument
+ * {@code arguments}, that JVM gets the arguments of this one.
+ */
 public class Forks {
     static int work(int n) {
         return n < 2 ? n : work(n - 1) + work(n - 2);

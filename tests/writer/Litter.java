@@ -1,9 +1,11 @@
 import java.util.concurrent.CountDownLatch;
 
-/** Daemon threads make garbage and have it collected, and do not stop when the program ends. */
+/**
+ * Daemon threads that create garbage and have it collected, and do not stop when the program ends.
+ */
 public class Litter {
     static volatile Object last;
-    /** Collections that have happened for sure. */
+    /** Reaches 0 when six collections have happened for certain. */
     static final CountDownLatch COLLECTIONS = new CountDownLatch(6);
 
     public static void main(String[] args) throws Exception {
