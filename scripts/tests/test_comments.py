@@ -48,8 +48,31 @@ class Wrapping(unittest.TestCase):
 
     def test_other_languages(self):
         wide = "word " * 30
-        for ending, start in ((".py", "# "), ("", "    # ")):
+        for ending, start in ((".py", "# "), ("", "    # "), (".java", "    // ")):
             self.assertEqual({line[:len(start)] for line in wrap(start + wide, ending)}, {start})
+
+    def test_java_comments_of_several_lines(self):
+        new = wrap("    /**\n     * " + "word " * 30 + "\n     * more\n     */\n    int code;", ".java")
+        self.assertEqual([new[0], *new[3:]], ["    /**", "     */", "    int code;"])
+        self.assertTrue(all(line.startswith("     * word") and len(line) <= 100 for line in new[1:3]), new)
+        self.assertTrue(new[2].endswith("more"))
+
+    def test_a_java_comment_of_one_line_gets_lines_of_its_own(self):
+        for mark in ("/**", "/*"):
+            new = wrap(f"  {mark} {'word ' * 30}*/\n  {mark} narrow */", ".java")
+            self.assertEqual([new[0], *new[3:]], [f"  {mark}", "   */", f"  {mark} narrow */"])
+            self.assertTrue(all(line.startswith("   * word") and len(line) <= 100 for line in new[1:3]), new)
+
+    def test_tags_and_paragraphs_of_java_stay_apart(self):
+        wide = "word " * 30
+        new = wrap(f" * {wide}\n * <p>{wide}\n * @param a {wide}\n * @param b {wide}\n */", ".java")
+        self.assertEqual([line[3:].split("word")[0] for line in new], ["", "", "<p>", "", "@param a ", "", "@param b ", "", ""])
+
+    def test_no_line_begins_with_what_would_be_a_tag(self):
+        for width in range(80, 100):
+            words = ("x" * 9 + " ") * (width // 10) + "y" * (width % 10)
+            new = wrap(f" * {words} @Gated behind it and more words until it is too wide for a line", ".java")
+            self.assertTrue(all(not line.startswith(" * @") for line in new), new)
 
 
 if __name__ == "__main__":
