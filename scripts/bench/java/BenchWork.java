@@ -12,8 +12,9 @@ import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
 
 /**
- * The work of {@code python3 scripts/bench} that is done in batches. Prints how long each batch took, in ns, and
- * the number of calls of the traced classes, if it is known beforehand. This class is not traced.
+ * The work of {@code python3 scripts/bench} that is done in batches. Prints how long each batch
+ * took, in ns, and the number of calls of the traced classes, if it is known beforehand. This class
+ * is not traced.
  *
  * <p>Arguments: maximum number of batches; seconds after which no third or later batch begins; name
  * of the work; arguments of the work.

@@ -337,11 +337,7 @@ mod tests {
         let remarks = remarks(tally);
         assert_eq!(remarks.len(), MOST_NAMED + 1);
         assert_eq!(remarks[0].2, "skipped: unknown element 0 (1)");
-        assert!(
-            remarks[MOST_NAMED]
-                .2
-                .starts_with("things of further kinds")
-        );
+        assert!(remarks[MOST_NAMED].2.starts_with("things of further kinds"));
     }
 
     #[test]
@@ -360,11 +356,7 @@ mod tests {
             "skipped: unknown element 7 (1001)".into(),
         );
         assert!(remarks.contains(&seven), "{remarks:?}");
-        let last = (
-            100,
-            Severity::Fault,
-            "things of further kinds (901)".into(),
-        );
+        let last = (100, Severity::Fault, "things of further kinds (901)".into());
         assert_eq!(remarks.last(), Some(&last));
     }
 
