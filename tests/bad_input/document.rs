@@ -40,7 +40,7 @@ fn document() -> String {
     ] {
         let _ = writeln!(
             text,
-            "\n## {title}\n\n| {what} | Line on standard error, behind `jtrail: ` | JVM's exit |\n|---|---|--:|"
+            "\n## {title}\n\n| {what} | Line on standard error, after `jtrail: ` | JVM's exit |\n|---|---|--:|"
         );
         for row in rows {
             let (exit, _) = in_a_jvm(row.0, row.1);

@@ -433,7 +433,7 @@ pub(super) fn meaning() -> Vec<Row> {
         row("nothing but an opening", bytes(encoded(Format::TptpBinary, &opening())), "at byte 111: truncated (order): the trace does not say that collection ended", (3, 0)),
         faulty("no opening", bytes(encoded(Format::TptpBinary, &sample()[4..])), "at byte 37: fault (order): the trace opens without node"),
         faulty("two openings", bytes(encoded(Format::TptpBinary, &[opening(), sample()].concat())), "at byte 130: fault (order): node is repeated"),
-        faulty("an event after the end", bytes(encoded(Format::TptpBinary, &[sample(), vec![closing()]].concat())), "at byte 542: fault (order): events behind agent end"),
+        faulty("an event after the end", bytes(encoded(Format::TptpBinary, &[sample(), vec![closing()]].concat())), "at byte 542: fault (order): events after agent end"),
         faulty("a leave without an enter", with(&[leave(1, 30, 3, 2)]), "at byte 509: fault (calls): thread 1: the leave of method 3, ticket 2, has no open call"),
         faulty("a leave of another method", with(&[method(4, 2), enter(1, 30, 3, 2, 1), leave(1, 40, 4, 2)]), "at byte 655: fault (calls): thread 1: the call with ticket 2 entered method 3 and leaves 4"),
         faulty("a leave with another ticket", with(&[enter(1, 30, 3, 2, 1), leave(1, 40, 3, 3)]), "at byte 593: fault (calls): thread 1: the leave of method 3, ticket 3, has no open call"),
@@ -463,7 +463,7 @@ pub(super) fn meaning() -> Vec<Row> {
         faulty("an object that dies and was not there", with(&[free(51)]), "at byte 509: fault (definitions): object 51 was not defined"),
         faulty("an object defined twice", with(&[alloc(50), alloc(50)]), "at byte 599: fault (ids): object 50 is defined again"),
         faulty("aggregated calls of the longest time", with(&[aggregated(i64::MAX), aggregated(i64::MAX)]), "at byte 509: fault (aggregated): calls and aggregated calls stand in one trace"),
-        faulty("totals that do not agree", with(&[custom("jtrail totals enters=18446744073709551615 leaves=1 repaired=0 lost=0 open=0 classes=1 methods=1 uninstrumented=0")]), "at byte 640: fault (totals): the agent counted 18446744073709551615 enters, the trace has 1"),
+        faulty("totals that do not agree", with(&[custom("jtrail totals enters=18446744073709551615 leaves=1 repaired=0 lost=0 open=0 classes=1 methods=1 uninstrumented=0")]), "at byte 645: fault (totals): the agent counted 18446744073709551615 enters, the trace has 1"),
         faulty("losses of an unknown thread, more than can be counted", with(&[custom("jtrail lost thread=9 events=18446744073709551615 from=0 to=1 reason=overflow"), custom("jtrail lost thread=9 events=18446744073709551615 from=0 to=1 reason=overflow")]), "at byte 509: fault (definitions): thread 9 was not defined"),
         row("a note that is none", with(&[custom("jtrail totals enters=many"), custom("jtrail \u{1b}[2J")]), "", (0, 0)),
     ]

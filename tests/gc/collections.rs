@@ -308,14 +308,14 @@ fn pauses_beside_compilations(file: &Path) -> Vec<(i64, i64, Generation)> {
             }
             _ => return ControlFlow::Continue(()),
         };
-        assert!(time >= latest, "{event:?} stands behind {latest}");
+        assert!(time >= latest, "{event:?} comes after {latest}");
         latest = time;
         ControlFlow::Continue(())
     });
     assert!(matches!(stop, Ok(None)), "{stop:?}");
     assert!(
         compiled > 40,
-        "{}: {compiled} compilations behind a collection",
+        "{}: {compiled} compilations after a collection",
         file.display()
     );
     pauses

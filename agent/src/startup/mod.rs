@@ -94,7 +94,7 @@ fn refuse_options(error: &OptionError) -> Loaded {
         let _ = writeln!(std::io::stdout(), "{error}");
         std::process::exit(0); // as other agents do: help was wanted, not the program
     }
-    if error.continue_wanted() {
+    if error.may_continue() {
         log::say(&format!("{error}; the program goes on without a trace"));
         return Loaded::Go;
     }

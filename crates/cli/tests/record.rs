@@ -160,7 +160,7 @@ fn wrong_wishes_are_refused() {
     wait_for_call(&served, "start");
     let second = record(&served, &["-o", &file]).output().expect("run");
     let said = String::from_utf8_lossy(&second.stderr);
-    assert!(said.contains("a trace is under way"), "{said}");
+    assert!(said.contains("the agent has an active trace"), "{said}");
     kill_process(Pid::from_child(&begun), Signal::INT).expect("it runs");
     assert_recorded(&begun.wait_with_output().expect("ended"), &file);
     let nobody = jtrail(&["record", "4294967295", "-o", &file]);

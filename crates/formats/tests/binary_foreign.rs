@@ -34,11 +34,11 @@ fn a_wrong_header_is_refused() {
             8,
             "inside the header",
         ),
-        (b"0TBF\x01\x00\x01\x01\x0d\x00\x00\x00", 8, "behind the end"),
+        (b"0TBF\x01\x00\x01\x01\x0d\x00\x00\x00", 8, "after the end"),
         (
             b"0TBF\x01\x00\x01\x00\x0c\x00\x00\x00xx",
             8,
-            "behind the end",
+            "after the end",
         ),
     ] {
         let decoding = binary(bytes);

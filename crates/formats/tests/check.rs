@@ -286,13 +286,13 @@ fn opening_and_closing_are_in_order() {
     let filter = || Filter::default().into();
     assert_eq!(with(4, option()), []);
     assert_eq!(with(4, filter()), []);
-    assert_eq!(with(5, option()), [(5, "options behind events".into())]);
+    assert_eq!(with(5, option()), [(5, "options after events".into())]);
     assert_eq!(
         with(2, filter()),
         [
             (2, "the trace opens without agent".into()),
-            (3, "agent behind filters".into()),
-            (4, "trace start behind filters".into())
+            (3, "agent after filters".into()),
+            (4, "trace start after filters".into())
         ]
     );
     assert_eq!(
@@ -301,11 +301,11 @@ fn opening_and_closing_are_in_order() {
     );
     assert_eq!(
         with(9, thread_start(9)),
-        [(9, "events behind trace end".into())]
+        [(9, "events after trace end".into())]
     );
     assert_eq!(
         with(10, thread_start(9)),
-        [(10, "events behind agent end".into())]
+        [(10, "events after agent end".into())]
     );
     assert_eq!(check(&[]).findings, []);
 }

@@ -12,14 +12,14 @@ use std::fmt;
 pub struct OptionError {
     position: Position,
     problem: String,
-    continue_wanted: bool,
+    may_continue: bool,
     help: bool,
 }
 
 impl OptionError {
     /// True if the text also holds `onerror=continue`: the program shall then run without a trace.
-    pub fn continue_wanted(&self) -> bool {
-        self.continue_wanted
+    pub fn may_continue(&self) -> bool {
+        self.may_continue
     }
 
     /// Returns the option that is wrong, if the fault is one option's. With [`Self::problem`], it
@@ -72,9 +72,9 @@ impl OptionError {
         }
     }
 
-    pub(crate) fn with_continue(self, continue_wanted: bool) -> Self {
+    pub(crate) fn with_continue(self, may_continue: bool) -> Self {
         Self {
-            continue_wanted,
+            may_continue,
             ..self
         }
     }
@@ -83,7 +83,7 @@ impl OptionError {
         Self {
             position,
             problem,
-            continue_wanted: false,
+            may_continue: false,
             help: false,
         }
     }

@@ -106,7 +106,7 @@ pub fn read_file(path: &str) -> io::Result<String> {
 /// `read_file` reads the files that the text names (`filters`, `options`).
 ///
 /// # Errors
-/// The first thing that is wrong. [`OptionError::continue_wanted`] says whether the program shall
+/// The first thing that is wrong. [`OptionError::may_continue`] says whether the program shall
 /// go on without a trace.
 pub fn parse(
     text: &str,
@@ -117,8 +117,8 @@ pub fn parse(
         return tptp::parse(text, read_file).map_err(|e| e.with_continue(true));
     }
     // Plain search, because the wrong option may be one that upsets the splitting of the rest.
-    let wanted = text
+    let requested = text
         .split(',')
         .any(|o| o == "onerror=continue" || o == "onerror=\"continue\"");
-    parse::parse(text, read_file).map_err(|e| e.with_continue(wanted))
+    parse::parse(text, read_file).map_err(|e| e.with_continue(requested))
 }

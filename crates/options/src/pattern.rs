@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn class_and_method_are_told_apart() {
+    fn class_and_method_are_distinguished() {
         for (value, class, method) in [
             ("com.acme.*", "com.acme.*", None),
             ("com.acme.Foo", "com.acme.Foo", None),

@@ -994,11 +994,7 @@ fn wrong_options_say_what_is_wrong() {
         let error = jtrail_options::parse(text, &read).expect_err(text);
         assert_eq!(error.to_string(), expected, "{text}");
         assert!(!error.is_help(), "{text}");
-        assert_eq!(
-            error.continue_wanted(),
-            text.starts_with("JPIAgent"),
-            "{text}"
-        );
+        assert_eq!(error.may_continue(), text.starts_with("JPIAgent"), "{text}");
     }
 }
 

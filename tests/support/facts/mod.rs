@@ -196,7 +196,7 @@ impl Facts {
                 let known = self.object_classes.insert(e.object, e.class.0);
                 let last = self.last_objects.insert(e.thread, e.object);
                 if known.is_some() || last >= Some(e.object) {
-                    self.faults.push(format!("{e:?} behind {last:?}"));
+                    self.faults.push(format!("{e:?} after {last:?}"));
                 }
                 *self.all_objects.entry(class.clone()).or_default() += 1;
                 *self.all_bytes.entry(class.clone()).or_default() += e.size as u64;
@@ -293,7 +293,7 @@ impl Facts {
         for (call, seen) in &self.left {
             let reported = truth.left.contains_key(call) || truth.left_ranges.contains_key(call);
             if is_ours(&call.0) && !reported {
-                all.push(format!("{WHAT} {call:?}: {seen}, not told"));
+                all.push(format!("{WHAT} {call:?}: {seen}, not reported"));
             }
         }
         all
@@ -338,7 +338,9 @@ impl Facts {
         let is_reported =
             |site: &Site| truth.caught_at.is_empty() || truth.caught_at.contains_key(site);
         let unreported = self.caught_at.iter().filter(|(site, _)| !is_reported(site));
-        all.extend(unreported.map(|(site, seen)| format!("catches at {site:?}: {seen}, not told")));
+        all.extend(
+            unreported.map(|(site, seen)| format!("catches at {site:?}: {seen}, not reported")),
+        );
         all.extend(differences("hits of", &truth.lines, &self.lines));
         all.extend(differences("parks", &truth.parks, &self.parks));
         all.extend(differences_in_range(
@@ -377,7 +379,7 @@ impl Facts {
             let class_reported = truth.wait_limits.keys().any(|(other, _)| other == class);
             unless(
                 !class_reported || reported,
-                format!("{seen} waits {class} of {limit} ms: not told"),
+                format!("{seen} waits {class} of {limit} ms: not reported"),
             );
         }
         for (class, reported) in &truth.waits {

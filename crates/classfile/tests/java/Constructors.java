@@ -43,7 +43,7 @@ public class Constructors {
         }
     }
 
-    public static int thrownBehindSuper() { return new Late(-1).n; }
+    public static int thrownAfterSuper() { return new Late(-1).n; }
 
     static class Nested extends Base {
         final Nested inner;

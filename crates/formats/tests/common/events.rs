@@ -231,7 +231,7 @@ pub fn every_event() -> Vec<Event<'static>> {
     let inside_of_dump = events
         .iter()
         .position(|event| matches!(event, Event::Custom(_)))
-        .expect("free text behind the heap dump");
+        .expect("free text after the heap dump");
     events.splice(inside_of_dump..inside_of_dump, events_without_message());
     let method_after = 1 + events
         .iter()

@@ -230,7 +230,7 @@ fn a_program_that_skips_its_work_has_no_counts() {
 }
 
 #[test]
-#[should_panic(expected = "the program told nothing")]
+#[should_panic(expected = "the program reported nothing")]
 fn a_program_that_prints_nothing_has_no_truth() {
     printed("done 42\n").truth();
 }

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_that_an_agent_defeats_are_told_with_what_to_do() {
+    fn flags_that_an_agent_defeats_are_reported_with_what_to_do() {
         for (command, expected) in [
             ("-XX:ArchiveClassesAtExit=a.jsa -cp x Main", REFUSES),
             ("-cp x -Xshare:dump", REFUSES),
