@@ -151,7 +151,7 @@ fn a_trace_is_not_written_over() {
             std::fs::rename(app.path("first"), app.path("moved")).expect("ours");
             app.ctl(&["rotate", &app.text("first")]);
             let error = app.try_ctl(&["rotate", &app.text("first")]);
-            assert!(error.expect_err("refused").contains("under way"));
+            assert!(error.expect_err("refused").contains("active trace"));
             app.work();
             if format == "profilerj" {
                 let reported = app.ctl(&["snapshot", "profile", "--file", &app.text("now-%p")]);
@@ -394,7 +394,7 @@ fn what_can_not_be_done_is_refused() {
     for jdk in Jdk::require(&few_versions()) {
         let mut app = ControlledRun::new(&jdk, "format=binary,events=methods");
         for (words, expected) in [
-            (&["start"][..], "under way"),
+            (&["start"][..], "a trace is active"),
             (&["resume"], "paus"),
             (&["burst", "--for", "1s"], "recording"),
             (&["snapshot", "heap"], "events=heap"),

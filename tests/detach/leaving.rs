@@ -402,7 +402,7 @@ fn a_recording_in_one_go() {
         }
         app.attach("third", &[]).expect("it is taken");
         let error = record("none", &[]).expect_err("busy");
-        assert!(error.contains("a trace is under way"), "{error}");
+        assert!(error.contains("the agent has an active trace"), "{error}");
         sleep(Duration::from_millis(300));
         app.ctl(&["stop"]).expect("stopped");
         let error = record("none", &["--buffer", "1m"]).expect_err("no choice");

@@ -71,7 +71,7 @@ fn calls_are_those_that_the_program_made() {
                 assert_eq!(
                     counts.limits.len(),
                     0,
-                    "a format without notes can't tell of what is not covered"
+                    "a format without notes can't say what is not instrumented"
                 );
                 short_counts(&counts).assert_matches(
                     &figures.calls,

@@ -295,7 +295,7 @@ impl Note<'static> {
                 method: fields.text("method").unwrap_or_default(),
                 reason: fields.text("reason")?,
             }),
-            "dropped" => Note::Dropped(DroppedNote {
+            "dropped" | "left-out" => Note::Dropped(DroppedNote {
                 count: fields.number("count")?,
                 what: fields.text("what")?,
             }),

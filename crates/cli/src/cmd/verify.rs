@@ -30,8 +30,8 @@ pub(crate) struct Args {
     /// Show the number of events of each kind; JSON always contains it
     #[arg(long)]
     counts: bool,
-    /// Show the agent's own counts, and reasons why methods are not covered; JSON always contains
-    /// them
+    /// Show the agent's own counts, and reasons why methods are not instrumented; JSON always
+    /// contains them
     #[arg(long)]
     notes: bool,
     /// Write JSON: an array with an object for each trace
@@ -70,7 +70,7 @@ struct Verdict {
     lost: u64,
     /// The agent's own counts.
     totals: Option<Totals>,
-    /// Number of methods and classes that are not covered, by reason.
+    /// Number of methods and classes that are not instrumented, by reason.
     uninstrumented: BTreeMap<String, u64>,
     /// Criteria of calls that are only recorded as sums, and the number of these calls.
     short_calls: Option<(ShortCallsNote, u64)>,

@@ -148,7 +148,8 @@ pub(crate) fn closing(ns: i64) -> Vec<Event<'static>> {
     ]
 }
 
-/// Returns a sound trace with two threads, recursion, collections, gaps and a method not covered.
+/// Returns a sound trace with two threads, recursion, collections, gaps and a method that is not
+/// instrumented.
 ///
 /// `main` runs from 1 ms to 11 ms: `fib` three levels deep (2–6 ms), then `run` (7–8 ms). `worker`
 /// has one `run` from 5 to 9 ms, and a second one that stays open.
