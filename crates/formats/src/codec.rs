@@ -1,5 +1,5 @@
-//! What all formats have in common: the traits of encoders and decoders, and what a decoder
-//! returns.
+//! The interface that all formats share: the traits of encoders and decoders, and the results of a
+//! decoder.
 
 use crate::DropCount;
 use jtrail_model::{CallRun, Calls, Event, MethodEnter};
@@ -7,60 +7,61 @@ use std::ops::ControlFlow;
 
 /// Turns events into the bytes of one format.
 ///
-/// The caller orders the events: definitions before use, and what else the format requires. An
-/// encoder keeps only the state that its format needs.
+/// The caller passes the events in the order that the format requires, for example definitions
+/// before their use. An encoder keeps only the state that its format needs.
 pub trait Encode: Send {
-    /// Appends what stands before the first event.
+    /// Appends the bytes before the first event.
     fn begin(&mut self, out: &mut Vec<u8>);
 
-    /// Appends one event. What the format has no field for is counted in [`Self::dropped`].
+    /// Appends one event. Counts in [`Self::dropped`] what the format has no field for.
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>);
 
-    /// Appends calls of one thread: the bytes that [`Self::event`] appends for each, in less time
-    /// if the format is made for that.
+    /// Appends calls of one thread: the same bytes as [`Self::event`] for each call. Some formats
+    /// implement this method to save time.
     fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
         for event in calls.events() {
             self.event(&event, out);
         }
     }
 
-    /// Like [`Self::calls`], for calls with numbers of methods. All runs of an encoder are of one
-    /// program, so a number stands for one method.
+    /// Like [`Self::calls`], but the run names each method by a number. All runs passed to one
+    /// encoder come from one program, so a number always stands for the same method.
     fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
         self.calls(&run.calls(&mut Vec::new()), out);
     }
 
-    /// Appends a call that has no enter event, because it is open when the trace begins or resumes.
-    /// The outermost call of a thread comes first. Its leave is an event like any other. Only
-    /// JinsightLive has a field for such calls; other encoders must get neither of the two.
+    /// Appends a call without an enter event: a call that is already open when the trace begins or
+    /// resumes. The caller passes a thread's outermost call first. The leave of the call is an
+    /// ordinary event. Only JinsightLive has a field for such calls; the caller must not pass them
+    /// or their leaves to other encoders.
     fn under_way(&mut self, _call: &MethodEnter, _out: &mut Vec<u8>) {}
 
-    /// Appends what stands after the last event.
+    /// Appends the bytes after the last event.
     fn end(&mut self, out: &mut Vec<u8>);
 
-    /// Like [`Self::end`], but appends a part at a time if that is much. Returns true if more
+    /// Like [`Self::end`], but appends a long end in several parts. Returns true if another part
     /// follows.
     fn end_part(&mut self, out: &mut Vec<u8>) -> bool {
         self.end(out);
         false
     }
 
-    /// Returns true if [`Self::end`] writes events that are pending. It must then be called for a
-    /// truncated trace, too.
+    /// Returns true if [`Self::end`] writes pending events. The caller must then call [`Self::end`]
+    /// for a truncated trace, too.
     fn holds_back(&self) -> bool {
         false
     }
 
-    /// Marks the trace as truncated: [`Self::end`] appends no end of a whole trace, if the format
+    /// Marks the trace as truncated: [`Self::end`] then omits the format's end mark, if the format
     /// has one.
     fn break_off(&mut self) {}
 
-    /// Appends what is pending only because more of its kind may follow, so that the trace of a
-    /// program that pauses is complete up to then.
+    /// Appends data that is pending only because more of its kind may follow. The trace of a
+    /// pausing program is then complete up to the pause.
     fn flush(&mut self, _out: &mut Vec<u8>) {}
 
-    /// Appends what is pending only until its outcome is known, if the end of the trace does not
-    /// bring the outcome.
+    /// Appends data that is pending only until its outcome is known, if the end of the trace does
+    /// not decide the outcome.
     fn settle(&mut self, _out: &mut Vec<u8>) {}
 
     /// Returns an upper bound of the bytes that [`Self::flush`] would append.
@@ -68,23 +69,23 @@ pub trait Encode: Send {
         0
     }
 
-    /// Returns a copy if the format is written by [`Self::end`] alone. Ended, the copy writes the
-    /// trace as it would be if it ended now.
+    /// Returns a copy if [`Self::end`] alone writes the format. A call of `end` on the copy writes
+    /// the trace as if the trace ended now.
     fn copy(&self) -> Option<Box<dyn Encode>> {
         None
     }
 
-    /// Returns what the encoder dropped so far, by kind: the format has no field for it.
+    /// Returns what the encoder dropped so far because the format has no field for it, by kind.
     fn dropped(&self) -> Vec<DropCount> {
         Vec::new()
     }
 
-    /// Returns the number of events of which the encoder wrote nothing so far.
+    /// Returns the number of events for which the encoder wrote nothing so far.
     fn dropped_events(&self) -> u64 {
         0
     }
 
-    /// Returns bytes to write over earlier ones if the output can seek. To be called after
+    /// Returns bytes that replace earlier bytes if the output can seek. Must be called after
     /// [`Self::end`].
     fn patches(&self) -> Vec<Patch> {
         Vec::new()
@@ -94,61 +95,63 @@ pub trait Encode: Send {
 /// A piece of work that any thread can do.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// Threads that do work of an encoder, in no order.
+/// Threads that do work of an encoder, in no particular order.
 pub trait Helpers: Send + Sync {
     /// Returns the number of threads.
     fn count(&self) -> usize;
 
-    /// Hands `job` to one of the threads, which does it at some time.
+    /// Hands `job` to one of the threads, which runs it some time later.
     fn give(&self, job: Job);
 
-    /// Does a job that no thread has begun, on the calling thread. Returns false if there is none.
+    /// Runs a job that no thread has started, on the calling thread. Returns false if no such job
+    /// exists.
     fn help(&self) -> bool;
 }
 
-/// Bytes for a place in the trace that was written before they were known.
+/// Bytes that were not yet known when their position in the trace was written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Patch {
-    /// The place, in bytes from the start of the trace.
+    /// The position, in bytes from the start of the trace.
     pub offset: u64,
-    /// The new bytes, as many as the old ones.
+    /// The new bytes; their length equals that of the bytes they replace.
     pub bytes: Vec<u8>,
 }
 
 /// Turns the bytes of one format into events.
 pub trait Decode: Send {
-    /// Looks at `input`, which starts right behind the bytes that the last call used, and answers
-    /// with one step. `last` says that nothing follows `input`. A step that uses no bytes hands out
-    /// an event of those used before.
+    /// Decodes one step from `input`, which starts directly after the bytes that the last call
+    /// used. `last` is true if nothing follows `input`. A step that uses no bytes returns an event
+    /// of bytes that were used before.
     ///
-    /// Never panics, whatever the bytes; allocates no more than in proportion to `input`. After an
-    /// error, [`Step::End`] or [`Step::NeedMore`] with `last`, the decoder is done.
+    /// Never panics, whatever the bytes are. Allocates at most in proportion to `input`. The
+    /// decoder is done after an error, after [`Step::End`], and after [`Step::NeedMore`] with
+    /// `last`.
     ///
     /// # Errors
-    /// When nothing behind this place can be understood.
+    /// If nothing after this position can be understood.
     fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError>;
 
-    /// Hands out events of bytes used before, where that takes less time than by steps; until
-    /// `visit` is truncated. Others, and what is left, come by steps. Asked for behind
-    /// [`Step::Nothing`].
+    /// Passes events of bytes used before to `visit`, until `visit` breaks. A decoder implements
+    /// this method if it can return many events faster than by steps. All other events, and those
+    /// left after a break, are returned by steps. Must be called directly after [`Step::Nothing`].
     fn hand_out(&mut self, _visit: &mut dyn FnMut(Handed<'_>) -> ControlFlow<()>) {}
 }
 
-/// What a decoder hands out at once.
+/// A unit that a decoder passes to the visitor of [`Decode::hand_out`].
 #[derive(Debug)]
 pub enum Handed<'a> {
     /// An event.
     Event(Event<'a>),
-    /// Calls of one thread in a row, each an event.
+    /// Consecutive calls of one thread, each of them an event.
     Calls(Calls<'a>),
 }
 
 /// One step of a decoder.
 #[derive(Debug)]
 pub struct Decoded<'a> {
-    /// Bytes of the input that this step used up.
+    /// Number of input bytes that this step used.
     pub used: usize,
-    /// What they said.
+    /// What the decoder found in these bytes.
     pub step: Step<'a>,
 }
 
@@ -159,9 +162,9 @@ pub enum Step<'a> {
     Event(Event<'a>),
     /// Bytes that carry no event: headers, white space.
     Nothing,
-    /// Something worth a remark; decoding goes on behind it.
+    /// A finding that is worth a remark; decoding continues after it.
     Remark(Remark),
-    /// More input is needed for the next step. Never when `last` was given.
+    /// More input is needed for the next step. Never returned if `last` was true.
     NeedMore,
     /// The trace is complete.
     End,
@@ -170,33 +173,33 @@ pub enum Step<'a> {
 /// A finding of a decoder that does not stop it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remark {
-    /// Where, in bytes from the start of the trace.
+    /// Position of the finding, in bytes from the start of the trace.
     pub offset: u64,
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// What was found, as a sentence without the place.
+    /// The finding as a sentence, without its position.
     pub message: String,
 }
 
-/// How bad a [`Remark`] is.
+/// Severity of a [`Remark`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {
-    /// Something unusual that was read, or skipped because no event holds it: an unknown message,
-    /// attribute, element.
+    /// Something unusual that was read, or that was skipped because no event has a field for it: an
+    /// unknown message, attribute or element.
     Info,
-    /// The trace is truncated here; what came before is whole.
+    /// The trace is truncated here; everything before is complete.
     Truncated,
-    /// The trace is damaged here, and something of it is missing.
+    /// The trace is corrupt here, and part of it is missing.
     Fault,
 }
 
-/// Why nothing behind a place can be read.
+/// The reason why nothing after a position of the trace can be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{format}: at byte {offset}: {message}")]
 pub struct DecodeError {
     /// Name of the format.
     pub format: &'static str,
-    /// Where, in bytes from the start of the trace.
+    /// Position of the error, in bytes from the start of the trace.
     pub offset: u64,
     /// What was found and what was expected.
     pub message: String,

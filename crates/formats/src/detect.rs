@@ -1,4 +1,4 @@
-//! The formats by name, and by the look of their first bytes.
+//! Trace formats: their names, and their detection by the first bytes of a trace.
 
 use crate::tally::Kinds as _;
 use crate::{Decode, Encode, RemarkKind, jinsight, mlpd, profilerj, tptp, tracelog, trail};
@@ -23,7 +23,7 @@ pub enum Format {
     Trail,
 }
 
-/// Bytes of a trace's begin that are enough for [`Format::detect`].
+/// Number of first bytes of a trace that suffice for [`Format::detect`].
 pub const DETECT_BYTES: usize = 128;
 
 impl Format {
@@ -38,7 +38,7 @@ impl Format {
         Self::Trail,
     ];
 
-    /// The word for it in `format=`.
+    /// Returns the format's name as the option `format=` takes it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TptpXml => "xml",
@@ -51,7 +51,7 @@ impl Format {
         }
     }
 
-    /// The usual ending of its files, without a dot.
+    /// Returns the usual extension of the format's files, without a dot.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::TptpXml => "trcxml",
@@ -64,7 +64,8 @@ impl Format {
         }
     }
 
-    /// Returns the kinds of things that the decoder counts, with one remark for each at the end.
+    /// Returns the kinds of things that the decoder counts. At the end, it makes one remark for
+    /// each kind.
     pub const fn remark_kinds(self) -> &'static [RemarkKind] {
         match self {
             Self::Jinsight => jinsight::Remarked::ROWS,
@@ -77,17 +78,19 @@ impl Format {
         }
     }
 
-    /// The format of that name.
+    /// Returns the format with the name `name`.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|f| f.name() == name)
     }
 
-    /// The format whose files end so.
+    /// Returns the format whose files have the extension `extension`. The first match in
+    /// [`Self::ALL`] wins.
     pub fn by_extension(extension: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|f| f.extension() == extension)
     }
 
-    /// The format of a trace that starts with `head` (its first [`DETECT_BYTES`], or all of it).
+    /// Returns the format of a trace that starts with `head`: its first [`DETECT_BYTES`] bytes, or
+    /// the whole trace if it is shorter.
     pub fn detect(head: &[u8]) -> Option<Self> {
         let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
         if head.starts_with(&trail::MAGIC) {
@@ -109,7 +112,7 @@ impl Format {
         }
     }
 
-    /// A new encoder.
+    /// Returns a new encoder.
     pub fn encoder(self) -> Box<dyn Encode> {
         match self {
             Self::TptpXml => Box::new(tptp::xml::Encoder::default()),
@@ -122,7 +125,7 @@ impl Format {
         }
     }
 
-    /// A new decoder.
+    /// Returns a new decoder.
     pub fn decoder(self) -> Box<dyn Decode> {
         match self {
             Self::TptpXml => Box::new(tptp::xml::Decoder::default()),

@@ -1,19 +1,19 @@
 //! Hashing for tables whose keys may come from a trace file.
 //!
-//! Readers of text and trees of calls look something up for each event, and the standard library's
-//! hasher would take most of their time. A seed drawn at random for each table keeps the author of
-//! a file from choosing keys that collide. No hash is written anywhere.
+//! Readers of text formats and call trees look up a key for each event. The standard library's
+//! hasher would take most of their time. Each table has a random seed, so the author of a file
+//! can't choose keys that collide. No hash is ever written to a file.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Hashes short texts and numbers, with a seed of its own for each table.
+/// Hasher for short texts and numbers, with a separate seed for each table.
 pub(crate) type Seed = foldhash::fast::RandomState;
 
-/// Stands for a text where only equality matters: no two texts with the same digest will ever be
-/// found, and it takes less room than a text.
+/// Digest that replaces a text where only equality matters. It takes less memory than the text.
+/// Nobody will ever find two texts with the same digest, because the seeds are random.
 pub(crate) type Digest = [u64; 2];
 
-/// Makes the digests of one table.
+/// Creates the digests of one table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Digests(RandomState, RandomState);
 

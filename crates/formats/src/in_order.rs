@@ -1,8 +1,9 @@
-//! Calls of a trail in the order of time.
+//! Sorts the calls of a trail by time.
 //!
-//! A trail has all events in the order of time, but that calls may stand before what other threads
-//! did earlier ([`trail::CALLS_AHEAD`]). Who adds up what each thread did need not care; who shows
-//! events, or writes them in a format that has one order, hands them through here.
+//! A trail has all events in the order of time, with one exception: calls may precede earlier
+//! events of other threads by up to [`trail::CALLS_AHEAD`]. Code that computes totals for each
+//! thread can ignore this. Code that shows events, or writes them in a format with one order,
+//! passes them through [`InOrder`].
 //!
 //! [`trail::CALLS_AHEAD`]: crate::trail::CALLS_AHEAD
 
@@ -14,32 +15,34 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::ops::ControlFlow;
 
-/// Most calls that wait: what no jtrail has written may have more of them at one time.
+/// Maximum number of waiting calls. Only a trail that jtrail did not write can have more calls
+/// waiting at one time.
 const MOST: usize = 1 << 17;
-/// With more threads that have not ended, their places are given up, and all that waits is handed
-/// out.
+/// Maximum number of threads that have not ended. Beyond it, all waiting calls are handed out and
+/// the table of threads is cleared.
 const MOST_THREADS: usize = 1 << 12;
 
-/// Holds calls back until nothing earlier can come. See the module.
+/// Holds back calls until no earlier call can follow. The module's documentation says why.
 #[derive(Debug, Default)]
 pub struct InOrder {
-    /// What waits of each thread.
+    /// Waiting calls of each thread.
     threads: Vec<VecDeque<Row>>,
-    /// Where that is.
+    /// Each thread's index in `threads`.
     places: HashMap<ThreadId, usize, Seed>,
-    /// Places of threads that have ended.
+    /// Indexes in `threads` of threads that have ended.
     free: Vec<usize>,
-    /// For each thread of which something waits, when the first of it was, and its place.
+    /// For each thread with waiting calls: the time of its first waiting call, and its index in
+    /// `threads`.
     heads: BinaryHeap<Reverse<(Timestamp, usize)>>,
-    /// How many calls wait.
+    /// Number of waiting calls.
     waiting: usize,
     /// Time of the latest call.
     latest: Timestamp,
-    /// Memory for steps.
+    /// Empty vectors whose memory is reused for steps.
     empty: Vec<Vec<CallStep>>,
 }
 
-/// Calls of one thread in a row.
+/// Consecutive calls of one thread, from one position in the trace.
 #[derive(Debug)]
 struct Row {
     offset: u64,
@@ -48,10 +51,10 @@ struct Row {
 
 #[derive(Debug)]
 enum What {
-    /// None once it is handed out.
+    /// A single call; `None` once it is handed out.
     One(Option<Event<'static>>),
     Steps {
-        /// Those that still wait, without their steps.
+        /// The calls that still wait; their `steps` field is empty.
         calls: Calls<'static>,
         steps: Vec<CallStep>,
         done: usize,
@@ -74,8 +77,8 @@ impl Row {
         }
     }
 
-    /// Hands out the first call, and those behind it up to that time; how many, and whether to go
-    /// on.
+    /// Hands out the first call, and all following calls up to the time `until`. Returns the number
+    /// of calls handed out, and whether `visit` continues.
     fn hand_out<B>(
         &mut self,
         until: Timestamp,
@@ -109,8 +112,8 @@ impl Row {
 }
 
 impl InOrder {
-    /// Takes what comes next, and hands to `visit` what now can have nothing before it, until that
-    /// is truncated.
+    /// Takes the next item or calls. Passes to `visit` everything that nothing earlier can follow,
+    /// until `visit` breaks.
     pub fn take<B>(
         &mut self,
         bulk: Bulk<'_>,
@@ -157,7 +160,7 @@ impl InOrder {
                     && let Some(place) = self.places.remove(&end.thread)
                 {
                     if !self.threads[place].is_empty() {
-                        self.flush(&mut visit)?; // only a damaged trace has calls behind a thread's end
+                        self.flush(&mut visit)?; // calls after the end: a corrupt trace
                     }
                     self.free.push(place);
                 }
@@ -189,7 +192,7 @@ impl InOrder {
         }
     }
 
-    /// Hands out all that waits, until `visit` is truncated.
+    /// Passes all waiting calls to `visit`, until `visit` breaks.
     pub fn flush<B>(
         &mut self,
         mut visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>,
@@ -197,19 +200,20 @@ impl InOrder {
         self.hand_out(Timestamp(i64::MAX), &mut visit)
     }
 
-    /// Up to when no call is to come any more.
+    /// Returns the time up to which no further call can follow.
     fn settled(&self) -> Timestamp {
         Timestamp(self.latest.0.saturating_sub(CALLS_AHEAD.0))
     }
 
-    /// Hands out what comes before something that is not a call.
+    /// Hands out the calls that precede `item`, which is not a call.
     fn flush_before<B>(
         &mut self,
         item: &Item<'_>,
         visit: &mut impl FnMut(Bulk<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         match item {
-            // They come with a call, and stand before all events of what they define.
+            // A class definition accompanies a call and precedes all events that refer to the
+            // class.
             Item::Event {
                 event: Event::ClassDef(class),
                 ..
@@ -221,22 +225,22 @@ impl InOrder {
                 event: Event::MethodDef(_) | Event::MethodDetail(_),
                 ..
             } => ControlFlow::Continue(()),
-            // Nothing comes behind the end.
+            // Nothing follows the end.
             Item::Event {
                 event: Event::TraceEnd(_) | Event::AgentDestroy(_),
                 ..
             } => self.flush(visit),
             Item::Event { event, .. } => match event.time() {
-                // Nothing earlier comes behind it.
+                // No earlier event follows this one.
                 Some(time) => self.hand_out(time, visit),
-                // It may be about the last call.
+                // This event may refer to the last call.
                 None => self.flush(visit),
             },
             Item::Remark(_) => self.flush(visit),
         }
     }
 
-    /// Hands out the calls up to that time.
+    /// Hands out the calls up to the time `until`.
     fn hand_out<B>(
         &mut self,
         until: Timestamp,
@@ -249,7 +253,7 @@ impl InOrder {
             let others = self.heads.peek().map_or(until, |head| head.0.0.min(until));
             let rows = &mut self.threads[place];
             let mut flow = ControlFlow::Continue(());
-            let mut is_first = true; // it goes out, whatever the times
+            let mut is_first = true; // the first row is handed out whatever the times are
             while let Some(row) = rows.front_mut()
                 && (is_first || row.time() <= others)
                 && flow.is_continue()

@@ -1,6 +1,7 @@
-//! Numbers of as many bytes as they need, as several formats have them.
+//! LEB128: numbers in as few bytes as they need. Several formats use it.
 
-/// Appends an unsigned number: seven bits a byte, low ones first, bit 7 says that more follow.
+/// Appends an unsigned number in groups of seven bits, the low ones first. Bit 7 of a byte says
+/// that another byte follows.
 #[inline]
 pub(crate) fn put_uleb(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {

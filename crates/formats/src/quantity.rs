@@ -1,36 +1,37 @@
-//! What each format can say of a program, so that traces in different formats can be compared.
+//! What each format records about a program, so that traces in different formats can be compared.
 //!
-//! Both matches below name every format and every quantity: one that is added asks for its answers.
+//! Both matches below name every format and every quantity. The compiler thus requires an answer
+//! for each new one.
 
 use crate::Format;
 
-/// A figure that traces of one run must agree on, whatever their format.
+/// A figure on which traces of one run must agree, whatever their format.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Quantity {
-    /// Threads by name.
+    /// Threads, by name.
     Threads,
-    /// Calls by method. Those still open at the end count; those that ran when the trace began do
-    /// not.
+    /// Calls, by method. Calls that are still open at the end count; calls that were already open
+    /// when the trace began do not.
     Calls,
-    /// Calls by thread and method.
+    /// Calls, by thread and method.
     ThreadCalls,
-    /// Time in calls by method, with callees, in ns. Recursive calls do not count twice.
+    /// Time in calls including callees, by method, in ns. Recursive calls do not count twice.
     Elapsed,
-    /// Calls that an exception ended, by method.
+    /// Calls that ended by an exception, by method.
     ExceptionLeaves,
-    /// Allocated objects by class.
+    /// Allocated objects, by class.
     Objects,
-    /// Allocated bytes by class.
+    /// Allocated bytes, by class.
     Bytes,
-    /// Objects found dead, by class.
+    /// Freed objects, by class.
     Frees,
-    /// Allocated objects that are alive at the end, by class.
+    /// Allocated objects that are live at the end, by class.
     Live,
-    /// Garbage collections begun.
+    /// Started garbage collections.
     Collections,
-    /// Waits for monitors that others held, by thread.
+    /// Waits for monitors that other threads own, by thread.
     Contended,
-    /// `Object.wait`, by thread.
+    /// Calls of `Object.wait`, by thread.
     Waits,
     /// Exceptions thrown, by thread.
     Throws,
@@ -38,38 +39,38 @@ pub enum Quantity {
     Catches,
 }
 
-/// How much a format says of a [`Quantity`].
+/// How much of a [`Quantity`] a format records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Says {
-    /// All of it.
+    /// The whole quantity.
     Exactly,
-    /// All of it, with each outermost call rounded by less than so many ns.
+    /// The whole quantity, with each outermost call rounded by less than this many ns.
     RoundedCalls(u64),
-    /// All of it, with each node of the call tree rounded by less than so many ns.
+    /// The whole quantity, with each node of the call tree rounded by less than this many ns.
     RoundedNodes(u64),
-    /// All of it for arrays, nothing for other objects; why.
+    /// The whole quantity for arrays, nothing for other objects. The text gives the reason.
     Arrays(&'static str),
-    /// Only the end of it, not how it came about.
+    /// Only the final value, not the events that led to it.
     AtEnd,
-    /// Not at the end, but behind the last collection.
+    /// The value after the last collection, not the value at the end.
     AfterCollections,
-    /// Nothing; why.
+    /// Nothing. The text gives the reason.
     Nothing(&'static str),
 }
 
-/// What a format says of threads.
+/// What a format records about threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThreadKeys {
-    /// The names that they began with.
+    /// True if the format records the names that threads had when they started.
     pub first_names: bool,
-    /// The names that they had last.
+    /// True if the format records the last names of threads.
     pub last_names: bool,
-    /// The order in which they began.
+    /// True if the format records the order in which threads started.
     pub order: bool,
 }
 
 impl Quantity {
-    /// All of them, in the order of the documentation.
+    /// All quantities, in the order of the documentation.
     pub const ALL: [Self; 14] = [
         Self::Threads,
         Self::Calls,
@@ -87,12 +88,12 @@ impl Quantity {
         Self::Catches,
     ];
 
-    /// The quantity of that name.
+    /// Returns the quantity with the name `name`.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|q| q.name() == name)
     }
 
-    /// A word for it.
+    /// Returns the quantity's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Threads => "threads",
@@ -118,7 +119,7 @@ const TOTALS: &str = "it holds totals, no single events";
 const NO_PLACE: &str = "the format has no place for them";
 
 impl Format {
-    /// What the format says of a quantity.
+    /// Returns how much of `quantity` the format records.
     pub const fn says(self, quantity: Quantity) -> Says {
         use Quantity as Q;
         use Says::{AfterCollections, Arrays, AtEnd, Exactly, Nothing, RoundedCalls, RoundedNodes};
@@ -127,7 +128,7 @@ impl Format {
                 Q::Threads | Q::Calls | Q::ThreadCalls | Q::Elapsed => Exactly,
                 Q::ExceptionLeaves => Nothing("it does not record why a call ended"),
                 Q::Objects | Q::Bytes | Q::Frees | Q::Live | Q::Collections => Exactly,
-                // Throws and catches are notes of ours.
+                // The format has no records for throws and catches; jtrail writes them as notes.
                 Q::Contended | Q::Waits | Q::Throws | Q::Catches => Exactly,
             },
             Self::Jinsight => match quantity {
@@ -171,7 +172,7 @@ impl Format {
         }
     }
 
-    /// Whether its method names have result types.
+    /// Returns true if the format's method names include result types.
     pub const fn has_result_types(self) -> bool {
         match self {
             Self::TptpXml | Self::TptpBinary | Self::Jinsight | Self::TraceLog => true,
@@ -180,7 +181,7 @@ impl Format {
         }
     }
 
-    /// What it says of threads.
+    /// Returns what the format records about threads.
     pub const fn thread_keys(self) -> ThreadKeys {
         let (first_names, last_names, order) = match self {
             Self::TptpXml | Self::TptpBinary | Self::Mlpd | Self::Trail => (true, true, true),
@@ -195,8 +196,8 @@ impl Format {
         }
     }
 
-    /// The option of the trace that says whether the quantity was recorded, and its value when it
-    /// was.
+    /// Returns the trace's option that says whether `quantity` was recorded, and the option's value
+    /// if it was.
     pub const fn switch(self, quantity: Quantity) -> Option<(&'static str, &'static str)> {
         use Quantity as Q;
         match self {
@@ -231,7 +232,7 @@ mod tests {
         }
     }
 
-    /// An option says it only where the format says the quantity at all.
+    /// A format has an option for a quantity only if it records the quantity at all.
     #[test]
     fn switches_are_those_of_what_is_said() {
         for format in Format::ALL {

@@ -18,37 +18,37 @@ pub struct Reader<R> {
     order: Option<InOrder>,
 }
 
-/// What a [`Reader`] hands out.
+/// One item that a [`Reader`] passes to the visitor.
 #[derive(Debug)]
 pub enum Item<'a> {
     /// An event.
     Event {
-        /// Where it starts, in bytes from the start of the trace; white space and headers before it
-        /// count in.
+        /// Position of the event, in bytes from the start of the trace. White space and headers
+        /// directly before the event belong to it.
         offset: u64,
-        /// What it says.
+        /// The event.
         event: Event<'a>,
     },
-    /// A remark on the trace; reading goes on.
+    /// A remark on the trace; reading continues.
     Remark(Remark),
 }
 
-/// What a [`Reader`] hands out in bulk.
+/// A unit that a [`Reader`] passes to the visitor of [`Reader::for_each_in_bulk`].
 #[derive(Debug)]
 pub enum Bulk<'a> {
-    /// By itself.
+    /// A single item.
     Item(Item<'a>),
-    /// Calls of one thread in a row, each an event.
+    /// Consecutive calls of one thread, each of them an event.
     Calls {
-        /// Where they start, as of an item.
+        /// Position of the calls, like [`Item::Event::offset`].
         offset: u64,
-        /// What they are.
+        /// The calls.
         calls: Calls<'a>,
     },
 }
 
 impl<'a> Bulk<'a> {
-    /// Hands the bulk to `visit` as single items, until `visit` is truncated.
+    /// Passes each item of the bulk to `visit`, until `visit` breaks.
     pub fn items<B>(self, mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>) -> ControlFlow<B> {
         match self {
             Self::Item(item) => visit(item),
@@ -59,27 +59,27 @@ impl<'a> Bulk<'a> {
     }
 }
 
-/// Why a trace can't be read on.
+/// The reason why a trace can't be read further.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The stream failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The stream's begin is of no known format.
+    /// The start of the stream matches no known format.
     #[error("not a trace: {0}")]
     UnknownFormat(&'static str),
-    /// The decoder gave up.
+    /// The decoder failed.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// An item is larger than any sensible trace has.
+    /// An item is larger than any item of a sensible trace.
     #[error("{format}: at byte {offset}: one item is larger than {limit} bytes")]
     TooLarge {
         /// Name of the format.
         format: &'static str,
-        /// Where the item starts.
+        /// Position of the item, in bytes from the start of the trace.
         offset: u64,
-        /// The limit.
+        /// Maximum size of an item, in bytes.
         limit: usize,
     },
 }
@@ -88,10 +88,10 @@ const FIRST_BUFFER: usize = 256 << 10;
 const LARGEST_ITEM: usize = 64 << 20;
 
 impl<R: Read> Reader<R> {
-    /// Looks at the begin of `source` and chooses the decoder by it.
+    /// Reads the start of `source` and chooses the decoder by it.
     ///
     /// # Errors
-    /// When the stream fails, or starts like no format that is known.
+    /// If the stream fails, or if its start matches no known format.
     pub fn new(source: R) -> Result<Self, ReadError> {
         let mut reader = Self {
             source,
@@ -119,29 +119,28 @@ impl<R: Read> Reader<R> {
         Ok(reader)
     }
 
-    /// From now on, hands out the calls of a trail in the order of time, too, where it would hand
-    /// out those of each thread in a row. See [`InOrder`].
+    /// Makes the reader sort the calls of a trail by time. By default, it hands out the calls of a
+    /// thread together. See [`InOrder`].
     #[must_use]
     pub fn in_order(mut self) -> Self {
         self.order = (self.format == Format::Trail).then(InOrder::default);
         self
     }
 
-    /// The format found.
+    /// Returns the detected format.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Bytes of the trace that were decoded so far.
+    /// Returns the number of bytes of the trace that were decoded so far.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Hands every event and remark to `visit`, in order, until the trace ends or `visit` breaks
-    /// off.
+    /// Passes every event and remark to `visit`, in order, until the trace ends or `visit` breaks.
     ///
     /// # Errors
-    /// When the stream fails, or nothing behind a place can be read.
+    /// If the stream fails, or if nothing after a position can be read.
     pub fn for_each<B>(
         &mut self,
         mut visit: impl FnMut(Item<'_>) -> ControlFlow<B>,
@@ -149,12 +148,12 @@ impl<R: Read> Reader<R> {
         self.run::<_, false>(|bulk| bulk.items(&mut visit))
     }
 
-    /// Like [`Self::for_each`], but quicker for trails, whose decoder hands out many events at
-    /// once, and slower for other formats. If `visit` is truncated at some calls, the rest of these
-    /// calls is skipped.
+    /// Like [`Self::for_each`], but faster for trails, whose decoder hands out many events at once,
+    /// and slower for other formats. If `visit` breaks at some calls, the rest of these calls is
+    /// skipped.
     ///
     /// # Errors
-    /// Those of [`Self::for_each`].
+    /// The same as those of [`Self::for_each`].
     pub fn for_each_in_bulk<B>(
         &mut self,
         visit: impl FnMut(Bulk<'_>) -> ControlFlow<B>,
@@ -185,7 +184,7 @@ impl<R: Read> Reader<R> {
         let mut hand_out = |bulk: Option<Bulk<'_>>| match (&mut order, bulk) {
             (Some(order), Some(bulk)) => order.take(bulk, &mut *visit),
             (None, Some(bulk)) => visit(bulk),
-            // The source may make us wait.
+            // The source may block, so nothing waits here meanwhile.
             (Some(order), None) => order.flush(&mut *visit),
             (None, None) => ControlFlow::Continue(()),
         };
@@ -218,7 +217,7 @@ impl<R: Read> Reader<R> {
                 Step::End => return Ok(None),
                 Step::NeedMore if self.at_end => return Ok(None),
                 Step::NeedMore => {
-                    // In bulk, what a source gave is not wanted at once.
+                    // A reader in bulk need not deliver events as soon as the source provides them.
                     if !IN_BULK && let ControlFlow::Break(value) = hand_out(None) {
                         return Ok(Some(value));
                     }
@@ -234,7 +233,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Makes room behind the bytes not yet decoded, and reads into it.
+    /// Moves the bytes not yet decoded to the front of the buffer, and reads more after them.
     fn fill(&mut self) -> Result<(), ReadError> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;

@@ -1,9 +1,10 @@
-//! A bound for texts that a record names by ids: a few bytes in the file are many in the event.
+//! A bound on the texts that a record names by ids: a few bytes in the file can become many bytes
+//! in the event.
 
-/// Bytes of such texts in one event. Stacks of real programs have a tenth of it.
+/// Maximum bytes of such texts in one event. Stacks of real programs have a tenth of it.
 const MOST: usize = 1 << 20;
 
-/// Room for the texts of an event.
+/// Remaining bytes for the texts of an event.
 #[derive(Debug)]
 pub(crate) struct Room(usize);
 
@@ -14,7 +15,7 @@ impl Default for Room {
 }
 
 impl Room {
-    /// Takes the room that a text needs; `false` if that is not left.
+    /// Reserves the bytes that `text` needs. Returns false if too few bytes are left.
     pub(crate) fn takes(&mut self, text: &str) -> bool {
         match self.0.checked_sub(text.len()) {
             Some(left) => self.0 = left,

@@ -1,24 +1,24 @@
-//! Bounds for the calls of a trace: those that are short, or of methods that are called very often,
-//! become sums.
+//! Bounds for the calls of a trace: short calls, and calls of very frequently called methods, are
+//! aggregated into sums.
 //!
-//! [`ShortCalls`] stands before an encoder. A call waits until it is known whether it is to be
-//! written by itself: it is when it lasts as long as [`Bounds::min`], unless its method is called
-//! more often than [`Bounds::rate`]; and when anything that is written happens within it, so
-//! callers of a written call are written, and whatever else a thread tells of stands among its
-//! calls as without bounds. All other calls are added up by the method that they are of and the one
-//! that called them. So each call is in the trace once, by itself or in a sum. (By whole paths,
-//! sums of a program such as a compiler take as much room as its calls: within a moment, few paths
-//! repeat themselves.)
+//! [`ShortCalls`] wraps an encoder. It holds back a call until it knows whether the call must be
+//! written individually. There are two reasons for that. First, the call lasts at least
+//! [`Bounds::min`], unless its method is called more often than [`Bounds::rate`]. Second, something
+//! that is written happens within the call. So all callers of a written call are written, and a
+//! thread's other events stand among the same calls as without bounds. All other calls are added up
+//! by method and caller. So each call is in the trace once, individually or in a sum. (Sums by
+//! whole call path would take as much space as the calls in a program such as a compiler: within a
+//! moment, few paths repeat.)
 //!
-//! Sums are told as aggregated calls when there are many, when somebody asks for all that there is
-//! ([`Encode::flush`]), and at the end. They stand outside of the thread's open calls; a note
-//! before them says so. A caller's part is an aggregated call that stands for no call. Its time is
-//! less than nothing, by that of the calls below it, which have the time of their callees as well:
-//! so each method's own time is what it was, and its time with callees too. Where a method is
-//! called within itself, there is a part of it around the sum, so that nobody counts that time
-//! twice.
+//! Sums are written as aggregated calls in three cases: when there are many, on a flush
+//! ([`Encode::flush`]), and at the end. They are independent of the thread's open calls; a note
+//! before them says so. Each sum is nested in an aggregated call of the caller that stands for zero
+//! calls. The time of that aggregated call is negative: it cancels the time of the sums in it,
+//! which includes callees. So each method keeps its own time and its time with callees. For
+//! recursive methods, an aggregated call of the method surrounds the sum, so that readers do not
+//! count its time twice.
 //!
-//! What waits is written by a flush, however short it may become.
+//! A flush writes all waiting calls, even those that turn out to be short.
 
 use crate::hash::Seed;
 use crate::{DropCount, Encode, Patch};
@@ -29,39 +29,40 @@ use jtrail_model::{
 };
 use std::collections::HashMap;
 
-/// Which calls are added up.
+/// Limits that decide which calls are added up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bounds {
-    /// Calls that take less; 0 for none.
+    /// Calls that take less time are added up; 0 for no limit.
     pub min: Duration,
-    /// Calls of methods that are called more often than so many times a second, in all threads
-    /// together, from then on.
+    /// Maximum number of calls of a method per second, in all threads together. Once a method
+    /// exceeds it, its further calls are added up.
     pub rate: Option<u64>,
 }
 
 impl Bounds {
-    /// Whether any call may be added up.
+    /// Returns true if any limit is set.
     pub fn is_any(self) -> bool {
         self != Self::default()
     }
 }
 
-/// An encoder of the calls that are written, and of the sums of the others. See the module.
+/// Encoder that writes long calls individually and others as sums. The module's documentation has
+/// the rules.
 pub struct ShortCalls {
     inner: Box<dyn Encode>,
     min: Duration,
     rates: Option<Rates>,
     threads: HashMap<ThreadId, Thread, Seed>,
-    /// The trace says that it has sums.
+    /// True if the trace already has the note about its sums.
     is_reported: bool,
-    /// Calls and sums that are held here.
+    /// Number of calls and sums that wait here.
     held: usize,
 }
 
-/// Calls of each method, by time.
+/// Call rate of each method.
 struct Rates {
     rate: u64,
-    /// By the method's id.
+    /// Indexed by the method's id.
     methods: Vec<Rate>,
 }
 
@@ -72,36 +73,37 @@ struct Rate {
     is_demoted: bool,
 }
 
-/// How long calls are counted.
+/// Length of the window in which calls are counted, in ns.
 const WINDOW: i64 = 100_000_000;
 const WINDOWS: u64 = 10;
 
-/// Sums of one thread; then they are told, and it begins anew.
+/// Maximum number of sums of one thread. When they reach it, they are written, and a new set
+/// begins.
 const MOST_SUMS: usize = 1 << 16;
-/// Bytes that a call or a sum may take.
+/// Maximum encoded size of a call or a sum, in bytes.
 const MOST_BYTES: usize = 96;
 
 #[derive(Default)]
 struct Thread {
     /// Open calls, the outermost first.
     open: Vec<Open>,
-    /// How many of these are written: the first ones.
+    /// Number of open calls that are already written; they are the outermost ones.
     written: usize,
-    /// Methods that were called, each with its place in `called`.
+    /// Index in `called` of each called method.
     places: HashMap<MethodId, u32, Seed>,
-    /// Each with how many calls of it are open.
+    /// Called methods, each with the number of its open calls.
     called: Vec<(MethodId, u32)>,
-    /// Calls that ended, by whom they are of.
+    /// Sums of the calls that ended, by caller and method.
     sums: HashMap<Edge, Sums, Seed>,
 }
 
-/// Calls of a method by another one: the places of both among the methods that were called, in one
-/// word.
+/// A method and its caller, packed into one word: the indexes of both in [`Thread::called`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Edge(u64);
 
 impl Edge {
-    /// Without a caller where nobody called; `is_nested` where the method was open already.
+    /// Creates an edge. `caller` is `None` for an outermost call. `is_nested` is true if the method
+    /// is already open.
     #[inline]
     fn new(caller: Option<u32>, method: u32, is_nested: bool) -> Self {
         let caller = caller.map_or(0, |place| u64::from(place) + 1);
@@ -125,15 +127,15 @@ impl Edge {
 struct Sums {
     calls: u64,
     exceptions: u64,
-    /// With callees.
+    /// Time including callees.
     time: i64,
     cpu: i64,
-    /// Without callees, of one call.
+    /// Shortest and longest time of one call without callees.
     min: i64,
     max: i64,
 }
 
-/// The sums of no call.
+/// The sums of zero calls.
 const NOTHING: Sums = Sums {
     calls: 0,
     exceptions: 0,
@@ -155,9 +157,9 @@ struct Open {
     /// True if the method is called too often.
     is_demoted: bool,
     is_nested: bool,
-    /// Its method's place among those that were called.
+    /// Index of its method in [`Thread::called`].
     place: u32,
-    /// Time of its callees.
+    /// Total time of its callees.
     callees: i64,
 }
 
@@ -173,7 +175,8 @@ struct End {
 }
 
 impl Rates {
-    /// A call begins; whether its method is called too often, and since just now.
+    /// Counts the start of a call. The first result is true if the method is called too often; the
+    /// second is true if this call is the first one too many.
     fn called(&mut self, method: MethodId, time: Timestamp) -> (bool, bool) {
         let at = method.0 as usize;
         if self.methods.len() <= at {
@@ -215,7 +218,7 @@ impl Thread {
         }
     }
 
-    /// Keeps no more methods than are open.
+    /// Forgets all methods except those of open calls.
     fn forget_methods(&mut self) {
         self.places.clear();
         self.called.clear();
@@ -225,7 +228,7 @@ impl Thread {
         }
     }
 
-    /// A call that is not written ended.
+    /// Adds a call that ended without being written to the sums.
     #[inline(always)]
     fn add(&mut self, call: &Open, end: End) {
         let time = end.time.since(call.time).0;
@@ -245,7 +248,7 @@ impl Thread {
     }
 }
 
-/// The place of a method among those that were called, where it gets one if it has none.
+/// Returns the index of `method` in `called`, and adds the method if it is missing.
 #[inline]
 fn place(
     places: &mut HashMap<MethodId, u32, Seed>,
@@ -258,7 +261,7 @@ fn place(
     })
 }
 
-/// What calls are handed to, beside their thread.
+/// The parts of [`ShortCalls`] that calls need apart from their thread.
 struct Bounded<'b> {
     inner: &'b mut dyn Encode,
     out: &'b mut Vec<u8>,
@@ -273,7 +276,7 @@ impl Bounded<'_> {
         self.inner.event(&Event::Custom(Custom { body }), self.out);
     }
 
-    /// Tells of calls that were added up.
+    /// Writes the sums of a thread as aggregated calls.
     #[cold]
     fn emit_sums(&mut self, id: ThreadId, thread: &mut Thread) {
         if thread.sums.is_empty() {
@@ -293,8 +296,8 @@ impl Bounded<'_> {
         }
         let mut sums: Vec<(Edge, Sums)> = thread.sums.drain().collect();
         let method = |place: u32| thread.called[place as usize].0;
-        // Around each there is a part of its method, if that was open already, and one of its
-        // caller.
+        // Each sum is nested in an aggregated call of its caller. If its method was already open,
+        // an aggregated call of the method surrounds both.
         let around = |edge: &Edge| {
             let (of, caller) = (edge.method(), edge.caller());
             let is_within = edge.is_nested() && caller != Some(of);
@@ -318,7 +321,7 @@ impl Bounded<'_> {
             self.end_sum(id, caller);
             self.end_sum(id, nested);
         }
-        // Its room is kept.
+        // Part of the table's memory is kept for the next sums.
         thread.sums.shrink_to(MOST_SUMS / 16);
         thread.forget_methods();
     }
@@ -364,7 +367,7 @@ impl Bounded<'_> {
         self.inner.event(&leave, self.out);
     }
 
-    /// Writes the calls that wait.
+    /// Writes the thread's waiting calls.
     #[inline(never)]
     fn write_waiting(&mut self, thread: ThreadId, calls: &mut Thread) {
         for call in &calls.open[calls.written..] {
@@ -436,7 +439,8 @@ impl Bounded<'_> {
 }
 
 impl ShortCalls {
-    /// Returns an encoder before `inner`, which has a field for aggregated calls.
+    /// Returns an encoder that wraps `inner`. The format of `inner` must have a field for
+    /// aggregated calls.
     pub fn new(inner: Box<dyn Encode>, bounds: Bounds) -> Self {
         Self {
             inner,
@@ -451,7 +455,8 @@ impl ShortCalls {
         }
     }
 
-    /// Takes calls in a row of one thread, with its CPU time, and how many were open before.
+    /// Takes consecutive calls of one thread. The tuple holds the thread, its CPU time, and the
+    /// number of calls that were open before.
     fn steps(
         &mut self,
         (id, cpu, mut depth): (ThreadId, Duration, u32),
@@ -495,7 +500,7 @@ impl ShortCalls {
         });
     }
 
-    /// Does something with a thread.
+    /// Runs `work` with the state of a thread, and updates `held`.
     #[inline]
     fn with(
         &mut self,
@@ -516,7 +521,7 @@ impl ShortCalls {
         self.held = self.held + thread.held() - held;
     }
 
-    /// Writes all that waits of a thread, and, where `sums` says so, what was added up.
+    /// Writes all waiting calls of a thread, and its sums too if `sums` is true.
     fn write(&mut self, id: ThreadId, sums: bool, out: &mut Vec<u8>) {
         self.with(id, out, |bounded, thread| {
             bounded.write_waiting(id, thread);

@@ -1,4 +1,5 @@
-//! What the formats in XML have in common: a byte order mark, the declaration, one root, the end.
+//! The parts that the XML formats share: the byte order mark, the declaration, a single root, and
+//! the end of the document.
 
 use crate::tally::short;
 use crate::{DecodeError, Decoded, Remark, Severity, Step};
@@ -7,13 +8,13 @@ use std::borrow::Cow;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How far a document was read.
+/// Progress of reading a document.
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// Name of the format in errors, and of the root.
+    /// Name of the format in errors.
     format: &'static str,
     root: &'static str,
-    /// Where the input of the next step starts, from the begin of the document.
+    /// Position of the next step's input, in bytes from the start of the document.
     pub(crate) offset: u64,
     pub(crate) state: State,
 }
@@ -22,25 +23,25 @@ pub(crate) struct Document {
 pub(crate) enum State {
     /// At the first byte.
     Start,
-    /// Behind a byte order mark, if there is one: only here the declaration may stand.
+    /// After a byte order mark, if the document has one. The declaration is allowed only here.
     Declaration,
     /// Before the root.
     Prolog,
     /// Inside of the root.
     Inside,
-    /// Behind the root.
+    /// After the root.
     After,
-    /// Nothing more to read: what was found is told, and then how it ended.
+    /// Nothing is left to read. The decoder returns pending remarks first, and then this result.
     Ending(Result<(), DecodeError>),
 }
 
 /// Markup that belongs to the format.
 pub(crate) enum Element<'a> {
-    /// The root, which may be all there is.
+    /// The root's start tag, or the whole root if it is empty.
     Root(Tag<'a>),
-    /// The begin of an element in it.
+    /// The start of an element inside of the root.
     Start(Tag<'a>),
-    /// The end of one, or of the root.
+    /// The end of an element or of the root.
     End(&'a str),
 }
 
@@ -54,7 +55,7 @@ impl Document {
         }
     }
 
-    /// Adds the bytes that a step used to the offset.
+    /// Adds the number of bytes that a step used to the offset.
     #[inline]
     pub(crate) fn advance(&mut self, step: &Result<Decoded<'_>, DecodeError>) {
         if let Ok(Decoded { used, .. }) = step {
@@ -74,7 +75,7 @@ impl Document {
         done(used, Step::Nothing)
     }
 
-    /// Skips white space. Returns its length, the input after it, and the position of that.
+    /// Skips white space. Returns its length, the input after it, and the position of this input.
     #[inline]
     pub(crate) fn skip_space<'a>(&mut self, input: &'a [u8]) -> (usize, &'a [u8], u64) {
         let space = white_space(input);
@@ -84,7 +85,7 @@ impl Document {
         (space, &input[space..], self.offset + space as u64)
     }
 
-    /// Returns the step of a token that is not whole, and comes after `space` bytes of white space.
+    /// Returns the step for an incomplete token that follows `space` bytes of white space.
     pub(crate) fn more<'a>(&self, space: usize) -> Decoded<'a> {
         let step = if space > 0 {
             Step::Nothing
@@ -94,7 +95,7 @@ impl Document {
         done(space, step)
     }
 
-    /// Takes a token other than text. Returns `None` if it says nothing.
+    /// Takes a token other than text. Returns `None` if the token is irrelevant to the format.
     #[inline]
     pub(crate) fn take<'m>(
         &mut self,
@@ -132,8 +133,8 @@ impl Document {
         }
     }
 
-    /// Takes an end tag. `open` is the innermost element inside of the root; without one, the root
-    /// ends.
+    /// Takes an end tag. `open` is the innermost open element inside of the root. If it is `None`,
+    /// the tag must end the root.
     pub(crate) fn end(&mut self, name: &str, open: Option<&str>) -> Result<(), Cow<'static, str>> {
         let expected = open.unwrap_or(self.root);
         if name != expected {
@@ -145,16 +146,16 @@ impl Document {
         Ok(())
     }
 
-    /// There is no more input: ends, and answers where the document is truncated if it does, in
-    /// what starts behind `space`.
+    /// Handles the end of the input. If the document is truncated, returns the position of the
+    /// incomplete rest, after `space` bytes of white space.
     pub(crate) fn end_of_input(&mut self, input: &[u8], space: usize) -> Option<u64> {
         let whole = space == input.len() && matches!(self.state, State::After);
         self.state = State::Ending(Ok(()));
         (!whole).then_some(self.offset + space as u64)
     }
 
-    /// The last step of a document that is truncated at `offset`. `what` is its name in the
-    /// message.
+    /// Returns the last step of a document that is truncated at `offset`. `what` names the document
+    /// in the message.
     pub(crate) fn broken_off<'a>(&self, input: &[u8], offset: u64, what: &str) -> Decoded<'a> {
         let remark = Remark {
             offset,
@@ -164,7 +165,7 @@ impl Document {
         done(input.len(), Step::Remark(remark))
     }
 
-    /// Gives up: the next step is the error.
+    /// Stops decoding because of `error`: the next step returns the error.
     pub(crate) fn refuse<'a>(&mut self, error: Error) -> Decoded<'a> {
         self.state = State::Ending(Err(DecodeError {
             format: self.format,
@@ -174,7 +175,7 @@ impl Document {
         done(0, Step::Nothing)
     }
 
-    /// A step at the end: a remark that is left to tell, or else how it ended.
+    /// Returns a step at the end: `left`, a pending remark, or else the result.
     pub(crate) fn ending<'a>(&self, left: Option<Remark>) -> Result<Decoded<'a>, DecodeError> {
         match (left, &self.state) {
             (Some(remark), _) => Ok(done(0, Step::Remark(remark))),
@@ -210,7 +211,7 @@ pub(crate) fn done(used: usize, step: Step<'_>) -> Decoded<'_> {
 
 /// Returns the number at the start of `input`, and the input after it.
 ///
-/// It has up to nineteen digits: more may not fit into 64 bits.
+/// Accepts up to nineteen digits: a longer number may not fit into 64 bits.
 #[inline]
 pub(crate) fn number(input: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0_u64;
@@ -238,7 +239,7 @@ const PAIRS: [u8; 200] = {
     pairs
 };
 
-/// The last two digits of a number.
+/// Returns the last two decimal digits of `n`.
 pub(crate) fn pair(n: u64) -> [u8; 2] {
     let at = 2 * (n % 100) as usize;
     [PAIRS[at], PAIRS[at + 1]]
@@ -269,7 +270,8 @@ pub(crate) fn write_unsigned(mut n: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Returns the number that `text` is: digits only, and at most 64 bits.
+/// Parses `text`, which must consist of digits only. Returns `None` if the number needs more than
+/// 64 bits.
 pub(crate) fn read_unsigned(text: &str) -> Option<u64> {
     // The standard parser also takes a plus sign.
     text.starts_with(|c: char| c.is_ascii_digit())
