@@ -1,39 +1,39 @@
-//! What is known of a thread's calls, by which most of what a call says can be left out.
+//! State of a thread's calls. A record of a call omits what follows from this state.
 
 use super::value::Last;
 use crate::hash::Seed;
 use jtrail_model::CallStack;
 use std::collections::HashMap;
 
-/// Of a thread, from segment to segment.
+/// State of a thread that is kept from segment to segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Thread {
-    /// Its events so far.
+    /// Number of the thread's events so far.
     pub(super) events: u64,
-    /// Ticket of its last call.
+    /// Ticket of the thread's last call.
     pub(super) ticket: u32,
-    /// Open calls.
+    /// Number of open calls.
     pub(super) depth: i64,
 }
 
 impl Thread {
-    /// Ticket and depth of the next call, if all goes as usual.
+    /// Returns the ticket and the depth of the next call if it is an ordinary one.
     #[inline]
     pub(super) fn next_call(&self) -> (u32, i64) {
         (self.ticket.wrapping_add(1), self.depth.wrapping_add(1))
     }
 }
 
-/// Threads from segment to segment.
+/// The state of all threads, by thread id, kept from segment to segment.
 pub(super) type Threads = HashMap<u64, Thread, Seed>;
 
-/// A call that is open, as a reader knows it: in one word, since a loop over rows of calls writes
-/// and reads it as a whole.
+/// An open call in a reader. It is a single word, because a loop over rows of calls writes and
+/// reads it as a whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Open(u64);
 
 impl Open {
-    /// `of` is the place of its method among those of the segment.
+    /// Creates an open call. `of` is the index of its method among the methods of the segment.
     #[inline(always)]
     pub(super) fn new(ticket: u32, of: u32) -> Self {
         Self(u64::from(ticket) << 32 | u64::from(of))
@@ -44,14 +44,14 @@ impl Open {
         (self.0 >> 32) as u32
     }
 
-    /// See [`Self::new`].
+    /// Returns the index of the method; see [`Self::new`].
     #[inline(always)]
     pub(super) fn of(self) -> u32 {
         self.0 as u32
     }
 }
 
-/// A thread's events in one segment, as they are read.
+/// A reader's state of a thread's events in one segment.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) thread: Thread,
@@ -74,7 +74,7 @@ impl Stream {
         }
     }
 
-    /// A call begins.
+    /// Records that a call begins.
     #[inline]
     pub(super) fn enter(&mut self, ticket: u32, depth: i64, of: u32) {
         (self.thread.ticket, self.thread.depth) = (ticket, depth);

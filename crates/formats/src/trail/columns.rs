@@ -1,4 +1,5 @@
-//! The payload of a segment: columns of bytes, each as it is, or by LZ4, Huffman's code, or zstd.
+//! The payload of a segment: columns of bytes. Each column is stored plain, or compressed by LZ4, a
+//! Huffman code, or zstd.
 
 use super::huffman;
 use super::value::{Bytes, put_number};
@@ -7,18 +8,18 @@ use std::borrow::Cow;
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::CParameter;
 
-/// The columns of a segment of events, in their order.
+/// The columns of a segment of events, in the order of the format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Column {
-    /// The threads that have events here.
+    /// The threads that have events in this segment.
     Threads,
-    /// Their calls that are open at the begin.
+    /// The calls of these threads that are open at the start.
     Open,
-    /// What symbols stand for.
+    /// The meanings of symbols.
     Symbols,
-    /// Which thread the events belong to.
+    /// Rows of consecutive events of one thread.
     Runs,
-    /// What happens: a token for each event.
+    /// A token for each event: its kind.
     Tokens,
     /// Times of calls.
     Times,
@@ -28,24 +29,26 @@ pub(super) enum Column {
 
 pub(super) const COLUMNS: usize = 7;
 
-/// Most bytes of all columns of a segment.
+/// Maximum size of all columns of a segment together, in bytes.
 pub(super) const LARGEST: usize = 32 << 20;
-/// Most events of a segment. With the other limits, this bounds a reader's memory, whatever is made
-/// of a few bytes.
+/// Maximum number of events of a segment. Together with the other limits, it bounds a reader's
+/// memory even if a few bytes expand to much more.
 pub(super) const MOST_EVENTS: u32 = 1 << 20;
-/// Most threads of a segment.
+/// Maximum number of threads of a segment.
 pub(super) const MOST_THREADS: usize = 1 << 14;
 
-/// Shorter columns are stored in the best of all ways; of others, so much shows which one that is.
+/// Shorter columns are compressed in every way, and the smallest result is stored. For longer
+/// columns, a sample of this size decides which way is used.
 const SAMPLE: usize = 8 << 10;
-/// zstd's level. Each takes twice the time of the one before, and what it gains here is little.
+/// zstd's compression level. Each level takes twice the time of the level below, and a higher one
+/// gains little here.
 const LEVEL: i32 = 1;
 
-/// A column that is a payload by itself is at most so many times what it is stored in: of such
-/// segments, a reader keeps what it reads.
+/// Maximum ratio of a column's size to its stored size, for payloads with a single column. Readers
+/// keep the contents of such segments in memory.
 const MOST_TIMES: usize = 255;
 
-/// How a column is stored.
+/// Compression of a stored column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     Plain,
@@ -56,7 +59,7 @@ enum Way {
 
 const WAYS: [Way; 4] = [Way::Plain, Way::Lz4, Way::Huffman, Way::Zstd];
 
-/// Stores columns.
+/// Compresses columns.
 pub(super) struct Packer {
     zstd: Option<Compressor<'static>>,
 }
@@ -64,7 +67,7 @@ pub(super) struct Packer {
 impl Default for Packer {
     fn default() -> Self {
         Self {
-            // Without memory for it there are other ways.
+            // If memory for zstd is missing, the other ways remain.
             zstd: compressor().ok(),
         }
     }
@@ -72,14 +75,16 @@ impl Default for Packer {
 
 fn compressor() -> std::io::Result<Compressor<'static>> {
     let mut zstd = Compressor::new(LEVEL)?;
-    // Repeats are long. With such columns that is faster than what the level has, and takes less.
+    // Repeats in these columns are long. These parameters are faster than those of the level, and
+    // compress better.
     zstd.set_parameter(CParameter::MinMatch(7))?;
     zstd.set_parameter(CParameter::HashLog(15))?;
     Ok(zstd)
 }
 
 impl Packer {
-    /// Appends columns: the sizes of all of them, raw and stored, and then their bytes.
+    /// Appends columns: first the raw and the stored size of each column, then the stored bytes of
+    /// all columns.
     pub(super) fn pack<const N: usize>(&mut self, columns: [&[u8]; N], out: &mut Vec<u8>) {
         let even = match N {
             COLUMNS => Column::Times as usize,
@@ -91,7 +96,8 @@ impl Packer {
             && *way == Way::Zstd
             && raw.len() / MOST_TIMES > bytes.len()
         {
-            // What readers take no more of in a segment by itself. LZ4 stays within that.
+            // Readers reject this ratio in a segment with a single column. LZ4 stays below the
+            // limit.
             (*way, *bytes) = (Way::Lz4, Cow::Owned(compress(raw)));
         }
         for (raw, (way, bytes)) in columns.iter().zip(&stored) {
@@ -103,15 +109,15 @@ impl Packer {
         }
     }
 
-    /// A column in few bytes. `is_even`: its bytes hardly repeat each other, so that a code may be
-    /// as good as anything.
+    /// Compresses a column. `is_even` is true if its bytes rarely repeat in sequences, so that a
+    /// Huffman code may be as good as any other way.
     fn store<'r>(&mut self, raw: &'r [u8], is_even: bool) -> (Way, Cow<'r, [u8]>) {
         let mut best = (Way::Plain, Cow::Borrowed(raw));
         let mut take = |way, bytes: Option<Vec<u8>>| match bytes {
             Some(bytes) if bytes.len() < best.1.len() => best = (way, Cow::Owned(bytes)),
             _ => {}
         };
-        // Each way takes time, and what suits a column's middle suits the column.
+        // Each way takes time. What suits the middle of a column suits the whole column.
         let Some(rest) = raw.len().checked_sub(SAMPLE) else {
             take(Way::Lz4, Some(compress(raw)));
             take(Way::Zstd, self.by_zstd(raw));
@@ -121,7 +127,7 @@ impl Packer {
         let sample = &raw[rest / 2..][..SAMPLE];
         let is_for_code = is_even
             && match (huffman::Code::of(sample), self.by_zstd(sample)) {
-                // A code is made in half the time.
+                // A Huffman code takes half the time of zstd.
                 (Some(code), Some(zstd)) => code.bytes() <= zstd.len() + zstd.len() / 8,
                 (code, None) => code.is_some(),
                 (None, Some(_)) => false,
@@ -143,8 +149,8 @@ fn by_code(raw: &[u8]) -> Option<Vec<u8>> {
     (code.size() < raw.len()).then(|| code.block(raw))
 }
 
-/// Reads columns of a segment of that version, and takes them from the front of `bytes`. `None`
-/// where these are not as they should be.
+/// Takes the columns of a segment of version `version` from the front of `bytes`, and decompresses
+/// them. Returns `None` if they are malformed.
 pub(super) fn unpack<const N: usize>(
     version: u8,
     bytes: &mut Bytes<'_>,
@@ -153,7 +159,8 @@ pub(super) fn unpack<const N: usize>(
     unpack_first(N, version, bytes, into)
 }
 
-/// As [`unpack`], of the first `selected` columns. The others are left alone.
+/// Like [`unpack`], but decompresses only the first `selected` columns, and leaves the others
+/// unchanged.
 pub(super) fn unpack_first<const N: usize>(
     selected: usize,
     version: u8,
@@ -181,7 +188,7 @@ pub(super) fn unpack_first<const N: usize>(
         column.clear();
         match way {
             Way::Plain if raw == stored.len() => column.extend_from_slice(stored),
-            // LZ4 makes at most 255 bytes of one.
+            // LZ4 expands one byte to at most 255 bytes.
             Way::Lz4 if raw / 255 <= stored.len() => {
                 column.resize(raw, 0);
                 let length = lz4_flex::block::decompress_into(stored, column).ok()?;
@@ -189,12 +196,12 @@ pub(super) fn unpack_first<const N: usize>(
                     return None;
                 }
             }
-            // A code has a bit at least.
+            // Each code has at least one bit.
             Way::Huffman if raw / 8 <= stored.len() => {
                 column.resize(raw, 0);
                 huffman::unpack(stored, column)?;
             }
-            // A block of zstd has 128 KiB at most, and three bytes at least.
+            // A block of zstd holds at most 128 KiB, and takes at least three bytes.
             Way::Zstd
                 if raw >> 17 <= stored.len() / 3 && (N > 1 || raw / MOST_TIMES <= stored.len()) =>
             {
@@ -218,7 +225,7 @@ pub(super) fn unpack_first<const N: usize>(
 mod tests {
     use super::*;
 
-    /// Numbers that are no more alike than chance has it, the same each time.
+    /// A reproducible sequence of pseudo-random numbers.
     fn random(count: usize) -> impl Iterator<Item = u64> {
         let numbers = std::iter::successors(Some(1_u64), |last| {
             Some(last.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1))
@@ -258,8 +265,8 @@ mod tests {
         }
     }
 
-    /// What stands in versions 1 and 2 behind a column's size: less than that for LZ4, more for a
-    /// code.
+    /// In versions 1 and 2, the second number is the stored size for LZ4, which is below the raw
+    /// size. For a Huffman code, it is the sum of both sizes.
     #[test]
     fn columns_of_earlier_versions_are_read() {
         let raw = uneven(1_000);

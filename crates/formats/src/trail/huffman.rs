@@ -1,29 +1,29 @@
-//! A column by Huffman's code: for what has no long repeats, but some bytes far more often than
-//! others, such as exact times.
+//! Huffman coding of a column. It suits columns without long repeats in which some bytes are far
+//! more frequent than others, such as exact times.
 //!
-//! A block is the lengths of the codes of all 256 bytes, four bits each, and the codes, of which
-//! each begins in the highest bit that is free.
+//! A block starts with the code lengths of all 256 bytes, four bits each. The codes follow, each
+//! starting at the highest free bit.
 
-/// Longest code, in bits: five of them, and a part of a byte, are a word.
+/// Maximum length of a code, in bits. Five such codes and the used part of a byte fit into a word.
 const LONGEST: usize = 11;
-/// Codes by what a word begins with.
+/// Number of entries of the decoding table, which is indexed by the first bits of a word.
 const TABLE: usize = 1 << LONGEST;
-/// Codes that are looked at together.
+/// Number of codes that are processed together.
 const AT_ONCE: usize = 5;
-/// Bytes of the lengths.
+/// Size of the code lengths, in bytes.
 const HEAD: usize = 128;
 const WORD: usize = size_of::<u64>();
 
-/// How bytes are written: the shortest code for a column, but for codes that would be too long.
+/// The shortest code for a column whose codes are not longer than [`LONGEST`].
 pub(super) struct Code {
     lengths: [u8; 256],
-    /// Bits of all codes.
+    /// Number of bits of the whole coded column.
     bits: u64,
 }
 
 impl Code {
-    /// The code for a column. `None` if that has less than two different bytes, and so needs no
-    /// code.
+    /// Returns the code for a column. Returns `None` if the column has fewer than two different
+    /// bytes, because it then needs no code.
     pub(super) fn of(column: &[u8]) -> Option<Self> {
         let counts = count(column);
         let lengths = lengths(&counts)?;
@@ -33,17 +33,17 @@ impl Code {
         Some(Self { lengths, bits })
     }
 
-    /// Bytes of all codes, without the lengths of them.
+    /// Returns the size of the coded column, in bytes, without the code lengths.
     pub(super) fn bytes(&self) -> usize {
         self.bits.div_ceil(8) as usize
     }
 
-    /// Bytes of the block.
+    /// Returns the size of the block, in bytes.
     pub(super) fn size(&self) -> usize {
         HEAD + self.bytes()
     }
 
-    /// The block of the column that the code is of.
+    /// Returns the block of `column`, which must be the column that this code was made for.
     pub(super) fn block(&self, column: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.size() + WORD);
         let pairs = self.lengths.chunks_exact(2);
@@ -54,7 +54,7 @@ impl Code {
             codes[usize::from(byte)] = ((next >> (LONGEST - length)) as u16, length as u8);
             next += TABLE >> length;
         }
-        // A word is written at once, of which only whole bytes count.
+        // Each write stores a whole word, but only its complete bytes count.
         out.resize(self.size() + WORD, 0);
         let (mut at, mut word, mut used) = (HEAD, 0_u64, 0_u32);
         for bytes in column.chunks(AT_ONCE) {
@@ -73,7 +73,8 @@ impl Code {
     }
 }
 
-/// Reads a block into `column`, which has its size. `None` where it is not as it should be.
+/// Decodes a block into `column`, which must already have the decoded size. Returns `None` if the
+/// block is malformed.
 pub(super) fn unpack(block: &[u8], column: &mut [u8]) -> Option<()> {
     let (head, bits) = block.split_at_checked(HEAD)?;
     let mut lengths = [0; 256];
@@ -82,7 +83,8 @@ pub(super) fn unpack(block: &[u8], column: &mut [u8]) -> Option<()> {
     }
     let table = table(&lengths, column.len())?;
     let (mut at, mut done) = (0, 0);
-    // Two bytes are written even where there is one, so the last ones are left.
+    // Each table entry writes two bytes even if it holds one. So this loop leaves out the last
+    // bytes of the column.
     while let Some(room) = column.get_mut(done..done + 2 * AT_ONCE) {
         let mut word = word(bits, at / 8) << (at % 8);
         let mut filled = 0;
@@ -101,23 +103,23 @@ pub(super) fn unpack(block: &[u8], column: &mut [u8]) -> Option<()> {
         *byte = found.bytes[0];
         at += usize::from(lengths[usize::from(found.bytes[0])]);
     }
-    // What follows the last code is nothing but zeros up to a byte's end.
+    // Only zero bits, up to the end of a byte, may follow the last code.
     let is_whole = at.div_ceil(8) == bits.len();
     let is_clean = || word(bits, at / 8) << (at % 8) == 0;
     (is_whole && is_clean()).then_some(())
 }
 
-/// What a word begins with.
+/// The decoded start of a word.
 #[derive(Clone, Copy, Default)]
 struct Found {
-    /// One byte or two, and how many they are.
+    /// One or two decoded bytes, and their number.
     bytes: [u8; 2],
     count: u8,
-    /// Bits of their codes.
+    /// Number of bits of their codes.
     bits: u8,
 }
 
-/// The word at a place, with zeros behind the end.
+/// Returns the word at the byte position `at`, with zeros after the end of `bytes`.
 #[inline]
 fn word(bytes: &[u8], at: usize) -> u64 {
     if let Some(word) = bytes.get(at..at + WORD) {
@@ -130,7 +132,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 }
 
 fn count(column: &[u8]) -> [u32; 256] {
-    // The same byte again and again would wait for itself.
+    // Four tables avoid that consecutive equal bytes wait for the same counter.
     let mut counts = [[0_u32; 256]; 4];
     for bytes in column.chunks(4) {
         for (counts, byte) in counts.iter_mut().zip(bytes) {
@@ -140,7 +142,7 @@ fn count(column: &[u8]) -> [u32; 256] {
     std::array::from_fn(|byte| counts.iter().map(|counts| counts[byte]).sum())
 }
 
-/// How long the code of each byte is; 0 for bytes that do not occur.
+/// Returns the code length of each byte; 0 for bytes that do not occur.
 fn lengths(counts: &[u32; 256]) -> Option<[u8; 256]> {
     let mut bytes: Vec<u8> = (0..=u8::MAX)
         .filter(|byte| counts[usize::from(*byte)] > 0)
@@ -149,7 +151,7 @@ fn lengths(counts: &[u32; 256]) -> Option<[u8; 256]> {
         return None;
     }
     bytes.sort_by_key(|byte| counts[usize::from(*byte)]);
-    // Rare bytes count as more than they are, until their codes are short enough.
+    // Rare bytes get a greater weight until their codes are short enough.
     let all: u64 = counts.iter().map(|count| u64::from(*count)).sum();
     let mut least = all >> LONGEST;
     loop {
@@ -168,12 +170,13 @@ fn lengths(counts: &[u32; 256]) -> Option<[u8; 256]> {
     }
 }
 
-/// How deep the leaves lie in Huffman's tree of these weights, which do not fall.
+/// Returns the depths of the leaves in the Huffman tree of `weights`, which must be in ascending
+/// order.
 fn depths(mut weights: Vec<u64>) -> Vec<u8> {
     let leaves = weights.len();
     let mut parents = vec![0; 2 * leaves - 1];
-    // Leaves and inner nodes lie in two rows that do not fall, so the two lightest are at the
-    // begins.
+    // Leaves and inner nodes form two ascending rows, so the two lightest nodes are at the fronts
+    // of the rows.
     let (mut leaf, mut inner) = (0, leaves);
     for node in leaves..2 * leaves - 1 {
         let mut weight = 0;
@@ -194,7 +197,8 @@ fn depths(mut weights: Vec<u64>) -> Vec<u8> {
     depths
 }
 
-/// Bytes that have codes, in the order of those, and how long they are: by length, then by byte.
+/// Returns the bytes that have codes, with the lengths of these, in the order of the codes: by
+/// length, then by byte.
 fn in_order(lengths: &[u8; 256]) -> Vec<(u8, usize)> {
     let coded = (0..=u8::MAX)
         .zip(lengths)
@@ -206,7 +210,8 @@ fn in_order(lengths: &[u8; 256]) -> Vec<(u8, usize)> {
     coded
 }
 
-/// What words begin with, for so many bytes. `None` if the lengths are those of no code.
+/// Returns the decoding table for a column of `bytes` bytes. Returns `None` if the lengths do not
+/// form a code.
 fn table(lengths: &[u8; 256], bytes: usize) -> Option<Box<[Found; TABLE]>> {
     let mut table = Box::new([Found::default(); TABLE]);
     let mut filled = 0;
@@ -226,7 +231,7 @@ fn table(lengths: &[u8; 256], bytes: usize) -> Option<Box<[Found; TABLE]>> {
     if filled != TABLE {
         return None;
     }
-    // To find two at once takes time, too.
+    // Filling in pairs takes time, too, so short columns do without.
     let pairs = if bytes < TABLE { 0 } else { TABLE };
     for at in 0..pairs {
         let first = table[at];
@@ -253,7 +258,7 @@ mod tests {
         lengths(&all).expect("a code")[..counts.len()].to_vec()
     }
 
-    /// Each byte as often as told, in a mixed order.
+    /// Returns a column with byte `n` occurring `counts[n]` times, in a mixed order.
     fn column(counts: &[usize]) -> Vec<u8> {
         let bytes = (0..=u8::MAX).zip(counts);
         let sorted: Vec<u8> = bytes.flat_map(|(byte, count)| vec![byte; *count]).collect();
@@ -332,7 +337,7 @@ mod tests {
             assert!(!is_block(&block[..length]), "cut at {length}");
         }
         assert!(!is_block(&[&block[..], &[0]].concat()), "longer");
-        // 9 + 10 + 9 + 6 bits: six are free.
+        // The codes take 9 + 10 + 9 + 6 bits, so six bits of the last byte are free.
         for bit in 0..6 {
             let mut block = block.clone();
             *block.last_mut().expect("its end") |= 1 << bit;
@@ -342,7 +347,7 @@ mod tests {
             for other in 0..=u8::MAX {
                 let mut changed = block.clone();
                 changed[byte] = other;
-                // No other lengths make a whole code, but for the same in another order.
+                // No other lengths form a complete code, except for the same two lengths swapped.
                 let is_code = [other, other.rotate_left(4)].contains(&block[byte]);
                 assert!(is_code || !is_block(&changed), "{byte}: {other:x}");
             }

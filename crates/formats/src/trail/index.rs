@@ -1,20 +1,20 @@
-//! What a trail says of itself: where its segments are, and how much there was of everything.
+//! The index of a trail: positions of its segments, and counts of its events.
 
 use super::columns::{Packer, unpack};
 use super::record;
 use super::record::ByCode;
 use super::value::{Bytes, put_number, put_signed};
 
-/// An index is written behind so many segments at the latest.
+/// Maximum number of segments between two indexes.
 pub(super) const MOST_ENTRIES: usize = 1024;
-/// The last bytes of a trace that is whole, behind the place of its last index.
+/// The last bytes of a complete trace, after the position of the last index.
 pub(super) const END: [u8; 8] = *b"JTR end\xb5";
 
 /// A segment of events, or of copies of definitions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Entry {
     pub(super) is_events: bool,
-    /// Where it begins, in bytes from the start of the trace.
+    /// Position of the segment, in bytes from the start of the trace.
     pub(super) offset: u64,
     pub(super) events: u32,
     pub(super) times: [i64; 2],
@@ -25,16 +25,16 @@ pub(super) struct Entry {
 #[derive(Default)]
 pub(super) struct Index {
     entries: Vec<Entry>,
-    /// Place of the last index, and 1.
+    /// Position of the last index plus one; 0 if there is none.
     previous: u64,
 }
 
-/// How much there was.
+/// Counts of events.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Totals {
-    /// Events in segments so far.
+    /// Number of events in the preceding segments.
     pub(super) before: u64,
-    /// Events by the codes of their records.
+    /// Number of events by record code.
     by_code: ByCode<u64>,
 }
 
@@ -44,7 +44,7 @@ impl Totals {
         self.by_code.0[usize::from(code)] += 1;
     }
 
-    /// Adds those of others by code.
+    /// Adds the counts of `others` by code.
     pub(super) fn add_all(&mut self, others: &Self) {
         for (all, more) in self.by_code.0.iter_mut().zip(&others.by_code.0) {
             *all = all.saturating_add(*more);
@@ -57,11 +57,11 @@ impl Totals {
     }
 }
 
-/// What an index holds, as it is read.
+/// The content of an index that was read.
 pub(super) struct Found {
     pub(super) entries: Vec<Entry>,
     pub(super) previous: u64,
-    /// The last one has totals, and says whether the trace broke off.
+    /// Totals, and true if the trace is truncated. Only the last index has them.
     pub(super) end: Option<(Totals, bool)>,
 }
 
@@ -70,13 +70,13 @@ impl Index {
         self.entries.push(entry);
     }
 
-    /// Whether there is no room for a segment of events with its definitions.
+    /// Returns true if no room is left for a segment of events and the segment of its definitions.
     pub(super) fn is_full(&self) -> bool {
         self.entries.len() + 2 > MOST_ENTRIES
     }
 
-    /// Appends the payload of an index that is at `offset`, and forgets its entries. `end`: it is
-    /// the last.
+    /// Appends the payload of an index at `offset`, and forgets the entries. `end` is set for the
+    /// last index.
     pub(super) fn put(
         &mut self,
         offset: u64,
@@ -138,7 +138,7 @@ impl Found {
         let mut bytes = Bytes(&column[0]);
         let previous = bytes.number()?;
         let count = bytes.small::<usize>()?;
-        // Of earlier versions there may be one more.
+        // Earlier versions may have one entry more.
         if count > MOST_ENTRIES + 1 {
             return None;
         }

@@ -19,7 +19,7 @@ use jtrail_model::Duration;
 /// Name of the format in errors.
 const FORMAT: &str = "trail";
 
-/// How far calls may stand before what other threads did earlier.
+/// Maximum time by which calls may precede, in the trace, earlier events of other threads.
 pub const CALLS_AHEAD: Duration = Duration(10_000);
 
 pub use decode::Decoder;

@@ -1,36 +1,37 @@
-//! Calls that are open where a segment begins.
+//! Calls that are open at the start of a segment.
 //!
-//! Each segment can be read by itself: for each thread it lists the calls that began before it and
-//! end in it. Calls further out stand either in the same list or in one earlier list, which was
-//! complete. A new complete list is written when those behind it together are as long as it is, so
-//! lists take at most about twice what changes: where a thread is in deep recursion, a complete
-//! list in each segment would take more than the events.
+//! Each segment can be read alone. For each thread, it lists the calls that began before the
+//! segment and end in it. Calls further out are in the same list, or in one earlier list that was
+//! complete. The writer writes a new complete list when the lists since the last complete one are
+//! together as long as that one. So lists take at most about twice the space of what changes. In
+//! deep recursion, a complete list in each segment would take more space than the events.
 
 use super::value::{Bytes, Last, put_number, put_signed};
 use jtrail_model::{CallStack, ClassId, MethodId, ThreadId, Timestamp};
 
-/// Most open calls of a thread that are kept from segment to segment: the outermost ones.
+/// Maximum number of open calls that are kept for a thread from segment to segment: the outermost
+/// ones.
 const MOST_KEPT: usize = 1 << 16;
-/// Most innermost calls that are compared with one that ends out of order.
+/// Maximum number of innermost calls that are compared with a call that ends out of order.
 const MOST_PASSED: usize = 256;
-/// Most calls that a segment tells as open at its begin, of all threads, which bounds a reader's
-/// memory.
+/// Maximum number of calls, of all threads together, that a segment lists as open at its start. The
+/// limit bounds a reader's memory.
 pub(super) const MOST_LISTED: usize = 1 << 20;
 
-/// A call that is open at the begin of a segment.
+/// A call that is open at the start of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct OpenCall {
     /// The called method.
     pub method: MethodId,
-    /// Its declaring class.
+    /// The declaring class of the method.
     pub class: ClassId,
-    /// As [`jtrail_model::MethodEnter::ticket`].
+    /// Number of the call, like [`jtrail_model::MethodEnter::ticket`].
     pub ticket: u32,
-    /// When it began.
+    /// Time when the call began.
     pub start: Timestamp,
 }
 
-/// An open call as a writer keeps it, with the number of the method.
+/// An open call in a writer, which names the method by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Open {
     pub(super) method: u32,
@@ -38,17 +39,17 @@ pub(super) struct Open {
     pub(super) start: i64,
 }
 
-/// The open calls of a thread in a trace, outermost first, from segment to segment.
+/// Open calls of a thread, outermost first. They are kept from segment to segment.
 #[derive(Default)]
 pub(super) struct OpenCalls {
     calls: Vec<Open>,
-    /// How many were open where the segment began, and how many of these are still.
+    /// Number of calls that were open at the start of the segment, and how many of them have not
+    /// ended (`untouched`).
     at_begin: usize,
     untouched: usize,
-    /// Calls that were open at the begin of the segment and have ended, innermost first.
+    /// Calls that were open at the start of the segment and have ended, innermost first.
     ended: Vec<Open>,
-    /// The last segment that listed all of them, how many of these are still open, and how many
-    /// were listed since.
+    /// The last complete list, if one was written.
     whole: Option<Whole>,
 }
 
@@ -59,8 +60,8 @@ struct Whole {
 }
 
 impl OpenCalls {
-    /// Begins a segment. Returns how many calls it lists at least, or all, if a new list may be
-    /// due.
+    /// Begins a segment. Returns the minimum number of calls that the segment lists, or the number
+    /// of all open calls if a complete list may be due.
     pub(super) fn begin(&mut self) -> usize {
         self.calls.truncate(MOST_KEPT);
         let all = self.calls.len();
@@ -71,7 +72,7 @@ impl OpenCalls {
         }
     }
 
-    /// The thread may have nothing to tell for long: gives up room that it does not need.
+    /// Frees unneeded memory, because the thread may have no events for a long time.
     pub(super) fn rest(&mut self) {
         self.ended = Vec::new();
         let needed = self.calls.len().min(MOST_KEPT);
@@ -99,7 +100,7 @@ impl OpenCalls {
         self.calls.push(call);
     }
 
-    /// The innermost ones, so many, are over.
+    /// Ends the `count` innermost calls.
     #[inline]
     pub(super) fn pop(&mut self, count: usize) {
         let left = self.calls.len().saturating_sub(count);
@@ -116,12 +117,14 @@ impl OpenCalls {
         self.calls.extend(calls);
     }
 
-    /// A call ends that is not the innermost one: it and those within it are over, if it is near.
+    /// Ends a call that is not the innermost one, and all calls within it. Does nothing if the call
+    /// is not among the [`MOST_PASSED`] innermost ones.
     pub(super) fn end(&mut self, is_it: impl Fn(&Open) -> bool) {
         self.pop(passed(self.calls.iter(), is_it));
     }
 
-    /// Appends the list of the segment of events of that number, which ends here.
+    /// Appends the thread's list for the segment of events with the number `segment`, which ends
+    /// here.
     pub(super) fn put(
         &mut self,
         segment: u64,
@@ -167,8 +170,8 @@ impl OpenCalls {
     }
 }
 
-/// How many calls are over when one ends: up to the innermost one that is it, or none if it is not
-/// near.
+/// Returns the number of calls that end with the innermost call for which `is_it` returns true,
+/// itself included. Returns 0 if the call is not among the [`MOST_PASSED`] innermost ones.
 fn passed<'c, C: 'c>(
     calls: impl DoubleEndedIterator<Item = &'c C>,
     is_it: impl Fn(&C) -> bool,
@@ -177,28 +180,28 @@ fn passed<'c, C: 'c>(
     near.position(is_it).map_or(0, |at| at + 1)
 }
 
-/// Ends a call like [`OpenCalls::end`], for a reader.
+/// Like [`OpenCalls::end`], but for a reader's stack of calls.
 pub(super) fn end<C: Copy + Default>(calls: &mut CallStack<C>, is_it: impl Fn(&C) -> bool) {
     for _ in 0..passed(calls.iter(), is_it) {
         calls.pop();
     }
 }
 
-/// The list of a thread's open calls at the begin of a segment.
+/// List of a thread's open calls at the start of a segment.
 #[derive(Clone, Debug)]
 pub(super) struct OpenList {
     pub(super) thread: ThreadId,
-    /// Number of segments of events from the list that has the outermost calls to this one.
+    /// Number of segments of events between this list and the list that has the outermost calls.
     pub(super) back: u64,
-    /// Number of calls in that list.
+    /// Number of calls from that earlier list that are still open.
     pub(super) from: u64,
-    /// The other calls, outermost first.
+    /// The remaining calls, outermost first.
     pub(super) calls: Vec<OpenCall>,
 }
 
 impl OpenList {
-    /// Reads the list of a thread, which is at the segment's begin; `room` is how many calls there
-    /// may be.
+    /// Reads the list of a thread. `at` is the thread's state at the start of the segment. `room`
+    /// is the number of calls that may still be read.
     pub(super) fn get(bytes: &mut Bytes<'_>, at: Last, room: &mut usize) -> Option<Self> {
         let (back, from) = (bytes.number()?, bytes.number()?);
         let count: usize = bytes.small()?;

@@ -1,11 +1,11 @@
-//! Every kind of event as a record: its fields in order. What a call that goes as expected does not
-//! need.
+//! Records: one kind for each kind of event, with its fields in order. Ordinary calls need no
+//! record.
 
 use super::value::{Sink, Source, Value, is_too_long};
 use jtrail_model::*;
 
-/// A row is: code, variant and payload of the event, fields in order. Codes and fields are the
-/// format's: they never change their meaning.
+/// Each row has a record's code, the variant and payload of its event, and the fields in order.
+/// Codes and fields are part of the format: their meaning never changes.
 macro_rules! records {
     ($($code:literal $variant:ident($payload:ident) { $($field:ident)* })*) => {
         /// Largest code of a record.
@@ -14,7 +14,7 @@ macro_rules! records {
             codes[codes.len() - 1]
         };
 
-        /// The code of an event's record; `None` for events of a later model.
+        /// Returns the code of an event's record; `None` for events of a later model.
         pub(super) fn code(event: &Event<'_>) -> Option<u8> {
             Some(match event {
                 $(Event::$variant(_) => $code,)*
@@ -22,7 +22,7 @@ macro_rules! records {
             })
         }
 
-        /// What records of that code hold.
+        /// Returns the kind of event that records with the code `code` hold.
         #[cfg(test)]
         fn kind(code: u8) -> Option<Kind> {
             Some(match code {
@@ -44,7 +44,7 @@ macro_rules! records {
             }
         }
 
-        /// Reads the fields of a record of that code.
+        /// Reads the fields of a record with the code `code`.
         pub(super) fn get(code: u8, source: &mut Source<'_, '_>) -> Option<Event<'static>> {
             Some(match code {
                 $($code => Event::$variant($payload { $($field: Value::get(source)?,)* }.into()),)*
@@ -126,11 +126,11 @@ records! {
     63 ClassInitEnd(ClassInitEnd) { thread time class failed }
 }
 
-/// Codes of calls.
+/// Codes of the records of calls.
 pub(super) const METHOD_ENTER: u8 = 16;
 pub(super) const METHOD_LEAVE: u8 = 17;
 
-/// A number for each code.
+/// A value for each record code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ByCode<T>(pub(super) [T; LAST_CODE as usize + 1]);
 
@@ -140,7 +140,7 @@ impl<T: Copy + Default> Default for ByCode<T> {
     }
 }
 
-/// Whether an event holds a list of more entries than readers take.
+/// Returns true if an event holds a list with more entries than readers accept.
 pub(super) fn is_too_large(event: &Event<'_>) -> bool {
     match event {
         Event::MonitorWait(e) => is_too_long(&e.stack),

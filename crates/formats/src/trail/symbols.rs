@@ -1,77 +1,78 @@
-//! What happens in a segment, as small numbers.
+//! The kinds of events in a segment, as small numbers.
 //!
-//! While a segment is filled, what happens is a *step*: the number of a method, and whether its
-//! call ends. As it is packed, each kind of step that it has gets a *symbol*, by the order in which
-//! they come, and each step is a *token*: its symbol, or [`LEAVE`].
+//! While a segment is filled, each event becomes a *step*: the number of a method, and whether the
+//! call ends. When the segment is packed, each different kind of step in it gets a *symbol*, in the
+//! order of first occurrence. Each step then becomes a *token*: its symbol, or [`LEAVE`].
 
 use super::value::put_signed;
 use crate::hash::Seed;
 use jtrail_model::{ClassId, MethodId, MethodIds};
 use std::collections::HashMap;
 
-/// The token of a step by which the innermost call ends.
+/// The token of a step in which the innermost call ends.
 pub(super) const LEAVE: u32 = 0;
-/// Most symbols of a segment, which bounds a reader's memory.
+/// Maximum number of symbols of a segment, which bounds a reader's memory.
 pub(super) const MOST_SYMBOLS: usize = 1 << 19;
 
-/// What a symbol stands for.
+/// The meaning of a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Symbol {
-    /// A call of that method of that class begins.
+    /// A call of the method `method` of the class `class` begins.
     Enter { method: u64, class: u64 },
-    /// The last call ends by an exception.
+    /// The innermost call ends by an exception.
     LeaveByException,
-    /// A record of that code.
+    /// A record with this code.
     Record(u8),
 }
 
-/// What a symbol stands for, by those of the segment in their order; none for [`LEAVE`], and where
-/// there is no such symbol.
+/// Returns the meaning of `symbol`. `symbols` are the meanings of the segment's symbols in order.
+/// Returns `None` for [`LEAVE`] and for an undefined symbol.
 #[inline(always)]
 pub(super) fn meaning(symbols: &[Symbol], symbol: u32) -> Option<Symbol> {
     let at = (symbol as usize).wrapping_sub(1);
     symbols.get(at).copied()
 }
 
-/// Numbers of methods from here on are an encoder's own, and those below are the program's.
+/// Method numbers from here on are assigned by the encoder; smaller numbers are assigned by the
+/// traced program.
 const OWN: u32 = 1 << 30;
-/// Own numbers up to here stand for what is no call that begins: a record of that code, or a leave
-/// by exception.
+/// The first encoder numbers stand for steps that do not begin a call: a record with the same code,
+/// or a leave by exception.
 const CODES: u32 = 256;
 const LEAVE_BY_EXCEPTION: u32 = CODES - 1;
 
-/// A step, as a segment gathers it: an even number where a call begins, and the next one where it
-/// ends.
+/// An event of a segment that is being filled: twice the number of a method if a call begins, plus
+/// one if it ends.
 pub(super) type Step = u32;
 
-/// A record of that code.
+/// Returns the step for a record with the code `code`.
 pub(super) fn record_step(code: u8) -> Step {
     (OWN | u32::from(code)) << 1
 }
 
-/// The innermost call ends by an exception.
+/// The step in which the innermost call ends by an exception.
 pub(super) const EXCEPTION_STEP: Step = (OWN | LEAVE_BY_EXCEPTION) << 1;
 
-/// The methods that steps name.
+/// The methods that steps refer to.
 #[derive(Default)]
 pub(super) struct Methods {
-    /// By the numbers of the program, if it tells of runs.
+    /// Methods by program number, if the encoder gets runs of calls.
     program: Option<MethodIds>,
-    /// By the encoder's own.
+    /// Methods by encoder number.
     own: MethodIds,
     numbers: HashMap<(u64, u64), u32, Seed>,
-    /// The number of each method with a small id, with its class, which is found without a hash.
+    /// Number and class of each method with a small id, to look them up without a hash.
     dense: Vec<(u32, u64)>,
 }
 
-/// Methods with smaller ids are found without a hash.
+/// Methods with smaller ids are looked up without a hash.
 const DENSE: u64 = 1 << 20;
 
-/// Own numbers are given anew when there are more: a program may make classes for as long as it
-/// runs.
+/// Beyond this many encoder numbers, they are assigned from scratch: a program may define classes
+/// as long as it runs.
 const MOST_OWN: usize = 1 << 16;
 
-/// A copy for who packs a segment.
+/// A copy of the methods for the thread that packs a segment.
 #[derive(Clone, Default)]
 pub(super) struct Named {
     program: Option<MethodIds>,
@@ -79,7 +80,7 @@ pub(super) struct Named {
 }
 
 impl Methods {
-    /// Steps of runs have these ids.
+    /// Sets the ids of the program numbers in runs.
     #[inline]
     pub(super) fn name_by(&mut self, program: &MethodIds) {
         if self.program.is_none() {
@@ -87,7 +88,7 @@ impl Methods {
         }
     }
 
-    /// The number of a method that an event tells of.
+    /// Returns the number of a method in an event.
     #[inline]
     pub(super) fn number(&mut self, method: MethodId, class: ClassId) -> u32 {
         match self.dense.get(method.0 as usize) {
@@ -113,7 +114,7 @@ impl Methods {
         number
     }
 
-    /// Whether a number stands for that method.
+    /// Returns true if `number` stands for this method.
     #[inline]
     pub(super) fn is(&self, number: u32, method: MethodId, class: ClassId) -> bool {
         match self.dense.get(method.0 as usize) {
@@ -122,7 +123,7 @@ impl Methods {
         }
     }
 
-    /// The ids of a number.
+    /// Returns the ids of the method with the number `number`.
     pub(super) fn ids(&self, number: u32) -> (MethodId, ClassId) {
         match number.checked_sub(OWN + CODES) {
             Some(own) => self.own.get(own),
@@ -134,12 +135,12 @@ impl Methods {
         }
     }
 
-    /// Whether own numbers are to be given anew.
+    /// Returns true if encoder numbers should be assigned from scratch.
     pub(super) fn are_many(&self) -> bool {
         self.numbers.len() > MOST_OWN
     }
 
-    /// The number of a method that had one in `former`.
+    /// Returns the new number of a method that has the number `number` in `former`.
     pub(super) fn renumber(&mut self, former: &Self, number: u32) -> u32 {
         match number.checked_sub(OWN) {
             None => number,
@@ -150,7 +151,7 @@ impl Methods {
         }
     }
 
-    /// The program's numbers stay.
+    /// Takes the program numbers over from `former`, because they stay valid.
     pub(super) fn keep_program(&mut self, former: Self) {
         self.program = former.program;
     }
@@ -179,42 +180,44 @@ impl Named {
     }
 }
 
-/// A larger table is not kept from segment to segment.
+/// Larger tables are freed after each segment.
 const LARGE: usize = 1 << 21;
 
-/// Steps that are looked at together.
+/// Number of steps that are processed together.
 const ROW: usize = 64;
 
-/// Beside a token in a table. Where it is not, the step has no token there, or ends a call.
+/// Bit that marks a valid token in a table. Without it, the step has no token there, or it ends a
+/// call.
 const THERE: u16 = 1 << 15;
-/// Larger tokens are in no table.
+/// Larger tokens do not fit into the tables.
 const LARGEST: u32 = THERE as u32 - 1;
 
-/// Gives symbols to steps.
+/// Assigns symbols to steps.
 #[derive(Default)]
 pub(super) struct Symbols {
-    /// Tokens by step: of the program's methods, and of own numbers.
+    /// Tokens by step, for program numbers and for encoder numbers.
     program: Vec<u16>,
     own: Vec<u16>,
-    /// Large ones, by number.
+    /// Tokens greater than [`LARGEST`], by number.
     large: HashMap<u32, u32, Seed>,
-    /// Numbers that have one.
+    /// Numbers that have a token in one of the tables.
     used: Vec<u32>,
-    /// Tokens by method and class, where there are both the program's numbers and own ones: a
-    /// method may have two.
+    /// Tokens by method and class. Used only if the segment has both program numbers and encoder
+    /// numbers, because a method may then have two numbers.
     by_ids: HashMap<(u64, u64), u32, Seed>,
-    /// Whether the segment has methods by the program's numbers, and by own ones.
+    /// True if the segment has methods with program numbers, and true if it has methods with
+    /// encoder numbers.
     has: [bool; 2],
-    /// The method of the last one, and its class.
+    /// Method and class of the last symbol.
     last: (u64, u64),
-    /// What was found, with or without [`THERE`].
+    /// Tokens found so far, with or without [`THERE`].
     tokens: Vec<u16>,
-    /// All tokens, where one is large.
+    /// All tokens, if one of them is greater than [`LARGEST`].
     wide: Vec<u32>,
 }
 
 impl Symbols {
-    /// Appends what symbols stand for, and the tokens of steps.
+    /// Appends the meanings of the symbols to `symbols`, and the tokens of the steps to `tokens`.
     pub(super) fn put(
         &mut self,
         steps: &[Step],
@@ -262,23 +265,23 @@ impl Symbols {
         }
     }
 
-    /// Appends the tokens of some steps, as far as the table of the program's methods has them;
-    /// whether it has all.
+    /// Appends the tokens of some steps from the table of program numbers. Returns true if the
+    /// table has all of them.
     #[inline]
     fn find(&mut self, steps: &[Step]) -> bool {
         let table = &self.program[..];
         let mut all = THERE;
         self.tokens.extend(steps.iter().map(|step| {
             let token = table.get(*step as usize).copied().unwrap_or_default();
-            // The low bit of a step says that it ends a call.
+            // The low bit of a step marks the end of a call.
             all &= token | (*step as u16) << 15;
             token
         }));
         all == THERE
     }
 
-    /// Gives symbols to those of some steps that have none. `begin` is the place of the first one's
-    /// token.
+    /// Assigns symbols to those of the steps that have none. `begin` is the index of the first
+    /// step's token.
     fn fill(
         &mut self,
         begin: usize,
@@ -294,7 +297,7 @@ impl Symbols {
         }
     }
 
-    /// Appends the tokens of some steps, some of which may be large.
+    /// Appends the tokens of some steps, some of which may be greater than [`LARGEST`].
     #[cold]
     fn give(&mut self, steps: &[Step], named: &Named, count: &mut u32, out: &mut Vec<u8>) {
         for step in steps {
@@ -313,7 +316,7 @@ impl Symbols {
         }
     }
 
-    /// The symbol of a number.
+    /// Returns the symbol of a number, and assigns one if necessary.
     fn symbol(&mut self, number: u32, named: &Named, count: &mut u32, out: &mut Vec<u8>) -> u32 {
         match self.known(number) {
             Some(token) => token,
@@ -321,7 +324,7 @@ impl Symbols {
         }
     }
 
-    /// The symbol of a number, if it has one.
+    /// Returns the symbol of a number, if it has one.
     fn known(&mut self, number: u32) -> Option<u32> {
         let (table, at) = place(number, &mut self.program, &mut self.own);
         match table.get(at) {
@@ -330,7 +333,7 @@ impl Symbols {
         }
     }
 
-    /// The symbol of a number that had none in this segment.
+    /// Assigns a symbol to a number that has none in this segment, and returns it.
     #[cold]
     fn name(&mut self, number: u32, named: &Named, count: &mut u32, out: &mut Vec<u8>) -> u32 {
         let symbol = named.symbol(number);
@@ -373,7 +376,7 @@ impl Symbols {
         }
         let (table, at) = place(number, &mut self.program, &mut self.own);
         if table.len() <= at {
-            // Only what is written to takes memory.
+            // A new zeroed table takes physical memory only for the pages that are written to.
             let mut larger = vec![0; (at + 2).next_power_of_two()];
             larger[..table.len()].copy_from_slice(table);
             *table = larger;
@@ -383,7 +386,7 @@ impl Symbols {
         token
     }
 
-    /// Methods that have tokens so far are found by their ids.
+    /// Adds the methods that have tokens so far to the table by ids.
     fn add_named(&mut self, named: &Named) {
         let numbers = self.used.iter().chain(self.large.keys());
         for number in numbers.copied().collect::<Vec<_>>() {
@@ -395,7 +398,7 @@ impl Symbols {
     }
 }
 
-/// The table that has the token of a number, and where.
+/// Returns the table that holds the token of a number, and the index in it.
 fn place<'t>(
     number: u32,
     program: &'t mut Vec<u16>,
@@ -407,7 +410,7 @@ fn place<'t>(
     }
 }
 
-/// Bytes of a token, where there are so many symbols.
+/// Returns the size of a token, in bytes, if the segment has `symbols` symbols.
 pub(super) fn width(symbols: usize) -> usize {
     match symbols {
         ..0x100 => 1,
@@ -416,7 +419,7 @@ pub(super) fn width(symbols: usize) -> usize {
     }
 }
 
-/// Reads tokens of so many bytes. `None` if the last one is cut.
+/// Reads tokens of `width` bytes each. Returns `None` if the last one is truncated.
 pub(super) fn tokens(bytes: &[u8], width: usize, into: &mut Vec<u32>) -> Option<()> {
     into.clear();
     if !bytes.len().is_multiple_of(width) {
@@ -457,7 +460,7 @@ mod tests {
                     false => methods.number(MethodId(id), ClassId(id / 9)),
                 });
                 let each = numbers.flat_map(|number| [number << 1, number << 1 | 1]);
-                // Each of them once more, so that some are known.
+                // Each step occurs twice, so that some are already known.
                 let each: Vec<Step> = each.collect();
                 let first = [3, record_step(18), EXCEPTION_STEP];
                 let steps = [&first[..], &each, &each].concat();
@@ -475,7 +478,7 @@ mod tests {
         assert_eq!(tokens(&[1, 2, 3], 2, &mut Vec::new()), None);
     }
 
-    /// Runs tell of methods by the program's numbers, and single events by ids.
+    /// Runs refer to methods by program numbers, and single events by ids.
     #[test]
     fn a_method_has_one_symbol_whoever_reports_it() {
         let program = MethodIds::default();

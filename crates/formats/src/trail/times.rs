@@ -1,41 +1,42 @@
-//! Steps from one time to the next, as bytes and back: one byte below 239 ns, two below 4,079 ns,
-//! and a count where time stands still for long.
+//! Encoding of time steps: one byte below 239 ns, two bytes below 4,079 ns, and a count for a long
+//! row of equal times.
 
 use super::value::{Bytes, put_number, put_signed};
 use jtrail_model::Timestamp;
 
-/// Says that time stands still; for how many steps follows.
+/// Marks a row of equal times. The number of further equal times follows.
 const STILL: u8 = 239;
-/// Steps below it are a byte.
+/// Smaller steps take one byte.
 const ONE: u32 = 239;
-/// The first of the bytes that begin two; steps from [`ONE`] on, by [`TWO`], are two bytes.
+/// First value of the first byte of a two-byte step. Two bytes encode the [`TWO`] steps from
+/// [`ONE`] on.
 const HIGH: u32 = 240;
 const TWO: u32 = 15 << 8;
 
-/// Steps of a segment, as they are gathered.
+/// Time steps of a segment while they are collected.
 #[derive(Default)]
 pub(super) struct TimeSteps {
-    /// Steps, or one of the marks above [`LARGEST`].
+    /// Steps, or marks ([`ZEROS`], [`LONG`]), which are greater than [`LARGEST`].
     steps: Vec<u32>,
-    /// How often time stood still, for each [`ZEROS`], in order.
+    /// Number of steps of 0 for each [`ZEROS`], in order.
     zeros: Vec<u32>,
-    /// Steps that are too large, or fall, for each [`LONG`], in order.
+    /// The step for each [`LONG`], in order: too large, or negative.
     long: Vec<i64>,
-    /// Steps of 0 that are not among the others yet.
+    /// Number of steps of 0 that are not in `steps` yet.
     pending: u32,
 }
 
 const LONG: u32 = u32::MAX;
 const ZEROS: u32 = u32::MAX - 1;
 const LARGEST: u32 = u32::MAX - 2;
-/// Fewer steps of 0 are a byte each.
+/// Rows of fewer steps of 0 take a byte for each step.
 const FEW: u32 = 8;
 
-/// Steps that are turned into bytes at once, where each is one byte.
+/// Number of steps that are converted together if each takes one byte.
 const LANES: usize = 16;
 
 impl TimeSteps {
-    /// The next time of a thread whose last one was `last`.
+    /// Adds `time`, the next time of a thread whose previous time was `last`.
     #[inline]
     pub(super) fn push(&mut self, last: &mut i64, time: i64) {
         let step = time.wrapping_sub(*last);
@@ -54,7 +55,7 @@ impl TimeSteps {
         }
     }
 
-    /// As [`Self::push`], of times that do not fall behind the first of them.
+    /// Like [`Self::push`], for several times that never decrease.
     #[inline]
     pub(super) fn push_all(&mut self, last: &mut i64, times: &[Timestamp]) {
         let Some(newest) = times.last() else { return };
@@ -71,14 +72,13 @@ impl TimeSteps {
         *last = newest.0;
     }
 
-    /// Whether these times, which do not fall behind the first of them, become steps without marks,
-    /// behind `last`.
+    /// Returns true if the steps of `times` after `last` need no marks. `times` must not decrease.
     #[inline]
     pub(super) fn is_plain(last: i64, times: &[Timestamp]) -> bool {
         let ([first, ..], Some(newest)) = (times, times.last()) else {
             return false;
         };
-        // The first one may be before what a record told.
+        // The first time may be earlier than the time of the preceding record.
         let span = newest.0.wrapping_sub(last) as u64;
         first.0 >= last && span <= u64::from(LARGEST)
     }
@@ -91,13 +91,13 @@ impl TimeSteps {
         steps.extend(pairs.map(|pair| pair[1].0.wrapping_sub(pair[0].0) as u32));
     }
 
-    /// How many steps and marks there are, where all are told.
+    /// Moves pending steps to `steps`. Returns the number of steps and marks.
     pub(super) fn settle_and_count(&mut self) -> usize {
         self.settle();
         self.steps.len()
     }
 
-    /// All steps and marks. Others without marks may be put among them.
+    /// Returns all steps and marks. The caller may insert further steps without marks.
     pub(super) fn all_steps(&mut self) -> &mut Vec<u32> {
         self.settle();
         &mut self.steps
@@ -113,7 +113,7 @@ impl TimeSteps {
         }
     }
 
-    /// Most bytes that they may become.
+    /// Returns the maximum encoded size, in bytes.
     pub(super) fn most_bytes(&self) -> usize {
         Self::most_bytes_of(self.steps.len())
             + 5 * self.zeros.len()
@@ -122,12 +122,12 @@ impl TimeSteps {
             + FEW as usize
     }
 
-    /// Most bytes that so many steps may become, without those of marks.
+    /// Returns the maximum encoded size of `steps` steps without marks, in bytes.
     pub(super) fn most_bytes_of(steps: usize) -> usize {
         6 * steps
     }
 
-    /// Appends them as bytes.
+    /// Appends the encoded steps.
     pub(super) fn put(&mut self, out: &mut Vec<u8>) {
         self.settle();
         out.reserve(self.steps.len());
@@ -171,16 +171,16 @@ impl TimeSteps {
     }
 }
 
-/// Times up to it stay times when they go on by as many steps as are read at once.
+/// Latest time from which [`LANES`] one-byte steps can't overflow.
 const LATEST: i64 = i64::MAX - (LANES as i64) * (STILL as i64);
 
-/// Reads steps.
+/// Reads time steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Steps<'b> {
     pub(super) bytes: Bytes<'b>,
-    /// How often time still stands still.
+    /// Number of further steps of 0 before the next byte is read.
     pub(super) still: u64,
-    /// Of a version before 3: standing still is not counted.
+    /// True for versions before 3, which don't count equal times.
     pub(super) is_earlier: bool,
 }
 
@@ -198,8 +198,8 @@ impl Steps<'_> {
         self.long(first)
     }
 
-    /// Reads times behind `now` into room, as far as they do not fall and there are some. How many
-    /// it read.
+    /// Reads times that follow `now` into `into`, until a time decreases or the bytes end. Returns
+    /// the number of times read.
     pub(super) fn fill(&mut self, mut now: i64, into: &mut [Timestamp]) -> usize {
         let mut done = 0;
         while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -258,7 +258,7 @@ impl Steps<'_> {
 mod tests {
     use super::*;
 
-    /// Of a thread, with what was before.
+    /// Times of a thread whose previous time was 5.
     const TIMES: [i64; 24] = [
         5,
         5,
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(read(5, &out, TIMES.len()), TIMES);
     }
 
-    /// Many at once are what one by one are, but for how steps of 0 are told.
+    /// Steps added together equal steps added one by one, except for the encoding of steps of 0.
     #[test]
     fn rows_are_the_same_steps() {
         let made = |seed: i64| {
@@ -331,8 +331,8 @@ mod tests {
             times.collect::<Vec<_>>()
         };
         let (mut one_by_one, mut rows) = (TimeSteps::default(), TimeSteps::default());
-        // The first of them may be before the last time, by little or by much, and the last of them
-        // at it.
+        // The first of the times may be before the previous time, by little or by much, and the
+        // last one equal to it.
         let (mut last, mut out) = (100, Vec::new());
         rows.push_all(&mut last, &[90, 95, 100].map(Timestamp));
         rows.put(&mut out);
@@ -360,8 +360,8 @@ mod tests {
         }
     }
 
-    /// Many at once are what one by one are, up to where a time falls or bytes end, in rooms of any
-    /// size.
+    /// Times read together equal times read one by one, up to where a time decreases or the bytes
+    /// end, for buffers of any size.
     #[test]
     fn rooms_are_filled_with_the_same_times() {
         let put = |steps: &[i64]| {
@@ -383,8 +383,8 @@ mod tests {
         columns.push(put(&[
             3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 240, 5_000, 1,
         ]));
-        columns.push(put(&[300; 20])[..39].to_vec()); // cut within a step
-        columns.push(vec![STILL; 3]); // where a count is, or three steps of 239
+        columns.push(put(&[300; 20])[..39].to_vec()); // truncated within a step
+        columns.push(vec![STILL; 3]); // the truncated count of equal times, or three steps of 239
         for column in &columns {
             for is_earlier in [false, true] {
                 for begin in [5, i64::MAX - 100] {

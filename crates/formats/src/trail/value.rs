@@ -1,4 +1,4 @@
-//! The fields of records, as bytes and back.
+//! Encoding and decoding of record fields.
 
 use crate::hash::Seed;
 pub(super) use crate::leb128::put_uleb as put_number;
@@ -9,21 +9,23 @@ use jtrail_model::{
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Most entries of a list.
+/// Maximum number of entries of a list.
 const MOST_ENTRIES: usize = 1 << 20;
-/// Most texts of a segment.
+/// Maximum number of texts of a segment.
 const MOST_TEXTS: usize = 1 << 20;
-/// Bytes of a record, and of the texts that it names by their numbers: far below what a segment may
-/// hold, far above what the JVM has.
+/// Maximum bytes of a record, and of the texts that a record names by their numbers. The limit is
+/// far below the size of a segment, and far above what a JVM reports.
 pub(super) const LARGEST_RECORD: usize = 16 << 20;
 
-/// Appends a signed number: its magnitude doubled, less one if it is negative.
+/// Appends a signed number as an unsigned one (zigzag): twice its magnitude, minus one if it is
+/// negative.
 #[inline]
 pub(super) fn put_signed(value: i64, out: &mut Vec<u8>) {
     put_number((value << 1 ^ value >> 63) as u64, out);
 }
 
-/// Bytes that are read from the front. `None`: they end too early, or are no such thing.
+/// Bytes that are read from the front. Methods return `None` if the bytes are truncated or
+/// malformed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bytes<'b>(pub(super) &'b [u8]);
 
@@ -46,7 +48,7 @@ impl<'b> Bytes<'b> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
-            // The tenth byte has room for the last bit only.
+            // The tenth byte holds only the last bit.
             if shift == 63 && byte > 1 {
                 return None;
             }
@@ -69,7 +71,7 @@ impl<'b> Bytes<'b> {
     }
 }
 
-/// What the fields of a record are told against, of the thread that it belongs to.
+/// Previous values of the record's thread, to which fields are relative.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Last {
     pub(super) thread: ThreadId,
@@ -77,7 +79,7 @@ pub(super) struct Last {
     pub(super) object: u64,
 }
 
-/// The texts that were written so far.
+/// Texts that were written so far.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     numbers: HashMap<Box<str>, u64, Seed>,
@@ -88,36 +90,36 @@ impl Texts {
         self.numbers.clear();
     }
 
-    /// Whether there are more than readers take.
+    /// Returns true if there are more texts than readers accept.
     pub(super) fn are_too_many(&self) -> bool {
         self.numbers.len() > MOST_TEXTS
     }
 }
 
-/// Where fields are written to.
+/// Destination of fields.
 pub(super) struct Sink<'s> {
     pub(super) out: &'s mut Vec<u8>,
     pub(super) texts: &'s mut Texts,
     pub(super) last: &'s mut Last,
-    /// Bytes of the texts that were named by their numbers.
+    /// Total bytes of the texts that were named by their numbers.
     pub(super) named: usize,
 }
 
-/// Where fields are read from.
+/// Source of fields.
 pub(super) struct Source<'s, 'b> {
     /// The whole column.
     pub(super) column: &'b [u8],
-    /// What is left of it.
+    /// The rest of the column.
     pub(super) bytes: Bytes<'b>,
-    /// The texts that were read so far: their places in the column.
+    /// Texts that were read so far, as ranges of bytes in the column.
     pub(super) texts: &'s mut Vec<Range<usize>>,
     pub(super) last: &'s mut Last,
-    /// Bytes that texts may still have which are named by their numbers: each takes few bytes here,
-    /// and many in the event.
+    /// Remaining bytes for texts that are named by their numbers. Such a text takes few bytes here,
+    /// and may take many in the event.
     pub(super) room: usize,
 }
 
-/// A type that fields have.
+/// A type of record fields.
 pub(super) trait Value: Sized {
     fn put(&self, sink: &mut Sink<'_>);
     fn get(source: &mut Source<'_, '_>) -> Option<Self>;
@@ -199,7 +201,7 @@ impl Value for ObjectKind {
     }
 }
 
-/// The difference to the record's thread.
+/// Encoded as the difference to the record's thread.
 impl Value for ThreadId {
     fn put(&self, sink: &mut Sink<'_>) {
         put_signed(self.0.wrapping_sub(sink.last.thread.0) as i64, sink.out);
@@ -211,7 +213,7 @@ impl Value for ThreadId {
     }
 }
 
-/// The difference to the thread's last time.
+/// Encoded as the difference to the thread's last time.
 impl Value for Timestamp {
     fn put(&self, sink: &mut Sink<'_>) {
         put_signed(self.0.wrapping_sub(sink.last.time), sink.out);
@@ -225,11 +227,12 @@ impl Value for Timestamp {
     }
 }
 
-/// The difference to the thread's last object; 0 for none.
+/// Encoded as the difference to the thread's last object; 0 for no object.
 impl Value for ObjectId {
     fn put(&self, sink: &mut Sink<'_>) {
         let difference = self.0.wrapping_sub(sink.last.object) as i64;
-        // None, and the same again, change places.
+        // 0 is taken by "no object". So the same object again is encoded as the difference that
+        // leads to id 0, which can't occur otherwise.
         match (self.0, difference) {
             (0, _) => sink.out.push(0),
             (_, 0) => put_signed((sink.last.object as i64).wrapping_neg(), sink.out),
@@ -271,7 +274,7 @@ macro_rules! words {
 
 words!(ThreadState Generation);
 
-/// Less one.
+/// Encoded as the value minus one.
 impl Value for Ticks {
     fn put(&self, sink: &mut Sink<'_>) {
         put_number(self.get() - 1, sink.out);
@@ -282,8 +285,8 @@ impl Value for Ticks {
     }
 }
 
-/// A text that was there before by its number, doubled and one more; else its length doubled, and
-/// its bytes.
+/// A text that occurred before is encoded by its number, doubled and plus one. A new text is
+/// encoded by its doubled length, followed by its bytes.
 impl Value for Text<'_> {
     fn put(&self, sink: &mut Sink<'_>) {
         if let Some(number) = sink.texts.numbers.get(&**self) {
@@ -320,7 +323,7 @@ impl Value for Text<'_> {
     }
 }
 
-/// How many, and then each.
+/// Encoded as the number of entries, followed by the entries.
 impl<T: Value> Value for Vec<T> {
     fn put(&self, sink: &mut Sink<'_>) {
         put_number(self.len() as u64, sink.out);
@@ -331,7 +334,7 @@ impl<T: Value> Value for Vec<T> {
 
     fn get(source: &mut Source<'_, '_>) -> Option<Self> {
         let count: usize = source.bytes.small()?;
-        // Each takes a byte at least.
+        // Each entry takes at least one byte.
         if count > source.bytes.0.len().min(MOST_ENTRIES) {
             return None;
         }
@@ -339,7 +342,7 @@ impl<T: Value> Value for Vec<T> {
     }
 }
 
-/// One field after the other.
+/// Encodes a struct as its fields, one after the other.
 macro_rules! compound {
     ($($type:ty { $($field:ident)* })*) => {$(
         impl Value for $type {
@@ -362,7 +365,7 @@ compound! {
     LiveClass { class objects bytes }
 }
 
-/// Whether a list is longer than readers take.
+/// Returns true if a list is longer than readers accept.
 pub(super) fn is_too_long<T>(list: &[T]) -> bool {
     list.len() > MOST_ENTRIES
 }
@@ -371,7 +374,7 @@ pub(super) fn is_too_long<T>(list: &[T]) -> bool {
 mod tests {
     use super::*;
 
-    /// Hostile files say long texts by their numbers again and again.
+    /// A hostile file can name a long text by its number again and again.
     #[test]
     fn texts_named_by_numbers_have_bounded_room() {
         let texts: Vec<Text<'_>> = vec!["long".into(); 5];

@@ -1,15 +1,15 @@
-//! Segments: a header that can be trusted by itself, and a payload that can be checked.
+//! Segments: a header with its own checksum, and a payload with a checksum in the header.
 
-/// Bytes of a header.
+/// Size of a header, in bytes.
 pub(super) const HEADER: usize = 56;
 /// The first bytes of each segment, and so of each trace.
 pub(crate) const MAGIC: [u8; 4] = *b"\xb5JTR";
-/// The version of the format that is written here. Those before it, from 1 on, are read.
+/// The version of the format that is written. Readers accept it and all versions from 1 on.
 pub(super) const VERSION: u8 = 3;
-/// Most bytes of a payload.
+/// Maximum size of a payload, in bytes.
 pub(super) const LARGEST_PAYLOAD: usize = 32 << 20;
 
-/// What a segment holds.
+/// The kind of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// Copies of the definitions in the next segment of events.
@@ -23,27 +23,27 @@ pub(super) enum Kind {
 pub(super) struct Header {
     pub(super) version: u8,
     pub(super) kind: Kind,
-    /// Number of the segment, from 0.
+    /// Number of the segment, counted from 0.
     pub(super) number: u32,
-    /// Bytes of the payload.
+    /// Size of the payload, in bytes.
     pub(super) length: u32,
     /// CRC-32C of the payload.
     pub(super) checksum: u32,
-    /// Events of the trace before this segment.
+    /// Number of events in all preceding segments.
     pub(super) before: u64,
-    /// Events in it; copies of definitions do not count.
+    /// Number of events in this segment, without copies of definitions.
     pub(super) events: u32,
-    /// Smallest and largest time in it, 0 if there is none.
+    /// Smallest and largest time in this segment; 0 if it has no times.
     pub(super) times: [i64; 2],
-    /// Tells the traces apart: checksum of the payload of segment 1, 0 in segment 0.
+    /// Identifies the trace: the checksum of the payload of segment 1; 0 in segment 0.
     pub(super) trace: u32,
 }
 
-/// Why some bytes are no header.
+/// The reason why some bytes are not a valid header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NoHeader {
     Damaged,
-    /// Sound, but of a version that is not known here.
+    /// A sound header of an unknown version.
     Version(u8),
 }
 
@@ -68,7 +68,7 @@ impl Header {
     /// Reads a header.
     ///
     /// # Errors
-    /// When the bytes are none that is understood.
+    /// If the bytes are not a header that this version understands.
     pub(super) fn get(bytes: &[u8; HEADER]) -> Result<Self, NoHeader> {
         let (body, checksum) = bytes.split_at(HEADER - 4);
         if bytes[..4] != MAGIC || crc32c::crc32c(body).to_le_bytes() != checksum {
@@ -102,14 +102,14 @@ impl Header {
     }
 }
 
-/// The next place in `bytes`, behind the first, where a segment may begin; where none does, the
-/// place up to which that is sure.
+/// Returns the next position in `bytes` after the first byte where a segment may begin. If there is
+/// none, returns the position before which surely none begins.
 pub(super) fn next_place(bytes: &[u8]) -> usize {
     let rest = bytes.get(1..).unwrap_or_default();
     let found = rest.windows(MAGIC.len()).position(|four| four == MAGIC);
     match found {
         Some(at) => at + 1,
-        // A magic word may be cut at the end.
+        // The end may hold the first part of a magic word.
         None => bytes
             .len()
             .saturating_sub(MAGIC.len() - 1)

@@ -1,4 +1,4 @@
-//! A segment of events that is being filled.
+//! The segment of events that is being filled.
 
 use super::packing::Gathered;
 use crate::hash::Seed;
@@ -13,35 +13,36 @@ use jtrail_model::{
 };
 use std::collections::HashMap;
 
-/// A segment is written when it has that many events,
-const EVENTS: u32 = (1 << 18) - 4096; // with a row of calls more, room need not be doubled
-/// or that many bytes, before compression,
+/// A segment is written when it has this many events,
+const EVENTS: u32 = (1 << 18) - 4096; // another row fits without doubling buffers
+/// or this many bytes before compression,
 const BYTES: usize = 2 << 20;
-/// or tells of so many open calls, or has as many threads as it may have.
+/// or lists this many open calls, or has the maximum number of threads.
 const OPEN: usize = 1 << 17;
-/// Most bytes of an open call that is listed, where ids are not out of all proportion.
+/// Maximum encoded size of a listed open call, in bytes, unless its ids are extremely large.
 const OPEN_BYTES: usize = 16;
 
-/// Fewer steps of a run are copied, wherever they are kept: an address would take as much room.
+/// Shorter runs are copied even if their steps are kept elsewhere: a reference would take as much
+/// memory.
 const WORTH_KEEPING: usize = 64;
 
-/// A segment of events that is being filled.
+/// The segment of events that is being filled.
 #[derive(Default)]
 pub(super) struct Block {
     events: u32,
-    /// The first time, and the span of all.
+    /// The first time, and the range of all times.
     base: i64,
     times: Option<[i64; 2]>,
-    /// Whether calls have CPU times; told by the first.
+    /// True if calls have CPU times; the first call decides.
     has_cpu: Option<bool>,
-    /// Threads that have events here, and all others.
+    /// State of threads with events in this segment, and of all other threads.
     streams: Vec<Stream>,
     others: HashMap<u64, (Thread, OpenCalls), Seed>,
     by_thread: HashMap<u64, u32, Seed>,
     ended: Vec<u64>,
-    /// Calls that the segment tells as open at its begin, or some more.
+    /// Upper bound of the number of calls that the segment lists as open at its start.
     open_listed: usize,
-    /// The stream that events belong to now, and how many in a row.
+    /// Index of the stream of the latest events, and the number of consecutive events in it.
     current: usize,
     run: u64,
     methods: Methods,
@@ -49,9 +50,9 @@ pub(super) struct Block {
     gathered: Gathered,
 }
 
-/// A thread's events in one segment.
+/// Events of a thread in the segment.
 struct Stream {
-    /// At the segment's begin, and now.
+    /// State of the thread at the start of the segment, and now.
     begin: Thread,
     thread: Thread,
     open: OpenCalls,
@@ -106,7 +107,7 @@ impl Block {
         self.saw(1, e.time.0, e.time.0);
     }
 
-    /// Appends a run of calls, if it goes on where the thread was; whether it does.
+    /// Appends a run of calls if it continues from the thread's state. Returns true if it does.
     pub(super) fn run(&mut self, run: &CallRun<'_>) -> bool {
         let ([first, ..], Some(newest)) = (run.times, run.times.last()) else {
             return true;
@@ -141,7 +142,7 @@ impl Block {
         true
     }
 
-    /// Appends the first of these calls, as far as they are as expected; how many.
+    /// Appends calls up to the first unexpected one. Returns the number of appended calls.
     pub(super) fn calls(&mut self, calls: &Calls<'_>) -> usize {
         let Some(first) = calls.steps.first() else {
             return 0;
@@ -180,7 +181,7 @@ impl Block {
         count
     }
 
-    /// Whether calls that begin with such a ticket and depth go on where the thread was, without
+    /// Returns true if calls with this ticket and depth continue from the thread's state, without
     /// CPU times.
     fn goes_on(
         &mut self,
@@ -196,8 +197,8 @@ impl Block {
         !has_cpu && cpu_time.0 == 0 && is_there && open.len() == depth as usize
     }
 
-    /// Appends an event as a record of that code, unless it would be larger than readers take. Then
-    /// nothing is appended, and the segment has to end here.
+    /// Appends an event as a record with the code `code`. Returns false if readers would reject the
+    /// record as too large. Then nothing is appended, and the caller must end the segment.
     pub(super) fn record(&mut self, code: u8, event: &Event<'_>) -> bool {
         let thread = event.thread().unwrap_or_default();
         let time = event.time().map(|time| time.0);
@@ -222,7 +223,7 @@ impl Block {
         true
     }
 
-    /// Chooses the stream of a thread.
+    /// Selects the stream of a thread.
     #[inline]
     fn choose(&mut self, thread: ThreadId, time: Option<i64>) {
         if self.events == 0 {
@@ -269,12 +270,12 @@ impl Block {
         self.events
     }
 
-    /// The first and the last time; 0 and 0 if there is none.
+    /// Returns the smallest and the largest time; 0 and 0 if the segment has no times.
     pub(super) fn times(&self) -> [i64; 2] {
         self.times.unwrap_or_default()
     }
 
-    /// The threads that have events here, in the order of their first ones.
+    /// Returns the threads that have events in the segment, in the order of their first events.
     pub(super) fn threads(&self) -> Vec<u64> {
         let streams = self.streams.iter();
         streams.map(|stream| stream.last.thread.0).collect()
@@ -287,7 +288,7 @@ impl Block {
             || self.open_listed >= OPEN
     }
 
-    /// Most bytes that it may become.
+    /// Returns the maximum encoded size, in bytes.
     pub(super) fn most_bytes(&self) -> usize {
         self.gathered.most_bytes() + self.open_listed * OPEN_BYTES + 32 * self.streams.len()
     }
@@ -314,7 +315,7 @@ impl Block {
         self.run = 0;
     }
 
-    /// Appends a call that is as expected.
+    /// Appends an ordinary call, which needs no record.
     fn put_call(&mut self, step: Step, time: i64, cpu: i64) {
         let Stream { last, cpu: of, .. } = &mut self.streams[self.current];
         self.gathered.steps.push(step);
@@ -326,14 +327,14 @@ impl Block {
         }
     }
 
-    /// Appends a call that is not as expected.
+    /// Appends an unexpected call as a record.
     fn put_record(&mut self, code: u8, event: &Event<'_>) {
         self.gathered.steps.push(record_step(code));
         self.put_fields(event);
     }
 
-    /// Appends an event's fields. Answers with the bytes of the texts that they name by their
-    /// numbers.
+    /// Appends an event's fields. Returns the total bytes of the texts that the fields name by
+    /// number.
     fn put_fields(&mut self, event: &Event<'_>) -> usize {
         let mut sink = Sink {
             out: &mut self.gathered.columns[Column::Records as usize],
@@ -345,7 +346,8 @@ impl Block {
         sink.named
     }
 
-    /// What is gathered, complete, as the segment of events of that number, from 0.
+    /// Completes the segment of events with the number `number`, counted from 0. Returns its
+    /// contents.
     pub(super) fn finish(&mut self, number: u64) -> Gathered {
         self.end_run();
         let columns = &mut self.gathered.columns;
@@ -370,7 +372,7 @@ impl Block {
         std::mem::take(&mut self.gathered)
     }
 
-    /// The next segment begins; there is room for what it gathers.
+    /// Begins the next segment. `gathered` provides empty buffers for its contents.
     pub(super) fn begin_with(&mut self, gathered: Gathered) {
         self.gathered = gathered;
         for mut stream in self.streams.drain(..) {

@@ -1,5 +1,4 @@
-//! Steps that stay where a helper put them until the segment is packed; the segment keeps their
-//! addresses alone.
+//! References to steps that stay in the memory of a helper thread until the segment is packed.
 
 use crate::trail::symbols::Step;
 use crate::trail::times::TimeSteps;
@@ -8,34 +7,34 @@ use std::mem::{replace, swap};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Steps that are kept elsewhere, in their order.
+/// Steps that are kept elsewhere, in order.
 #[derive(Default)]
 pub(super) struct Kept {
     parts: Vec<Part>,
-    /// How many steps they are, and how many of these have their times there, too.
+    /// Number of these steps, and the number of those whose times are kept there, too.
     count: usize,
     timed: usize,
 }
 
-/// Those of one run or of some in a row.
+/// The steps of one run, or of several consecutive runs.
 struct Part {
     among: Arc<KeptSteps>,
     range: Range<usize>,
-    /// They come behind so many of the segment's own.
+    /// Number of the segment's own steps before these steps.
     at: usize,
     times: Option<Times>,
 }
 
-/// Their times.
+/// The times of the steps.
 struct Times {
     range: Range<usize>,
     at: usize,
-    /// The thread's time before them.
+    /// Time of the thread before these times.
     before: i64,
 }
 
 impl Kept {
-    /// Takes in a run that comes behind so many own steps, on a thread whose last time was `last`.
+    /// Adds a run that follows `own` steps of the segment, on a thread whose last time was `last`.
     pub(super) fn push(
         &mut self,
         run: KeptRun<'_>,
@@ -77,12 +76,12 @@ impl Kept {
         }
     }
 
-    /// Most bytes that their times may become, and how many steps they are.
+    /// Returns the maximum encoded size of the times, in bytes, and the number of steps.
     pub(super) fn most_bytes_and_steps(&self) -> (usize, usize) {
         (TimeSteps::most_bytes_of(self.timed), self.count)
     }
 
-    /// They take their places among the segment's own.
+    /// Inserts the steps and their times among those of the segment. `room` provides buffers.
     pub(super) fn join(&mut self, own: &mut Vec<Step>, own_times: &mut TimeSteps, room: &mut Room) {
         if self.parts.is_empty() {
             return;
@@ -118,10 +117,10 @@ impl Kept {
 }
 
 impl Part {
-    /// Whether a run follows without anything in between.
+    /// Returns true if a run follows this part without anything in between.
     fn goes_on(&self, run: &KeptRun<'_>, own: usize, times: Option<&Times>) -> bool {
-        // Where no own steps are in between, no own times are; but another thread may go on, whose
-        // last time is another one.
+        // If no own steps are in between, no own times are either. But the run may belong to
+        // another thread, which has another last time.
         let follows = Arc::ptr_eq(&self.among, run.among) && self.range.end == run.steps;
         follows
             && self.at == own
@@ -136,7 +135,7 @@ impl Part {
     }
 }
 
-/// Room to join steps in.
+/// Buffers for joining steps and times.
 #[derive(Default)]
 pub(super) struct Room {
     steps: Vec<Step>,

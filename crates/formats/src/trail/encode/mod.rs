@@ -1,4 +1,4 @@
-//! Writes a trail.
+//! Encoder of trails.
 
 mod dropped;
 mod filling;
@@ -18,7 +18,7 @@ use jtrail_model::{CallRun, Calls, Event};
 use queue::{Queue, Segment};
 use std::sync::Arc;
 
-/// Writes a trail.
+/// Encoder of trails.
 #[derive(Default)]
 pub struct Encoder {
     block: Block,
@@ -26,18 +26,18 @@ pub struct Encoder {
     copies: Copies,
     index: Index,
     totals: Totals,
-    /// Bytes written.
+    /// Number of bytes written.
     offset: u64,
     segments: u32,
-    /// How many of them are segments of events.
+    /// Number of segments of events among them.
     blocks: u64,
-    /// What tells this trace from others; 0 until segment 1 is written.
+    /// Identifies the trace; 0 until segment 1 is written.
     trace: u32,
     is_truncated: bool,
     dropped: DropTally<Dropped>,
 }
 
-/// Definitions, to be written once more before the segment they are in.
+/// Copies of definitions, which are written before the segment that contains the definitions.
 #[derive(Default)]
 struct Copies {
     bytes: Vec<u8>,
@@ -47,8 +47,8 @@ struct Copies {
 
 impl Encode for Encoder {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        // A trace shows what it is from its first byte on, so the first segment is written at once;
-        // it is empty.
+        // A trace must be recognizable from its first byte on. So an empty first segment is written
+        // immediately.
         self.block.begin(0);
         self.end_block();
         self.drain(true, out);
@@ -80,7 +80,7 @@ impl Encode for Encoder {
         if self.block.is_full() {
             self.write(out);
         }
-        // What is not as expected, and what comes behind it, goes one by one.
+        // The first unexpected call and all following ones are encoded individually.
         let rest = calls.after(count);
         rest.events().for_each(|event| self.event(&event, out));
     }
@@ -134,7 +134,8 @@ impl Encode for Encoder {
 }
 
 impl Encoder {
-    /// Returns an encoder whose segments are packed by `helpers`, too. The trace is the same.
+    /// Returns an encoder that lets `helpers` pack segments. The trace is the same as without
+    /// helpers.
     pub fn with_helpers(helpers: Arc<dyn Helpers>) -> Self {
         Self {
             queue: Queue::with_helpers(helpers),
@@ -153,7 +154,7 @@ impl Encoder {
         }
         if !self.block.record(code, event) {
             self.dropped.event(Dropped::Large);
-            // Texts that it brought are gone with it, so the segment ends here.
+            // The texts of the record were removed with it, so the segment must end here.
             self.write(out);
             return;
         }
@@ -163,8 +164,7 @@ impl Encoder {
         self.totals.add(code);
     }
 
-    /// The segment is over: it leaves as soon as it is packed, with copies of its definitions
-    /// before it.
+    /// Ends the segment. It is written as soon as it is packed, after copies of its definitions.
     fn write(&mut self, out: &mut Vec<u8>) {
         if !self.copies.bytes.is_empty() {
             let mut payload = Vec::new();
@@ -197,7 +197,7 @@ impl Encoder {
         self.blocks += 1;
     }
 
-    /// Appends the segments that are packed; all of them, or those that have their turn.
+    /// Appends packed segments: all segments if `all` is true, otherwise those that are ready.
     fn drain(&mut self, all: bool, out: &mut Vec<u8>) {
         while let Some(segment) = self.queue.next(all) {
             let is_events = segment.kind == Kind::Events;

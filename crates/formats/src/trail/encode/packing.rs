@@ -1,34 +1,34 @@
-//! What a segment of events has gathered, and how it becomes a payload.
+//! The collected contents of a segment of events, and their packing into a payload.
 
 use super::kept::{Kept, Room};
 use crate::trail::columns::{COLUMNS, Column, Packer};
 use crate::trail::symbols::{Named, Step, Symbols};
 use crate::trail::times::TimeSteps;
 
-/// The events of a segment, as they are gathered: what takes time is done when it is packed.
+/// The collected events of a segment. Expensive work is left until the segment is packed.
 #[derive(Default)]
 pub(super) struct Gathered {
-    /// Those columns that are made as events come.
+    /// The columns that are written as events come.
     pub(super) columns: [Vec<u8>; COLUMNS],
     pub(super) steps: Vec<Step>,
     pub(super) times: TimeSteps,
-    /// Steps that are not among these.
+    /// Steps that are kept elsewhere.
     pub(super) kept: Kept,
     /// The methods of the steps.
     pub(super) named: Named,
 }
 
-/// Room for more bytes of a column is given up when a segment is packed.
+/// Maximum bytes of a column's buffer that are kept for reuse after packing.
 const LARGEST_KEPT: usize = 2 << 20;
 
 impl Gathered {
-    /// Most bytes that they may become.
+    /// Returns the maximum encoded size, in bytes.
     pub(super) fn most_bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(Vec::len).sum();
         let (kept_times, kept) = self.kept.most_bytes_and_steps();
         let steps = self.steps.len() + kept;
         let width = if steps > 0xffff { 4 } else { 2 };
-        // Where methods are more than a few, symbols pack well.
+        // A segment with many different methods has symbols that compress well.
         columns + self.times.most_bytes() + kept_times + width * steps + 10 * steps.min(1 << 11)
     }
 
@@ -43,7 +43,7 @@ impl Gathered {
     }
 }
 
-/// Packs segments, one after the other.
+/// Packs one segment after the other.
 #[derive(Default)]
 pub(super) struct SegmentPacker {
     room: Room,

@@ -1,4 +1,4 @@
-//! Segments on their way out: each is packed by whoever has time, and all leave in order.
+//! Queue of segments: any free thread may pack a segment, and all segments leave in order.
 
 use super::packing::{Gathered, SegmentPacker};
 use crate::Helpers;
@@ -6,7 +6,7 @@ use crate::trail::wire::Kind;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A segment, but for what its place in the trace says.
+/// A segment without the header fields that depend on its position in the trace.
 pub(super) struct Segment {
     pub(super) kind: Kind,
     pub(super) events: u32,
@@ -15,19 +15,19 @@ pub(super) struct Segment {
     pub(super) payload: Vec<u8>,
 }
 
-/// Segments in the order in which they leave.
+/// Segments in the order in which they are written.
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: VecDeque<(Segment, Option<Arc<Slot>>)>,
     helpers: Option<Arc<dyn Helpers>>,
-    /// Most bytes that those may become which are not packed yet.
+    /// Maximum encoded size, in bytes, of each segment that is not yet packed.
     most_bytes: VecDeque<usize>,
     packers: Arc<Mutex<Vec<SegmentPacker>>>,
-    /// Rooms of segments that are packed.
+    /// Buffers of packed segments, for reuse.
     spare: Vec<Gathered>,
 }
 
-/// Where what was packed is put.
+/// Destination of a packed payload.
 #[derive(Default)]
 struct Slot {
     state: Mutex<State>,
@@ -39,9 +39,9 @@ enum State {
     #[default]
     Waiting,
     Packed(Vec<u8>, Box<Gathered>),
-    /// It was packed, and is on its way.
+    /// The packed payload was taken.
     Taken,
-    /// Nobody packs it any more.
+    /// The packing job was dropped before it finished.
     Failed,
 }
 
@@ -57,7 +57,7 @@ impl Queue {
         self.waiting.is_empty()
     }
 
-    /// Most bytes that all may become.
+    /// Returns the maximum encoded size of all queued segments together, in bytes.
     pub(super) fn most_bytes(&self) -> usize {
         let packed = self
             .waiting
@@ -66,12 +66,12 @@ impl Queue {
         packed.chain(self.most_bytes.iter().copied()).sum()
     }
 
-    /// A segment that is packed.
+    /// Appends a packed segment.
     pub(super) fn push(&mut self, segment: Segment) {
         self.waiting.push_back((segment, None));
     }
 
-    /// A segment to be packed. Answers with room for the next one.
+    /// Appends a segment that must still be packed. Returns empty buffers for the next segment.
     pub(super) fn pack(&mut self, mut segment: Segment, mut gathered: Gathered) -> Gathered {
         let Some(helpers) = &self.helpers else {
             self.with_packer(|packer| packer.pack(&mut gathered, &mut segment.payload));
@@ -95,18 +95,18 @@ impl Queue {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Has the packer of this thread do something.
+    /// Runs `work` with a packer.
     pub(super) fn with_packer(&self, work: impl FnOnce(&mut SegmentPacker)) {
         let mut packer = locked(&self.packers).pop().unwrap_or_default();
         work(&mut packer);
         locked(&self.packers).push(packer);
     }
 
-    /// The next segment, if it is packed. If it is not, and `all` are asked for or two more wait
-    /// than there are helpers, this thread helps until it is.
+    /// Returns the next segment if it is packed. Otherwise, the calling thread helps until it is
+    /// packed, if `all` is true or if at least two more segments wait than there are helpers.
     ///
     /// # Panics
-    /// When a helper has failed.
+    /// If a helper thread failed to pack the segment.
     pub(super) fn next(&mut self, all: bool) -> Option<Segment> {
         let (_, slot) = self.waiting.front()?;
         let Some(slot) = slot.clone() else {
@@ -153,7 +153,7 @@ impl Slot {
     }
 }
 
-/// Says that nothing comes of it, where nobody packs it to the end.
+/// Marks its slot as failed when the packing job is dropped before it finished.
 struct Promise(Arc<Slot>);
 
 impl Drop for Promise {
@@ -166,7 +166,8 @@ impl Drop for Promise {
     }
 }
 
-/// What a panicked thread has left is as good as before: packers begin anew with each segment.
+/// Locks a mutex, even if a thread panicked while it held the lock. Its contents are still valid,
+/// because packers start afresh with each segment.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
