@@ -1,4 +1,4 @@
-//! A segment of events, as it is read.
+//! Decoder of a segment of events.
 
 use super::earlier;
 use super::row::{MOST_CALLS, Row, RowRoom, RowStep};
@@ -15,27 +15,27 @@ use jtrail_model::{
 };
 use std::ops::Range;
 
-/// The events of a segment.
+/// A segment of events that is being read.
 #[derive(Default)]
 pub(in crate::trail) struct Block {
     version: u8,
     columns: [Vec<u8>; COLUMNS],
-    /// How far the columns are read.
+    /// Number of bytes of each column that were read.
     at: [usize; COLUMNS],
-    /// How often the time of a call is still that of the one before.
+    /// Number of further calls whose time equals that of the preceding call.
     still: u64,
     tokens: Vec<u32>,
-    /// Events read, and all.
+    /// Number of events that were read, and of all events.
     read: u32,
     events: u32,
     has_cpu: bool,
     streams: Vec<Stream>,
-    /// What the segment tells of open calls at its begin, by thread, until somebody takes it.
+    /// Lists of the calls that are open at the start of the segment, until they are taken.
     open_lists: Option<Vec<OpenList>>,
     symbols: Vec<Symbol>,
-    /// Methods by symbol, and behind these those of calls that no symbol stands for.
+    /// Methods by symbol. The methods of calls without a symbol follow.
     methods: Vec<(MethodId, ClassId)>,
-    /// By token, whether a call begins, or ends by return.
+    /// For each token: true if a call begins, or ends by return.
     is_call: Vec<bool>,
     texts: Vec<Range<usize>>,
     current: usize,
@@ -43,8 +43,8 @@ pub(in crate::trail) struct Block {
 }
 
 impl Block {
-    /// Reads all but the events. `None` if it is not as it should be. Answers whether the threads
-    /// go on where they were.
+    /// Reads everything except the events. Returns `None` if the segment is malformed. Otherwise,
+    /// returns true if the threads continue from their states in `threads`.
     pub(in crate::trail) fn begin(
         &mut self,
         header: &Header,
@@ -75,7 +75,7 @@ impl Block {
                 let runs = &self.columns[Column::Runs as usize];
                 let threads = self.streams.len();
                 let (symbols, into) = (&self.symbols, &mut self.tokens);
-                // The events before a fault are there.
+                // The events before an error remain readable.
                 let _ = earlier::tokens(&foreseen, runs, threads, header.events, symbols, into);
             }
         }
@@ -98,8 +98,8 @@ impl Block {
         self.run = 0;
     }
 
-    /// Reads which calls are open at the begin, and nothing else. `None` where that is not as it
-    /// should be, and in versions before 3.
+    /// Reads only the lists of the calls that are open at the start. Returns `None` if they are
+    /// malformed, and in versions before 3.
     pub(super) fn read_open_lists(
         &mut self,
         header: &Header,
@@ -155,7 +155,7 @@ impl Block {
 
     fn read_symbols(&mut self) -> Option<()> {
         let mut bytes = Bytes(&self.columns[Column::Symbols as usize]);
-        // Of no symbol, but of calls that end.
+        // Index 0 has no symbol: its token ends a call.
         self.methods.push(Default::default());
         self.is_call.push(true);
         let is_earlier = self.is_earlier();
@@ -188,7 +188,7 @@ impl Block {
         Some(())
     }
 
-    /// Puts the calls that are open at the begin on the stacks of their threads.
+    /// Pushes the calls that are open at the start to the stacks of their threads.
     fn read_open(&mut self) -> Option<()> {
         let mut bytes = Bytes(&self.columns[Column::Open as usize]);
         let mut room = MOST_LISTED;
@@ -206,37 +206,37 @@ impl Block {
         bytes.0.is_empty().then_some(())
     }
 
-    /// Takes the lists of calls that are open at the begin of the segment; none in earlier
-    /// versions.
+    /// Takes the lists of the calls that are open at the start of the segment. Returns `None` in
+    /// versions before 3, and after the first call.
     pub(super) fn take_open_lists(&mut self) -> Option<Vec<OpenList>> {
         self.open_lists.take()
     }
 
-    /// The thread of the event that came last.
+    /// Returns the thread of the last event.
     pub(super) fn thread(&self) -> Option<ThreadId> {
         self.streams
             .get(self.current)
             .map(|stream| stream.last.thread)
     }
 
-    /// Events that are still to come.
+    /// Returns the number of events that are not yet read.
     pub(in crate::trail) fn left(&self) -> u32 {
         self.events - self.read
     }
 
-    /// Nothing more is read.
+    /// Discards the remaining events.
     pub(super) fn give_up(&mut self) {
         self.events = self.read;
     }
 
-    /// What the threads are at now.
+    /// Returns the current state of each thread.
     pub(in crate::trail) fn threads(&self) -> impl Iterator<Item = (u64, Thread)> {
         self.streams
             .iter()
             .map(|stream| (stream.last.thread.0, stream.thread))
     }
 
-    /// Whether all columns are read to their ends.
+    /// Returns true if all columns are read to their ends.
     pub(super) fn is_used_up(&self) -> bool {
         let later = [Column::Runs, Column::Times, Column::Records];
         let is_read =
@@ -249,7 +249,7 @@ impl Block {
         Bytes(all.get(self.at[column as usize]..).unwrap_or_default())
     }
 
-    /// Goes to the thread of the next event. `None` where the column makes no sense.
+    /// Switches to the thread of the next event. Returns `None` if the column is malformed.
     #[inline]
     fn next_run(&mut self) -> Option<()> {
         while self.run == 0 {
@@ -262,7 +262,7 @@ impl Block {
         Some(())
     }
 
-    /// The next event. `None` if there is none, or it can't be read.
+    /// Returns the next event. Returns `None` if no event is left, or if it can't be read.
     #[inline]
     pub(in crate::trail) fn next(&mut self) -> Option<Event<'static>> {
         self.next_run()?;
@@ -285,8 +285,9 @@ impl Block {
         Some(event)
     }
 
-    /// The next events, as far as they are calls in a row of one thread that begin, or end by
-    /// return, and but for the last one of the segment. What else comes is [`Self::next`].
+    /// Returns the next events as a row. The row holds consecutive calls of one thread that begin,
+    /// or end by return, and never the last event of the segment. Returns `None` if the next event
+    /// does not fit into a row; [`Self::next`] then reads it.
     pub(super) fn row<'s>(&'s mut self, room: &'s mut RowRoom) -> Option<Row<'s>> {
         if self.has_cpu {
             return None;
@@ -296,7 +297,7 @@ impl Block {
         let most = most.min(MOST_CALLS).min(self.left() as usize - 1);
         let stream = self.streams.get_mut(self.current)?;
         let before = stream.thread;
-        // What is not so in a sound trace is left to who looks at one event at a time.
+        // Reading event by event handles what a sound trace never has.
         let depth = u32::try_from(before.depth).ok()?;
         if stream.open.len() > depth as usize || depth.checked_add(most as u32).is_none() {
             return None;
@@ -319,7 +320,7 @@ impl Block {
         let mut done = 0;
         let out = room.steps.iter_mut().zip(room.tickets.iter_mut());
         for (&token, (step, ticket_of)) in tokens.iter().zip(out) {
-            // Programs repeat themselves, so the processor foresees most of these.
+            // Programs repeat themselves, so the processor predicts most of these branches.
             let ends = token == LEAVE;
             let call = if ends {
                 let innermost = open.wrapping_sub(1);
@@ -473,7 +474,7 @@ impl Block {
     }
 }
 
-/// How many of the first tokens are of calls.
+/// Returns the number of leading tokens that belong to calls.
 fn calls(tokens: &[u32], is_call: &[bool]) -> usize {
     let is_call = |token: &u32| is_call.get(*token as usize).is_some_and(|is| *is);
     let (rows, _) = tokens.as_chunks::<8>();

@@ -1,12 +1,11 @@
-//! Definitions as they are read from their copies, which stand before the segment of events that
-//! has them.
+//! Decoder of the copies of definitions, which precede the segment of events with the definitions.
 
 use crate::trail::record;
 use crate::trail::value::{Bytes, LARGEST_RECORD, Last, Source};
 use jtrail_model::Event;
 use std::ops::Range;
 
-/// Hands out definitions; none, if the copies are damaged from the start.
+/// Iterator over definitions. It ends early if the copies are corrupt.
 #[derive(Clone, Default)]
 pub(in crate::trail) struct Copies {
     column: Vec<u8>,
@@ -16,7 +15,7 @@ pub(in crate::trail) struct Copies {
 }
 
 impl Copies {
-    /// Of the column of a segment of definitions.
+    /// Creates an iterator over the column of a segment of definitions.
     pub(in crate::trail) fn of(column: Vec<u8>) -> Self {
         Self {
             column,
@@ -24,7 +23,7 @@ impl Copies {
         }
     }
 
-    /// Whether all are handed out.
+    /// Returns true if all definitions were returned.
     pub(super) fn is_over(&self) -> bool {
         self.at >= self.column.len()
     }

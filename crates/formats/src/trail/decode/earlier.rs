@@ -1,19 +1,21 @@
-//! Versions 1 and 2: what happens is told by what was foreseen, and a time is a byte where it
-//! stands still.
+//! Versions 1 and 2 of the format, which encode events by prediction, and equal times by one byte
+//! each.
 //!
-//! A thread's events repeat: what followed the same few events before will follow them again. A
-//! table remembers it by a hash of these few; a bit says that its entry was right, and a number
-//! what was there if it was not. Reading that makes the tokens that version 3 has.
+//! The events of a thread repeat: the event that followed the same few events before will probably
+//! follow them again. A table of predictions is indexed by a hash of these few events. A bit for
+//! each event says whether the prediction was right; if it was not, a number gives the event.
+//! Decoding yields the same tokens as in version 3.
 
 use crate::trail::columns::COLUMNS;
 use crate::trail::symbols::{LEAVE, Symbol, meaning};
 use crate::trail::value::Bytes;
 
 const BITS: u32 = 15;
-/// By how many bits an event moves those before it: three are seen.
+/// Number of bits by which each event shifts the hash of the preceding ones. The hash thus covers
+/// three events.
 const SHIFT: u32 = 5;
 
-/// The last events of a thread, and the symbols by which its open calls began in this segment.
+/// The last events of a thread, and the symbols of the open calls that began in this segment.
 #[derive(Clone, Debug, Default)]
 struct History {
     before: u32,
@@ -43,8 +45,8 @@ impl History {
     }
 }
 
-/// The columns of a segment as version 3 has them, but for the tokens: empty ones stand for what
-/// there was not.
+/// Rearranges the columns of a segment to those of version 3, except for the tokens. Columns that
+/// earlier versions lack become empty. Returns the columns of hits and misses.
 pub(super) fn columns(columns: &mut [Vec<u8>; COLUMNS]) -> [Vec<u8>; 2] {
     let [_, symbols, runs, hits, misses, ..] = columns;
     let (symbols, runs) = (std::mem::take(symbols), std::mem::take(runs));
@@ -54,8 +56,8 @@ pub(super) fn columns(columns: &mut [Vec<u8>; COLUMNS]) -> [Vec<u8>; 2] {
     reported
 }
 
-/// Reads tokens, as far as they are as they should be; `threads` is how many there are. `None`
-/// where something is not. How many events there are, the runs tell.
+/// Reads tokens up to the first malformed one. `threads` is the number of threads. Returns `None`
+/// if anything is malformed. The runs determine the number of events.
 pub(super) fn tokens(
     [hits, misses]: &[Vec<u8>; 2],
     runs: &[u8],

@@ -1,4 +1,4 @@
-//! Reads a trail, also a damaged one.
+//! Decoder of trails, which also reads corrupt ones.
 
 pub(super) mod block;
 pub(super) mod copies;
@@ -21,34 +21,35 @@ use row::RowRoom;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-/// Reads a trail.
+/// Decoder of trails.
 #[derive(Default)]
 pub struct Decoder {
     offset: u64,
-    /// Number of the next segment, and the events before it.
+    /// Number of the next segment, and the number of events before it.
     number: u32,
     before: u64,
-    /// What tells the trace from others, once a segment has said it.
+    /// Identifies the trace; 0 until a segment gives it.
     trace: u32,
     threads: Threads,
     ended: Vec<u64>,
     block: Block,
-    /// Room for calls that are handed out.
+    /// Buffers for calls that are handed out together.
     room: RowRoom,
     steps: Vec<CallStep>,
-    /// Where the current segment of events begins.
+    /// Position of the current segment of events, in bytes from the start of the trace.
     block_at: u64,
-    /// Copies of the definitions of the segment of that number.
+    /// Copies of the definitions of the next segment, and the number of that segment.
     copies: Option<(u32, Vec<u8>)>,
     recovery: Copies,
     remarks: VecDeque<Remark>,
-    /// Where bytes begin that are no segment.
+    /// Position of the first of the current invalid bytes, in bytes from the start of the trace.
     damage: Option<u64>,
-    /// The segments since the last index, and the place of that, and 1: to be compared with the
-    /// next.
+    /// The segments since the last index, and the position of that index plus one. They are
+    /// compared with the next index.
     seen: Vec<Entry>,
     last_index: u64,
-    /// What was read, to be compared with what is told at the end; not if something is missing.
+    /// Counts of the events read. They are compared with the counts at the end, unless something is
+    /// missing.
     totals: Totals,
     is_damaged: bool,
     state: State,
@@ -76,9 +77,9 @@ impl Decode for Decoder {
 
     fn hand_out(&mut self, visit: &mut dyn FnMut(Handed<'_>) -> ControlFlow<()>) {
         if !self.remarks.is_empty() || !self.recovery.is_over() {
-            return; // they come first
+            return; // remarks and recovered definitions come first
         }
-        // With the last one, there is more to do.
+        // The last event of a segment needs further work, so `step` returns it.
         while self.block.left() > 1 {
             let flow = match self.block.row(&mut self.room) {
                 Some(row) => {
@@ -99,7 +100,7 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
-    /// What was read and not handed out.
+    /// Returns a remark or an event that was read but not yet returned.
     fn waiting<'a>(&mut self) -> Option<Step<'a>> {
         if let Some(remark) = self.remarks.pop_front() {
             return Some(Step::Remark(remark));
@@ -119,7 +120,8 @@ impl Decoder {
         Some(Step::Event(event))
     }
 
-    /// The next event of the segment. If it can't be read, the segment is given up, with a remark.
+    /// Returns the next event of the segment. If it can't be read, discards the rest of the segment
+    /// and adds a remark.
     #[inline]
     fn next_event(&mut self) -> Option<Event<'static>> {
         let Some(event) = self.block.next() else {
@@ -141,7 +143,8 @@ impl Decoder {
     }
 
     fn end_block(&mut self) {
-        // Threads without an event here would cost a reader memory, and nobody a byte.
+        // A hostile file can list threads without events. They would take memory of a reader, and
+        // nearly no bytes of the file.
         let had_events = |(_, thread): &(u64, Thread)| thread.events > 0;
         self.threads.extend(self.block.threads().filter(had_events));
         for thread in self.ended.drain(..) {
@@ -171,7 +174,7 @@ impl Decoder {
         }
     }
 
-    /// Reads a segment, or skips bytes that are none.
+    /// Reads a segment, or skips bytes that are not a segment.
     fn segment<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError> {
         if matches!(self.state, State::Ended | State::Done) {
             return Ok(self.after(input, last));
@@ -200,7 +203,7 @@ impl Decoder {
         Ok(Decoded { used, step })
     }
 
-    /// Skips bytes that are no segment.
+    /// Skips bytes that are not a segment.
     fn skip<'a>(&mut self, input: &[u8]) -> Decoded<'a> {
         self.state = State::Segments;
         self.damage.get_or_insert(self.offset);
@@ -231,7 +234,8 @@ impl Decoder {
             return;
         }
         if crc32c::crc32c(payload) != header.checksum {
-            // What it held shows when the next segment says how many events came before it.
+            // The next segment shows how many events are lost, because it gives the number of
+            // events before it.
             self.damage = Some(self.offset);
             self.offset += (HEADER + payload.len()) as u64;
             self.end_damage();
@@ -245,8 +249,8 @@ impl Decoder {
         self.trace = self.trace.max(header.trace);
         self.number = header.number.wrapping_add(1);
         self.before = header.before.wrapping_add(header.events.into());
-        // Of earlier versions there is one more before an index, where a segment of events came
-        // with one of definitions.
+        // Earlier versions may have one more segment before an index: a segment of definitions
+        // together with one of events.
         if header.kind != Kind::Index && self.seen.len() > MOST_ENTRIES && !self.is_damaged {
             self.is_damaged = true;
             let remark = self.fault(self.offset, "an index is missing".into());
@@ -275,7 +279,8 @@ impl Decoder {
         }
     }
 
-    /// Says what is missing before a segment, and makes up for it as far as copies go.
+    /// Adds a remark about what is missing before a segment, and recovers definitions from their
+    /// copies.
     fn missing(&mut self, header: &Header) {
         self.is_damaged = true;
         let events = header.before.saturating_sub(self.before);
@@ -357,12 +362,12 @@ impl Decoder {
         Some(())
     }
 
-    /// The input is over, and the trace is not.
+    /// Handles an input that ends before the trace does.
     fn broken_off<'a>(&mut self, input: &[u8]) -> Decoded<'a> {
         self.state = State::Done;
         let mut offset = self.offset;
         if self.damage.is_some() {
-            // How far damage was looked at depends on the pieces that the input came in.
+            // The number of corrupt bytes examined so far depends on how the input was split.
             self.offset += input.len() as u64;
             self.end_damage();
             offset = self.offset;
@@ -379,7 +384,7 @@ impl Decoder {
         }
     }
 
-    /// The trace is over.
+    /// Handles input after the end of the trace.
     fn after<'a>(&mut self, input: &[u8], last: bool) -> Decoded<'a> {
         if input.is_empty() {
             let step = if last { Step::End } else { Step::NeedMore };

@@ -1,4 +1,4 @@
-//! Reads some segments of a trail, which its index finds.
+//! Reader of selected segments of a trail, which it finds by the index.
 
 use super::block::Block;
 use super::copies::Copies;
@@ -11,7 +11,8 @@ use crate::trail::value::Bytes;
 use jtrail_model::{Event, ThreadId};
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// The segments of events of a trail, one after the other. Those that are not wanted are not read.
+/// The segments of events of a trail, one after the other. Segments that the caller does not ask
+/// for are not read.
 pub struct Parts<R> {
     window: Window<R>,
     entries: std::vec::IntoIter<Entry>,
@@ -20,26 +21,28 @@ pub struct Parts<R> {
     is_truncated: bool,
 }
 
-/// What the index says of a segment of events.
+/// A segment of events, as the index describes it.
 #[derive(Debug)]
 pub struct Part {
-    /// Smallest and largest time in it, in ns since 1970-01-01 UTC; 0 and 0 if there is none.
+    /// Smallest and largest time in the segment, in ns since 1970-01-01 UTC; 0 and 0 if it has no
+    /// times.
     pub times: [i64; 2],
-    /// Threads that have events in it, and 0 for events of no thread.
+    /// Threads that have events in the segment; 0 stands for events without a thread.
     pub threads: Vec<ThreadId>,
-    /// How many events it has.
+    /// Number of events in the segment.
     pub events: u32,
-    /// It is the last one, with the trace's end.
+    /// True for the last segment of events, which has the end of the trace.
     pub is_last: bool,
     definitions: Option<u64>,
     place: u64,
 }
 
 impl<R: Read + Seek> Parts<R> {
-    /// Reads the index; `None` without a sound one, so that the trace must be read as a whole.
+    /// Reads the index. Returns `None` if the trace has no sound index, so that it must be read as
+    /// a whole.
     ///
     /// # Errors
-    /// Those of the source.
+    /// If `source` fails.
     pub fn open(mut source: R) -> io::Result<Option<Self>> {
         let size = source.seek(SeekFrom::End(0))?;
         let mut parts = Self {
@@ -60,7 +63,7 @@ impl<R: Read + Seek> Parts<R> {
         Ok(Some(parts))
     }
 
-    /// The next segment of events.
+    /// Returns the next segment of events.
     pub fn next_part(&mut self) -> Option<Part> {
         let mut definitions = None;
         while let Some(entry) = self.entries.next() {
@@ -82,10 +85,10 @@ impl<R: Read + Seek> Parts<R> {
         None
     }
 
-    /// Hands out the definitions of a segment, without the segment.
+    /// Returns the definitions of a segment, without reading the segment.
     ///
     /// # Errors
-    /// Those of the source, and `InvalidData` where it is damaged.
+    /// If the source fails; `InvalidData` if the definitions are corrupt.
     pub fn definitions(&mut self, part: &Part) -> io::Result<impl Iterator<Item = Event<'static>>> {
         let mut column = [Vec::new()];
         if let Some(place) = part.definitions {
@@ -100,10 +103,10 @@ impl<R: Read + Seek> Parts<R> {
         Ok(Copies::of(column))
     }
 
-    /// Hands out the events of a segment, until `visit` fails.
+    /// Passes the events of a segment to `visit`, until `visit` fails.
     ///
     /// # Errors
-    /// Those of the source and of `visit`, and `InvalidData` where it is damaged.
+    /// If the source or `visit` fails; `InvalidData` if the segment is corrupt.
     pub fn events<E: From<io::Error>>(
         &mut self,
         part: &Part,
@@ -122,12 +125,12 @@ impl<R: Read + Seek> Parts<R> {
         Ok(())
     }
 
-    /// Whether the trace says that it broke off at its end.
+    /// Returns true if the end of the trace says that the trace is truncated.
     pub fn is_truncated(&self) -> bool {
         self.is_truncated
     }
 
-    /// Bytes of the segments that were read.
+    /// Returns the total size of the segments that were read, in bytes.
     pub fn bytes_read(&self) -> u64 {
         self.read
     }

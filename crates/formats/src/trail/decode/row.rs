@@ -1,33 +1,33 @@
-//! Calls of a thread in a row, as a segment is read: what happens and when, each in an array of its
-//! own.
+//! Rows: consecutive calls of a thread in a segment. Methods and times are in separate arrays.
 
 use jtrail_model::{CallStep, Calls, ClassId, Duration, MethodId, ThreadId, Timestamp};
 
-/// Most calls that are handed out at once.
+/// Maximum number of calls in a row.
 pub(super) const MOST_CALLS: usize = 512;
 
-/// Calls of one thread that begin, or end by return. What ends is the innermost call that is open.
+/// Consecutive calls of one thread that begin, or end by return. A step that ends a call always
+/// ends the innermost open one.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'r> {
     /// The thread.
     pub thread: ThreadId,
-    /// Ticket of its last call before them. Each that begins has the next one.
+    /// Ticket of the thread's last call before the row. Each call that begins has the next ticket.
     pub ticket: u32,
-    /// How many calls are open before them.
+    /// Number of calls that are open before the row.
     pub depth: u32,
-    /// How many of the steps begin calls.
+    /// Number of steps that begin calls.
     pub(super) enters: u32,
-    /// What happens.
+    /// The steps, each of which begins or ends a call.
     pub steps: &'r [RowStep],
-    /// The ticket of each call.
+    /// Ticket of the call of each step.
     pub(super) tickets: &'r [u32],
-    /// When it happens; times do not fall.
+    /// Time of each step, in ascending order.
     pub times: &'r [Timestamp],
-    /// The methods that steps name.
+    /// The methods that the steps refer to.
     pub methods: &'r [(MethodId, ClassId)],
 }
 
-/// A call begins or ends.
+/// The begin or the end of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RowStep(u32);
 
@@ -37,13 +37,13 @@ impl RowStep {
         Self(method << 1 | u32::from(ends))
     }
 
-    /// Place of the called method among those of the segment.
+    /// Returns the index of the called method in [`Row::methods`].
     #[inline(always)]
     pub fn method(self) -> usize {
         (self.0 >> 1) as usize
     }
 
-    /// Whether the call ends.
+    /// Returns true if the call ends.
     #[inline(always)]
     pub fn ends(self) -> bool {
         self.0 & 1 != 0
@@ -51,13 +51,13 @@ impl RowStep {
 }
 
 impl Row<'_> {
-    /// How many calls begin, and how many end.
+    /// Returns the number of calls that begin, and the number of calls that end.
     pub(super) fn counts(&self) -> (usize, usize) {
         let begun = self.enters as usize;
         (begun, self.steps.len() - begun)
     }
 
-    /// The same calls, each by itself.
+    /// Returns the same steps as [`Calls`], which are stored in `room`.
     pub fn calls<'c>(&self, room: &'c mut Vec<CallStep>) -> Calls<'c> {
         let steps = self.steps.iter().zip(self.tickets).zip(self.times);
         room.clear();
@@ -81,7 +81,7 @@ impl Row<'_> {
     }
 }
 
-/// Room for the longest row.
+/// Buffers for the longest row.
 pub(super) struct RowRoom {
     pub(super) steps: Box<[RowStep; MOST_CALLS]>,
     pub(super) tickets: Box<[u32; MOST_CALLS]>,

@@ -1,10 +1,11 @@
-//! All segments of a trail that is whole, for readers that take them in any order, and several at
-//! once.
+//! All segments of a complete trail, for readers that read them in any order and in parallel.
 //!
-//! Each segment can be read by itself. What a reader of the whole file sees as it comes along,
-//! whoever reads segments has to put together: that no byte is between them
-//! ([`SegmentReader::begin`] looks at that), that threads go on where they were, and that the
-//! counts at the end are those of the events.
+//! Each segment can be read alone. A reader of the whole file checks three things on its way. A
+//! reader of segments must check them itself:
+//!
+//! - No bytes are between the segments. [`SegmentReader::begin`] checks this.
+//! - Each thread continues from its state at the end of its previous segment.
+//! - The counts at the end of the trace equal those of the events.
 
 use super::block::Block;
 use super::row::{Row, RowRoom};
@@ -20,30 +21,30 @@ use jtrail_model::{Event, ThreadId};
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// Bytes of a trail's end: the place of its last index, and a mark.
+/// Size of the end of a trail, in bytes: the position of its last index, and a mark.
 const ENDING: u64 = 16;
 
-/// Where the segments of events are, in their order, and what the trace says of itself.
+/// The segments of events of a trail in order, and the counts at its end.
 #[derive(Debug)]
 pub struct Segments {
     all: Vec<Place>,
     totals: Totals,
-    /// What tells the trace from others.
+    /// Identifies the trace.
     trace: u32,
 }
 
-/// A segment of events, and what stands before it.
+/// A segment of events, and the definitions before it.
 #[derive(Debug)]
 struct Place {
-    /// Its number among all segments, as they tell it.
+    /// Number of the segment among all segments, as its header gives it.
     number: usize,
-    /// Where the copies of its definitions are, if there are any, and the times that the index has
-    /// for them.
+    /// Position of the copies of its definitions, and their times in the index; `None` if there are
+    /// no definitions.
     definitions: Option<(u64, [i64; 2])>,
     at: u64,
-    /// Where the next segment of any kind begins.
+    /// Position of the next segment of any kind.
     end: u64,
-    /// Events before it, and in it.
+    /// Number of events before the segment, and in it.
     before: u64,
     events: u32,
     times: [i64; 2],
@@ -51,7 +52,7 @@ struct Place {
 }
 
 impl Place {
-    /// The segment; `None` where it is not as the index says.
+    /// Reads the segment. Returns `None` if it does not match the index.
     fn segment<'w, R: Read + Seek>(
         &self,
         window: &'w mut Window<R>,
@@ -66,46 +67,47 @@ impl Place {
     }
 }
 
-/// How far a thread has come: its events, its last ticket, its open calls.
+/// State of a thread: the number of its events, its last ticket, and the number of its open calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadState(Thread);
 
 impl ThreadState {
-    /// How many calls are open; below 0 where more have ended than begun.
+    /// Returns the number of open calls. It is negative if more calls ended than began.
     pub fn depth(&self) -> i64 {
         self.0.depth
     }
 }
 
-/// A thread, and its open calls, outermost first.
+/// A thread and its open calls, outermost first.
 pub type OpenOfThread = (ThreadId, Vec<OpenCall>);
 
-/// Which calls are open where a segment begins, of the threads of which it tells of all.
+/// The calls that are open at the start of a segment, for the threads with a complete list.
 type Outer = HashMap<ThreadId, Vec<OpenCall>>;
 
-/// Most open calls of a segment that are put together, and most of others that are kept for it.
+/// Maximum number of open calls that are assembled for a segment, and of open calls of other
+/// segments that are kept for it.
 const MOST_OPEN: usize = 1 << 18;
-/// Most segments to which others refer that are kept. Where one refers to more, it would take too
-/// long.
+/// Maximum number of kept segments to which other segments refer. A segment that refers to more is
+/// not read, because it would take too long.
 const MOST_OUTER: usize = 64;
 
-/// How many events there are of each kind.
+/// Number of events of each kind.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counts(Totals);
 
 impl Counts {
-    /// Adds those of other segments.
+    /// Adds the counts of other segments.
     pub fn add(&mut self, others: &Self) {
         self.0.add_all(&others.0);
     }
 }
 
 impl Segments {
-    /// Reads the indexes. `None` where the trace is not whole, or its indexes are not sound, so
-    /// that it must be read from the front.
+    /// Reads the indexes. Returns `None` if the trace is truncated, or if its indexes are not
+    /// sound. The trace must then be read from the start.
     ///
     /// # Errors
-    /// Those of the source.
+    /// If `source` fails.
     pub fn open(mut source: impl Read + Seek) -> io::Result<Option<Self>> {
         let size = source.seek(SeekFrom::End(0))?;
         let Some(mut indexes) = indexes(&mut Window::new(source)?, size)? else {
@@ -116,7 +118,7 @@ impl Segments {
             return Ok(None);
         };
         if indexes.iter().any(|index| index.found.end.is_some()) {
-            return Ok(None); // there is one end
+            return Ok(None); // only the last index may have an end
         }
         let trace = indexes.last().map_or(0, |last| last.header.trace);
         if indexes.iter().any(|index| index.header.trace != trace) {
@@ -125,28 +127,28 @@ impl Segments {
         Ok(places(indexes).map(|all| Self { all, totals, trace }))
     }
 
-    /// How many there are.
+    /// Returns the number of segments of events.
     pub fn count(&self) -> usize {
         self.all.len()
     }
 
-    /// How many events are in all of them.
+    /// Returns the number of events in all segments.
     pub fn events(&self) -> u64 {
         let all = self.all.iter().map(|place| u64::from(place.events));
         all.sum()
     }
 
-    /// Where a segment ends, in bytes from the start of the trace.
+    /// Returns the position of the end of a segment, in bytes from the start of the trace.
     pub fn end(&self, number: usize) -> u64 {
         self.all.get(number).map_or(0, |place| place.end)
     }
 
-    /// Whether a segment is of this trace. Segment 0 does not say of which it is.
+    /// Returns true if a segment belongs to this trace. Segment 0 does not identify its trace.
     fn have(&self, header: &Header) -> bool {
         [0, self.trace].contains(&header.trace)
     }
 
-    /// The last segment of each thread that has events.
+    /// Returns, for each thread with events, the number of its last segment.
     pub fn last_of_threads(&self) -> HashMap<ThreadId, usize> {
         let all = self.all.iter().enumerate();
         let threads = all.flat_map(|(number, place)| {
@@ -156,7 +158,7 @@ impl Segments {
         threads.collect()
     }
 
-    /// Whether these are the counts that the trace tells at its end.
+    /// Returns true if `counts` equal the counts at the end of the trace.
     pub fn are_counts(&self, counts: &Counts) -> bool {
         let mut counts = counts.0.clone();
         counts.before = self.events();
@@ -168,13 +170,13 @@ impl Segments {
 pub(super) struct FoundIndex {
     header: Header,
     place: u64,
-    /// Where it ends, with what stands behind the last one.
+    /// Position of the end of the index. For the last index, this includes the end of the trail.
     end: u64,
     pub(super) found: index::Found,
 }
 
-/// The indexes of a trail of that size, in their order; `None` if they are not sound, or the last
-/// one is not its end.
+/// Returns the indexes of a trail of `size` bytes, in order. Returns `None` if they are not sound,
+/// or if the last one is not at the end of the trail.
 pub(super) fn indexes(
     window: &mut Window<impl Read + Seek>,
     size: u64,
@@ -218,10 +220,11 @@ pub(super) fn indexes(
     Ok(Some(indexes))
 }
 
-/// Where segments are, by the indexes; `None` where these leave something out.
+/// Returns the positions of the segments according to the indexes. Returns `None` if the indexes
+/// omit something.
 fn places(indexes: Vec<FoundIndex>) -> Option<Vec<Place>> {
-    // Of each segment where it begins, and what an index says of it; or an index, and where it
-    // ends.
+    // Each element has a position. It holds either the entry of a segment, or the header and the
+    // end of an index.
     let mut all = Vec::new();
     for FoundIndex {
         header,
@@ -242,7 +245,7 @@ fn places(indexes: Vec<FoundIndex>) -> Option<Vec<Place>> {
         let entry = match segment {
             Ok(entry) => entry,
             Err((header, end)) => {
-                // What comes behind an index begins where it ends.
+                // The segment after an index must begin where the index ends.
                 let is_followed = next.is_none_or(|next| *next == end);
                 let is_there =
                     (usize::try_from(header.number).ok(), header.before) == (Some(number), before);
@@ -277,17 +280,17 @@ fn places(indexes: Vec<FoundIndex>) -> Option<Vec<Place>> {
     begins_well.then_some(places)
 }
 
-/// Bytes of a segment.
+/// Returns the size of a segment, in bytes.
 pub(super) fn size(header: &Header) -> u64 {
     HEADER as u64 + u64::from(header.length)
 }
 
-/// Where a segment ends.
+/// Returns the position of the end of a segment.
 fn end(place: u64, header: &Header) -> u64 {
     place.saturating_add(size(header))
 }
 
-/// The segment at a place; `None` if there is no sound one.
+/// Returns the segment at the position `place`; `None` if no sound segment is there.
 pub(super) fn segment<R: Read + Seek>(
     window: &mut Window<R>,
     place: u64,
@@ -304,28 +307,29 @@ pub(super) fn segment<R: Read + Seek>(
     Ok(payload.filter(is_sound).map(|payload| (header, payload)))
 }
 
-/// What is found in a segment.
+/// A unit that [`SegmentReader::read`] passes to the visitor.
 #[derive(Debug)]
 pub enum Found<'f> {
-    /// Calls of a thread.
+    /// A row of calls of one thread.
     Row(Row<'f>),
-    /// Anything else, and also calls.
+    /// Any other event, which may also be a call.
     Event(Event<'f>),
 }
 
-/// Reads segments of one trail, each by itself: first one begins, and then it is asked for open
-/// calls and events.
+/// Reader of single segments of a trail. After [`Self::begin`], callers ask for open calls and
+/// events.
 pub struct SegmentReader<R> {
     window: Window<R>,
     block: Block,
-    /// The segment that was begun.
+    /// Number of the current segment.
     number: Option<usize>,
-    /// Another one, of which the begin alone is read.
+    /// Another segment, of which only the open calls are read.
     other: Block,
-    /// By number of the segment, and how many calls they have.
+    /// Open calls of other segments by number of the segment, and the total number of these calls
+    /// (`kept`).
     outer: HashMap<usize, Outer>,
     kept: usize,
-    /// What the threads of the segment had at its begin.
+    /// States of the segment's threads at its start.
     befores: Vec<Thread>,
     room: RowRoom,
     counts: Counts,
@@ -335,7 +339,7 @@ impl<R: Read + Seek> SegmentReader<R> {
     /// Returns a reader that has read nothing yet.
     ///
     /// # Errors
-    /// When the source can't seek.
+    /// If `source` can't seek.
     pub fn new(source: R) -> io::Result<Self> {
         Ok(Self {
             window: Window::new(source)?,
@@ -350,11 +354,11 @@ impl<R: Read + Seek> SegmentReader<R> {
         })
     }
 
-    /// Begins the segment of that number, from 0. `false` where it is not as it should be, or not
-    /// as the index says; then it has no events.
+    /// Begins the segment with the number `number`, counted from 0. Returns false if the segment is
+    /// malformed or does not match the index. It then has no events.
     ///
     /// # Errors
-    /// Those of the source.
+    /// If the source fails.
     pub fn begin(&mut self, segments: &Segments, number: usize) -> io::Result<bool> {
         self.number = None;
         self.befores.clear();
@@ -396,15 +400,15 @@ impl<R: Read + Seek> SegmentReader<R> {
         Ok(true)
     }
 
-    /// The calls that are open where the segment begins, outermost first, of each thread that has
-    /// events in it, in the order of [`Self::threads`]; once. `None` where the segments are not as
-    /// they should be, where they tell of very many calls, and where they are of a version
-    /// before 3.
+    /// Returns the calls that are open at the start of the segment, outermost first. The result has
+    /// an entry for each thread with events in the segment, in the order of [`Self::threads`]. Must
+    /// be called at most once for each segment. Returns `None` if the segments are malformed, if
+    /// they list too many calls, or if they are of a version before 3.
     ///
-    /// Of a thread with calls deeper than 65,536, innermost ones may be missing.
+    /// If a thread has more than 65,536 open calls, innermost ones may be missing.
     ///
     /// # Errors
-    /// Those of the source.
+    /// If the source fails.
     pub fn open_calls(&mut self, segments: &Segments) -> io::Result<Option<Vec<OpenOfThread>>> {
         let lists = self.block.take_open_lists();
         let Some((number, mut all)) = self.number.zip(lists) else {
@@ -414,7 +418,7 @@ impl<R: Read + Seek> SegmentReader<R> {
         let Some(mut room) = MOST_OPEN.checked_sub(own) else {
             return Ok(None);
         };
-        // Those that refer to the same segment are completed together.
+        // Lists that refer to the same segment are completed together.
         let mut others: HashMap<u64, Vec<&mut OpenList>> = HashMap::new();
         for list in all.iter_mut().filter(|list| list.back > 0) {
             others.entry(list.back).or_default().push(list);
@@ -445,7 +449,7 @@ impl<R: Read + Seek> SegmentReader<R> {
         Ok(Some(all.collect()))
     }
 
-    /// What the segment of that number has for others.
+    /// Returns the open calls that the segment with the number `number` lists completely.
     fn outer(&mut self, segments: &Segments, number: usize) -> io::Result<Option<&Outer>> {
         if !self.outer.contains_key(&number) {
             if self.outer.len() >= MOST_OUTER || self.kept > MOST_OPEN {
@@ -469,8 +473,8 @@ impl<R: Read + Seek> SegmentReader<R> {
         Ok(self.outer.get(&number))
     }
 
-    /// Hands out the events of the segment that was begun. `false` where it is not as it should be;
-    /// some events may have been handed out by then.
+    /// Passes the events of the current segment to `visit`. Returns false if the segment is
+    /// malformed; `visit` may have got some events by then.
     pub fn read(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> bool {
         self.number.is_some() && self.hand_out(visit) && self.block.is_used_up()
     }
@@ -505,15 +509,15 @@ impl<R: Read + Seek> SegmentReader<R> {
         true
     }
 
-    /// The threads of the segment that was begun: how far each had come before it, and has come in
-    /// it so far.
+    /// Returns the threads of the current segment, each with its state at the start of the segment
+    /// and its current state.
     pub fn threads(&self) -> impl Iterator<Item = (ThreadId, ThreadState, ThreadState)> {
         let befores = self.befores.iter().copied();
         let threads = self.block.threads().zip(befores);
         threads.map(|((id, now), before)| (ThreadId(id), ThreadState(before), ThreadState(now)))
     }
 
-    /// How many events were handed out so far.
+    /// Returns the counts of all events that were handed out so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }

@@ -1,10 +1,10 @@
-//! Makes a sound trail of what is sound in a damaged one.
+//! Recovers a sound trail from a corrupt one.
 //!
-//! The file is looked through twice. The first look finds the segments whose checksums are right,
-//! wherever they are, and chooses those of one trace: they say of which they are. The second reads
-//! these and writes what they hold anew, with an index of its own. Each event that is written was
-//! in the file, in the order in which it was there; what is missing is one event more, the note
-//! that tells of a loss ([`jtrail_model::Lost`]), with [`REASON`].
+//! Recovery reads the file twice. The first pass finds the segments with correct checksums,
+//! wherever they are. It chooses the segments of one trace; each segment identifies its trace. The
+//! second pass reads the chosen segments and writes their events to a new trail, with a new index.
+//! Each written event was in the file, and the order is the same. The only additions are notes
+//! about losses ([`jtrail_model::Lost`]), with the reason [`REASON`].
 
 mod salvage;
 mod survey;
@@ -19,114 +19,115 @@ use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 use survey::Survey;
 
-/// Why events are lost, in the notes that tell of it.
+/// Reason for the loss of events, in the notes about losses.
 pub const REASON: &str = "damaged";
 
-/// What was made of a trail.
+/// Outcome of a recovery.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recovered {
-    /// Events that were written, without the notes that tell of losses.
+    /// Number of events that were written, without the notes about losses.
     pub events: u64,
-    /// How many of them were not in the file.
+    /// Number of these events that were not in the file.
     pub added: u64,
-    /// It is known what was not in the file: nothing of it is missing.
+    /// True if all events that were not in the file are known and were added.
     pub is_added: bool,
-    /// Events that are known to be missing. How many followed where a trace is truncated, nobody
-    /// knows.
+    /// Number of events that are known to be missing. Nobody knows how many followed the end of a
+    /// truncated trace.
     pub lost: u64,
-    /// Calls that are open at the end.
+    /// Number of calls that are open at the end.
     pub open_calls: u64,
-    /// The file says that the trace is whole, and that it ends there. If it does not, the written
-    /// one is truncated as well.
+    /// True if the file has the end of a complete trace. Otherwise, the written trail is truncated,
+    /// too.
     pub has_end: bool,
-    /// Bytes of the file.
+    /// Size of the file, in bytes.
     pub size: u64,
-    /// Where something is missing, in the order of the file.
+    /// Gaps between sound segments, in the order of the file.
     pub gaps: Vec<Gap>,
-    /// Sound segments that were not taken, in the order of the file.
+    /// Sound segments that were not used, in the order of the file.
     pub others: Vec<Other>,
-    /// There was more damage than is told apart, and segments were not looked at.
+    /// True if the file has more gaps than the survey can keep, so that some segments were ignored.
     pub is_cut: bool,
 }
 
 impl Recovered {
-    /// Whether everything is there: the whole trace, and nothing else was in the file.
+    /// Returns true if the trace is complete and the file holds nothing else.
     pub fn is_complete(&self) -> bool {
         let others = self.others.iter().all(|other| other.is_repeated);
         self.lost == 0 && (self.has_end || self.is_added) && others && !self.is_cut
     }
 }
 
-/// A place where something is missing.
+/// A position in the file where something is missing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Gap {
-    /// The place in the file, between two segments that were taken. It is empty where bytes were
-    /// cut out, or stand elsewhere.
+    /// Range of the gap in the file, between two segments that were used. The range is empty if
+    /// bytes were removed, or are elsewhere.
     pub bytes: Range<u64>,
-    /// Bytes there that are in no sound segment.
+    /// Number of bytes in this range that belong to no sound segment.
     pub damaged: u64,
-    /// The events that were there, the first of the trace being 0; empty where none is missing.
+    /// Numbers of the events in the gap, counted from 0 at the start of the trace. The range is
+    /// empty if no event is missing.
     pub events: Range<u64>,
-    /// How many of these are definitions that are not lost, because they stand in the file twice.
+    /// Number of these events that are definitions and were recovered from copies.
     pub definitions: u64,
 }
 
 impl Gap {
-    /// Events that are missing.
+    /// Returns the number of missing events.
     pub fn lost(&self) -> u64 {
         let all = self.events.end.saturating_sub(self.events.start);
         all.saturating_sub(self.definitions)
     }
 }
 
-/// Sound segments that were not taken.
+/// Consecutive sound segments that were not used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Other {
-    /// Where they are.
+    /// Range of the segments in the file.
     pub bytes: Range<u64>,
-    /// How many.
+    /// Number of segments.
     pub segments: u64,
-    /// Events in them.
+    /// Number of events in the segments.
     pub events: u64,
-    /// They are there twice, and were taken from another place. Otherwise they are of another
-    /// trace.
+    /// True if the segments are repeated in the file, and were used at another position. False if
+    /// they belong to another trace.
     pub is_repeated: bool,
 }
 
-/// Why nothing could be recovered.
+/// The reason why nothing was recovered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoverError {
-    /// The file can't be read, or the new one can't be written.
+    /// The file can't be read, or the new file can't be written.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// There is nothing of a trail.
+    /// The file has no part of a trail.
     #[error("not a trail: it does not begin as one, and no part of one is in it")]
     NotATrail,
-    /// Of a later version.
+    /// The trail has a later version of the format.
     #[error("version {0} of the format: only those up to {VERSION} are known; use a later jtrail")]
     Version(u8),
-    /// What the first look found is gone.
+    /// Segments that the first pass found are missing in the second pass.
     #[error("it changes while it is read; wait until nobody writes it any more")]
     Changed,
 }
 
-/// What is known of a trace that the file does not have yet.
+/// Events of a trace that the file does not have yet.
 pub trait More {
-    /// The file has that event.
+    /// Notes that the file has this event.
     fn seen(&mut self, event: &Event<'_>);
 
-    /// Hands out what comes behind all that was seen.
+    /// Passes the events that follow all events noted by [`Self::seen`] to `visit`.
     ///
     /// # Errors
-    /// When it can't be read; or what `visit` fails with.
+    /// If the events can't be read, or if `visit` fails.
     fn hand_out(&mut self, visit: &mut dyn FnMut(&Event<'_>) -> io::Result<()>) -> io::Result<()>;
 
-    /// Whether that is all that is known.
+    /// Returns true if these are all missing events.
     fn is_known(&self) -> bool;
 }
 
-/// Nothing.
+/// No further events.
 impl More for () {
     fn seen(&mut self, _: &Event<'_>) {}
 
@@ -139,21 +140,22 @@ impl More for () {
     }
 }
 
-/// Makes a trail of what is sound in `source`, and writes it to `out`.
+/// Writes a trail with everything sound in `source` to `out`.
 ///
-/// Memory does not grow with the file, but with the number of places where it is damaged, up to a
-/// bound, and with what the trace defines.
+/// Memory grows with the number of gaps, up to a bound, and with the number of definitions in the
+/// trace. It does not grow with the size of the file.
 ///
 /// # Errors
-/// When reading or writing fails, or `source` is no trail.
+/// If reading or writing fails, or if `source` is not a trail.
 pub fn recover(source: impl Read + Seek, out: &mut dyn Write) -> Result<Recovered, RecoverError> {
     recover_with(source, out, &mut ())
 }
 
-/// As [`recover`], and puts events behind those of the file, which was being written.
+/// Like [`recover`], but adds the events of `more` after those of the file. It is for a file that
+/// was still being written.
 ///
 /// # Errors
-/// As those of [`recover`], and what `more` fails with.
+/// The same as those of [`recover`], and those of `more`.
 pub fn recover_with(
     source: impl Read + Seek,
     out: &mut dyn Write,

@@ -1,4 +1,4 @@
-//! The second look at a damaged trail: what its sound segments hold is written anew.
+//! The second pass over a corrupt trail: writes the contents of its sound segments to a new trail.
 
 use super::survey::{Place, Run, Survey};
 use super::{Gap, More, Other, REASON, RecoverError, Recovered, Window};
@@ -15,17 +15,17 @@ use jtrail_model::{Custom, Event, Lost, Note, ThreadId, Timestamp};
 use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 
-/// Encoded bytes that are gathered before they are written.
+/// Number of encoded bytes that are collected before they are written.
 const CHUNK: usize = 256 << 10;
 
-/// Writes a trail of segments that are sound.
+/// Writer of a new trail from sound segments.
 pub(super) struct Salvage<'o> {
     survey: &'o Survey,
     out: &'o mut dyn Write,
     more: &'o mut dyn More,
     encoder: Encoder,
     buffer: Vec<u8>,
-    /// How far the file and its trace were taken.
+    /// Position after the last used segment, in the file and in the trace.
     end: u64,
     next: Place,
     threads: Threads,
@@ -33,9 +33,9 @@ pub(super) struct Salvage<'o> {
     block: Block,
     /// Copies of the definitions in the next segment.
     copies: Option<Vec<u8>>,
-    /// Events that are lost, and that no note tells of yet.
+    /// Number of lost events without a note so far.
     unreported: u64,
-    /// The latest time so far, and the first of the segment at hand.
+    /// Latest time so far, and first time of the current segment.
     latest: Option<i64>,
     first: Option<i64>,
     recovered: Recovered,
@@ -64,7 +64,7 @@ impl<'o> Salvage<'o> {
         salvage
     }
 
-    /// Takes what the next run of segments has of the trace.
+    /// Uses the segments of the next run that continue the trace.
     pub(super) fn run<R: Read + Seek>(
         &mut self,
         window: &mut Window<R>,
@@ -96,8 +96,8 @@ impl<'o> Salvage<'o> {
         Ok(())
     }
 
-    /// Goes on at another place of file and trace. Tells what is missing, if something is, and
-    /// takes definitions from their copies.
+    /// Moves to another position in the file and in the trace. Records a gap if anything is
+    /// missing, and recovers definitions from their copies.
     fn gap(&mut self, at: u64, place: Place, is_last: bool) -> Result<(), RecoverError> {
         let bytes = self.end.min(at)..at;
         let damaged = (at - bytes.start).saturating_sub(self.survey.sound_bytes(&bytes));
@@ -118,7 +118,7 @@ impl<'o> Salvage<'o> {
         Ok(())
     }
 
-    /// Takes the definitions whose copies are at hand. Answers how many.
+    /// Writes the definitions of the pending copies. Returns their number.
     fn take_copies(&mut self) -> io::Result<u64> {
         let mut taken = 0;
         for event in self.copies.take().map(Copies::of).into_iter().flatten() {
@@ -195,7 +195,8 @@ impl<'o> Salvage<'o> {
             }
         }
         if taken < header.events {
-            // Its checksum is right, and it makes no sense: no damage, but a writer that was wrong.
+            // The checksum is right, but the contents are malformed. So the file is not corrupt,
+            // but was written by a faulty writer.
             let events = header.before.saturating_add(taken.into())
                 ..header.before.saturating_add(header.events.into());
             self.lose(Gap {
@@ -208,9 +209,9 @@ impl<'o> Salvage<'o> {
         Ok(())
     }
 
-    /// Takes an event of the trace.
+    /// Writes an event of the trace.
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        // A note does not stand before what opens a trace, if that is there.
+        // The note must not precede the opening events of a trace.
         if self.unreported > 0 && !event.is_opening() {
             self.report_loss()?;
         }
@@ -219,7 +220,8 @@ impl<'o> Salvage<'o> {
         self.put(event)
     }
 
-    /// Takes what the file does not have. How many calls are open by that, more or less.
+    /// Writes the events that the file does not have. Returns the change in the number of open
+    /// calls.
     fn add_more(&mut self) -> io::Result<i64> {
         let mut open = 0;
         let Self {
@@ -265,7 +267,7 @@ impl<'o> Salvage<'o> {
     /// Ends the new trail.
     pub(super) fn finish(mut self, others: &[Run]) -> Result<Recovered, RecoverError> {
         let survey = self.survey;
-        // A segment with a damaged payload still says how many events it had.
+        // A segment with a corrupt payload still shows in its header how many events it had.
         let reached = survey.reached_after(self.end, self.next);
         self.gap(survey.size.max(self.end), reached, true)?;
         if self.unreported > 0 {
@@ -320,7 +322,7 @@ fn put(
     Ok(())
 }
 
-/// The segment at a place where the first look found one.
+/// Reads the segment at a position where the first pass found one.
 fn segment<R: Read + Seek>(
     window: &mut Window<R>,
     at: u64,

@@ -1,5 +1,5 @@
-//! The first look at a damaged trail: where its sound segments are, and which of them are of one
-//! trace.
+//! The first pass over a corrupt trail: finds the sound segments, and which of them belong to the
+//! same trace.
 
 use super::window::Window;
 use crate::trail::columns::MOST_EVENTS;
@@ -9,15 +9,15 @@ use std::collections::HashMap;
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 
-/// Most runs that are told apart: what bounds the memory. A sound trail is one.
+/// Maximum number of runs that are kept, which bounds memory. A sound trail is a single run.
 const MOST_RUNS: usize = 1 << 18;
 
-/// Where a trace has come to at a segment's begin.
+/// A position in a trace, at the start of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Place {
     /// Number of the segment.
     pub(super) number: u32,
-    /// Events before it.
+    /// Number of events before the segment.
     pub(super) before: u64,
 }
 
@@ -29,7 +29,7 @@ impl Place {
         }
     }
 
-    /// The place behind a segment.
+    /// Returns the position after a segment.
     pub(super) fn after(header: &Header) -> Self {
         Self {
             number: header.number.wrapping_add(1),
@@ -37,8 +37,8 @@ impl Place {
         }
     }
 
-    /// Whether a trace that has come to here may go on at `later`, with some segments missing in
-    /// between.
+    /// Returns true if a trace at this position may continue at `later`, with some segments missing
+    /// in between.
     pub(super) fn leads_to(self, later: Self) -> bool {
         let segments = later.number.checked_sub(self.number);
         let events = later.before.checked_sub(self.before);
@@ -51,16 +51,16 @@ impl Place {
     }
 }
 
-/// Sound segments that stand behind each other in the file and in the trace.
+/// Sound segments that follow each other in the file and in the trace.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) bytes: Range<u64>,
     pub(super) first: Place,
     pub(super) next: Place,
     pub(super) segments: u64,
-    /// Which trace they are of; 0 if they do not say.
+    /// Identifies the trace of the segments; 0 if they do not identify it.
     pub(super) trace: u32,
-    /// Bytes of runs up to the end of this one.
+    /// Total size of all runs up to and including this one, in bytes.
     sound: u64,
 }
 
@@ -73,28 +73,28 @@ impl Run {
 /// A sound header of a segment whose payload is corrupt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LoneHeader {
-    /// Where it is in the file.
+    /// Position of the header in the file, in bytes.
     pub(super) at: u64,
     pub(super) first: Place,
     pub(super) next: Place,
     pub(super) trace: u32,
 }
 
-/// What a file holds.
+/// The segments that a file holds.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub(super) runs: Vec<Run>,
     /// Headers of segments with a corrupt payload.
     pub(super) headers: Vec<LoneHeader>,
-    /// Bytes of the file.
+    /// Size of the file, in bytes.
     pub(super) size: u64,
-    /// It begins as a trail does.
+    /// True if the file starts like a trail.
     pub(super) begins: bool,
-    /// The version of a first segment that can't be read.
+    /// Version of the first segment, if that version can't be read.
     pub(super) version: Option<u8>,
-    /// There was more than is told apart.
+    /// True if the file has more runs than are kept.
     pub(super) is_cut: bool,
-    /// The trace that was chosen.
+    /// Identifies the chosen trace.
     trace: u32,
 }
 
@@ -105,8 +105,8 @@ impl Survey {
             ..Self::default()
         };
         let mut at = 0;
-        // What was checked in vain. A payload may be full of what looks like headers, each with a
-        // payload as large as can be.
+        // Number of bytes that were checked in vain. A payload may be full of apparent headers,
+        // each with a payload of the maximum size.
         let mut vain = 0_u64;
         loop {
             let Some(bytes) = window.get(at, HEADER)?.first_chunk() else {
@@ -132,7 +132,8 @@ impl Survey {
             }
             survey.unsound(at, &header);
             vain += segment.len() as u64;
-            // The next segment may begin within what this one claims, if its end is missing.
+            // If the end of this segment is missing, the next segment may begin within its claimed
+            // range.
             at += match vain <= 4 * at + 2 * LARGEST_PAYLOAD as u64 {
                 true => next_place(segment),
                 false => segment.len(),
@@ -176,11 +177,11 @@ impl Survey {
         }
     }
 
-    /// Parts the runs into those of one trace, in its order, and all others in the order of the
-    /// file. It is the trace of which most is there.
+    /// Divides the runs into those of one trace, in the order of the trace, and all others, in the
+    /// order of the file. The chosen trace is the one with the most events.
     pub(super) fn chosen(&mut self) -> (Vec<Run>, Vec<Run>) {
         self.trace = largest(&self.runs);
-        // The first segment of a trace holds nothing, and does not say of which trace it is.
+        // The first segment of a trace is empty and does not identify the trace.
         let is_first = |run: &Run| run.trace == 0 && run.events() == 0;
         let first = self.runs.iter().position(is_first);
         let (mut chosen, mut others) = (Vec::new(), Vec::new());
@@ -194,12 +195,12 @@ impl Survey {
         (chosen, others)
     }
 
-    /// Bytes of a part of the file that are in sound segments.
+    /// Returns the number of bytes in a range of the file that belong to sound segments.
     pub(super) fn sound_bytes(&self, bytes: &Range<u64>) -> u64 {
         let up_to = |at: u64| {
             let runs = self.runs.partition_point(|run| run.bytes.end <= at);
             let before = match self.runs.get(runs) {
-                // `at` is in that run.
+                // `at` is within that run.
                 Some(run) if run.bytes.start < at => at - run.bytes.start,
                 _ => 0,
             };
@@ -213,8 +214,8 @@ impl Survey {
         trace == 0 || trace == self.trace
     }
 
-    /// Returns how far the trace went that has come to `place` at byte `end`, by the headers after
-    /// it.
+    /// Returns how far a trace that is at `place` at byte `end` went on, according to the headers
+    /// after `end`.
     pub(super) fn reached_after(&self, end: u64, mut place: Place) -> Place {
         for header in &self.headers {
             if header.at >= end && self.is_of_trace(header.trace) && place.leads_to(header.first) {
@@ -225,7 +226,7 @@ impl Survey {
     }
 }
 
-/// The trace with most events, the first of several.
+/// Returns the trace with the most events; the first one if several have equally many.
 fn largest(runs: &[Run]) -> u32 {
     let mut sizes: HashMap<u32, (u64, Reverse<usize>)> = HashMap::new();
     for (n, run) in runs.iter().enumerate().filter(|(_, run)| run.trace != 0) {

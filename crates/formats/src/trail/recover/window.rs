@@ -1,23 +1,25 @@
-//! A part of a file in memory, that moves along it.
+//! A window in memory onto a part of a file, which moves along the file.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// Bytes read at once, at first after a jump, and when one chunk is read behind the other.
+/// Number of bytes read at once: after a jump, and at most when chunks are read consecutively.
 const CHUNKS: [usize; 2] = [4 << 10, 256 << 10];
 
-/// The part of a source that is looked at.
+/// The part of a source that is in memory.
 pub(in crate::trail) struct Window<R> {
     source: R,
-    /// Where the bytes are from; the source stands behind them.
+    /// Position of the first byte in memory. The source is positioned after the last one.
     start: u64,
     bytes: Vec<u8>,
-    /// Bytes to read at once.
+    /// Number of bytes to read at once.
     chunk: usize,
 }
 
 impl<R: Read + Seek> Window<R> {
+    /// Returns an empty window at the start of `source`.
+    ///
     /// # Errors
-    /// When the source can't seek.
+    /// If `source` can't seek.
     pub(in crate::trail) fn new(mut source: R) -> io::Result<Self> {
         source.seek(SeekFrom::Start(0))?;
         Ok(Self {
@@ -28,17 +30,17 @@ impl<R: Read + Seek> Window<R> {
         })
     }
 
-    /// As many bytes from `offset` on, fewer only where the source ends. Takes memory for those
-    /// that are there.
+    /// Returns `length` bytes from `offset` on, or fewer if the source ends before. Takes memory
+    /// only for bytes that exist.
     ///
     /// # Errors
-    /// Those of the source.
+    /// If the source fails.
     pub(in crate::trail) fn get(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         let end = self.start + self.bytes.len() as u64;
         if !(self.start..=end).contains(&offset) {
             match self.source.seek(SeekFrom::Start(offset)) {
-                // No file is that long there, so this one ends before; and it stands where it
-                // stood.
+                // No file can be that long on this system, so this one ends before `offset`. The
+                // position of the source is unchanged.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(&[]),
                 sought => _ = sought?,
             }
@@ -60,7 +62,7 @@ impl<R: Read + Seek> Window<R> {
         Ok(&part[..part.len().min(length)])
     }
 
-    /// The bytes from `offset` on that are in memory.
+    /// Returns the bytes from `offset` on that are in memory.
     pub(super) fn near(&self, offset: u64) -> &[u8] {
         let at = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
         self.bytes.get(at..).unwrap_or_default()
