@@ -1,7 +1,7 @@
-//! Names of classes: as the model has them, and as the format spells them.
+//! Class names: conversion between the model's spelling and the format's.
 
-/// Returns the name of a class with dots and slashes exchanged: the format's from that of the
-/// model, and back. A hidden class has one of the other kind in its name.
+/// Returns a class name with dots and slashes exchanged. This converts from the model to the format
+/// and back. The name of a hidden class contains both characters.
 pub(super) fn exchanged(name: &str) -> String {
     let exchange = |c| match c {
         '.' => '/',
@@ -11,7 +11,7 @@ pub(super) fn exchanged(name: &str) -> String {
     name.chars().map(exchange).collect()
 }
 
-/// Returns the name of the class of arrays of `class`, with slashes or dots as `class` has.
+/// Returns the class name of an array of `class`. Package separators stay as they are in `class`.
 pub(super) fn array_of(class: &str) -> String {
     match class.strip_prefix('[') {
         Some(_) => format!("[{class}"),

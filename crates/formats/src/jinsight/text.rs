@@ -1,13 +1,13 @@
-//! The texts of USER_EVENT: monitors, parks, marks.
+//! Texts of USER_EVENT records: monitor events, parks and marks.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::fmt::Write as _;
 
-/// What jtrail's own notes begin with; they stand as they are.
+/// Prefix of jtrail's own notes, which are written unchanged.
 pub(super) const NOTE: &str = "jtrail ";
 
-/// A text with a meaning. Ids are those of the file; none is `-`.
+/// Parsed text of a USER_EVENT record. Ids are those of the file; an absent id is written as `-`.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Message<'t> {
     MonitorEnter {
@@ -50,7 +50,7 @@ pub(super) enum Message<'t> {
     Mark(Cow<'t, str>),
 }
 
-/// An id, or `-`.
+/// Formats an id, or `-` if absent.
 struct Id(Option<u32>);
 
 impl fmt::Display for Id {
@@ -62,7 +62,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// Text in quotes.
+/// Formats a string in quotation marks, with `"` and `\` escaped.
 struct Quoted<'t>(&'t str);
 
 impl fmt::Display for Quoted<'_> {
@@ -133,7 +133,8 @@ impl fmt::Display for Message<'_> {
     }
 }
 
-/// Reads a text. `None` unless it stands exactly as it would be written.
+/// Parses the text of a USER_EVENT record. Returns `None` unless formatting the result gives
+/// exactly `text` again.
 pub(super) fn parse(text: &str) -> Option<Message<'_>> {
     let (name, rest) = text.split_once(' ')?;
     let mut words = Words(rest);
@@ -182,7 +183,7 @@ pub(super) fn parse(text: &str) -> Option<Message<'_>> {
     (write!(same, "{message}").is_ok() && same.0.is_empty()).then_some(message)
 }
 
-/// Compares what is written with a text, without making another.
+/// Writer that compares its input with the string it holds, without allocating.
 struct Same<'t>(&'t str);
 
 impl fmt::Write for Same<'_> {

@@ -1,28 +1,28 @@
-//! The types of records, and what their fields may hold.
+//! Record types, and constants for the values of their fields.
 
 use jtrail_model::ObjectKind;
 
 pub(super) const TAG: u8 = b'b';
 pub(super) const VERSION: u32 = 8;
 
-/// The platform that we write.
+/// Platform number that the encoder writes.
 pub(super) const LINUX_X86: u32 = 44;
 pub(super) const HEADER_SIZE: usize = 45;
 
-/// Where numberOfEvents, maxThreads and maxClasses are.
+/// Offset of numberOfEvents, maxThreads and maxClasses in the header.
 pub(super) const EVENTS_AT: usize = 9;
 
-/// Where startTicks, vmStartTime and connectionStartTime are.
+/// Offset of startTicks, vmStartTime and connectionStartTime in the header.
 pub(super) const START_AT: usize = 25;
 
-/// Place of the overhead in the header.
+/// Offset of the overhead field in the header.
 pub(super) const OVERHEAD_AT: usize = 41;
 
-/// maxThreads and maxClasses while the file is open.
+/// Values of maxThreads and maxClasses until the header is patched at the end of the trace.
 pub(super) const OPEN_THREADS: u32 = 1024;
 pub(super) const OPEN_CLASSES: u32 = 16384;
 
-/// Ticks a microsecond.
+/// Ticks per microsecond.
 pub(super) const TICKS: u32 = 1000;
 
 pub(super) const CLASS_DEFINE: u8 = 0x04;
@@ -45,36 +45,36 @@ pub(super) const BEGIN_BURST: u8 = 0x65;
 pub(super) const END_BURST: u8 = 0x66;
 pub(super) const CLASS_LOAD: u8 = 0x6e;
 
-/// END_FILE with its two numbers.
+/// Whole END_FILE record with its two numbers.
 pub(super) const END_FILE_RECORD: [u8; 9] = [END_FILE, 0x49, 0x16, 0, 0, 0, 0, 0xde, 0xad];
 
-/// Bytes of a record's type and ticks.
+/// Size of a record's type and ticks, in bytes.
 pub(super) const HEAD: usize = 9;
-/// Bytes of a WIDE_METHOD_ENTER.
+/// Size of a WIDE_METHOD_ENTER record, in bytes.
 pub(super) const ENTER_SIZE: usize = 23;
-/// Bytes of a METHOD_LEAVE.
+/// Size of a METHOD_LEAVE record, in bytes.
 pub(super) const LEAVE_SIZE: usize = 21;
 
-/// No object, or one that is not tracked.
+/// Object id for no object, or for an object that is not tracked.
 pub(super) const NO_OBJECT: u32 = u32::MAX;
 
-/// Class ids that are fixed: the only place that says so.
+/// Fixed class ids, defined nowhere else.
 pub(super) const OBJECT_CLASS: u16 = 0;
 pub(super) const THREAD_CLASS: u16 = 1;
-/// The first class id that is free for any class.
+/// First class id that is not reserved for a certain class.
 pub(super) const FIRST_CLASS: u16 = 2;
-/// The class of all that get no id of their own.
+/// Id of the class that stands for all classes beyond the largest ordinary class id.
 pub(super) const OVERFLOW_CLASS: u16 = u16::MAX;
-/// Name of that class and of its only method.
+/// Name of the [`OVERFLOW_CLASS`] class and of its only method.
 pub(super) const OVERFLOW: &str = "*overflow*";
-/// Name of the thread that stands for none.
+/// Name of the thread that stands for no thread.
 pub(super) const UNKNOWN_THREAD: &str = "*unknown*";
 
 pub(super) const JAVA_OBJECT: &str = "java/lang/Object";
 pub(super) const JAVA_THREAD: &str = "java/lang/Thread";
 pub(super) const JAVA_CLASS: &str = "java/lang/Class";
 
-/// Arrays of primitives: code in ARRAY_DEFINED, code in ARRAY_CREATED, name of the class.
+/// Arrays of primitives: type in ARRAY_DEFINED, kind in ARRAY_CREATED, class name.
 pub(super) const PRIMITIVE_ARRAYS: [(u8, ObjectKind, &str); 8] = [
     (1, ObjectKind::INT, "[I"),
     (2, ObjectKind::LONG, "[J"),

@@ -15,19 +15,20 @@ pub(super) struct Bursts {
     pub(super) inside: bool,
     /// Ticks of the last BEGIN_BURST.
     pub(super) begin: u64,
-    /// Ticks of an END_BURST that is the last record so far.
+    /// Ticks of END_BURST, if the last record read was an END_BURST.
     pub(super) ended: Option<u64>,
     /// Time of the last END_BURST.
     pub(super) paused: Timestamp,
-    /// Threads whose open calls that one left.
+    /// Threads of the synthetic leaves right before the last END_BURST.
     left: VecDeque<u32>,
-    /// Time of the last BEGIN_BURST, as long as nothing stands behind it but what it shows and what
-    /// the pause brought.
+    /// Time of the last BEGIN_BURST, until the resume event is reported. It is reported after the
+    /// records that repeat the calls in progress and those that happened during the pause.
     resuming: Option<Timestamp>,
 }
 
 impl Decoder {
-    /// What must be told before the next record: leaves that were real, and that the trace paused.
+    /// Reports events that are due before the next record: leaves that turned out not to be
+    /// synthetic, and the pause after an END_BURST.
     #[inline]
     pub(super) fn before_record<'a>(&mut self) -> Option<Decoded<'a>> {
         if !self.held.is_empty() {
@@ -38,7 +39,8 @@ impl Decoder {
         Some(event(0, Event::TracePause(TracePause { time })))
     }
 
-    /// What must be told before a record behind BEGIN_BURST, unless that belongs to it as well.
+    /// Reports events that are due before a record after BEGIN_BURST. Returns `None` if the record
+    /// itself still belongs to the pause.
     #[cold]
     pub(super) fn resume<'a>(&mut self, kind: u8, record: &'a [u8]) -> Option<Decoded<'a>> {
         let of_pause = matches!(
@@ -51,15 +53,16 @@ impl Decoder {
                 | CLASS_LOAD
                 | OBJECT_RECLAIMED
         );
-        // One whose ticks are still to come is looked at again.
+        // If the ticks are not in the input yet, `?` returns; the record is tried again with more
+        // input.
         if of_pause && self.fields(record, 1).u64()? == self.bursts.begin {
             return None;
         }
         self.resumed()
     }
 
-    /// All that a burst begins with is known: tells which calls ended in the pause, and then that
-    /// it is over.
+    /// Called when no more records of the pause can follow. Reports the leaves of calls that ended
+    /// during the pause, then the resume event.
     pub(super) fn resumed<'a>(&mut self) -> Option<Decoded<'a>> {
         let time = self.bursts.resuming?;
         while let Some(key) = self.bursts.left.front().copied() {
@@ -88,7 +91,7 @@ impl Decoder {
         self.bursts.begin = ticks;
         self.bursts.count = self.bursts.count.saturating_add(1);
         self.latest = self.latest.max(ticks);
-        // The first one is where the trace starts.
+        // The first burst starts the trace, so it does not resume a pause.
         if self.offset != HEADER_SIZE as u64 {
             self.bursts.resuming = Some(self.clock.time(ticks));
         }

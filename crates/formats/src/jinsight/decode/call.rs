@@ -1,4 +1,4 @@
-//! Calls, and the leaves that may be made up.
+//! Calls, and synthetic leaves: those that a writer adds before END_BURST for calls that go on.
 
 use super::threads::{Frame, Thread};
 use super::{Decoder, Remarked, nothing};
@@ -9,7 +9,7 @@ use jtrail_model::{
 };
 
 impl Decoder {
-    /// A WIDE_METHOD_ENTER; none when it is not whole.
+    /// Reads a WIDE_METHOD_ENTER. Returns `None` if the record is incomplete.
     #[inline]
     pub(super) fn enter<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
         let mut fields = self.fields(input, 1);
@@ -61,7 +61,7 @@ impl Decoder {
         })
     }
 
-    /// A METHOD_LEAVE; none when it is not whole.
+    /// Reads a METHOD_LEAVE. Returns `None` if the record is incomplete.
     #[inline]
     pub(super) fn leave<'a>(&mut self, input: &'a [u8], last: bool) -> Option<Decoded<'a>> {
         let mut fields = self.fields(input, 1);
@@ -71,7 +71,8 @@ impl Decoder {
         }
         self.latest = self.latest.max(ticks);
         let offset = self.offset;
-        // A leave is looked at again when something is told before it.
+        // The same leave is read again after another event is reported before it, but is counted
+        // once.
         let is_odd = overhead != 0 || ticks < self.clock.start;
         if is_odd && self.counted_leave.replace(offset) != Some(offset) {
             if overhead != 0 {
@@ -93,7 +94,8 @@ impl Decoder {
         })
     }
 
-    /// Whether END_BURST may follow with the same ticks, with nothing but such leaves in between.
+    /// True if an END_BURST with the same ticks may follow, after nothing but leaves with these
+    /// ticks.
     #[inline]
     fn may_be_made_up(&self, ticks: u64, next: &[u8], last: bool) -> bool {
         match next.first() {
@@ -109,8 +111,8 @@ impl Decoder {
         }
     }
 
-    /// A leave that ends the innermost call of its thread and stands at `offset`. `false` when
-    /// something is told first.
+    /// Ends the innermost call of the thread by the leave at `offset`. Returns `false` if another
+    /// event must be reported first and the leave must be processed again.
     fn left<'a>(&mut self, key: u32, ticks: u64, offset: u64) -> (bool, Step<'a>) {
         let Some(thread) = self.threads.get_mut(u64::from(key)) else {
             return (false, self.unknown_thread_at(key, ticks, offset).step);
@@ -126,7 +128,8 @@ impl Decoder {
         (true, step)
     }
 
-    /// A call that was open before the pause is not open behind it: it ended with the pause.
+    /// Reports the leave of a call that was open before the pause and is not open after it. The
+    /// call gets the time at which the pause began.
     #[cold]
     pub(super) fn end_in_pause<'a>(&mut self, key: u32) -> Decoded<'a> {
         let thread = self.threads.get_mut(u64::from(key));
@@ -138,7 +141,8 @@ impl Decoder {
         Decoded { used: 0, step }
     }
 
-    /// The next of the leaves that were held back, and that no END_BURST makes void.
+    /// Reports the next held-back leave, now known not to be synthetic because no END_BURST
+    /// followed.
     #[cold]
     pub(super) fn replay<'a>(&mut self) -> Option<Decoded<'a>> {
         let &(key, offset) = self.held.front()?;
@@ -149,7 +153,7 @@ impl Decoder {
         Some(Decoded { used: 0, step })
     }
 
-    /// Announces a method, or first its class.
+    /// Reports the definition of a method, or of its class if that is still undefined.
     #[cold]
     fn new_method<'a>(&mut self, class: u16, method: u16, ticks: u64) -> Decoded<'a> {
         if self.classes.get(class).is_none() {
@@ -177,7 +181,7 @@ impl Decoder {
         }
     }
 
-    /// Announces a thread that was never defined.
+    /// Reports a start of a thread that the file does not define.
     #[cold]
     pub(super) fn unknown_thread<'a>(&mut self, key: u32, ticks: u64) -> Decoded<'a> {
         self.unknown_thread_at(key, ticks, self.offset)

@@ -1,4 +1,4 @@
-//! Ticks to points in time.
+//! Conversion of ticks to timestamps.
 
 use super::value::Fields;
 use jtrail_model::Timestamp;
@@ -7,25 +7,26 @@ const SECOND: i128 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
-    /// startTicks.
+    /// startTicks of the header.
     pub(super) start: u64,
-    /// The time of startTicks, in nanoseconds since 1970.
+    /// Time of startTicks, in nanoseconds since 1970.
     origin: i128,
-    /// Ticks a microsecond.
+    /// Ticks per microsecond.
     ticks: u32,
 }
 
-/// What the header says of time.
+/// Time fields of the header.
 #[derive(Debug)]
 pub(super) struct Start {
     pub(super) clock: Clock,
-    /// vmStartTime.
+    /// vmStartTime of the header.
     pub(super) process: Timestamp,
-    /// connectionStartTime, or vmStartTime if that is later.
+    /// connectionStartTime of the header, but not before vmStartTime.
     pub(super) agent: Timestamp,
 }
 
-/// Reads the fields from ticksPerMicrosecond on; none when that is 0.
+/// Reads the header from ticksPerMicrosecond on. Returns `None` if that field is 0 or the input too
+/// short.
 pub(super) fn start(fields: &mut Fields<'_>) -> Option<Start> {
     let ticks = fields.u32().filter(|&ticks| ticks != 0)?;
     let start = fields.u64()?;
@@ -36,7 +37,7 @@ pub(super) fn start(fields: &mut Fields<'_>) -> Option<Start> {
         origin: 0,
         ticks,
     };
-    // Ticks that count from 1970 tell more than the seconds do.
+    // Ticks that count from 1970 are more precise than the header's times in seconds.
     let since_1970 = clock.nanoseconds(start);
     let second = (since_1970 / SECOND).min(i128::from(u32::MAX));
     let origin = if second == agent {
@@ -61,13 +62,13 @@ impl Clock {
         clamped(self.origin + self.nanoseconds(ticks))
     }
 
-    /// Nanoseconds of so many ticks.
+    /// Returns the duration of `ticks` in nanoseconds.
     pub(super) fn length(&self, ticks: u32) -> u64 {
         let ns = self.nanoseconds(self.start.saturating_add(ticks.into()));
         u64::try_from(ns).unwrap_or(0)
     }
 
-    /// Nanoseconds since startTicks.
+    /// Returns the nanoseconds from startTicks to `ticks`.
     #[inline]
     fn nanoseconds(&self, ticks: u64) -> i128 {
         let ticks = i128::from(ticks) - i128::from(self.start);

@@ -1,11 +1,11 @@
-//! Classes and their methods, by the ids of the file.
+//! Classes and methods by their ids in the file.
 
 use super::value::{Fields, text};
 use crate::jinsight::names::exchanged;
 use jtrail_model::{ClassId, Member, MethodId};
 use std::collections::HashMap;
 
-/// A CLASS_LOAD.
+/// CLASS_LOAD record.
 #[derive(Debug)]
 pub(super) struct Load<'a> {
     pub(super) ticks: u64,
@@ -16,13 +16,13 @@ pub(super) struct Load<'a> {
     pub(super) fields: Vec<Member<'a>>,
     pub(super) super_class: u16,
     pub(super) interfaces: Vec<u16>,
-    /// The methods as they stand in the file, and where each begins in there.
+    /// Undecoded methods, and the offset of each method in these bytes.
     raw_methods: &'a [u8],
     starts: Vec<u32>,
 }
 
 impl<'a> Load<'a> {
-    /// Reads what stands behind the type; none when the input ends before the record does.
+    /// Reads the record after its type. Returns `None` if the input ends inside the record.
     pub(super) fn read(fields: &mut Fields<'a>) -> Option<Self> {
         let (ticks, class, size, name) =
             (fields.u64()?, fields.u16()?, fields.u16()?, fields.text()?);
@@ -66,21 +66,22 @@ fn member<'a>(fields: &mut Fields<'a>) -> Option<Member<'a>> {
 #[derive(Debug)]
 pub(super) struct Class {
     pub(super) id: ClassId,
-    /// With dots.
+    /// Class name with dots.
     pub(super) name: Box<str>,
-    /// Arrays of it, none before the first.
+    /// Class of this class's arrays; none until the first such array occurs.
     pub(super) array: ClassId,
     raw_methods: Box<[u8]>,
-    /// Where each method begins, and its id: none before its first call.
+    /// Offset of each method in `raw_methods`, and the method's id, which is none before its first
+    /// call.
     methods: Vec<(u32, MethodId)>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     table: Vec<Option<Box<Class>>>,
-    /// Methods beyond those that their class lists.
+    /// Called methods that their class does not list, by class and method number.
     unlisted: HashMap<(u16, u16), MethodId>,
-    /// Classes of arrays, by name with dots.
+    /// Array classes by name with dots.
     pub(super) arrays: HashMap<Box<str>, ClassId>,
 }
 
@@ -94,7 +95,7 @@ impl Classes {
         self.table.get_mut(usize::from(id))?.as_deref_mut()
     }
 
-    /// Class and method of a call; none when the one or the other was not told of so far.
+    /// Returns the class and method of a call, or `None` if one of them is not defined yet.
     #[inline]
     pub(super) fn method(&self, class: u16, method: u16) -> Option<(ClassId, MethodId)> {
         let known = self.get(class)?;
@@ -105,7 +106,8 @@ impl Classes {
         (!id.is_none()).then_some((known.id, id))
     }
 
-    /// Gives a method its id; answers with name and descriptor, none if the class does not list it.
+    /// Sets the id of a method. Returns the method's name and descriptor, or `None` if the class
+    /// does not list the method.
     pub(super) fn name_method(
         &mut self,
         class: u16,
@@ -124,7 +126,7 @@ impl Classes {
         Some((text(name).into_owned(), text(signature).into_owned()))
     }
 
-    /// Puts a class under its id; `false` when there was one.
+    /// Adds a class under its id in the file. Returns `false` if this replaced another class.
     pub(super) fn insert(&mut self, class: u16, id: ClassId, load: Option<&Load<'_>>) -> bool {
         let (name, raw_methods, starts) = match load {
             Some(load) => (class_name(load.name), load.raw_methods, &*load.starts),
@@ -151,12 +153,12 @@ impl Classes {
     }
 }
 
-/// A class name of the file as the model has it.
+/// Converts a class name of the file to the model's spelling.
 pub(super) fn class_name(name: &[u8]) -> String {
     exchanged(&text(name))
 }
 
-/// The name of a class that was never defined.
+/// Returns the name of a class that is not defined in the file.
 pub(super) fn placeholder(class: u16) -> String {
     format!("class#{class}")
 }

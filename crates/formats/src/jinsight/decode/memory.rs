@@ -1,4 +1,5 @@
-//! The life of objects: a definition, and behind it how it was made, if that was seen.
+//! Objects: definitions, allocations and frees. An allocation is a definition that is followed by a
+//! record of how the object was created.
 
 use super::definitions::class_name;
 use super::{Decoder, Remarked, event};
@@ -14,23 +15,24 @@ use jtrail_model::{
     ThreadId,
 };
 
-/// What a record says of an object.
+/// Contents of a record that defines or creates an object.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     ticks: u64,
     object: u32,
     kind: ObjectKind,
-    /// The class of a plain object, or of an array's elements.
+    /// Class of a plain object, or element class of an array.
     class: Option<u16>,
     size: u32,
-    /// Who made it, in records that say so.
+    /// Allocating thread, in `*_CREATED` records.
     thread: Option<u32>,
-    /// Bytes of the record.
+    /// Size of the record, in bytes.
     used: usize,
 }
 
 impl Decoder {
-    /// Reads a record that defines an object, or says how it was made; none when it is not whole.
+    /// Reads a record that defines or creates an object. Returns `None` if the record is
+    /// incomplete.
     fn object_record(&self, input: &[u8]) -> Option<Record> {
         let (&code, _) = input.split_first()?;
         let mut fields = self.fields(input, 1);
@@ -73,8 +75,8 @@ impl Decoder {
         })
     }
 
-    /// A definition of an object, with what says how it was made if that is next, or such a record
-    /// alone.
+    /// Reads an object definition, with the `*_CREATED` record after it if there is one. A `*_CREATED`
+    /// record without a definition before it is accepted too.
     pub(super) fn object<'a>(&mut self, input: &'a [u8], last: bool) -> Option<Decoded<'a>> {
         let mut record = self.object_record(input)?;
         let (mut records, mut defined) = (1, record.ticks);
@@ -96,7 +98,7 @@ impl Decoder {
                     record.used += made.used;
                     records = 2;
                 }
-                // It may be the next record that is cut.
+                // The next record may be the object's `*_CREATED` record, but is still incomplete.
                 None if !last && may_be_made(rest) => return None,
                 _ => {}
             }
@@ -141,8 +143,8 @@ impl Decoder {
         Some(event(record.used, emitted))
     }
 
-    /// A definition, and what stands behind it with ticks of its own. The model has one time for
-    /// both.
+    /// Counts a definition whose ticks differ from those of the load, creation or start after it.
+    /// The model has one time for both.
     pub(super) fn look_at_definition(&mut self, defined: u64, done: u64) {
         if defined != done {
             self.remarks.add(Remarked::DefinitionTimes, self.offset);
@@ -153,7 +155,7 @@ impl Decoder {
         self.threads.get(u64::from(key)).map(|thread| thread.id)
     }
 
-    /// The class of an object, or what announces it.
+    /// Returns the class of an object, or as an error the event that must define the class first.
     fn class_of<'a>(&mut self, record: &Record) -> Result<ClassId, Box<Decoded<'a>>> {
         let name = match (record.kind, record.class) {
             (ObjectKind::PLAIN, Some(class)) => {
@@ -208,7 +210,7 @@ impl Decoder {
         Some(event(HEAD + 4, Event::ObjectFree(free)))
     }
 
-    /// Announces a class that was never defined.
+    /// Reports a definition of a class that the file does not define.
     #[cold]
     pub(super) fn unknown_class<'a>(&mut self, class: u16, ticks: u64) -> Decoded<'a> {
         let offset = self.offset;
@@ -225,7 +227,7 @@ impl Decoder {
         event(0, Event::ClassDef(def))
     }
 
-    /// A CLASS_LOAD: the class, and then what is in it.
+    /// Reads a CLASS_LOAD. Reports the class definition first, and on the second call the details.
     pub(super) fn class_load<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
         let mut fields = self.fields(input, 1);
         let load = super::definitions::Load::read(&mut fields)?;
@@ -295,7 +297,7 @@ impl Decoder {
         if let Some(class) = self.classes.get(class) {
             return class.name.to_string();
         }
-        // Writers that begin at 1 have no class 0, and mean none.
+        // Some writers number classes from 1. They have no class 0, and write 0 for no superclass.
         if class == OBJECT_CLASS {
             return "java.lang.Object".into();
         }
@@ -305,7 +307,7 @@ impl Decoder {
     }
 }
 
-/// Whether the rest begins a record that says how an object was made, or is too short to tell.
+/// True if `rest` starts with a `*_CREATED` record or is empty.
 fn may_be_made(rest: &[u8]) -> bool {
     matches!(rest.first(), None | Some(&(OBJECT_CREATED | ARRAY_CREATED)))
 }

@@ -1,4 +1,4 @@
-//! Records to events.
+//! Converts records to events.
 
 mod bursts;
 mod call;
@@ -31,40 +31,40 @@ use std::collections::VecDeque;
 use threads::Thread;
 use value::Fields;
 
-/// Bytes of the largest record that is read. The largest class file is far below.
+/// Maximum size of a record, in bytes. The largest possible class file is far smaller.
 const LARGEST_RECORD: usize = 32 << 20;
 
-/// Reads records in both byte orders, with any tick.
+/// Decoder of JinsightLive traces, for both byte orders and any tick length.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// Where the input of the next step starts, from the begin of the trace.
+    /// Offset in the trace at which the input of the next step starts.
     offset: u64,
     state: State,
     big_endian: bool,
     clock: Clock,
-    /// Events that open or close the trace.
+    /// Events to report before the next record: those that open or close the trace.
     queue: VecDeque<Event<'static>>,
-    /// The last id given: threads, classes and methods have one counter.
+    /// Last id assigned. Threads, classes and methods share one counter.
     last_id: u64,
     classes: Classes,
     threads: Table<Thread>,
     bursts: Bursts,
-    /// The highest ticks so far.
+    /// Highest ticks so far.
     latest: u64,
-    /// Threads and places of leaves that may be made up, and the ticks of them all.
+    /// Leaves that may be synthetic: thread and offset of each. All have the ticks `held_ticks`.
     held: VecDeque<(u32, u64)>,
     held_ticks: u64,
-    /// The last leave of which something was counted.
+    /// Offset of the last leave whose overhead or early ticks were counted.
     counted_leave: Option<u64>,
-    /// CLASS_DEFINE, before its CLASS_LOAD: ticks, class and its object.
+    /// CLASS_DEFINE that waits for its CLASS_LOAD: ticks, class, object of the class.
     class_defined: Option<(u64, u16, u32)>,
-    /// The id of the class whose CLASS_LOAD is next, if its definition was handed out.
+    /// Id of the class whose CLASS_LOAD is next, if the class definition was reported already.
     emitted_class: Option<ClassId>,
-    /// Thread and ticks of the last record, if that was the thread's definition.
+    /// Thread and ticks of the preceding record, if it was a THREAD_DEFINE.
     thread_defined: Option<(u32, u64)>,
-    /// numberOfEvents, and records read.
+    /// numberOfEvents of the header, to be compared with `records`.
     promised: u32,
-    /// Ticks that one callback costs, as the header says.
+    /// Cost of one callback in ticks, from the header.
     overhead: u32,
     records: u64,
     remarks: RemarkTally<Remarked>,
@@ -74,12 +74,12 @@ pub struct Decoder {
 enum State {
     #[default]
     Header,
-    /// Before the first record: what the header said of process and agent.
+    /// Before the first record; holds the time fields of the header.
     First(Start),
     Records,
-    /// Behind END_FILE.
+    /// After END_FILE.
     After,
-    /// All is read: the remarks follow, and then how the trace ended.
+    /// Input consumed: the remarks are reported next, then this result.
     Ending(Result<(), DecodeError>),
 }
 
@@ -142,7 +142,8 @@ impl Decoder {
         };
         let mut fields = self.fields(header, EVENTS_AT);
         self.promised = fields.u32().unwrap_or(0);
-        // The next two are hints for readers that want to know sizes in advance.
+        // maxThreads and maxClasses are skipped: they only help readers that allocate tables in
+        // advance.
         let mut fields = self.fields(header, EVENTS_AT + 12);
         let Some(start) = clock::start(&mut fields) else {
             return self.refuse(21, "no ticks a microsecond: no time can be read".into());
@@ -155,8 +156,8 @@ impl Decoder {
         nothing(HEADER_SIZE)
     }
 
-    /// Tells what the header says, and when the trace began: with the first burst, if that is
-    /// first.
+    /// Reports the header's contents and the start of the trace. The trace starts with the first
+    /// burst if BEGIN_BURST is the first record, else at startTicks.
     fn first<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
         let State::First(ref start) = self.state else {
             return nothing(0);
@@ -264,7 +265,7 @@ impl Decoder {
         }
     }
 
-    /// Counts a record from before the start of the trace.
+    /// Counts the record if its ticks are before the start of the trace.
     #[inline]
     fn look_at_ticks(&mut self, ticks: u64) {
         if ticks < self.clock.start {
@@ -311,7 +312,8 @@ impl Decoder {
         more()
     }
 
-    /// A record is not whole: waits for the rest, or ends the trace where there is none.
+    /// Handles an incomplete record: asks for more input, or ends the trace as truncated if `last`
+    /// is set.
     fn cut<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
         if !last {
             return more();
@@ -334,7 +336,7 @@ impl Decoder {
         )
     }
 
-    /// Gives up at `at` bytes into the input.
+    /// Stops reading with an error at offset `at` of the input.
     fn refuse<'a>(&mut self, at: u64, message: String) -> Decoded<'a> {
         self.state = State::Ending(Err(DecodeError {
             format: FORMAT,
@@ -357,7 +359,7 @@ impl Decoder {
         }
     }
 
-    /// The fields behind the first bytes of a record.
+    /// Returns the fields of a record after its first `skipped` bytes.
     #[inline]
     fn fields<'a>(&self, record: &'a [u8], skipped: usize) -> Fields<'a> {
         Fields {

@@ -1,4 +1,4 @@
-//! USER_EVENT: monitors, parks, notes, and free text.
+//! USER_EVENT records: monitor events, parks, notes and free text.
 
 use super::value::text;
 use super::{Decoder, Remarked, event};
@@ -23,7 +23,8 @@ impl Decoder {
         let emitted = match self.message(&body, time) {
             Some(message) => message,
             None => {
-                // Free text has no time in the model; ours has that of the record before.
+                // Free text has no time in the model. Our encoder writes free text with the ticks
+                // of the preceding record, so other ticks are information that gets lost.
                 if ticks != self.latest {
                     let offset = self.offset;
                     self.remarks.add(Remarked::TextTimes, offset);
@@ -58,7 +59,8 @@ impl Decoder {
         self.threads.get(key).map(|thread| thread.id)
     }
 
-    /// What a text means. None for free text, and for threads that were not defined.
+    /// Converts a text to an event. Returns `None` for free text, and for a text that names an
+    /// undefined thread.
     fn message<'a>(&mut self, body: &str, time: Timestamp) -> Option<Event<'a>> {
         let message = text::parse(body)?;
         let thread_of = |key: u32| self.thread_id_of(key.into());

@@ -1,4 +1,4 @@
-//! Threads and the calls that are open on them.
+//! Threads and their open calls.
 
 use super::value::text;
 use super::{Decoder, Remarked, event, nothing};
@@ -6,12 +6,13 @@ use crate::Decoded;
 use crate::jinsight::wire::{HEAD, NO_OBJECT, THREAD_CLASS, UNKNOWN_THREAD};
 use jtrail_model::{ClassId, Event, MethodId, ObjectId, ThreadEnd, ThreadId, ThreadStart};
 
-/// An open call.
+/// Open call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) class: ClassId,
     pub(super) method: MethodId,
-    /// 0 for one that is not in the trace: it was running when the burst began.
+    /// Number of the call on its thread; 0 for a call that is not in the trace, because it was
+    /// already in progress when a burst began.
     pub(super) ticket: u32,
 }
 
@@ -25,13 +26,13 @@ impl Frame {
 pub(super) struct Thread {
     pub(super) id: ThreadId,
     pub(super) frames: Vec<Frame>,
-    /// Calls of the trace that are open.
+    /// Number of open calls that are in the trace.
     depth: i64,
     ticket: u32,
-    /// The burst that the thread was last seen in.
+    /// Number of the burst in which the thread last had a record.
     burst: u32,
-    /// Innermost frames that were open at the last pause, and are not known to be open in this
-    /// burst.
+    /// Number of innermost frames that were open at the last pause and that the current burst has
+    /// not confirmed yet.
     pub(super) suspended: usize,
 }
 
@@ -44,7 +45,7 @@ impl Thread {
         }
     }
 
-    /// Whether frames of before the last pause are in doubt.
+    /// True if frames from before the last pause are still unconfirmed.
     #[inline]
     pub(super) fn in_doubt(&mut self, burst: u32) -> bool {
         if self.burst != burst {
@@ -54,7 +55,8 @@ impl Thread {
         self.suspended > 0
     }
 
-    /// A call that the burst's begin shows is the outermost one in doubt: it goes on.
+    /// Confirms the outermost unconfirmed frame if its method is `method`, which the begin of the
+    /// burst lists as in progress. Returns true if it matched.
     pub(super) fn goes_on(&mut self, method: Option<MethodId>) -> bool {
         let at = self.frames.len() - self.suspended;
         let same = self
@@ -65,13 +67,13 @@ impl Thread {
         same
     }
 
-    /// Takes the innermost frame in doubt: it ended during the pause.
+    /// Removes the innermost unconfirmed frame, whose call ended during the pause.
     pub(super) fn end_in_pause(&mut self) -> Option<Frame> {
         self.suspended = self.suspended.saturating_sub(1);
         self.pop()
     }
 
-    /// Opens a call; answers with ticket and depth.
+    /// Opens a call. Returns its ticket and the stack depth.
     #[inline]
     pub(super) fn push(&mut self, class: ClassId, method: MethodId) -> (u32, i64) {
         self.ticket = self.ticket.checked_add(1).unwrap_or(1);
@@ -145,8 +147,8 @@ impl Decoder {
         Some(event(used, Event::ThreadStart(start)))
     }
 
-    /// The definition told of the thread already, and of no difference between its start and its
-    /// first sight.
+    /// Reads a THREAD_START. Reports no event: THREAD_DEFINE reported the thread, and the model
+    /// does not distinguish a thread's start from its first occurrence.
     pub(super) fn thread_start<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
         let mut fields = self.fields(input, 1);
         let (ticks, key) = (fields.u64()?, fields.u32()?);

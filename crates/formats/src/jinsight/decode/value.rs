@@ -1,9 +1,9 @@
-//! The fields of a record, one by one.
+//! Reads the fields of a record one by one.
 
 use std::borrow::Cow;
 
-/// The rest of a record, in the byte order of the file. A method answers `None` where the input
-/// ends.
+/// Unread part of a record, in the byte order of the file. Each method returns `None` if the input
+/// ends before the field does.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'a> {
     pub(super) rest: &'a [u8],
@@ -60,13 +60,13 @@ impl<'a> Fields<'a> {
         Some(text)
     }
 
-    /// Two texts and flags, as fields and methods of a class have them.
+    /// Reads a field or method of a class: name, descriptor and access flags.
     pub(super) fn member(&mut self) -> Option<(&'a [u8], &'a [u8], u16)> {
         Some((self.text()?, self.text()?, self.u16()?))
     }
 }
 
-/// Text: UTF-8, or else the JVM's modified UTF-8, or else Latin-1.
+/// Decodes a text: as UTF-8, else as the JVM's modified UTF-8, else as Latin-1.
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
@@ -77,8 +77,8 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Modified UTF-8 has its zeros in two bytes, and characters beyond U+FFFF as two surrogates of
-/// three bytes each.
+/// Decodes modified UTF-8, which encodes U+0000 in two bytes, and a character above U+FFFF as two
+/// surrogates of three bytes each. Returns `None` if `bytes` is not modified UTF-8.
 fn modified_utf8(bytes: &[u8]) -> Option<String> {
     let mut units = Vec::with_capacity(bytes.len());
     let mut rest = bytes;

@@ -1,4 +1,4 @@
-//! Calls: nearly all of a trace.
+//! Calls, which make up nearly all of a trace.
 
 use super::definitions::{Place, Sink};
 use super::dropped::Dropped;
@@ -45,7 +45,8 @@ impl Encoder {
         id
     }
 
-    /// A call that was running when the burst began: it is entered with the ticks of that.
+    /// Writes an enter for a call that was in progress when the burst began, with the ticks of
+    /// BEGIN_BURST.
     pub(super) fn enter_under_way(&mut self, e: &MethodEnter, out: &mut Vec<u8>) {
         self.goes_on(e.time, 0, out);
         self.stream.ticks(e.time, &mut self.dropped, out);
@@ -88,8 +89,8 @@ impl Encoder {
         self.put_leave(id, ticks, out);
     }
 
-    /// A call that ended while the trace paused, and is left where that began. The leave that was
-    /// made up there stands for it, and the next burst does not enter it.
+    /// Ends a call that ended during a pause. Writes nothing: the synthetic leave before END_BURST
+    /// is this call's leave, and the next burst does not enter the call.
     #[cold]
     fn leave_in_pause(&mut self, e: &MethodLeave) {
         let thread = self.threads.get_mut(e.thread);
@@ -103,7 +104,8 @@ impl Encoder {
         }
     }
 
-    /// A call while the trace is paused: it is not.
+    /// Resumes the trace, `before` ticks before `time`, if it is paused: a call in a pause means
+    /// that the pause is over.
     #[inline]
     fn goes_on(&mut self, time: Timestamp, before: u64, out: &mut Vec<u8>) {
         if self.stream.is_paused() {

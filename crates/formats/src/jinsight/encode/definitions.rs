@@ -1,8 +1,10 @@
-//! Classes: written once each, when all of their methods are known, or when the first is needed.
+//! Class definitions. The format lists the methods of a class in its definition, which is written
+//! once.
 //!
-//! A class with details is written as soon as they come, with all its methods. One without is
-//! written when something needs it, with the methods known by then. A method that turns up later is
-//! written in a further class of the same name: the format takes it for one of another loader.
+//! A class with details is written as soon as the details are reported, with all its methods. A
+//! class without details is written when a record first needs it, with the methods known by then. A
+//! method that is defined later is written in a further class of the same name. A reader takes that
+//! class for one of another class loader.
 
 use super::dropped::Dropped;
 use super::stream::Stream;
@@ -17,14 +19,14 @@ use jtrail_model::{ClassDef, ClassDetail, ClassId, Member, MethodDef, MethodId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Where the records go: the stream, and the tally of what is dropped.
+/// Destination of records: the stream, the tally of dropped data, and the output.
 pub(super) struct Sink<'s> {
     pub(super) stream: &'s mut Stream,
     pub(super) dropped: &'s mut DropTally<Dropped>,
     pub(super) out: &'s mut Vec<u8>,
 }
 
-/// A method as a call names it.
+/// Method as identified in a call record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
     pub(super) class: u16,
@@ -34,25 +36,26 @@ pub(super) struct Place {
 #[derive(Clone, Copy, Debug)]
 enum Method {
     Written(Place),
-    /// The class of a method that is not written yet, nor is its class.
+    /// Class of a method that is not written yet. The class may be written already, without this
+    /// method.
     Unwritten(ClassId),
 }
 
 #[derive(Debug, Default)]
 struct Class {
-    /// The name with slashes, as the JVM has it.
+    /// Class name with slashes.
     name: Arc<str>,
     ticks: u64,
     super_class: u16,
     interfaces: Vec<u16>,
-    /// The id of what was written last.
+    /// Id in the file of the last class record written for this class.
     written: Option<u16>,
-    /// Name, zero and descriptor of each method that is written.
+    /// Written methods by name and descriptor, separated by NUL.
     methods: HashMap<Box<str>, Place>,
     unwritten: Vec<(MethodId, Box<str>, Box<str>)>,
 }
 
-/// What a CLASS_LOAD says besides the name.
+/// Contents of a CLASS_LOAD record besides the name.
 #[derive(Default)]
 struct Body<'b> {
     methods: Vec<(&'b str, &'b str, u16)>,
@@ -64,7 +67,7 @@ struct Body<'b> {
 #[derive(Debug)]
 struct Named {
     id: u16,
-    /// Only the name is written, because another class needed it.
+    /// True if the class was written with its name only, because another class needed its id.
     stub: bool,
 }
 
@@ -72,22 +75,23 @@ struct Named {
 pub(super) struct Classes {
     classes: Table<Class>,
     methods: Table<Method>,
-    /// The last class written under each name.
+    /// Last class written under each name.
     names: HashMap<Arc<str>, Named>,
-    /// Classes that were defined, and that nothing needed so far.
+    /// Defined classes that no record has needed yet.
     unwritten: HashMap<Arc<str>, ClassId>,
-    /// The name under each id.
+    /// Class name of each id in the file.
     written_names: Vec<Arc<str>>,
-    /// Ordinary ids given.
+    /// Number of ordinary class ids assigned, beginning at [`FIRST_CLASS`].
     ordinary: u16,
     object: bool,
     thread: bool,
     overflow: bool,
-    /// Fields of a record in the making.
+    /// Fields of the record under construction.
     buffer: Vec<u8>,
 }
 
-/// Some formats know the loader of a class and nothing else. That is not a class without members.
+/// True if the details hold nothing but the loader. Some formats know only the loader of a class;
+/// the details then do not mean that the class has no members.
 fn has_only_loader(e: &ClassDetail<'_>) -> bool {
     let (class, time, loader) = (e.class, e.time, e.loader.clone());
     let only = ClassDetail {
@@ -100,7 +104,7 @@ fn has_only_loader(e: &ClassDetail<'_>) -> bool {
 }
 
 impl Classes {
-    /// Classes written.
+    /// Returns the number of classes written.
     pub(super) fn written(&self) -> u32 {
         let fixed = [self.object, self.thread, self.overflow];
         u32::from(self.ordinary) + fixed.map(u32::from).iter().sum::<u32>()
@@ -130,7 +134,7 @@ impl Classes {
         }
     }
 
-    /// A class that was never defined gets a name of its own.
+    /// Defines a class under a placeholder name if it was never defined.
     fn known(&mut self, id: ClassId, sink: &mut Sink<'_>) {
         if self.classes.get(id.0).is_none() {
             sink.dropped.part(Dropped::Undefined);
@@ -143,13 +147,13 @@ impl Classes {
         self.classes.get(id.0).map(|class| &*class.name)
     }
 
-    /// The name of a class by its id in the file, empty for the catch-all.
+    /// Returns the name of a class by its id in the file; empty for [`OVERFLOW_CLASS`].
     pub(super) fn written_name(&self, id: u16) -> &str {
         let name = self.written_names.get(usize::from(id));
         name.map_or("", |name| name)
     }
 
-    /// Writes a class with all that is known of it.
+    /// Writes a class with its details.
     pub(super) fn detail(&mut self, e: &ClassDetail<'_>, sink: &mut Sink<'_>) {
         if has_only_loader(e) {
             return sink.dropped.event(Dropped::ClassDetail);
@@ -207,7 +211,7 @@ impl Classes {
         }
     }
 
-    /// Where a method is in the file.
+    /// Returns a method's class and number in the file. Writes the class first if necessary.
     #[inline]
     pub(super) fn place(&mut self, id: MethodId, class: ClassId, sink: &mut Sink<'_>) -> Place {
         match self.methods.get(id.0) {
@@ -241,7 +245,7 @@ impl Classes {
         }
     }
 
-    /// The id of a class in the file.
+    /// Returns the id of a class in the file. Writes the class first if necessary.
     pub(super) fn id(&mut self, id: ClassId, sink: &mut Sink<'_>) -> u16 {
         self.known(id, sink);
         match self.classes.get(id.0).and_then(|class| class.written) {
@@ -250,9 +254,11 @@ impl Classes {
         }
     }
 
-    /// The id of a class of that name, which is written with no more than its name if need be.
+    /// Returns the id of a class named `name`. Writes the class with nothing but its name if no
+    /// class of this name is defined.
     pub(super) fn by_name(&mut self, name: &str, ticks: u64, sink: &mut Sink<'_>) -> u16 {
-        // Whatever else is written under that name.
+        // `java/lang/Object` keeps its fixed id, even if another class of this name was written
+        // later.
         if self.object && name == JAVA_OBJECT {
             return OBJECT_CLASS;
         }
@@ -268,7 +274,7 @@ impl Classes {
         id
     }
 
-    /// Writes a class with the methods that are known and not yet written.
+    /// Writes a class with those of its known methods that are not written yet.
     fn write_known(&mut self, id: ClassId, sink: &mut Sink<'_>) -> u16 {
         let Some(class) = self.classes.get_mut(id.0) else {
             return OVERFLOW_CLASS;
@@ -294,7 +300,7 @@ impl Classes {
         let Some(class) = self.classes.get_mut(id.0) else {
             return OVERFLOW_CLASS;
         };
-        // A class lists a method once.
+        // List each method once, even if the details repeat it.
         let mut seen = HashMap::new();
         methods.retain(|&(name, signature, _)| {
             let at = u16::try_from(seen.len()).unwrap_or(u16::MAX);
@@ -338,7 +344,7 @@ impl Classes {
         written
     }
 
-    /// Gives the methods that are written now their places.
+    /// Records where the methods of a class that was just written are in the file.
     fn bind(&mut self, id: ClassId) {
         let Some(class) = self.classes.get_mut(id.0) else {
             return;
@@ -355,7 +361,7 @@ impl Classes {
         });
     }
 
-    /// The next id for a class of that name; none when all are given.
+    /// Returns the next id for a class named `name`, or `None` if all ids are assigned.
     fn allot(&mut self, name: &str) -> Option<u16> {
         match name {
             JAVA_OBJECT if !self.object => {
@@ -377,7 +383,7 @@ impl Classes {
         }
     }
 
-    /// Appends the two records of a class, behind those of java/lang/Object.
+    /// Writes the two records of a class, after those of `java/lang/Object`.
     fn put(&mut self, name: &Arc<str>, ticks: u64, body: &Body<'_>, sink: &mut Sink<'_>) -> u16 {
         if !self.object && **name != *JAVA_OBJECT {
             self.by_name(JAVA_OBJECT, ticks, sink);
@@ -441,7 +447,7 @@ impl Classes {
     }
 }
 
-/// A method among those of its class.
+/// Returns the key of a method in its class: name, NUL, descriptor.
 fn key(name: &str, signature: &str) -> Box<str> {
     [name, "\0", signature].concat().into()
 }
@@ -466,7 +472,7 @@ fn put_member(
     fields.extend_from_slice(&access.to_le_bytes());
 }
 
-/// Appends a text: its length and its bytes, as many whole characters as fit.
+/// Appends a text: its length, and as many whole characters as fit into 65,535 bytes.
 pub(super) fn put_text(text: &str, fields: &mut Vec<u8>, dropped: &mut DropTally<Dropped>) {
     let end = text.floor_char_boundary(usize::from(u16::MAX));
     dropped.part_if(end < text.len(), Dropped::Text);

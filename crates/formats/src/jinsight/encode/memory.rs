@@ -1,4 +1,4 @@
-//! The life of objects.
+//! Objects: definitions, allocations and frees.
 
 use super::definitions::Sink;
 use super::dropped::Dropped;
@@ -72,7 +72,7 @@ impl Encoder {
         }
     }
 
-    /// What an object of that class is.
+    /// Returns the shape of an object of this class and kind. Writes its class first if necessary.
     fn shape(&mut self, class: ClassId, kind: ObjectKind, ticks: u64, out: &mut Vec<u8>) -> Shape {
         let name = self.classes.name(class).unwrap_or_default();
         let primitive = PRIMITIVE_ARRAYS.iter().find(|(_, code, array)| {
@@ -100,7 +100,7 @@ impl Encoder {
         })
     }
 
-    /// The size that the file tells, 0 for plain objects.
+    /// Returns the size to write, which is 0 for plain objects.
     fn size(&mut self, shape: Shape, size: i64) -> u32 {
         if let Shape::Plain(_) = shape {
             self.dropped.part_if(size != 0, Dropped::PlainSize);
@@ -112,7 +112,8 @@ impl Encoder {
         })
     }
 
-    /// Appends the definition of an object, unless it has one; none when it can't have one.
+    /// Writes the definition of an object and returns its id. Returns `None` if the object is
+    /// defined already or all ids are assigned.
     fn define(
         &mut self,
         object: ObjectId,
@@ -152,7 +153,7 @@ impl Encoder {
         Some(id)
     }
 
-    /// An object that something names. The object of a class gets its definition now.
+    /// Returns an object that a record is about to name. A class object is defined at this point.
     pub(super) fn mentioned(
         &mut self,
         object: ObjectId,
@@ -189,7 +190,7 @@ impl Encoder {
         self.objects.get(object)
     }
 
-    /// Name of an object's class with slashes, empty if unknown.
+    /// Returns the name of an object's class, with slashes; empty if unknown.
     pub(super) fn class_name(&self, object: Known) -> Cow<'_, str> {
         match self.objects.shape(object) {
             Some(Shape::Plain(class)) => self.classes.written_name(class).into(),
@@ -202,7 +203,7 @@ impl Encoder {
         }
     }
 
-    /// Id and class of a thread's object.
+    /// Returns the id and class of a thread's object.
     pub(super) fn thread_object(
         &mut self,
         object: ObjectId,
@@ -222,7 +223,7 @@ impl Encoder {
         (known.map_or(0, |known| known.id), class)
     }
 
-    /// Tells once of objects that found no id.
+    /// Writes the number of objects for which no id was left.
     pub(super) fn emit_untracked(&mut self, out: &mut Vec<u8>) {
         let count = self.dropped.count(Dropped::ObjectOverflow);
         if count > 0 {
@@ -233,7 +234,7 @@ impl Encoder {
     }
 }
 
-/// The class of an array's elements.
+/// Returns the element class of an array class, or `None` if `array` is not the name of an array.
 fn element(array: &str) -> Option<&str> {
     let element = array.strip_prefix('[')?;
     let class = element.strip_prefix('L').and_then(|e| e.strip_suffix(';'));

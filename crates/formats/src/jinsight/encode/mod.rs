@@ -1,4 +1,4 @@
-//! Events to records.
+//! Converts events to records.
 
 mod call;
 mod definitions;
@@ -27,7 +27,7 @@ use std::fmt::Write as _;
 use stream::Stream;
 use threads::Threads;
 
-/// Writes records, little-endian, in nanoseconds.
+/// Encoder of JinsightLive traces: little-endian, with ticks of one nanosecond.
 #[derive(Debug, Default)]
 pub struct Encoder {
     stream: Stream,
@@ -35,18 +35,18 @@ pub struct Encoder {
     threads: Threads,
     objects: Objects,
     dropped: DropTally<Dropped>,
-    /// The JVM is up: a thread seen now is one that starts.
+    /// True after JVM initialization: threads that are reported from then on are just starting.
     running: bool,
-    /// A collection has begun.
+    /// True between the start and the end of a garbage collection.
     collecting: bool,
-    /// The last pause fell into a collection.
+    /// True if a collection was in progress when the last pause began.
     collection_cut: bool,
-    /// When the last pause began.
+    /// Time at which the last pause began.
     paused: Timestamp,
-    /// Allocations and frees that are not in the file.
+    /// Numbers of allocations and frees that are not in the file.
     unwritten_allocations: u64,
     unwritten_frees: u64,
-    /// When collection ended, if the trace has said so.
+    /// Time of the trace-end event, if reported.
     end: Option<Timestamp>,
     ended: bool,
     text: String,
@@ -54,7 +54,7 @@ pub struct Encoder {
 }
 
 impl Encode for Encoder {
-    /// Nothing: the header says when the trace began, which the first events tell.
+    /// Writes nothing: the header holds the start of the trace, which the first events report.
     fn begin(&mut self, _: &mut Vec<u8>) {}
 
     #[inline]
@@ -125,7 +125,7 @@ impl Encoder {
                 self.stream.open(start, out);
             }
             Event::TraceEnd(e) => self.end = Some(e.time),
-            // The end of the file says so.
+            // END_FILE stands for this event.
             Event::AgentDestroy(_) => {}
             Event::TracePause(e) => {
                 if self.stream.is_paused() {
@@ -255,8 +255,8 @@ impl Encoder {
         let open = std::mem::take(&mut thread.calls).len();
         for _ in 0..open {
             self.dropped.part(Dropped::CallCut);
-            // The end of the burst had leaves for all calls, and the next burst does not show
-            // these.
+            // During a pause no leaves are needed: END_BURST was preceded by leaves of all open
+            // calls, and the next burst does not enter these calls.
             if !self.stream.is_paused() {
                 self.put_leave(id, ticks, out);
             }
@@ -264,8 +264,8 @@ impl Encoder {
         self.stream.put(THREAD_EXIT, ticks, &id.to_le_bytes(), out);
     }
 
-    /// The id of a thread in the file. One that was never defined gets a definition now; none at
-    /// all is a thread too, with a name of its own.
+    /// Returns the id of a thread in the file. Defines the thread first if it was never defined. An
+    /// event without a thread belongs to a thread named [`UNKNOWN_THREAD`].
     fn thread(&mut self, id: ThreadId, time: Timestamp, out: &mut Vec<u8>) -> u32 {
         if let Some(thread) = self.threads.get_mut(id) {
             return thread.id;
@@ -286,7 +286,7 @@ impl Encoder {
         self.threads.given()
     }
 
-    /// The ticks of a record of a thread that is known.
+    /// Returns the ticks of a thread's next record, which never decrease.
     fn thread_ticks(&mut self, id: ThreadId, ticks: u64) -> u64 {
         match self.threads.get_mut(id) {
             Some(thread) => thread.ticks(ticks, &mut self.dropped),
@@ -302,7 +302,7 @@ impl Encoder {
         let begins = kind == GC_START;
         let in_pause = self.stream.is_paused() && !begins;
         if in_pause && std::mem::take(&mut self.collection_cut) {
-            // The end that was made up where the pause began stands for this one.
+            // The GC_STOP written where the pause began stands for this event.
             return;
         }
         if self.collecting == begins {
@@ -314,7 +314,7 @@ impl Encoder {
         self.stream.put(kind, ticks, &[], out);
     }
 
-    /// Ends the burst: leaves for all open calls, which stay open here.
+    /// Ends the burst. Writes a leave for each open call; the encoder keeps these calls open.
     fn pause(&mut self, time: Timestamp, out: &mut Vec<u8>) {
         self.paused = time;
         let selected = u64::try_from(time.0).unwrap_or(0);
@@ -332,7 +332,8 @@ impl Encoder {
         self.stream.end_burst(ticks, out);
     }
 
-    /// Begins the next burst: enters for all open calls, and what happened in between.
+    /// Begins the next burst. Writes an enter for each open call, then the records held during the
+    /// pause.
     fn resume(&mut self, ticks: u64, out: &mut Vec<u8>) {
         let begin = self.stream.begin_burst(ticks, out);
         for (id, calls) in self.threads.open() {
@@ -352,11 +353,11 @@ impl Encoder {
         self.text.clear();
         if e.body.starts_with(NOTE) {
             match Note::parse(&e.body) {
-                // The thread is one of the file.
+                // The thread id in the note becomes that of the file.
                 Some(Note::Lost(mut lost)) => {
                     let thread = self.thread_if_any(lost.thread, latest, out);
                     lost.thread = ThreadId(thread.unwrap_or(0).into());
-                    // Writing to a string does not fail.
+                    // Writing to a `String` does not fail.
                     let _ = write!(self.text, "{}", Note::Lost(lost));
                 }
                 Some(Note::Burst(mut burst)) => {
@@ -365,7 +366,7 @@ impl Encoder {
                     let _ = write!(self.text, "{}", Note::Burst(burst));
                 }
                 Some(Note::Totals(mut totals)) => {
-                    // These are not in the file.
+                    // The file does not hold these events.
                     (totals.throws, totals.catches, totals.samples) = (0, 0, 0);
                     totals.initialisations = 0;
                     let (objects, frees) = (self.unwritten_allocations, self.unwritten_frees);
@@ -387,7 +388,7 @@ impl Encoder {
         self.put_text_event(time, out);
     }
 
-    /// Appends the text at hand.
+    /// Writes `self.text` as a USER_EVENT record.
     fn put_text_event(&mut self, time: Timestamp, out: &mut Vec<u8>) {
         let ticks = self.stream.ticks(time, &mut self.dropped, out);
         self.buffer.clear();

@@ -1,4 +1,5 @@
-//! Objects: ids from 1 in the order of the file, and the class of each for texts.
+//! Objects: their ids in the file, which count from 1 in file order, and the class of each, which
+//! texts need.
 
 use crate::check::table::Table;
 use crate::jinsight::wire::NO_OBJECT;
@@ -6,40 +7,40 @@ use jtrail_model::ObjectId;
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 
-/// What an object is.
+/// Type of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Shape {
-    /// A plain object of that class.
+    /// Plain object of the class with this id.
     Plain(u16),
-    /// An array of primitives: codes in ARRAY_DEFINED and in ARRAY_CREATED.
+    /// Array of primitives: type in ARRAY_DEFINED, kind in ARRAY_CREATED.
     Primitives(u8, u8),
-    /// An array of references to that class.
+    /// Array of references to the class with this id.
     References(u16),
 }
 
-/// An object that is in the file.
+/// Object that is in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Known {
     pub(super) id: u32,
-    /// Its shape, by number; none if there were too many.
+    /// Number of the object's shape, or [`NO_KIND`] if there were too many shapes.
     kind: u16,
 }
 
-/// Number of the shape that stands for those without a number.
+/// Shape number of objects whose shape has no number.
 const NO_KIND: u16 = u16::MAX;
 
-/// Six bytes and a bit for each object, two of them for its shape.
+/// Object tables. An object takes six bytes and a bit, two of the bytes for its shape.
 #[derive(Debug)]
 pub(super) struct Objects {
     ids: Table<NonZeroU32>,
-    /// The number of each object's shape, by its id in the file.
+    /// Shape number of each object, indexed by id in the file minus 1.
     kinds: Vec<u16>,
     freed: Vec<u64>,
     shapes: Vec<Shape>,
     numbers: HashMap<Shape, u16>,
-    /// Objects of classes, which have no definition before something names them.
+    /// Class objects, which are defined in the file only when a record names them.
     classes: HashSet<ObjectId>,
-    /// The largest id that may be given.
+    /// Largest id that may be assigned.
     largest: u32,
 }
 
@@ -69,7 +70,7 @@ impl Objects {
         self.kinds.len() >= self.largest as usize
     }
 
-    /// Takes note of the object of a class.
+    /// Registers the object of a class.
     pub(super) fn imply_class(&mut self, object: ObjectId) {
         if !object.is_none() {
             self.classes.insert(object);
@@ -80,7 +81,8 @@ impl Objects {
         self.classes.contains(&object)
     }
 
-    /// Adds an object that is not there yet. None when all ids are given.
+    /// Adds an object that is not in the file yet. Returns its id, or `None` if all ids are
+    /// assigned.
     pub(super) fn insert(&mut self, object: ObjectId, shape: Shape) -> Option<u32> {
         if self.is_full() {
             return None;
@@ -110,7 +112,7 @@ impl Objects {
         self.shapes.get(usize::from(object.kind)).copied()
     }
 
-    /// Takes note that an object is freed; `false` when it was already.
+    /// Marks an object as freed. Returns `false` if it was freed before.
     pub(super) fn free(&mut self, object: Known) -> bool {
         let (at, bit) = (object.id as usize / 64, 1_u64 << (object.id % 64));
         if at >= self.freed.len() {

@@ -1,4 +1,4 @@
-//! The header, the ticks, and the bursts that all records stand in.
+//! The header, the ticks of records, and the bursts that contain all records.
 
 use super::dropped::Dropped;
 use crate::Patch;
@@ -9,31 +9,30 @@ use crate::jinsight::wire::{
 use crate::tally::DropTally;
 use jtrail_model::Timestamp;
 
-/// Ticks are nanoseconds since 1970.
+/// Ticks per second: ticks are nanoseconds since 1970.
 const SECOND: u64 = 1_000_000_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     state: State,
-    /// Ticks in the header.
+    /// startTicks as written in the header.
     start: u64,
-    /// When the process began, in seconds since 1970, if the trace says so.
+    /// Start of the process in seconds since 1970, if reported.
     pub(super) process_start: Option<u32>,
-    /// Records behind the header.
+    /// Number of records after the header.
     records: u64,
-    /// What a callback costs, in ticks; 0 if unknown.
+    /// Cost of one callback in ticks; 0 if unknown.
     overhead: u32,
-    /// Ticks of BEGIN_BURST.
+    /// Ticks of the last BEGIN_BURST.
     begin: u64,
-    /// The lowest ticks of what follows: those of BEGIN_BURST, but in the first burst, which begins
-    /// as early as it must.
+    /// Lowest ticks allowed for a record: those of the last BEGIN_BURST, or 0 in the first burst.
     floor: u64,
     /// Lowest and highest ticks so far.
     lowest: u64,
     latest: u64,
-    /// Highest ticks of a leave.
+    /// Highest ticks of a leave so far.
     last_leave: u64,
-    /// Records that wait for the next burst, and where each starts.
+    /// Records that wait for the next burst, and the offset of each in `held`.
     held: Vec<u8>,
     held_at: Vec<usize>,
 }
@@ -43,14 +42,14 @@ enum State {
     /// Before the header.
     #[default]
     Before,
-    /// Inside of a burst.
+    /// Inside a burst.
     Burst,
     /// Between bursts.
     Paused,
 }
 
 impl Stream {
-    /// Writes header and BEGIN_BURST; nothing if they are there already.
+    /// Writes the header and BEGIN_BURST, unless they are written already.
     pub(super) fn open(&mut self, start: u64, out: &mut Vec<u8>) {
         if self.state != State::Before {
             return;
@@ -66,7 +65,7 @@ impl Stream {
         self.begin_burst(start, out);
     }
 
-    /// startTicks, vmStartTime and connectionStartTime.
+    /// Returns the header fields startTicks, vmStartTime and connectionStartTime.
     fn start_fields(&self) -> [u8; 16] {
         let start = self.start.min(self.lowest);
         let second = u32::try_from(start / SECOND).unwrap_or(u32::MAX);
@@ -86,12 +85,12 @@ impl Stream {
         self.state != State::Before
     }
 
-    /// The highest ticks so far: the time of what has none.
+    /// Returns the highest ticks so far, which are used for events without a time.
     pub(super) fn latest(&self) -> u64 {
         self.latest
     }
 
-    /// The ticks of a record.
+    /// Returns the ticks of a record. Opens the stream if necessary.
     #[inline]
     pub(super) fn ticks(
         &mut self,
@@ -113,7 +112,8 @@ impl Stream {
         ticks
     }
 
-    /// The ticks of a definition: those without a sensible time have that of the burst.
+    /// Returns the ticks of a definition. A time before the current burst becomes that of
+    /// BEGIN_BURST.
     pub(super) fn definition_ticks(
         &mut self,
         time: Timestamp,
@@ -129,13 +129,14 @@ impl Stream {
         self.ticks(Timestamp(ticks.cast_signed()), dropped, out)
     }
 
-    /// Ticks of a definition made before this burst.
+    /// Returns `ticks`, but no lower than those of BEGIN_BURST. For definitions made before this
+    /// burst.
     pub(super) fn in_burst(&self, ticks: u64) -> u64 {
         ticks.max(self.begin)
     }
 
-    /// The ticks of an enter. With those of BEGIN_BURST it would be read as a call that was there
-    /// before.
+    /// Returns the ticks of an enter. An enter with the ticks of BEGIN_BURST is moved by one tick:
+    /// a reader would take it for a call that was in progress before the burst.
     #[inline]
     pub(super) fn enter_ticks(&mut self, ticks: u64, dropped: &mut DropTally<Dropped>) -> u64 {
         if ticks != self.begin {
@@ -146,18 +147,18 @@ impl Stream {
         ticks + 1
     }
 
-    /// Ticks of the last BEGIN_BURST.
+    /// Returns the ticks of the last BEGIN_BURST.
     pub(super) fn begun(&self) -> u64 {
         self.begin
     }
 
-    /// Takes note of the ticks of a leave.
+    /// Registers the ticks of a leave.
     #[inline]
     pub(super) fn leave_ticks(&mut self, ticks: u64) {
         self.last_leave = self.last_leave.max(ticks);
     }
 
-    /// Appends a record.
+    /// Writes a record. During a pause, the record is held until the next burst.
     #[inline]
     pub(super) fn put(&mut self, kind: u8, ticks: u64, fields: &[u8], out: &mut Vec<u8>) {
         let mut head = [kind, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -173,8 +174,9 @@ impl Stream {
         }
     }
 
-    /// The ticks for the end of a burst: behind all that is in it. A leave with these ticks would
-    /// be read as one that was made up.
+    /// Returns the ticks for END_BURST, no lower than those of any record before it. They are moved
+    /// by one tick after a leave with the same ticks, which a reader would take for a synthetic
+    /// one.
     pub(super) fn end_ticks(&mut self, selected: u64, dropped: &mut DropTally<Dropped>) -> u64 {
         let ticks = selected.max(self.latest);
         let end = if ticks == self.last_leave && ticks > 0 {
@@ -192,7 +194,7 @@ impl Stream {
         self.state = State::Paused;
     }
 
-    /// Begins the next burst, at least at these ticks, and answers with its own.
+    /// Begins a burst at `ticks` or later. Returns the ticks of its BEGIN_BURST.
     pub(super) fn begin_burst(&mut self, ticks: u64, out: &mut Vec<u8>) -> u64 {
         let is_first = self.state == State::Before;
         self.state = State::Burst;
@@ -203,7 +205,7 @@ impl Stream {
         self.begin
     }
 
-    /// Appends what happened between the bursts, with the ticks of the burst's begin.
+    /// Writes the records held during the pause, with the ticks of BEGIN_BURST.
     pub(super) fn release(&mut self, out: &mut Vec<u8>) {
         for &at in &self.held_at {
             if let Some(ticks) = self.held.get_mut(at + 1..at + HEAD) {
@@ -215,21 +217,22 @@ impl Stream {
         self.held_at.clear();
     }
 
-    /// Records that found no further burst.
+    /// Discards the held records, after which no burst followed. Returns their number.
     pub(super) fn drop_held(&mut self) -> usize {
         self.held.clear();
         std::mem::take(&mut self.held_at).len()
     }
 
-    /// What a callback costs, in picoseconds. Whether the header has a place for all of it: it is
-    /// told in whole ticks.
+    /// Sets the cost of one callback, in picoseconds. Returns true if the header, which counts
+    /// whole ticks, holds it exactly.
     pub(super) fn set_overhead(&mut self, ps: u64) -> bool {
         let ticks = ps.saturating_add(500) / 1000 * u64::from(TICKS) / 1000;
         self.overhead = u32::try_from(ticks).unwrap_or(u32::MAX);
         u64::from(self.overhead) * 1_000_000 / u64::from(TICKS) == ps
     }
 
-    /// The counts of the header, and its start if something was earlier.
+    /// Returns patches for the header: the counts, an earlier start if a record precedes it, and
+    /// the callback cost.
     pub(super) fn patches(&self, threads: u32, classes: u32) -> Vec<Patch> {
         if self.state == State::Before {
             return Vec::new();

@@ -2,7 +2,7 @@ use super::*;
 use crate::{Decode, Step};
 use jtrail_model::{MethodEnter, ObjectAlloc, ObjectFree, ObjectId, TraceStart};
 
-/// The events of a file, as `Debug` shows them.
+/// Decodes a file. Returns its events in `Debug` format, one per line.
 fn decoded(bytes: &[u8]) -> String {
     let mut decoder = crate::jinsight::Decoder::default();
     let mut rest = bytes;
@@ -124,7 +124,7 @@ fn what_happens_between_bursts_waits_for_the_next() {
         shown.contains("ThreadEnd { thread: ThreadId(3), time: Timestamp(1000000000020) }"),
         "{shown}"
     );
-    // Without a next burst it is dropped, and counted.
+    // Without a next burst, the record is dropped and counted.
     let mut encoder = Encoder::default();
     let mut out = Vec::new();
     for event in &events[..3] {
@@ -202,7 +202,7 @@ fn calls_that_end_in_a_pause_are_left_where_it_begins() {
     }
     assert_eq!(encoder.dropped_events(), 0);
     let shown = decoded_after_end(&mut encoder, out);
-    // What goes on is neither left nor entered by the pause.
+    // A call that goes on during the pause has no extra enter or leave.
     assert_eq!(shown.matches("MethodEnter {").count(), 2, "{shown}");
     assert_eq!(shown.matches("MethodLeave {").count(), 2, "{shown}");
     for (kind, n) in [("TracePause", 10), ("TraceResume", 20)] {

@@ -1,4 +1,4 @@
-//! Monitors and parks, which are texts.
+//! Monitor events and parks, which the format holds as texts.
 
 use super::Encoder;
 use super::dropped::Dropped;

@@ -6,7 +6,7 @@ use crate::check::table::Table;
 use crate::tally::DropTally;
 use jtrail_model::ThreadId;
 
-/// An open call.
+/// Open call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub(super) place: Place,
@@ -15,28 +15,28 @@ pub(super) struct Call {
 
 #[derive(Debug)]
 pub(super) struct Thread {
-    /// Its id in the file.
+    /// Thread id in the file.
     pub(super) id: u32,
     pub(super) calls: Vec<Call>,
-    /// Ticks of its last record.
+    /// Ticks of the thread's last record.
     last: u64,
 }
 
-/// What a leave does to the calls of its thread.
+/// Effect of a leave on the open calls of its thread.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Left {
-    /// The leave ends a call, and this number of calls inside of it that have no leave of their
-    /// own.
+    /// The leave ends a call, and this number of calls inside it that have no leave of their own.
     Calls(usize),
-    /// No call is open that it could end.
+    /// The leave matches no open call.
     Nothing,
 }
 
-/// Calls that are looked through for the one that a leave ends.
+/// Maximum number of innermost calls searched for the one that a leave ends.
 const FARTHEST: usize = 1000;
 
 impl Thread {
-    /// Ticks of a record of the thread: they never fall.
+    /// Returns the ticks of the thread's next record: `ticks`, or those of its last record if
+    /// higher.
     #[inline]
     pub(super) fn ticks(&mut self, ticks: u64, dropped: &mut DropTally<Dropped>) -> u64 {
         dropped.part_if(ticks < self.last, Dropped::Time);
@@ -80,12 +80,12 @@ impl Threads {
         self.table.get_mut(id.0)
     }
 
-    /// The highest id given.
+    /// Returns the highest id assigned.
     pub(super) fn given(&self) -> u32 {
         self.given
     }
 
-    /// Adds a thread, and answers with its id in the file.
+    /// Adds a thread. Returns its id in the file.
     pub(super) fn insert(&mut self, id: ThreadId) -> u32 {
         self.given = self.given.saturating_add(1);
         let thread = Thread {
@@ -97,7 +97,8 @@ impl Threads {
         self.given
     }
 
-    /// All open calls: of each thread, in the order of the file, outermost first.
+    /// Returns the open calls of all threads, ordered by thread id in the file, outermost call
+    /// first.
     pub(super) fn open(&self) -> Vec<(u32, &[Call])> {
         let threads = self.table.iter().map(|(_, thread)| thread);
         let open = threads.filter(|thread| !thread.calls.is_empty());
