@@ -1,4 +1,4 @@
-//! The header of a file, written and read.
+//! Writing and reading of the file header.
 
 use super::DataVersion;
 use super::encode::dropped::Dropped;
@@ -6,11 +6,11 @@ use super::wire::{AGENT, ARCHITECTURE, CLOCK_START, FILE_ID, OPERATING_SYSTEM};
 use crate::tally::DropTally;
 use jtrail_model::{Event, TIMER_OVERHEAD, Timestamp};
 
-/// Bytes of each of the header's texts, at most: a sane file has far less.
+/// Maximum size of a text in the header, in bytes. Texts of real files are far shorter.
 const LONGEST_TEXT: usize = 64 << 10;
 const MILLISECOND: i64 = 1_000_000;
 
-/// What the events that open a trace say.
+/// Contents of the events that open a trace.
 #[derive(Debug, Default)]
 pub(super) struct Opening {
     machine: Option<Timestamp>,
@@ -47,7 +47,8 @@ impl Opening {
             }
             Event::AgentCreate(e) => {
                 self.agent = Some(e.time);
-                // What readers make up is not dropped.
+                // Readers of this format give the agent this name and a version. They are no
+                // information from the trace, so they do not count as dropped.
                 let (name, number) = match e.name == AGENT {
                     true => ("", ""),
                     false => (&*e.name, &*e.version),
@@ -76,13 +77,14 @@ impl Opening {
         self.agent.or(self.process).or(self.machine).or(self.trace)
     }
 
-    /// The whole millisecond in which the trace began.
+    /// Returns the start of the trace, in nanoseconds since 1970, rounded down to a whole
+    /// millisecond. `first` is the time of the first event after the opening ones.
     pub(super) fn origin(&self, first: Option<Timestamp>) -> i64 {
         let begin = self.begin().or(first).unwrap_or_default().0.max(0);
         begin - begin % MILLISECOND
     }
 
-    /// When the agent and the trace began.
+    /// Returns the start times of the agent and the trace.
     pub(super) fn begins(&self, first: Option<Timestamp>) -> (Timestamp, Timestamp) {
         let agent = self.begin().or(first).unwrap_or_default();
         (agent, self.trace.unwrap_or(agent))
@@ -106,10 +108,10 @@ impl Opening {
         out.extend_from_slice(&[0; 4]);
         out.extend_from_slice(&self.pid.to_le_bytes());
         match version {
-            // The system's identifier.
+            // System identifier.
             DataVersion::V1 => out.extend_from_slice(&[0; 4]),
             DataVersion::V17 => {
-                // The port of a server.
+                // Port of a server.
                 out.extend_from_slice(&[0; 2]);
                 for text in [&self.arguments, &self.architecture, &self.system] {
                     out.extend_from_slice(&(text.len() as u32 + 1).to_le_bytes());
@@ -121,43 +123,43 @@ impl Opening {
     }
 }
 
-/// A text that a header can hold.
+/// Converts a text so that the header can hold it: limits its length and replaces zeros.
 fn text(text: &str) -> String {
     let text = &text[..text.floor_char_boundary(LONGEST_TEXT - 3)];
     text.replace('\0', "\u{fffd}")
 }
 
-/// What a header says.
+/// Contents of a file header.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Header {
     pub(super) version: DataVersion,
-    /// Version of the header, and of its writer.
+    /// Major and minor version of the header, which readers report as the agent's version.
     pub(super) numbers: (u8, u8),
     pub(super) pointer_size: u8,
-    /// Nanoseconds since 1970.
+    /// Startup time in nanoseconds since 1970.
     pub(super) startup: i64,
-    /// The startup on the clock of the buffers; version 1 does not say.
+    /// Startup time on the buffers' clock; none in version 1, whose header does not have it.
     pub(super) clock: Option<u64>,
     pub(super) timer_overhead: i32,
     pub(super) pid: i32,
-    /// The system's identifier in version 1, the port of a server in version 17.
+    /// System identifier in version 1, port of a server in version 17.
     pub(super) system: u32,
     pub(super) arguments: String,
     pub(super) architecture: String,
     pub(super) operating_system: String,
 }
 
-/// What was found where a header should be.
+/// Result of reading a header.
 pub(super) enum Found {
-    /// A header, and its bytes.
+    /// Header, and its size in bytes.
     Header(Box<Header>, usize),
-    /// The begin of one.
+    /// The input ends inside the header.
     Part,
-    /// None, and why: the place and the reason.
+    /// Invalid header: offset of the invalid field, and the reason.
     Wrong(usize, String),
 }
 
-/// Reads a header.
+/// Reads a header from the start of `input`.
 pub(super) fn read(input: &[u8]) -> Found {
     let mut fields = Raw {
         input,
@@ -174,7 +176,7 @@ pub(super) fn read(input: &[u8]) -> Found {
 struct Raw<'b> {
     input: &'b [u8],
     at: usize,
-    /// Where the last field starts.
+    /// Offset of the last field read.
     field: usize,
 }
 
@@ -186,7 +188,7 @@ impl Raw<'_> {
         Ok(*bytes)
     }
 
-    /// `Err(None)` is that there is not enough.
+    /// Reads the header. `Err(None)` means that the input is too short.
     fn header(&mut self) -> Result<Header, Option<String>> {
         let id = FILE_ID.to_le_bytes();
         let head = &self.input[..self.input.len().min(id.len())];

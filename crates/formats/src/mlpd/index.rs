@@ -1,18 +1,18 @@
-//! Small numbers by id.
+//! Map from ids to small numbers.
 
 use std::collections::HashMap;
 
-/// A table from ids to small numbers. Ids without large gaps index an array; an id far above the
-/// number of entries goes to a hash map, so that memory stays in proportion to the entries.
+/// Map from ids to small numbers. Ids without large gaps index an array. An id far above the number
+/// of entries goes to a hash map, so that memory stays proportional to the entries.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// The number and one, or zero.
+    /// For each id, its number plus 1, or 0 for no entry.
     dense: Vec<u32>,
     sparse: HashMap<u64, u32>,
     entries: usize,
 }
 
-/// Places of the array for each entry, and for none.
+/// Array length that is allowed: this many elements per entry, plus `FIRST_PLACES`.
 const PLACES_BY_ENTRY: usize = 8;
 const FIRST_PLACES: usize = 1024;
 
@@ -27,7 +27,7 @@ impl Index {
         }
     }
 
-    /// Sets the number of an id, whether it has one or not.
+    /// Sets the number of an id. Replaces the number that the id had before.
     pub(super) fn set(&mut self, id: u64, number: usize) {
         let Some(number) = u32::try_from(number).ok().filter(|n| *n < u32::MAX) else {
             return;

@@ -4,7 +4,7 @@ use super::wire::NO_CLASS;
 use jtrail_model::ObjectKind;
 use std::borrow::Cow;
 
-/// The letters of primitive types in descriptors, and their words.
+/// Primitive types: letter in descriptors, and keyword.
 const PRIMITIVES: [(u8, &str); 8] = [
     (b'Z', "boolean"),
     (b'C', "char"),
@@ -26,7 +26,8 @@ fn letter(word: &str) -> Option<char> {
     found.map(|(letter, _)| char::from(*letter))
 }
 
-/// A class name of the model (`[Ljava.lang.String;`) as the format has it (`java.lang.String[]`).
+/// Converts a class name of the model (`[Ljava.lang.String;`) to the format's spelling
+/// (`java.lang.String[]`).
 pub(super) fn class_shown(name: &str) -> Cow<'_, str> {
     let element = name.trim_start_matches('[');
     let dimensions = name.len() - element.len();
@@ -44,7 +45,7 @@ pub(super) fn class_shown(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The reverse of [`class_shown`].
+/// Converts a class name from the format's spelling to the model's. Inverse of [`class_shown`].
 pub(super) fn class_read(shown: &str) -> Cow<'_, str> {
     let element = shown.trim_end_matches("[]");
     let dimensions = (shown.len() - element.len()) / 2;
@@ -58,7 +59,7 @@ pub(super) fn class_read(shown: &str) -> Cow<'_, str> {
     }
 }
 
-/// What an object is, by its class's name as shown.
+/// Returns the kind of a class's objects. `class` is in the format's spelling.
 pub(super) fn kind_of(class: &str) -> ObjectKind {
     let Some(element) = class.strip_suffix("[]") else {
         return ObjectKind::PLAIN;
@@ -76,14 +77,14 @@ pub(super) fn kind_of(class: &str) -> ObjectKind {
     }
 }
 
-/// A descriptor without its result: `(ILa/B;)V` is `(ILa/B;)`.
+/// Returns a descriptor without its result type: `(ILa/B;)` for `(ILa/B;)V`.
 pub(super) fn without_result(descriptor: &str) -> &str {
     let end = descriptor.rfind(')').map_or(descriptor.len(), |at| at + 1);
     descriptor.get(..end).unwrap_or(descriptor)
 }
 
-/// Appends the types of a descriptor's parameters as Java spells them. `false` when it is no
-/// descriptor.
+/// Appends the parameter types of a descriptor as Java spells them. Returns `false` if `descriptor`
+/// is not valid.
 fn put_parameters(descriptor: &str, out: &mut String) -> bool {
     let Some(mut rest) = without_result(descriptor)
         .strip_prefix('(')
@@ -124,8 +125,8 @@ fn put_parameters(descriptor: &str, out: &mut String) -> bool {
     true
 }
 
-/// Types of parameters (`int,java.lang.String[]`) as a descriptor without a result. None when they
-/// are no types.
+/// Converts parameter types (`int,java.lang.String[]`) to a descriptor without a result type.
+/// Returns `None` if `shown` is not a list of types.
 fn parameters_read(shown: &str) -> Option<String> {
     let mut descriptor = String::from("(");
     let types = shown.split(',').filter(|_| !shown.is_empty());
@@ -145,15 +146,16 @@ fn parameters_read(shown: &str) -> Option<String> {
     put_parameters(&descriptor, &mut String::new()).then_some(descriptor)
 }
 
-/// The full name of a method: `class:name (types)`, its class as shown. Without a descriptor, no
-/// types.
+/// Returns the full name of a method, `class:name (types)`. `class` is in the format's spelling. If
+/// the descriptor is empty, the types are omitted.
 pub(super) fn method_shown(class: &str, name: &str, descriptor: &str) -> String {
     let mut full = format!("{class}:{name}");
     if !descriptor.is_empty() {
         let end = full.len();
         full.push(' ');
         if !put_parameters(descriptor, &mut full) {
-            // It stands as if it were a type, in the spelling that it would be read in.
+            // An invalid descriptor is written as if it were a type, spelled so that reading and
+            // writing it again gives the same text.
             full.truncate(end + 1);
             match parameters_read(descriptor) {
                 Some(types) => _ = put_parameters(&types, &mut full),
@@ -164,18 +166,18 @@ pub(super) fn method_shown(class: &str, name: &str, descriptor: &str) -> String 
     full
 }
 
-/// The parts of a method's full name.
+/// Parts of a method's full name.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Method<'n> {
-    /// As shown; none when the name does not tell.
+    /// Class in the format's spelling; none if the full name does not contain one.
     pub(super) class: Option<&'n str>,
     pub(super) name: &'n str,
-    /// Has a result where there is only one possible.
+    /// Descriptor. It has a result type only where a single one is possible: V for initializers.
     pub(super) descriptor: String,
 }
 
-/// Takes a method's full name apart. Class names may have colons and blanks: `known` tells which
-/// class there is.
+/// Splits the full name of a method. Class names may contain colons and spaces. `known` returns
+/// true for the name of a defined class, and so decides where the class name ends.
 pub(super) fn method_read<'n>(full: &'n str, known: impl Fn(&str) -> bool) -> Method<'n> {
     let colons = || full.match_indices(':').map(|(at, _)| at);
     let split = colons()
@@ -197,7 +199,7 @@ pub(super) fn method_read<'n>(full: &'n str, known: impl Fn(&str) -> bool) -> Me
         };
     };
     let descriptor = match parameters_read(types) {
-        // It is what was no descriptor either.
+        // The text was an invalid descriptor when it was written, too.
         None => types.to_owned(),
         Some(read) if name == "<init>" || (name == "<clinit>" && read == "()") => read + "V",
         Some(read) => read,
@@ -209,8 +211,8 @@ pub(super) fn method_read<'n>(full: &'n str, known: impl Fn(&str) -> bool) -> Me
     }
 }
 
-/// The text of a frame in a method, its class as shown. [`NO_CLASS`] is left out, where the text
-/// has no other.
+/// Returns the text of a stack frame. `class` is in the format's spelling. The class [`NO_CLASS`]
+/// is omitted, unless the rest would be read as a name with a class.
 pub(super) fn frame_shown(class: &str, name: &str, descriptor: &str) -> String {
     let within = [name, descriptor].concat();
     if class == NO_CLASS && frame_read(&within).is_none() {
@@ -219,7 +221,8 @@ pub(super) fn frame_shown(class: &str, name: &str, descriptor: &str) -> String {
     [&*class_read(class), ".", &within].concat()
 }
 
-/// The parts of a frame's text: class, name and descriptor (`a.B.run(I)V`). None when it has none.
+/// Splits the text of a stack frame (`a.B.run(I)V`) into class, name and descriptor. Returns `None`
+/// if the text does not have all three.
 pub(super) fn frame_read(text: &str) -> Option<(&str, &str, &str)> {
     let (path, _) = text.split_once('(')?;
     let (class, name) = path.rsplit_once('.')?;
@@ -281,7 +284,8 @@ mod tests {
             assert_eq!(read.descriptor, back);
             assert_eq!(method_shown(class, name, back), full);
         }
-        // What is no descriptor stands as if it were a type, and stays as it is from then on.
+        // An invalid descriptor is written as if it were a type, and no longer changes after the
+        // first round trip.
         for (descriptor, full, back) in [
             ("(X)V", "a:b ((X)V)", "(L(X)V;)"),
             ("(L;I)V", "a:b ((L;I)V)", "(L;I)V"),
@@ -326,7 +330,7 @@ mod tests {
             (NO_CLASS, "", "", ""),
             (NO_CLASS, "main", "()", "main()"),
             (NO_CLASS, "a.b", "", "a.b"),
-            // It would be a class otherwise.
+            // Without the class, `a` would be read as the class.
             (NO_CLASS, "a.b", "()", "unresolved class 0x0.a.b()"),
         ] {
             assert_eq!(frame_shown(class, name, descriptor), text);

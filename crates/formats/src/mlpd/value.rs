@@ -1,8 +1,9 @@
-//! Numbers and text, as bytes and back.
+//! Encoding and decoding of numbers and texts.
 
 pub(super) use crate::leb128::put_uleb;
 
-/// Appends a signed number: the same, and bit 6 of the last byte is the sign.
+/// Appends a signed LEB128 number: like uleb, but in two's complement, with bit 6 of the last byte
+/// as the sign.
 #[inline]
 pub(super) fn put_sleb(mut value: i64, out: &mut Vec<u8>) {
     while !(-0x40..0x40).contains(&value) {
@@ -12,7 +13,8 @@ pub(super) fn put_sleb(mut value: i64, out: &mut Vec<u8>) {
     out.push(value as u8 & 0x7f);
 }
 
-/// Appends text and the zero behind it. A zero inside would end it early, so it becomes U+FFFD.
+/// Appends a text and its terminating zero. A zero inside the text would end it early, so it
+/// becomes U+FFFD.
 pub(super) fn put_text(text: &str, out: &mut Vec<u8>) {
     for (i, part) in text.split('\0').enumerate() {
         if i > 0 {
@@ -23,22 +25,22 @@ pub(super) fn put_text(text: &str, out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// What is wrong with an event. Nothing behind it can be read in its buffer.
+/// Reason why an event can't be read. Nothing after the event can be read in its buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fault {
     /// The event runs past the end of the buffer.
     Short,
-    /// A number of more than 64 bits.
+    /// Number of more than 64 bits.
     Number,
-    /// A text without end inside of the buffer.
+    /// Text without a terminating zero in the buffer.
     Unended,
-    /// A count larger than the bytes left.
+    /// Count larger than the bytes left allow.
     Count,
-    /// A first byte that this data version does not have.
+    /// First byte of an event that does not exist in this data version.
     Event(u8),
-    /// Metadata of an unknown type, or of a state that the type does not have.
+    /// Metadata of an unknown type, or in a state that the type does not have.
     Metadata(u8),
-    /// A field that must have one of a few values, and has another.
+    /// Field with a value that is not allowed: the field's name and the value.
     Value(&'static str, u64),
 }
 
@@ -53,7 +55,7 @@ impl<'b> Fields<'b> {
         Self { rest: bytes }
     }
 
-    /// Bytes left.
+    /// Returns the number of bytes left.
     pub(super) fn left(&self) -> usize {
         self.rest.len()
     }
@@ -75,7 +77,7 @@ impl<'b> Fields<'b> {
         let mut shift = 7;
         loop {
             let byte = self.byte()?;
-            // The tenth byte has room for the last bit only.
+            // The tenth byte has room for bit 63 only.
             if shift == 63 && byte > 1 {
                 return Err(Fault::Number);
             }
@@ -93,7 +95,7 @@ impl<'b> Fields<'b> {
         let mut shift = 0;
         loop {
             let byte = self.byte()?;
-            // The tenth byte holds nothing but the sign.
+            // The tenth byte holds bit 63 and sign extension, so all of its bits are equal.
             if shift == 63 && byte != 0 && byte != 0x7f {
                 return Err(Fault::Number);
             }
@@ -108,7 +110,7 @@ impl<'b> Fields<'b> {
         }
     }
 
-    /// Text up to its zero, whatever its bytes.
+    /// Reads a text up to its terminating zero, without checking its encoding.
     pub(super) fn text(&mut self) -> Result<&'b [u8], Fault> {
         let end = self.rest.iter().position(|&b| b == 0);
         let end = end.ok_or(Fault::Unended)?;
@@ -117,7 +119,8 @@ impl<'b> Fields<'b> {
         Ok(text)
     }
 
-    /// A count of things of which each takes at least `least` bytes.
+    /// Reads the count of a list whose elements take at least `least` bytes each. Returns an error
+    /// if the bytes left can't hold as many elements.
     pub(super) fn count(&mut self, least: usize) -> Result<usize, Fault> {
         let count = usize::try_from(self.uleb()?).map_err(|_| Fault::Count)?;
         if count > self.left() / least {
@@ -164,7 +167,7 @@ mod tests {
         assert_eq!(Fields::new(&large).sleb(), Err(Fault::Number));
         assert_eq!(Fields::new(&large[..9]).uleb(), Err(Fault::Short));
         assert_eq!(Fields::new(&[]).sleb(), Err(Fault::Short));
-        // Longer than needed, and still a number.
+        // An encoding longer than necessary is accepted.
         assert_eq!(Fields::new(&[0x81, 0x80, 0]).uleb(), Ok(1));
         assert_eq!(Fields::new(&[0xff, 0x7f]).sleb(), Ok(-1));
     }

@@ -1,40 +1,41 @@
-//! Numbers and names that stand in files of the format.
+//! Constants of the file format.
 
 pub(super) const FILE_ID: u32 = 0x4d50_5a01;
 pub(super) const BUFFER_ID: u32 = 0x4d50_4c01;
 pub(super) const BUFFER_HEADER: usize = 48;
 
-/// Bytes of the largest buffer that is read. Those that programs write have some hundred thousand.
+/// Maximum size of a buffer that is read, in bytes. Programs write buffers of some hundred thousand
+/// bytes.
 pub(super) const LARGEST_BUFFER: usize = 32 << 20;
 
-/// Bytes of the longest name that is written.
+/// Maximum length of a name that is written, in bytes.
 pub(super) const LONGEST_NAME: usize = 1 << 20;
 
-/// Numbers from here on are read wrongly in the headers of buffers.
+/// Limit of the fields in a buffer header: Mono's own reader gets larger numbers wrong.
 pub(super) const FARTHEST: u64 = 1 << 56;
 
-/// Calls that are looked through for the one that a leave means.
+/// Maximum number of innermost calls searched for the one that a leave ends.
 pub(super) const FARTHEST_LEAVE: usize = 1000;
 
-/// The startup time on the clock of our files: a day, in nanoseconds.
+/// Startup time on the clock of files that jtrail writes: a day, in nanoseconds.
 pub(super) const CLOCK_START: u64 = 86_400_000_000_000;
 
-/// The reserved thread of definitions, in our files.
+/// Reserved thread of definitions, in files that jtrail writes.
 pub(super) const DEFINITIONS: u64 = 1 << 48;
 
-/// The reserved thread of what has no thread, in our files.
+/// Reserved thread of events without a thread, in files that jtrail writes.
 pub(super) const VM: u64 = DEFINITIONS + 1;
 
-/// The reserved thread of compilations, in our files.
+/// Reserved thread of compilations, in files that jtrail writes.
 pub(super) const COMPILER: u64 = DEFINITIONS + 2;
 
-/// The loader of classes of which none is told.
+/// Loader of classes whose loader is not reported.
 pub(super) const UNKNOWN_LOADER: &str = "unknown";
 
-/// What names of undefined classes begin with.
+/// Prefix of the names of undefined classes.
 pub(super) const UNRESOLVED: &str = "unresolved class ";
 
-/// The class of methods and frames that name none.
+/// Class of methods and frames that name no class.
 pub(super) const NO_CLASS: &str = "unresolved class 0x0";
 pub(super) const ALLOC: u8 = 0x00;
 pub(super) const ALLOC_BACKTRACE: u8 = 0x10;
@@ -46,7 +47,8 @@ pub(super) const METADATA_LOAD: u8 = 0x22;
 pub(super) const METADATA_UNLOAD: u8 = 0x42;
 pub(super) const METADATA_FAILED: u8 = 0xa2;
 
-/// A failed load as the first description had it, without the mark of a load.
+/// Failed load as the format's first description has it: [`METADATA_FAILED`] without the bit for a
+/// load.
 pub(super) const SEED_FAILED: u8 = 0x82;
 pub(super) const LEAVE: u8 = 0x13;
 pub(super) const ENTER: u8 = 0x23;
@@ -77,7 +79,7 @@ pub(super) const CONTENTION: u8 = 1;
 pub(super) const DONE: u8 = 2;
 pub(super) const FAIL: u8 = 3;
 
-/// Kinds of roots. The address that version 17 gives a root is its place here and one.
+/// Kinds of roots. In version 17, the address of a root is the index of its kind plus 1.
 pub(super) const ROOT_KINDS: [&str; 7] = [
     "JNI_GLOBAL",
     "SYSTEM_CLASS",
@@ -88,9 +90,9 @@ pub(super) const ROOT_KINDS: [&str; 7] = [
     "OTHER",
 ];
 
-/// Keys of options that the header has a field for.
+/// Keys of options that have a field in the header.
 pub(super) const ARCHITECTURE: &str = "architecture";
 pub(super) const OPERATING_SYSTEM: &str = "operatingSystem";
 
-/// The name that readers give the agent.
+/// Name that readers give the agent.
 pub(super) const AGENT: &str = "log profiler";

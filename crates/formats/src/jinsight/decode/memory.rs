@@ -75,8 +75,8 @@ impl Decoder {
         })
     }
 
-    /// Reads an object definition, with the `*_CREATED` record after it if there is one. A `*_CREATED`
-    /// record without a definition before it is accepted too.
+    /// Reads an object definition, with the `*_CREATED` record after it if there is one. A
+    /// `*_CREATED` record without a definition before it is accepted too.
     pub(super) fn object<'a>(&mut self, input: &'a [u8], last: bool) -> Option<Decoded<'a>> {
         let mut record = self.object_record(input)?;
         let (mut records, mut defined) = (1, record.ticks);

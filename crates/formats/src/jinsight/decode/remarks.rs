@@ -1,10 +1,10 @@
-//! What the reader of JinsightLive traces remarks.
+//! Remarks of the reader of JinsightLive traces.
 
 use crate::RemarkKind;
 use crate::tally::{corrupt, fault, kinds, odd, skipped};
 
 kinds! {
-    /// What a decoder remarks.
+    /// Kind of a decoder's remark.
     pub(crate) enum Remarked: RemarkKind {
         Promised = skipped("header", "numbers of events that are not those of the file"),
         EarlyTicks = odd("calls", "records from before startTicks"),

@@ -1,9 +1,9 @@
-//! What the format has no field for.
+//! Data that the format has no field for.
 
 use crate::tally::kinds;
 
 kinds! {
-    /// What an encoder drops.
+    /// Kind of data that an encoder drops.
     pub(super) enum Dropped: &'static str {
         Event = "events of other kinds",
         Opening = "descriptions of machine, process and agent",

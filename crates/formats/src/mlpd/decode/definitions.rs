@@ -1,4 +1,4 @@
-//! What a reader knows of classes and methods.
+//! Classes and methods that the file has defined so far.
 
 use crate::mlpd::index::Index;
 use crate::mlpd::names::{class_read, frame_shown, method_read};
@@ -9,7 +9,7 @@ use jtrail_model::{
 };
 use std::collections::HashMap;
 
-/// A method and its class.
+/// Method and its class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct MethodOf {
     pub(super) method: MethodId,
@@ -18,21 +18,21 @@ pub(super) struct MethodOf {
 
 #[derive(Debug)]
 struct Class {
-    /// The name as the format shows it.
+    /// Name as the format spells it.
     name: Box<str>,
     image: u64,
-    /// The file defines it, and not only by the name of a method.
+    /// True if the file defines the class; false if only the name of a method mentions it.
     defined: bool,
 }
 
 #[derive(Debug)]
 struct Method {
     of: MethodOf,
-    /// The name as the file has it.
+    /// Full name as in the file.
     full: Box<str>,
-    /// The name as frames have it.
+    /// Name as it appears in stack frames.
     frame: Box<str>,
-    /// The file defines it.
+    /// True if the file defines the method.
     defined: bool,
 }
 
@@ -42,17 +42,18 @@ pub(super) struct Definitions {
     classes: Vec<Class>,
     class_places: Index,
     tables: Index,
-    /// The class of each name that was told last.
+    /// Last class defined under each name.
     latest: HashMap<Box<str>, usize>,
     methods: Vec<Method>,
     method_places: Index,
     images: HashMap<u64, Box<str>>,
 }
 
-/// Takes the events that definitions make.
+/// Callback for the events that definitions produce.
 pub(super) type Emit<'e> = &'e mut dyn FnMut(Event<'static>);
 
-/// Most ids are multiples of four.
+/// Returns the key of an id in an [`Index`]. Most ids are multiples of 4; rotating them by two bits
+/// makes the keys dense.
 fn key(raw: u64) -> u64 {
     raw.rotate_right(2)
 }
@@ -66,7 +67,7 @@ impl Definitions {
         self.images.insert(raw, name.into());
     }
 
-    /// `false` when the class was not defined.
+    /// Defines a table of a class. Returns `false` if the class is not defined.
     pub(super) fn table(&mut self, raw: u64, class: u64) -> bool {
         let place = self.class_places.get(key(class));
         if let Some(place) = place {
@@ -88,7 +89,7 @@ impl Definitions {
         place
     }
 
-    /// The file defines a class, or repeats that it does.
+    /// Handles the definition of a class, which the file may repeat.
     pub(super) fn class_def(
         &mut self,
         (raw, image): (u64, u64),
@@ -137,12 +138,13 @@ impl Definitions {
         class_id(place)
     }
 
-    /// The class of an id, if the file has defined it.
+    /// Returns the class of an id if the file has defined the class.
     pub(super) fn defined_class(&self, raw: u64) -> Option<ClassId> {
         self.class_places.get(key(raw)).map(class_id)
     }
 
-    /// The class of what objects refer to, by way of tables or directly.
+    /// Returns the class that an object refers to: by the id of its table if `by_table` is set,
+    /// else by the id of the class.
     pub(super) fn object_class(&self, raw: u64, by_table: bool) -> Option<ClassId> {
         let places = match by_table {
             true => &self.tables,
@@ -151,7 +153,7 @@ impl Definitions {
         places.get(key(raw)).map(class_id)
     }
 
-    /// A class that the file has not defined.
+    /// Returns a placeholder for a class that the file has not defined.
     pub(super) fn unresolved_class(
         &mut self,
         raw: u64,
@@ -170,7 +172,7 @@ impl Definitions {
         class_id(self.new_class(class, time, emit))
     }
 
-    /// The name of a class, as shown.
+    /// Returns the name of a class as the format spells it.
     pub(super) fn class_name(&self, id: ClassId) -> &str {
         let place = (id.0 as usize).wrapping_sub(1);
         self.classes.get(place).map_or("", |class| &class.name)
@@ -187,7 +189,8 @@ impl Definitions {
         MethodId(self.methods.len() as u64 + 1)
     }
 
-    /// The file defines a method, or repeats that it does. `false` when it was used before.
+    /// Handles the definition of a method, which the file may repeat. Returns `false` if the method
+    /// was used before its definition.
     pub(super) fn method_def(
         &mut self,
         (raw, address, size): (u64, u64, i64),
@@ -203,7 +206,7 @@ impl Definitions {
             Some(method) => method.of,
             None => self.define_method(raw, full, time, emit),
         };
-        // That address says: no code yet.
+        // An address equal to the id means that the method is not compiled yet.
         if address == raw {
             if size > 0 {
                 let method = of.method;
@@ -258,7 +261,8 @@ impl Definitions {
         )
     }
 
-    /// The method of an id; one that is made up when the file has not defined it.
+    /// Returns the method of an id. Returns a placeholder as an error if the file has not defined
+    /// the method.
     #[inline]
     pub(super) fn method(
         &mut self,
@@ -297,7 +301,7 @@ impl Definitions {
         )
     }
 
-    /// A frame in a method.
+    /// Returns a stack frame in a method, without a line.
     pub(super) fn frame(&self, method: MethodId) -> Frame<'static> {
         let place = (method.0 as usize).wrapping_sub(1);
         let text = self.methods.get(place).map_or("", |method| &method.frame);

@@ -1,32 +1,34 @@
-//! A compressed stream: unpacked piece by piece, and read as if it were plain. Of the piece in
-//! which it is damaged nothing is read.
+//! Compressed files. The stream is decompressed piece by piece and read like an uncompressed file.
+//! If a piece is corrupt, nothing of the piece is read.
 
 use super::{Stepped, Stream};
 use crate::{DecodeError, Remark, Severity, Step};
 use flate2::write::MultiGzDecoder;
 use std::io::Write as _;
 
-/// Bytes that are unpacked at a time. They become a thousand times as many at most.
+/// Number of compressed bytes that are decompressed at a time. They grow to about a thousand times
+/// as many at most.
 const PIECE: usize = 8 << 10;
 
-/// Unpacks, and reads what comes out.
+/// Decompressor, and decoder of its output.
 #[derive(Debug)]
 pub(super) struct Gunzip {
     unpacker: MultiGzDecoder<Vec<u8>>,
     stream: Stream,
-    /// Bytes of the unpacked ones that the stream has used.
+    /// Number of decompressed bytes that `stream` has consumed.
     used: usize,
-    /// Packed bytes taken.
+    /// Number of compressed bytes consumed.
     offset: u64,
     state: State,
-    /// The stream told that it is truncated.
+    /// True if `stream` has reported that it is truncated.
     broken_off: bool,
 }
 
 #[derive(Debug)]
 enum State {
     Unpacking,
-    /// All that can be unpacked is, and why nothing follows, if not by the file's end.
+    /// All decompressible input is decompressed. Holds the reason if this is not simply the end of
+    /// the file.
     Unpacked(Option<Remark>),
 }
 
@@ -58,14 +60,14 @@ impl Gunzip {
         self.used += used;
         match step {
             Step::NeedMore => {}
-            // What follows a corrupt place is skipped.
+            // Input after a corrupt piece is skipped.
             Step::End if !input.is_empty() => return Ok((input.len(), Step::Nothing)),
             Step::End if !last => return Ok((0, Step::NeedMore)),
             Step::End => {
                 let State::Unpacked(remark) = &mut self.state else {
                     return Ok((0, Step::End));
                 };
-                // That it is truncated is told once.
+                // Truncation is reported once: `stream` may have reported it already.
                 let remark = remark
                     .take()
                     .filter(|remark| !self.broken_off || remark.severity != Severity::Truncated);
@@ -86,7 +88,7 @@ impl Gunzip {
         Ok((piece.len(), Step::Nothing))
     }
 
-    /// Unpacks a piece; an empty one is the end.
+    /// Decompresses a piece. An empty piece means the end of the input.
     fn unpack(&mut self, piece: &[u8]) {
         self.unpacker.get_mut().drain(..self.used);
         self.used = 0;
@@ -98,7 +100,8 @@ impl Gunzip {
             Ok(()) if piece.is_empty() => None,
             Ok(()) => return,
             Err(error) => {
-                // At the end, a checksum that is not there and another one are the same error.
+                // At the end, the decompressor gives the same error for a missing and for a wrong
+                // checksum.
                 let (severity, message) = if piece.is_empty() {
                     (
                         Severity::Truncated,

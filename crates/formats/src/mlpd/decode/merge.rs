@@ -1,28 +1,28 @@
-//! Buffers that were written together, merged by time.
+//! Merges by time the buffers that were written together.
 
 use super::raw::{Buffer, Raw};
 use crate::mlpd::value::Fault;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-/// Buffers of different threads. The events of each stay in order; between them, the earlier comes
-/// first, and of one time the one whose buffer does.
+/// Buffers of different threads. The events of each buffer stay in order. Between buffers, the
+/// earlier event comes first; at equal times, the event of the buffer added first.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     buffers: Vec<Buffer>,
     threads: HashSet<u64>,
     bytes: usize,
-    /// The next event of each buffer: time and number of the buffer.
+    /// Next event of each buffer: its time, and the index of the buffer.
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
     current: Option<usize>,
-    /// The first buffer comes before all others.
+    /// True if all events of the first buffer come before those of the others.
     leads: bool,
 }
 
-/// The next event of a batch.
+/// Next event of a batch.
 pub(super) struct Next<'b> {
     pub(super) thread: u64,
-    /// Where it stands in the file.
+    /// Offset of the event in the file.
     pub(super) place: u64,
     pub(super) time: u64,
     pub(super) raw: Result<Raw<'b>, Fault>,
@@ -33,17 +33,17 @@ impl Batch {
         self.buffers.is_empty()
     }
 
-    /// Bytes that it holds.
+    /// Returns the size of the batch in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether there is a buffer of that thread.
+    /// True if the batch contains a buffer of `thread`.
     pub(super) fn has(&self, thread: u64) -> bool {
         self.threads.contains(&thread)
     }
 
-    /// Adds a buffer. All events of a `first` one come before those of others.
+    /// Adds a buffer. If `first` is set, all its events come before those of other buffers.
     pub(super) fn add(&mut self, buffer: Buffer, size: usize, first: bool) {
         let time = if first { 0 } else { buffer.next_time() };
         self.waiting.push(Reverse((time, self.buffers.len())));
@@ -53,7 +53,7 @@ impl Batch {
         self.leads |= first;
     }
 
-    /// The next event. None when there is none left; the batch is empty then.
+    /// Returns the next event. Returns `None` after the last one, and clears the batch.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Next<'_>> {
         let Some(at) = self.select() else {
@@ -71,7 +71,7 @@ impl Batch {
         })
     }
 
-    /// The buffer whose event is next.
+    /// Returns the index of the buffer that holds the next event.
     #[inline]
     fn select(&mut self) -> Option<usize> {
         loop {

@@ -1,4 +1,4 @@
-//! The stream around the buffers.
+//! Reads the header and the buffers of a file.
 
 mod definitions;
 mod gunzip;
@@ -16,10 +16,10 @@ use merge::Batch;
 use raw::{Buffer, BufferHeader};
 use replay::Replay;
 
-/// Bytes of buffers that are merged. Our own batches have less.
+/// Maximum size of the buffers that are merged, in bytes. Batches that jtrail writes are smaller.
 const LARGEST_BATCH: usize = 8 << 20;
 
-/// Reads log profiles, plain or compressed.
+/// Decoder of log profiles, plain or compressed with gzip.
 #[derive(Debug, Default)]
 pub struct Decoder(Source);
 
@@ -54,27 +54,27 @@ impl Decode for Decoder {
     }
 }
 
-/// The plain stream: a header, and buffers.
+/// Decoder of an uncompressed file: a header, and buffers.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    /// Where the input of the next step starts.
+    /// Offset at which the input of the next step starts.
     offset: u64,
     header: Option<Box<Header>>,
     batch: Batch,
-    /// Events are taken from the batch, and nothing is added to it.
+    /// True while events are taken from the batch. No buffer is added to it meanwhile.
     releases: bool,
     replay: Replay,
-    /// The last buffer was one of definitions, with nothing in it: the end of a trace of ours that
-    /// has no agent's end.
+    /// True if the last buffer was an empty one of definitions. It ends a file that jtrail wrote
+    /// from a trace without an end of the agent.
     ends_empty: bool,
     ending: Option<Ending>,
 }
 
 #[derive(Debug)]
 enum Ending {
-    /// The stream is whole: the last events follow.
+    /// The file is complete. The last events are still to be reported.
     Complete,
-    /// The stream is truncated. The remark on that follows, unless it was handed out.
+    /// The file is truncated. Holds the remark until it is reported.
     Truncated(Option<Remark>),
     Refused(DecodeError),
 }
@@ -117,7 +117,8 @@ impl Stream {
         }
     }
 
-    /// Takes a buffer, or releases those that were taken.
+    /// Adds a buffer to the batch. If the buffer belongs to the next batch, starts reporting the
+    /// events of the current one.
     fn buffer(&mut self, input: &[u8], last: bool) -> Stepped {
         let Some(version) = self.header.as_ref().map(|header| header.version) else {
             return Ok((0, Step::End));
@@ -176,12 +177,13 @@ impl Stream {
         }
     }
 
-    /// Whether the trace is whole, as far as it can say so: only traces of ours do.
+    /// True if the trace is complete, or if it can't be known: only files that jtrail wrote mark
+    /// their end.
     fn ends(&self) -> bool {
         !self.replay.is_own() || self.replay.has_agent_end || self.ends_empty
     }
 
-    /// Nothing more is to be read: what was taken is released, and then comes the end.
+    /// Ends the input. The events of the current batch are reported next, then the ending.
     fn end(&mut self, ending: Ending) -> (usize, Step<'static>) {
         self.ending = Some(ending);
         self.releases = true;

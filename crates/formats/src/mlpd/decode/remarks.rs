@@ -1,11 +1,11 @@
-//! What the reader of log profiles remarks.
+//! Remarks of the reader of log profiles.
 
 use crate::RemarkKind;
 use crate::mlpd::value::Fault;
 use crate::tally::{corrupt, fault, kinds, odd, skipped};
 
 kinds! {
-    /// What a decoder remarks.
+    /// Kind of a decoder's remark.
     pub(crate) enum Remarked: RemarkKind {
         Metadata = skipped("metadata", "images, assemblies, domains and contexts"),
         ModuleIds = skipped("metadata: loaded", "module ids of images"),

@@ -1,4 +1,5 @@
-//! Definitions, as they are written: loaders, classes, methods, and those that frames ask for.
+//! Writes definitions of loaders, classes and methods, including methods that only stack frames
+//! mention.
 
 use super::dropped::Dropped;
 use super::output::{Buffer, DEFINING, Output};
@@ -16,10 +17,10 @@ use std::collections::HashMap;
 
 #[derive(Debug)]
 struct Class {
-    /// The name as the format shows it.
+    /// Name as the format spells it.
     name: Box<str>,
     loader: usize,
-    /// A definition of the trace stands behind it, and not only a frame.
+    /// True if the trace defines the class; false if only a stack frame mentions it.
     defined: bool,
 }
 
@@ -28,39 +29,40 @@ struct Method {
     class: usize,
     name: Box<str>,
     parameters: Box<str>,
-    /// A definition of the trace stands behind it, and not only a frame.
+    /// True if the trace defines the method; false if only a stack frame mentions it.
     defined: bool,
 }
 
-/// Bytes of the longest code that readers take.
+/// Maximum size of code that readers accept, in bytes.
 const LONGEST_CODE: i64 = i32::MAX as i64;
 
-/// The loader of every class until another is told.
+/// Number of the loader named [`UNKNOWN_LOADER`], which every class has until its own is reported.
 const FIRST_LOADER: usize = 0;
 
-/// All that was defined. Classes, methods and loaders are numbered in the order of their
+/// Definitions written so far. Classes, methods and loaders are each numbered in the order of their
 /// definitions.
 #[derive(Debug, Default)]
 pub(in crate::mlpd) struct Definitions {
     version: DataVersion,
     classes: Vec<Class>,
     class_ids: Index,
-    /// The class of each name that was written last: methods belong to it.
+    /// Last class written under each name. Readers assign a method to this class.
     latest: HashMap<Box<str>, usize>,
     methods: Vec<Method>,
     method_ids: Index,
-    /// Methods by class, name and parameters.
+    /// Methods by the digest of class, name and parameters.
     frames: HashMap<Digest, usize>,
     digests: Digests,
     loaders: HashMap<Box<str>, usize>,
 }
 
-/// What the file calls a thing of that number: multiples of 4, which its readers like best.
+/// Returns the id in the file of the class, method or loader with this number. Ids are multiples of
+/// 4, for which readers of the format are optimized.
 pub(super) const fn file_id(number: usize) -> u64 {
     (number as u64 + 1) * 4
 }
 
-/// The begin of a name that is not too long, and all of any other.
+/// Returns a name, cut to [`LONGEST_NAME`] bytes.
 pub(super) fn shortened<'n>(name: &'n str, dropped: &mut DropTally<Dropped>) -> &'n str {
     if name.len() <= LONGEST_NAME {
         return name;
@@ -77,7 +79,7 @@ impl Definitions {
         }
     }
 
-    /// Begins metadata: type and id, and flags where the version has them.
+    /// Starts metadata: writes type and id, and flags in version 1 (those of a class come later).
     pub(super) fn metadata(&self, buffer: &mut Buffer, kind: u8, id: u64) {
         buffer.byte(kind);
         buffer.pointer(id);
@@ -86,7 +88,7 @@ impl Definitions {
         }
     }
 
-    /// The number of a loader, which is defined if it is new: a domain, an image and an assembly.
+    /// Returns the number of a loader. Defines a new loader as a domain, an image and an assembly.
     fn loader(&mut self, name: &str, output: &mut Output) -> usize {
         if let Some(&loader) = self.loaders.get(name) {
             return loader;
@@ -115,8 +117,8 @@ impl Definitions {
         loader
     }
 
-    /// Writes what follows the first byte and time of a class that was defined before, as it was
-    /// then.
+    /// Appends the fields of a class load after the first byte and the time, with the loader that
+    /// the class had at first.
     pub(super) fn put_class(&self, buffer: &mut Buffer, class: usize) {
         self.put_class_of(buffer, class, FIRST_LOADER);
     }
@@ -151,7 +153,8 @@ impl Definitions {
         let class = self.classes.len() - 1;
         self.write_class(class, time, output);
         if self.version == DataVersion::V17 {
-            // What objects of the class refer to, in the domain of its loader. One for each class.
+            // Objects refer to this table, which is in the domain of the class's loader. Each class
+            // has one table.
             let (buffer, _) = output.event(DEFINING, output.definition_time(), METADATA_LOAD);
             self.metadata(buffer, VTABLE, file_id(class));
             buffer.pointer(file_id(loader));
@@ -172,7 +175,7 @@ impl Definitions {
         dropped.part_if(!e.object.is_none(), Dropped::ClassObjects);
         let name = class_shown(shortened(&e.name, dropped));
         let class = match self.latest.get(&*name) {
-            // A frame was the first to mention it.
+            // A stack frame mentioned the class before this definition.
             Some(&class) if self.classes.get(class).is_some_and(|c| !c.defined) => {
                 self.classes[class].defined = true;
                 class
@@ -182,7 +185,7 @@ impl Definitions {
         self.class_ids.set(e.class.0, class);
     }
 
-    /// The loader of a class is known by now.
+    /// Sets the loader of a class, which may be reported after the class is defined.
     pub(super) fn class_loader(
         &mut self,
         class: ClassId,
@@ -200,7 +203,7 @@ impl Definitions {
         }
     }
 
-    /// The number of a class. One that the trace does not define gets a name that says so.
+    /// Returns the number of a class. Defines a placeholder if the trace does not define the class.
     pub(super) fn class(&mut self, id: ClassId, output: &mut Output) -> usize {
         if let Some(class) = self.class_ids.get(id.0) {
             return class;
@@ -211,12 +214,12 @@ impl Definitions {
         class
     }
 
-    /// The name of a class, as shown.
+    /// Returns the name of a class as the format spells it.
     pub(super) fn class_name(&self, class: usize) -> &str {
         self.classes.get(class).map_or("", |class| &class.name)
     }
 
-    /// Writes the definition of a new method, whose bytecode is that long, or 0.
+    /// Writes the definition of a new method with `length` bytes of bytecode, 0 if unknown.
     fn new_method(
         &mut self,
         (class, name, parameters): (usize, &str, &str),
@@ -239,7 +242,7 @@ impl Definitions {
         output.event(DEFINING, time, JIT);
         output.defined_method(id);
         let buffer = output.buffer(DEFINING);
-        // An address that says: no code yet.
+        // An address equal to the id means that the method is not compiled yet.
         buffer.pointer(id);
         buffer.uleb(length.into());
         buffer.text(&self.full_name(method));
@@ -266,7 +269,7 @@ impl Definitions {
         let (name, parameters) = (shortened(&e.name, dropped), shortened(parameters, dropped));
         let key = self.frame_key(class, name, parameters);
         let method = match self.frames.get(&key) {
-            // A frame was the first to mention it.
+            // A stack frame mentioned the method before this definition.
             Some(&method) if self.methods.get(method).is_some_and(|m| !m.defined) => {
                 self.methods[method].defined = true;
                 dropped.event_if(length > 0, Dropped::LateLengths);
@@ -290,7 +293,8 @@ impl Definitions {
             .of(&frame_shown(self.class_name(class), name, parameters))
     }
 
-    /// The number of a method. One that the trace does not define gets a name that says so.
+    /// Returns the number of a method. Defines a placeholder if the trace does not define the
+    /// method.
     #[inline]
     pub(super) fn method(&mut self, id: MethodId, class: ClassId, output: &mut Output) -> usize {
         match self.method_ids.get(id.0) {
@@ -308,7 +312,7 @@ impl Definitions {
         method
     }
 
-    /// The full name of a method.
+    /// Returns the full name of a method.
     pub(super) fn full_name(&self, method: usize) -> String {
         self.methods.get(method).map_or_else(String::new, |method| {
             method_shown(
@@ -319,7 +323,7 @@ impl Definitions {
         })
     }
 
-    /// The number of a frame's method, which is defined if it is new.
+    /// Returns the number of a stack frame's method. Defines the method if it is new.
     pub(super) fn frame(
         &mut self,
         text: &str,
@@ -343,7 +347,7 @@ impl Definitions {
             }
             None => (self.class(ClassId::NONE, output), text, ""),
         };
-        // Readers may show the method in another way.
+        // Readers may spell the method differently, so it is stored under both spellings.
         let shown = self.frame_key(class, name, parameters);
         let method = match self.frames.get(&shown) {
             Some(&method) => method,

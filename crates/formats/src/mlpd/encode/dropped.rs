@@ -1,9 +1,9 @@
-//! What the format has no field for.
+//! Data that the format has no field for.
 
 use crate::tally::kinds;
 
 kinds! {
-    /// What an encoder drops.
+    /// Kind of data that an encoder drops.
     pub(in crate::mlpd) enum Dropped: &'static str {
         Identities = "descriptions of machine, process, agent and trace",
         Filters = "filters",

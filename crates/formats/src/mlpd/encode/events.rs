@@ -1,4 +1,4 @@
-//! Classes, code, allocations, collections, monitors, exceptions.
+//! Events other than calls: classes, code, allocations, collections, monitors and exceptions.
 
 use super::*;
 
@@ -57,9 +57,9 @@ impl Encoder {
         COMPILED
     }
 
-    /// Names the thread of compilations, before the first of them. In its own buffer: definitions
-    /// of a batch are read before all else, and would be written in another order when they are
-    /// written again.
+    /// Names the thread of compilations before its first event. The name goes to the thread's own
+    /// buffer. Readers take definitions before all other events, so a name among them would be in
+    /// another place when the trace is written again.
     fn name_compiler(&mut self, time: Timestamp) {
         if !std::mem::replace(&mut self.has_compiler, true) {
             let time = self.clock(time);
@@ -68,7 +68,7 @@ impl Encoder {
         }
     }
 
-    /// A size that the format can hold.
+    /// Converts a size. A negative size is counted as dropped and becomes 0.
     pub(super) fn size(&mut self, size: i64) -> u64 {
         u64::try_from(size).unwrap_or_else(|_| {
             self.dropped.part(Dropped::Sizes);
@@ -128,7 +128,8 @@ impl Encoder {
         THREADLESS
     }
 
-    /// The generation is told when the collection's start was written already.
+    /// Sets the generation of a collection in events that are already in the buffer, because it is
+    /// reported after the collection's start.
     pub(super) fn gc_detail(&mut self, e: &GcDetail<'_>) -> usize {
         let words = !e.collector.is_empty() || !e.cause.is_empty();
         self.dropped.part_if(words, Dropped::GcDetails);
@@ -213,7 +214,7 @@ impl Encoder {
         place
     }
 
-    /// The class of an exception stands before it, in its thread's buffer.
+    /// Writes the class of an exception to the thread's buffer, before the event of the exception.
     pub(super) fn exception_class(&mut self, thread: ThreadId, time: Timestamp, class: ClassId) {
         let class = self.definitions.class(class, &mut self.output);
         if let Some(place) = self.event_of(thread, time, METADATA_LOAD) {
@@ -238,7 +239,7 @@ impl Encoder {
         place
     }
 
-    /// Keeps what is said of the handler for the catch that follows.
+    /// Stores the details of a handler for the catch event that follows.
     pub(super) fn catch_detail(&mut self, e: &CatchDetail) -> usize {
         let unused = self.handler.replace(*e);
         self.dropped.event_if(unused.is_some(), Dropped::Handlers);
@@ -274,7 +275,7 @@ impl Encoder {
         place
     }
 
-    /// Finds the methods of a stack, or defines them.
+    /// Sets `frames` to the methods of a stack. Defines methods that are new.
     pub(super) fn set_frames(&mut self, stack: &[Frame<'_>]) {
         self.frames.clear();
         for frame in stack {

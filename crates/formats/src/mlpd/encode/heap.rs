@@ -1,4 +1,4 @@
-//! Heap dumps, as they are written: each object with its references.
+//! Writes heap dumps: each object with its references.
 
 use super::Encoder;
 use super::definitions::file_id;
@@ -11,28 +11,28 @@ use jtrail_model::{
 };
 use std::collections::HashMap;
 
-/// References of an object that wait to be written with it.
+/// Maximum number of references that are held to be written in one record of their object.
 const REFERENCES: usize = 4096;
-/// Objects whose bits stand together.
+/// Number of objects per page of [`Bits`].
 const PAGE: u64 = 4096;
 
-/// The heap dump at hand.
+/// Heap dump being written.
 #[derive(Debug, Default)]
 pub(in crate::mlpd) struct Dump {
     open: Option<HeapDumpId>,
     time: u64,
     seen: Bits,
-    /// The object listed last.
+    /// Last object listed, not written yet.
     pub(super) listed: Option<Listed>,
 }
 
-/// An object and some of its references.
+/// Object with some of its references.
 #[derive(Debug)]
 pub(super) struct Listed {
     time: u64,
     object: ObjectId,
     class: u64,
-    /// 0 when the object itself was written before.
+    /// Size of the object; 0 if the object itself was written before.
     size: u64,
     references: Vec<u64>,
 }
@@ -43,7 +43,7 @@ impl Listed {
     }
 }
 
-/// A set of objects, of which each takes a bit.
+/// Set of objects that takes one bit per object.
 #[derive(Debug, Default)]
 struct Bits(HashMap<u64, Box<[u64; PAGE as usize / 64]>>);
 
@@ -58,7 +58,7 @@ impl Bits {
         self.0.get(&page).is_some_and(|page| page[word] & bit != 0)
     }
 
-    /// Adds an object; `false` when it is there already.
+    /// Adds an object. Returns `false` if the set contains it already.
     fn add(&mut self, id: ObjectId) -> bool {
         let (page, word, bit) = Self::place(id);
         let page = self.0.entry(page);
@@ -79,7 +79,7 @@ impl Encoder {
         THREADLESS
     }
 
-    /// Ends the dump that is open, if it is that one; any, when none is said.
+    /// Ends the open heap dump if it is the one in `end`. If `end` is `None`, ends any open dump.
     pub(super) fn dump_end(&mut self, end: Option<(HeapDumpId, Timestamp)>) -> usize {
         let Some(open) = self.dump.open else {
             self.dropped.event_if(end.is_some(), Dropped::DumpObjects);
@@ -109,7 +109,7 @@ impl Encoder {
             return DEFINING;
         }
         let class = file_id(self.definitions.class(e.class, &mut self.output));
-        // Size 0 says that the object stood there before.
+        // Size 0 would mean that the object is listed already.
         let size = u64::try_from(e.size).unwrap_or(0).max(1);
         self.dropped
             .part_if(size.cast_signed() != e.size, Dropped::Sizes);
@@ -176,13 +176,13 @@ pub(super) fn put(listed: &Listed, version: DataVersion, output: &mut Output) {
     buffer.pointer(listed.class);
     buffer.uleb(listed.size);
     if v17 {
-        // The generation, which is not known.
+        // Generation, which is unknown.
         buffer.byte(0);
     }
     buffer.uleb(listed.references.len() as u64);
     for &target in &listed.references {
         if v17 {
-            // The difference from the last field's offset, which is not known.
+            // Difference from the preceding field's offset; the offsets are unknown.
             buffer.uleb(0);
         }
         buffer.object(target);

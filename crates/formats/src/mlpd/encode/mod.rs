@@ -1,4 +1,4 @@
-//! Events to buffers.
+//! Converts events to buffers.
 
 mod definitions;
 pub(super) mod dropped;
@@ -26,36 +26,40 @@ use jtrail_model::{
 };
 use output::{Buffer, COMPILED, DEFINING, Output, THREADLESS};
 
-/// Writes a log profile.
+/// Encoder of log profiles.
 #[derive(Debug, Default)]
 pub struct Encoder {
     pub(super) version: DataVersion,
     opening: Opening,
-    /// Nanoseconds since 1970 that [`CLOCK_START`] stands for, once the header is settled.
+    /// Time that [`CLOCK_START`] stands for, in nanoseconds since 1970; none until the header's
+    /// contents are final.
     origin: Option<i64>,
     header_written: bool,
     pub(super) output: Output,
-    /// Batches that ended before the event that is being written.
+    /// Batches that ended before the current event, not handed out yet.
     ended: Vec<u8>,
     pub(super) definitions: Definitions,
-    /// A method whose name waits for the event behind it, which may say how long its bytecode is.
+    /// Method whose definition is held until the next event, which may be the length of its
+    /// bytecode.
     unnamed: Option<MethodDef<'static>>,
-    /// What was told of the handler whose catch is next.
+    /// Details of the handler of the next catch event.
     handler: Option<CatchDetail>,
     collection: Option<Collection>,
-    /// The last collection that ended, until its generation is reported.
+    /// Last collection that ended, until its generation is reported.
     unreported: Option<Collection>,
     heap_size: i64,
-    /// The reserved thread of compilations was named.
+    /// True if the reserved thread of compilations is named.
     has_compiler: bool,
-    /// The end of the agent was told, or there is none.
+    /// True if the end of the agent is reported, or if the file must have no end because it is
+    /// truncated.
     has_end: bool,
     pub(super) dump: Dump,
     pub(super) dropped: DropTally<Dropped>,
     frames: Vec<u64>,
 }
 
-/// Where the generation of a collection was written, in the buffer of a batch.
+/// Positions of a collection's generation bytes in the buffer, valid while `batch` is the current
+/// batch.
 #[derive(Clone, Copy, Debug)]
 struct Collection {
     batch: u64,
@@ -65,7 +69,7 @@ struct Collection {
 }
 
 impl Encoder {
-    /// Writes that data version.
+    /// Creates an encoder for a data version.
     pub fn new(version: DataVersion) -> Self {
         Self {
             version,
@@ -76,7 +80,7 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    /// Nothing yet: the header tells what the first events do.
+    /// Writes nothing: the header holds what the first events report.
     fn begin(&mut self, _: &mut Vec<u8>) {}
 
     fn holds_back(&self) -> bool {
@@ -100,8 +104,8 @@ impl Encode for Encoder {
         self.written(place, out);
     }
 
-    /// Ends a batch, as one that is full would. A method that waits for its name has no use so far,
-    /// and waits on.
+    /// Ends the batch as if it were full. A method whose definition is held stays held: nothing
+    /// uses it yet.
     fn flush(&mut self, out: &mut Vec<u8>) {
         if self.origin.is_some() && self.output.waits() {
             self.flush_batch(out);
@@ -128,7 +132,8 @@ impl Encode for Encoder {
             self.flush_batch(out);
         }
         if !self.has_end {
-            // Nothing says that the agent ended; that the trace is whole is said so.
+            // No end of the agent is reported, so an empty buffer of definitions marks the trace as
+            // complete.
             self.output.flush_definitions(out);
         }
     }
@@ -143,7 +148,7 @@ impl Encode for Encoder {
 }
 
 impl Encoder {
-    /// Something was written into the buffer of that place: hands out what is full.
+    /// Hands out finished batches after bytes were appended to the buffer with index `place`.
     #[inline]
     fn written(&mut self, place: usize, out: &mut Vec<u8>) {
         if !self.ended.is_empty() {
@@ -154,8 +159,8 @@ impl Encoder {
         }
     }
 
-    /// Like [`Self::written`], for an event that is made up: its batch ends where it does when the
-    /// trace is read and written again.
+    /// Like [`Self::written`], for an event that the encoder adds. The batch then ends at the same
+    /// point when the trace is read and written again.
     #[cold]
     fn written_within(&mut self, place: usize) {
         let mut ended = std::mem::take(&mut self.ended);
@@ -163,13 +168,14 @@ impl Encoder {
         self.ended = ended;
     }
 
-    /// Whether a full batch waits for the end of a collection, whose generation is not told before.
+    /// True if a full batch is held until a collection ends, because the generation is not reported
+    /// earlier.
     #[cold]
     fn is_held(&self, place: usize) -> bool {
         place != DEFINING && self.collection.is_some() && !self.output.is_overfull()
     }
 
-    /// A batch is full: of events, or of definitions alone.
+    /// Writes a full batch, of events or of definitions alone.
     fn full(&mut self, place: usize, out: &mut Vec<u8>) {
         if place == DEFINING {
             self.write_header(out);
@@ -191,8 +197,8 @@ impl Encoder {
         }
     }
 
-    /// Settles when the trace began, with what the events told so far, or else with the time of the
-    /// first one.
+    /// Fixes the start of the trace: from the opening events reported so far, else from the time of
+    /// the first other event.
     #[cold]
     fn settle(&mut self, first: Option<Timestamp>) {
         if self.origin.is_some() {
@@ -207,7 +213,7 @@ impl Encoder {
         }
     }
 
-    /// A time on the clock of the file.
+    /// Converts a time to the clock of the file.
     #[inline]
     pub(super) fn clock(&mut self, time: Timestamp) -> u64 {
         let Some(origin) = self.origin else {
@@ -227,7 +233,7 @@ impl Encoder {
         if time.0 < origin { 1 } else { FARTHEST - 1 }
     }
 
-    /// Begins an event of a thread. None when the thread can't be written.
+    /// Starts an event of a thread. Returns `None` if the format can't hold the thread's id.
     #[inline]
     fn event_of(&mut self, thread: ThreadId, time: Timestamp, first: u8) -> Option<usize> {
         let Some(place) = self.output.thread(thread.0) else {
@@ -239,7 +245,7 @@ impl Encoder {
         Some(place)
     }
 
-    /// Announces a thread that the trace uses and does not announce, as readers would.
+    /// Defines a thread that the trace uses but does not define, like readers do.
     #[inline]
     fn define(&mut self, place: usize, thread: ThreadId, time: Timestamp) {
         if self.output.is_unannounced(place) {
@@ -256,7 +262,7 @@ impl Encoder {
         self.thread_metadata(place, time, METADATA_NAME, id, Some(name));
     }
 
-    /// Begins an event in the buffer of that place.
+    /// Starts an event in the buffer with index `place`.
     #[inline]
     pub(super) fn event_at(&mut self, place: usize, time: Timestamp, first: u8) -> &mut Buffer {
         let time = self.clock(time);
@@ -267,7 +273,7 @@ impl Encoder {
         buffer
     }
 
-    /// Ends the batch where an event at `time` can't be in it.
+    /// Ends the batch if it can't contain an event at `time`.
     #[inline]
     pub(super) fn batch_for(&mut self, place: usize, time: u64) {
         if self.output.falls(place, time) {
@@ -322,8 +328,8 @@ impl Encoder {
         place
     }
 
-    /// Leaves the calls inside of `call`, which have no leave of their own, and takes it off the
-    /// stack. `false` when it is not open.
+    /// Writes leaves for the calls inside `call` that have no leave of their own, and removes them
+    /// and `call` from the stack. Returns `false` if `call` is not open.
     #[cold]
     fn leave_inner(&mut self, place: usize, call: (u32, u32), time: Timestamp) -> bool {
         let calls = &mut self.output.buffer(place).calls;
@@ -345,7 +351,8 @@ impl Encoder {
         true
     }
 
-    /// Writes any event, or counts it. Answers with the place of the buffer that it went to.
+    /// Writes an event that is no call, or counts it as dropped. Returns the index of the buffer
+    /// that it went to.
     fn any(&mut self, event: &Event<'_>) -> usize {
         if self.origin.is_none() {
             if event.is_opening() {
@@ -439,8 +446,8 @@ impl Encoder {
         DEFINING
     }
 
-    /// Names the method that waits for it. Whether the event behind it was of its bytecode, and is
-    /// used up.
+    /// Writes the method definition that is held. Returns true if `next` is the length of this
+    /// method's bytecode and needs no further handling.
     #[cold]
     fn name_method(&mut self, next: Option<&Event<'_>>) -> bool {
         let Some(method) = self.unnamed.take() else {
@@ -500,14 +507,14 @@ impl Encoder {
                 self.thread_begin(place, e.thread, e.time, &e.name);
                 place
             }
-            // It was there before; all that is left to say is the name.
+            // The thread is defined already, so only the name is left to write.
             _ => self
                 .thread_state(e.thread, e.time, METADATA_NAME, Some(&e.name))
                 .unwrap_or(DEFINING),
         }
     }
 
-    /// The end of a reserved thread is that of the trace, or of the agent.
+    /// Writes the end of a reserved thread, which marks the end of the trace or of the agent.
     fn reserved_end(&mut self, id: u64, time: Timestamp, identity: &Text<'_>) -> usize {
         self.dropped
             .part_if(!identity.is_empty(), Dropped::Identities);
@@ -517,7 +524,7 @@ impl Encoder {
         THREADLESS
     }
 
-    /// Writes the object of a heap dump that waits for its references.
+    /// Writes the object of a heap dump that was held until its references are complete.
     #[inline]
     pub(super) fn finish_listed(&mut self) {
         if let Some(listed) = self.dump.listed.take() {

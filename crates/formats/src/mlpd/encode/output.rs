@@ -1,4 +1,4 @@
-//! The buffers of threads, and the batches in which they are written.
+//! Buffers of threads, and the batches in which they are written.
 
 use crate::mlpd::index::Index;
 use crate::mlpd::value::{put_sleb, put_uleb};
@@ -7,34 +7,35 @@ use crate::mlpd::wire::{
 };
 use std::ops::Range;
 
-/// Bytes of events that wait to be written, at most, but for the last event. Definitions count
-/// apart.
+/// Maximum size of a batch's events in bytes, exceeded by the last event at most. Definitions count
+/// separately.
 const BATCH: usize = 512 << 10;
-/// Nanoseconds between the first and the last event of a buffer, at most, but for the last event.
+/// Maximum time between the first and the last event of a buffer in nanoseconds, exceeded by the
+/// last event at most.
 const PAUSE: u64 = 1_000_000_000;
 
-/// Place of the definitions among the threads.
+/// Index of the buffer for definitions.
 pub(super) const DEFINING: usize = 0;
-/// Place of what has no thread.
+/// Index of the buffer for events without a thread.
 pub(super) const THREADLESS: usize = 1;
-/// Place of compilations.
+/// Index of the buffer for compilations.
 pub(super) const COMPILED: usize = 2;
 
-/// The buffer of one thread, and what is known along it.
+/// Buffer of one thread, and the state of this thread.
 #[derive(Debug, Default)]
 pub(in crate::mlpd) struct Buffer {
     id: u64,
     bytes: Vec<u8>,
-    /// Bytes that the batch has counted.
+    /// Number of bytes already included in `Output::waiting`.
     counted: usize,
     base_time: u64,
     time: u64,
     base_object: Option<u64>,
     base_method: u64,
     method: u64,
-    /// Open calls: ticket and number of the method.
+    /// Open calls: ticket, and number of the method.
     pub(super) calls: Vec<(u32, u32)>,
-    /// The trace, or else the encoder, said that the thread is there.
+    /// True if the thread is defined, by the trace or by the encoder.
     pub(super) defined: bool,
     ended: bool,
 }
@@ -56,14 +57,14 @@ impl Buffer {
         put_uleb(value, &mut self.bytes);
     }
 
-    /// A class, image, address: the base of pointers is 0.
+    /// Appends a class, image or address. The base of pointers is 0.
     #[inline]
     pub(super) fn pointer(&mut self, value: u64) {
         put_sleb(value.cast_signed(), &mut self.bytes);
     }
 
     pub(super) fn object(&mut self, object: u64) {
-        // A base of more than 56 bits would be read wrongly.
+        // Readers get a base of more than 56 bits wrong.
         let first = if object < FARTHEST { object } else { 0 };
         let base = *self.base_object.get_or_insert(first);
         self.pointer(object.wrapping_sub(base));
@@ -83,7 +84,7 @@ impl Buffer {
         crate::mlpd::value::put_text(text, &mut self.bytes);
     }
 
-    /// Takes the number of a byte that may be written over, until the batch is.
+    /// Returns the index of the next byte, for [`Self::patch`]. Valid until the batch is written.
     pub(super) fn place(&self) -> usize {
         self.bytes.len()
     }
@@ -118,35 +119,35 @@ impl Buffer {
     }
 }
 
-/// The definitions behind the last event. They belong to the batch of the next one: a reader, who
-/// takes the definitions of a batch first, tells them there.
+/// Definitions after the last event. They belong to the batch of the next event: a reader takes the
+/// definitions of a batch first, and would report them too early otherwise.
 #[derive(Debug)]
 struct Recent {
-    /// Where they start in their buffer.
+    /// Index of their first byte in the buffer of definitions.
     at: usize,
-    /// The time of the definition before them, and the base of methods by then.
+    /// Time of the definition before them, and `base_method` is the base of methods at that point.
     time: u64,
     base_method: u64,
-    /// Where the first method of them stands, and which it is.
+    /// Byte range of the first method among them, and the method's id.
     method: Option<(Range<usize>, u64)>,
 }
 
-/// All that waits to be written.
+/// Data that is still to be written.
 #[derive(Debug)]
 pub(in crate::mlpd) struct Output {
     buffers: Vec<Buffer>,
-    /// Places of the buffers that are free.
+    /// Indices of unused buffers.
     free: Vec<usize>,
     threads: Index,
-    /// Buffers with events, in the order of their first ones.
+    /// Buffers with events, in the order of their first events.
     order: Vec<usize>,
     waiting: usize,
-    /// The buffer of the last event.
+    /// Buffer of the last event.
     last: usize,
-    /// The time of the last event of the batch.
+    /// Time of the last event of the batch.
     latest: u64,
     recent: Option<Recent>,
-    /// How many batches were written, but for those of definitions alone.
+    /// Number of batches written, without those that hold definitions only.
     pub(super) batches: u64,
 }
 
@@ -169,7 +170,7 @@ impl Default for Output {
 }
 
 impl Output {
-    /// The place of a thread. None when its id can't be written.
+    /// Returns the index of a thread's buffer, or `None` if the format can't hold the thread's id.
     #[inline]
     pub(super) fn thread(&mut self, id: u64) -> Option<usize> {
         match id {
@@ -196,16 +197,16 @@ impl Output {
         place
     }
 
-    /// The thread has no more events.
+    /// Marks a thread as ended. Its buffer is reused after it is written.
     pub(super) fn thread_end(&mut self, place: usize) {
         if place <= COMPILED {
-            return; // these stay, whatever is told of them
+            return; // reserved threads stay, even if the trace ends them
         }
         self.threads.remove(self.buffers[place].id);
         self.buffers[place].ended = true;
     }
 
-    /// Whether the place is that of a thread of the program, of which nothing was said yet.
+    /// True if the buffer belongs to a thread of the program that is not defined yet.
     #[inline]
     pub(super) fn is_unannounced(&self, place: usize) -> bool {
         place > COMPILED && !self.buffers[place].defined
@@ -215,15 +216,15 @@ impl Output {
         &mut self.buffers[place]
     }
 
-    /// Whether an event would be earlier than the one before it in the batch. It belongs to the
-    /// next one then: readers merge a batch by time.
+    /// True if an event would be earlier than the preceding one of the batch. Such an event belongs
+    /// to the next batch, because readers merge a batch by time.
     #[inline]
     pub(super) fn falls(&self, place: usize, time: u64) -> bool {
         place != DEFINING && time.max(self.buffers[place].time) < self.latest
     }
 
-    /// Begins an event: its first byte and its time. `false` when the time had to be raised,
-    /// because it falls along the thread.
+    /// Starts an event with its first byte and its time. Also returns `false` if the time was
+    /// raised, because it was before the thread's last event.
     #[inline]
     pub(super) fn event(&mut self, place: usize, time: u64, first: u8) -> (&mut Buffer, bool) {
         let buffer = &mut self.buffers[place];
@@ -245,8 +246,7 @@ impl Output {
                 buffer.time = time;
                 self.order.push(place);
             }
-            // The clock of a version 1 file starts with its first buffer, which is one of
-            // definitions.
+            // The clock of a version 1 file starts with its first buffer, which holds definitions.
             buffer.base_time = buffer.time;
         }
         buffer.bytes.push(first);
@@ -255,7 +255,7 @@ impl Output {
         (buffer, rises)
     }
 
-    /// Begins an event without a time, which happens at `time`.
+    /// Starts an event that has no time field and happens at `time`.
     pub(super) fn untimed(&mut self, place: usize, time: u64, first: u8) -> &mut Buffer {
         let buffer = &mut self.buffers[place];
         if buffer.bytes.is_empty() {
@@ -269,7 +269,7 @@ impl Output {
         buffer
     }
 
-    /// Writes a method into a definition that was begun.
+    /// Appends a method to the definition under construction.
     pub(super) fn defined_method(&mut self, method: u64) {
         let buffer = &mut self.buffers[DEFINING];
         let start = buffer.bytes.len();
@@ -280,12 +280,12 @@ impl Output {
         }
     }
 
-    /// The time of the last definition.
+    /// Returns the time of the last definition.
     pub(super) fn definition_time(&self) -> u64 {
         self.buffers[DEFINING].time
     }
 
-    /// Takes note of what was written to a thread's buffer. `true` when a batch is full.
+    /// Accounts for bytes that were appended to a buffer. Returns `true` if the batch is full.
     #[inline]
     pub(super) fn grown(&mut self, place: usize) -> bool {
         let buffer = &mut self.buffers[place];
@@ -302,7 +302,7 @@ impl Output {
         self.waiting >= BATCH || buffer.time - buffer.base_time >= PAUSE
     }
 
-    /// Whether a batch is twice as large as it should be.
+    /// True if the batch has twice its maximum size.
     pub(super) fn is_overfull(&self) -> bool {
         self.waiting >= 2 * BATCH
     }
@@ -313,8 +313,8 @@ impl Output {
         self.buffers[DEFINING].write(out);
     }
 
-    /// Writes all that waits but the definitions behind the last event: an event of the next batch
-    /// was to follow.
+    /// Writes the batch without the definitions after its last event. These belong to the next
+    /// batch, like the event that is about to follow.
     pub(super) fn flush_before_event(&mut self, out: &mut Vec<u8>) {
         let Some(recent) = self.recent.take() else {
             return self.flush(out);
@@ -327,7 +327,7 @@ impl Output {
         self.flush(out);
         let definitions = &mut self.buffers[DEFINING];
         if let Some((written, method)) = recent.method {
-            // It is the base of the others now.
+            // This method is the base of the next ones, so its difference from the base is 0.
             later.splice(written.start - at..written.end - at, [0]);
             definitions.base_method = method;
         }
@@ -335,13 +335,14 @@ impl Output {
         definitions.bytes = later;
     }
 
-    /// Bytes of events that wait.
+    /// Returns the number of bytes of events that are still to be written.
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Writes all that waits, the earliest buffer first. That of the latest event comes last, so
-    /// that a reader who merges by time ends with that event too, and would end its batch there.
+    /// Writes the batch, in the order of the buffers' first events. The buffer with the latest
+    /// event comes last. A reader that merges by time then ends with the same event, and would end
+    /// its batch at the same point when it writes the trace again.
     pub(super) fn flush(&mut self, out: &mut Vec<u8>) {
         self.flush_definitions(out);
         let (buffers, last) = (&self.buffers, self.last);
@@ -365,7 +366,7 @@ impl Output {
         self.batches += 1;
     }
 
-    /// Whether anything waits.
+    /// True if anything is still to be written.
     pub(super) fn waits(&self) -> bool {
         !self.order.is_empty() || !self.buffers[DEFINING].bytes.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The events of a buffer, as the file has them.
+//! Undecoded events of a buffer.
 
 mod read;
 
@@ -7,7 +7,7 @@ use crate::mlpd::value::{Fault, Fields};
 use crate::mlpd::wire::{BUFFER_HEADER, BUFFER_ID, HEAP_OBJECT};
 use read::Reader;
 
-/// An event. Ids are those of the file, texts its bytes.
+/// Event as the file has it, with the file's ids and with texts as bytes.
 #[derive(Debug)]
 pub(super) enum Raw<'b> {
     Enter(u64),
@@ -26,7 +26,7 @@ pub(super) enum Raw<'b> {
         generation: u64,
     },
     HeapSize(u64),
-    /// Old and new addresses, in turn.
+    /// Old and new addresses, alternating.
     Moves(Vec<u64>),
     Class {
         state: u8,
@@ -34,7 +34,7 @@ pub(super) enum Raw<'b> {
         name: &'b [u8],
         image: u64,
     },
-    /// An image, its name, and the id of its module, which version 1 does not have.
+    /// Image with its name and its module id, which version 1 does not have.
     Image {
         id: u64,
         name: &'b [u8],
@@ -45,13 +45,13 @@ pub(super) enum Raw<'b> {
         domain: u64,
         class: u64,
     },
-    /// `name` stands here when it follows the load at once.
+    /// Thread state. `name` is set if the thread's name follows the load immediately.
     Thread {
         state: u8,
         id: u64,
         name: Option<&'b [u8]>,
     },
-    /// Metadata that say nothing of classes, methods and threads.
+    /// Metadata of domains, assemblies and contexts, which readers do not use.
     OtherMetadata,
     Jit {
         method: u64,
@@ -76,7 +76,7 @@ pub(super) enum Raw<'b> {
     },
     HeapStart,
     HeapEnd,
-    /// Its references follow.
+    /// Object of a heap dump. Its references follow as events of their own.
     HeapObject {
         object: u64,
         class: u64,
@@ -84,7 +84,7 @@ pub(super) enum Raw<'b> {
         generation: u8,
     },
     Reference {
-        /// From the reference before it.
+        /// Difference from the field offset of the preceding reference.
         offset: u64,
         target: u64,
     },
@@ -93,18 +93,18 @@ pub(super) enum Raw<'b> {
         object: u64,
     },
     SyncPoint,
-    /// A list of no roots.
+    /// Empty list of roots.
     NoRoots,
 }
 
-/// What follows in pieces behind an event.
+/// Kind of list elements that follow an event and are read one by one.
 #[derive(Clone, Copy, Debug)]
 enum Following {
     References,
     Roots,
 }
 
-/// The fixed part of a buffer.
+/// Header of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BufferHeader {
     pub(super) length: usize,
@@ -116,7 +116,7 @@ pub(super) struct BufferHeader {
 }
 
 impl BufferHeader {
-    /// None when it does not begin as buffers do.
+    /// Reads a header. Returns `None` if the bytes do not start with the id of a buffer.
     pub(super) fn read(bytes: &[u8; BUFFER_HEADER]) -> Option<Self> {
         let (words, _) = bytes.as_chunks::<4>();
         let (longs, _) = bytes.as_chunks::<8>();
@@ -135,14 +135,14 @@ impl BufferHeader {
     }
 }
 
-/// A buffer, and how far it was read.
+/// Buffer, and the position up to which it is read.
 #[derive(Debug)]
 pub(super) struct Buffer {
     version: DataVersion,
     header: BufferHeader,
     bytes: Vec<u8>,
     at: usize,
-    /// Where its events start, in bytes from the start of the trace.
+    /// Offset of the buffer's events from the start of the trace, in bytes.
     offset: u64,
     time: u64,
     method: u64,
@@ -172,7 +172,7 @@ impl Buffer {
         self.header.thread
     }
 
-    /// Where the next event stands.
+    /// Returns the offset of the next event in the trace.
     pub(super) fn place(&self) -> u64 {
         self.offset + self.at as u64
     }
@@ -181,7 +181,8 @@ impl Buffer {
         self.at >= self.bytes.len()
     }
 
-    /// The time of the next event, or of the last one when the next has none.
+    /// Returns the time of the next event. If that event has no time, returns the time of the
+    /// preceding one.
     pub(super) fn next_time(&self) -> u64 {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         match rest {
@@ -195,7 +196,7 @@ impl Buffer {
         }
     }
 
-    /// Reads the next event, and its time. A fault ends the buffer.
+    /// Reads the next event and its time. After a fault, the rest of the buffer is skipped.
     #[inline]
     pub(super) fn next(&mut self) -> (u64, Result<Raw<'_>, Fault>) {
         let mut reader = Reader {

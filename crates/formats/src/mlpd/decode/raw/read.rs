@@ -1,4 +1,4 @@
-//! The fields of an event, in both data versions.
+//! Reads the fields of an event, for both data versions.
 
 use super::{BufferHeader, Following, Raw};
 use crate::mlpd::DataVersion;
@@ -10,7 +10,7 @@ use crate::mlpd::wire::{
     MONITOR_BACKTRACE, SEED_FAILED, SYNC_POINT, THREAD, THROW, THROW_BACKTRACE, VTABLE,
 };
 
-/// Reads an event of a buffer.
+/// Reader of one event in a buffer.
 pub(super) struct Reader<'b> {
     pub(super) version: DataVersion,
     pub(super) header: &'b BufferHeader,
@@ -48,7 +48,7 @@ impl<'b> Reader<'b> {
         Ok(self.header.objects.wrapping_add_signed(difference))
     }
 
-    /// Flags that version 1 has, and that must be 0.
+    /// Reads flags, which only version 1 has and which must be 0.
     fn flags(&mut self) -> Result<(), Fault> {
         match self.is_v17() {
             true => Ok(()),
@@ -79,7 +79,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// A number that version 17 has in one byte.
+    /// Reads a number that takes one byte in version 17 and is a uleb in version 1.
     fn small(&mut self) -> Result<u64, Fault> {
         match self.is_v17() {
             true => self.fields.byte().map(u64::from),
@@ -330,7 +330,8 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// The name of a thread that was loaded just now, if it is the next event and of the same time.
+    /// Reads the name of the thread just loaded, if the next event is this name and has the same
+    /// time.
     fn name_at_once(&mut self, id: u64) -> Option<&'b [u8]> {
         let before = self.fields;
         let mut name = || -> Result<&'b [u8], Fault> {

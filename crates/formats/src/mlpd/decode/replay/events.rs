@@ -1,4 +1,4 @@
-//! Allocations, collections, classes, threads, exceptions, monitors.
+//! Events other than calls: allocations, collections, classes, threads, exceptions and monitors.
 
 use super::*;
 use crate::room::Room;
@@ -32,8 +32,8 @@ impl Replay {
             }
             Raw::Image { id, name, module } => {
                 let (name, has_module) = (self.text(name, at), !module.is_empty());
-                // In our files they are the loaders of classes, and so is what else stands around
-                // them.
+                // Files that jtrail wrote use images, domains and assemblies for class loaders, so
+                // these lose nothing.
                 self.remarks.add_if(!self.own, Remarked::Metadata, offset);
                 self.remarks.add_if(has_module, Remarked::ModuleIds, offset);
                 self.definitions.image(id, &name);
@@ -98,7 +98,7 @@ impl Replay {
         None
     }
 
-    /// The name of a method, and its code if it has some.
+    /// Handles the name of a method, and its compiled code if it has any.
     fn code(&mut self, at: At, (method, address, size): (u64, u64, u64), name: &[u8]) {
         let (name, size) = (self.text(name, at), self.size(size, at));
         let queue = &mut self.queue;
@@ -180,7 +180,8 @@ impl Replay {
         (raw, image): (u64, u64),
         name: &str,
     ) -> Option<Event<'static>> {
-        // In a thread's own buffer, a class is that of the exception behind it.
+        // In a thread's own buffer of a file that jtrail wrote, a class is that of the exception in
+        // the next event.
         if self.own
             && at.thread != DEFINITIONS
             && state == METADATA_LOAD
@@ -297,7 +298,7 @@ impl Replay {
     pub(super) fn throw(&mut self, at: At, address: u64, stack: &[u64]) -> Option<Event<'static>> {
         let mut frames = self.frames(stack, at);
         if frames.is_empty() && !self.own {
-            // An exception is thrown somewhere: in the innermost call, if one is open.
+            // An exception is thrown in some method: in the innermost call, if one is open.
             let calls = self.threads.get(at.place).map(|thread| &thread.calls);
             let call = calls.and_then(|calls| calls.last());
             let method = call.map_or(MethodId::NONE, |call| call.of.method);
@@ -345,7 +346,7 @@ impl Replay {
         let of = self.method(method, at);
         let object = self.object(address);
         let class = self.exception_class(at)?;
-        // Zeros of ours may stand for a handler of which nothing was told.
+        // In a file that jtrail wrote, zeros may stand for an unreported handler.
         if takes_all || entry != 0 || !self.own {
             self.queue.push_back(Event::CatchDetail(CatchDetail {
                 thread: self.id(at),

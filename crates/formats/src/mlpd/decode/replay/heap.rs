@@ -15,7 +15,7 @@ impl Replay {
         })
     }
 
-    /// The dump that a thread writes.
+    /// Returns the open heap dump of the event's thread. Counts a fault if the thread has none.
     pub(super) fn dump(&mut self, at: At) -> Option<HeapDumpId> {
         match self.dump {
             Some((thread, dump)) if thread == at.thread => Some(dump),
@@ -44,7 +44,7 @@ impl Replay {
         let dump = self.dump(at)?;
         let object = self.object(address);
         self.source = Some((object, dump));
-        // More references of an object that stood there before.
+        // Size 0 marks further references of an object that is listed already.
         if size == 0 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! The file's events as those of the model.
+//! Converts the file's events to those of the model.
 
 mod events;
 mod heap;
@@ -26,16 +26,16 @@ use jtrail_model::{
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-/// Reads the events of buffers, one after the other.
+/// Converter of events, in the order in which the batches yield them.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    /// Written by us: ids of threads and objects are kept.
+    /// True if jtrail wrote the file. The ids of threads and objects are then kept.
     own: bool,
-    /// A buffer was there.
+    /// True after the first buffer.
     begun: bool,
     version: DataVersion,
     header: Header,
-    /// What is added to times of the file's clock.
+    /// Offset from the file's clock to nanoseconds since 1970.
     epoch: i64,
     opened: bool,
     agent: Option<Timestamp>,
@@ -46,22 +46,22 @@ pub(super) struct Replay {
     threads: Vec<Thread>,
     free: Vec<usize>,
     places: HashMap<u64, usize>,
-    /// The thread of the last event, and its place.
+    /// Thread of the last event, and the index of this thread in `threads`.
     at: Option<(u64, usize)>,
     last_thread: u64,
     definitions: Definitions,
-    /// Identity of each address in foreign files, and the class there.
+    /// Object at each address, and its class. Used for files that jtrail did not write.
     objects: HashMap<u64, (ObjectId, ClassId)>,
     last_object: u64,
-    /// The collection that is open: the generation at its begin, and when that was.
+    /// Collection in progress: the generation at its start, and the time of the start.
     collection: Option<(u64, Timestamp)>,
     heap_size: i64,
-    /// Where the heap's size was told, if no collection has ended since.
+    /// Offset of the last heap size in the file, if no collection has ended since.
     heap_size_at: Option<u64>,
-    /// The heap dump that is open, and the thread that writes it.
+    /// Open heap dump, and the thread that writes it.
     dump: Option<(u64, HeapDumpId)>,
     last_dump: u64,
-    /// The object whose references follow.
+    /// Object whose references follow.
     source: Option<(ObjectId, HeapDumpId)>,
     queue: VecDeque<Event<'static>>,
     pub(super) remarks: RemarkTally<Remarked>,
@@ -74,7 +74,8 @@ struct Thread {
     time: u64,
     ticket: u32,
     calls: Vec<Call>,
-    /// In our files the class that stands before an exception, in others that of the last one.
+    /// Class of the thread's next exception, if jtrail wrote the file; else class of its last
+    /// exception.
     exception: ClassId,
 }
 
@@ -84,12 +85,12 @@ struct Call {
     ticket: u32,
 }
 
-/// Where and when an event is.
+/// Position and time of an event.
 #[derive(Clone, Copy)]
 struct At {
-    /// Id of the thread in the file.
+    /// Thread id in the file.
     thread: u64,
-    /// Place among the threads.
+    /// Index in `Replay::threads`.
     place: usize,
     time: Timestamp,
     offset: u64,
@@ -106,10 +107,11 @@ impl Replay {
         self.own
     }
 
-    /// A buffer begins.
+    /// Handles the start of a buffer.
     pub(super) fn buffer(&mut self, thread: u64, time: u64, offset: u64) {
         if !std::mem::replace(&mut self.begun, true) {
-            // It tells whose file it is, and in version 1 when the clock started.
+            // The first buffer shows whether jtrail wrote the file, and in version 1 when the clock
+            // started.
             self.own = thread == DEFINITIONS;
             let clock = self.header.clock.unwrap_or(time);
             self.epoch = self.header.startup.wrapping_sub(clock.cast_signed());
@@ -123,12 +125,12 @@ impl Replay {
         }
     }
 
-    /// An event that belongs before the next one.
+    /// Returns an event that must be reported before the next one of the file.
     pub(super) fn queued(&mut self) -> Option<Event<'static>> {
         self.queue.pop_front()
     }
 
-    /// What is left to say when all is read.
+    /// Returns the next of the events that are due at the end of the file.
     pub(super) fn last_event(&mut self) -> Option<Event<'static>> {
         self.open();
         self.settle();
@@ -148,7 +150,8 @@ impl Replay {
         }))
     }
 
-    /// Tells, or counts, what waited for the end of a collection that never came.
+    /// Handles what was held for the end of a collection, because that end is missing. Reports the
+    /// generation of a full collection, and counts a heap size as skipped.
     fn settle(&mut self) {
         if let Some((1.., time)) = self.collection.take() {
             self.queue.push_back(Event::GcDetail(GcDetail {
@@ -162,7 +165,7 @@ impl Replay {
         }
     }
 
-    /// What the header says, before anything else.
+    /// Queues the events for the contents of the header, once, before any other event.
     fn open(&mut self) {
         if std::mem::replace(&mut self.opened, true) {
             return;
@@ -219,7 +222,8 @@ impl Replay {
         Timestamp(time.cast_signed().wrapping_add(self.epoch))
     }
 
-    /// Reads an event of the file. What it answers comes behind all that [`Self::queued`] has.
+    /// Converts an event of the file. If the conversion queues events, the event itself is queued
+    /// after them.
     #[inline]
     pub(super) fn next(&mut self, next: Next<'_>) -> Option<Event<'static>> {
         let raw = match next.raw {
@@ -259,7 +263,7 @@ impl Replay {
         self.queued()
     }
 
-    /// Whether an event tells when agent or trace began.
+    /// True if an event holds the start of the agent or the trace.
     fn begins(&self, raw: &Raw<'_>) -> bool {
         self.own
             && matches!(
@@ -271,7 +275,8 @@ impl Replay {
             )
     }
 
-    /// The place of a thread. A new one is announced, unless it announces itself.
+    /// Returns the index of a thread. Reports the start of a new thread, unless `first` is the
+    /// event that defines it.
     #[cold]
     fn thread(&mut self, raw: u64, time: u64, first: &Raw<'_>) -> usize {
         if let Some(&place) = self.places.get(&raw) {
@@ -364,7 +369,8 @@ impl Replay {
         Some(leave(thread.id, at.time, call, by_exception))
     }
 
-    /// Closes the calls inside of the one that is left. None when that is not open.
+    /// Ends the calls inside the one that is left. Returns `None` if the call that is left is not
+    /// open.
     #[cold]
     fn leave_inner(&mut self, at: At, of: MethodOf) -> Option<()> {
         let thread = self.threads.get_mut(at.place)?;
@@ -381,7 +387,7 @@ impl Replay {
         Some(())
     }
 
-    /// The object at an address. In our files the address is its id.
+    /// Returns the object at an address. In files that jtrail wrote, the address is the object id.
     fn object(&mut self, address: u64) -> ObjectId {
         if self.own || address == 0 {
             return ObjectId(address);
@@ -393,7 +399,7 @@ impl Replay {
         object
     }
 
-    /// A new object, whatever was at its address before.
+    /// Returns a new object at an address, and forgets an earlier object there.
     fn new_object(&mut self, address: u64, class: ClassId) -> ObjectId {
         if self.own {
             return ObjectId(address);
@@ -409,7 +415,8 @@ impl Replay {
             self.remarks.add(Remarked::Moves, at.offset);
             return;
         }
-        // All leave their places before any arrives.
+        // Remove all objects before inserting any: the target of one move may be the source of
+        // another.
         let (pairs, _) = addresses.as_chunks::<2>();
         let moved: Vec<_> = pairs
             .iter()
@@ -418,7 +425,7 @@ impl Replay {
         self.objects.extend(moved);
     }
 
-    /// The class that an object refers to.
+    /// Returns the class that an object refers to. Counts a fault if the class is undefined.
     fn object_class(&mut self, raw: u64, at: At) -> ClassId {
         let by_table = self.version == DataVersion::V17;
         if let Some(class) = self.definitions.object_class(raw, by_table) {
@@ -428,7 +435,7 @@ impl Replay {
         self.unresolved_class(raw, at)
     }
 
-    /// A size of the file.
+    /// Converts a size of the file. Counts a size above `i64::MAX` and limits it to this value.
     fn size(&mut self, size: u64, at: At) -> i64 {
         size.try_into().unwrap_or_else(|_| {
             self.remarks.add(Remarked::Sizes, at.offset);
@@ -436,7 +443,7 @@ impl Replay {
         })
     }
 
-    /// Text of the file; what is none becomes U+FFFD.
+    /// Decodes a text of the file. Bytes that are not UTF-8 become U+FFFD and are counted.
     fn text(&mut self, bytes: &[u8], at: At) -> String {
         let text = String::from_utf8_lossy(bytes);
         self.remarks
