@@ -5,7 +5,7 @@ use crate::Severity;
 use jtrail_model::{LineCounts, MethodCompile, MethodId, MethodUncompile};
 use std::collections::HashSet;
 
-/// The compiled code that is there.
+/// The compiled code that is currently loaded.
 #[derive(Debug, Default)]
 pub(super) struct Code {
     live: HashSet<(MethodId, u64)>,
@@ -13,8 +13,8 @@ pub(super) struct Code {
 
 impl Code {
     pub(super) fn compiled(&mut self, e: &MethodCompile<'_>) {
-        // An address may be taken again before its former code is told to be gone, so only method
-        // and address together tell which code is meant.
+        // The JVM may reuse an address before it reports that the former code was unloaded. So only
+        // method and address together identify compiled code.
         self.live.insert((e.method, e.address));
     }
 
@@ -35,7 +35,7 @@ impl Code {
     }
 }
 
-/// Lines ascend, each once.
+/// Reports lines that do not ascend strictly.
 pub(super) fn lines(e: &LineCounts, report: &mut Report) {
     for pair in e.lines.windows(2) {
         if pair[0].line >= pair[1].line {

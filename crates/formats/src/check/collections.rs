@@ -1,37 +1,38 @@
-//! Collections of garbage, and where the ends of objects stand among them.
+//! Garbage collections, and the order of object frees relative to them.
 
 use super::findings::{Report, Rule};
 use jtrail_model::{ObjectId, TraceOption};
 
-/// The collections of a trace.
+/// The garbage collections of a trace.
 ///
-/// An object is found dead by a collection that finishes behind its allocation, and its free stands
-/// behind that finish. Numbers of objects rise in the order of creation, so the largest one before
-/// each finish tells which objects are too young to be freed: one number for all.
+/// A collection that finishes after an object's allocation frees the object, and the event of that
+/// free follows the event of that finish. Object ids rise in the order of creation. So one number,
+/// the largest id before each finish, says which objects are too young to be freed.
 #[derive(Debug, Default)]
 pub(super) struct Collections {
     is_under_way: bool,
-    /// Those that began, less those that the JVM has told of.
+    /// Number of collections that began, minus those whose details the JVM has reported.
     unreported: u64,
-    /// Freed in the one under way: the first object, and how many.
+    /// The first object that was freed during the current collection, and the number of such frees.
     early: Option<(ObjectId, u64)>,
-    /// The trace has all collections.
+    /// True if the trace contains all collections.
     are_reported: bool,
-    /// Each object that the trace has the allocation of is there when it is told, and only a
-    /// collection ends it.
+    /// True if every object whose allocation is in the trace was alive when it was reported, and
+    /// only a collection can end it.
     end_all: bool,
-    /// The largest number of an allocated object.
+    /// The largest id of an allocated object.
     youngest: u64,
-    /// The same, before the last collection that finished, or that may have been left out.
+    /// The value of `youngest` at the last collection that finished or may be missing from the
+    /// trace.
     settled: u64,
 }
 
 impl Collections {
-    /// What was recorded, as the trace says itself.
+    /// Reads from an option of the trace which events were recorded.
     pub(super) fn option(&mut self, e: &TraceOption<'_>) {
         match &*e.key {
             "events" => self.are_reported = e.value.split('+').any(|kind| kind == "gc"),
-            // With sites, constructors may fail.
+            // Allocations recorded at their sites precede the constructor, which may fail.
             "alloc" => self.end_all = e.value == "jvm",
             _ => {}
         }
@@ -60,12 +61,12 @@ impl Collections {
         self.may_be_left_out();
     }
 
-    /// The trace pauses or goes on, so that collections may be missing here.
+    /// Notes that the trace pauses or resumes here, so that collections may be missing.
     pub(super) fn may_be_left_out(&mut self) {
         self.settled = self.youngest;
     }
 
-    /// What the JVM says of a collection may come late, but once for each.
+    /// Checks a collection's details: the JVM may report them late, but only once per collection.
     pub(super) fn detail(&mut self, report: &mut Report) {
         match self.unreported.checked_sub(1) {
             Some(left) => self.unreported = left,
@@ -79,10 +80,12 @@ impl Collections {
         self.youngest = self.youngest.max(object.0);
     }
 
-    /// An object is freed, in a trace of ours. `is_allocated`: the trace has its allocation.
+    /// Checks the free of an object in a trace of this agent. `is_allocated` is true if the trace
+    /// contains the object's allocation.
     pub(super) fn freed(&mut self, object: ObjectId, is_allocated: bool, report: &mut Report) {
         if self.is_under_way {
-            // No fault if the trace ends here, with the collection under way.
+            // A fault is reported only if the collection ends: the trace may end during the
+            // collection.
             let (_, count) = self.early.get_or_insert((object, 0));
             *count += 1;
         } else if self.are_reported && self.end_all && is_allocated && object.0 > self.settled {
@@ -92,7 +95,7 @@ impl Collections {
         }
     }
 
-    /// Whether one has not ended.
+    /// True if the current collection has not ended.
     pub(super) fn is_under_way(&self) -> bool {
         self.is_under_way
     }

@@ -1,4 +1,4 @@
-//! The end of a trace: what is still open, and whether the agent counted the same.
+//! The end of a trace: what is still open, and whether the agent's own counts match.
 
 use super::Checker;
 use super::findings::{Counts, Findings, Report, Rule};
@@ -6,7 +6,7 @@ use crate::Severity;
 use jtrail_model::{Kind, Totals};
 
 impl Checker {
-    /// Ends the check.
+    /// Ends the check and returns its findings.
     pub fn finish(mut self) -> Findings {
         let mut open_calls = self.abandoned;
         let mut aggregated = 0;
@@ -48,14 +48,14 @@ impl Checker {
         }
     }
 
-    /// Tells what did not end. That threads wait, block or park at the end is how most programs
-    /// stop.
+    /// Reports what did not end. Threads that wait, block or park are no finding: most programs
+    /// stop that way.
     fn unended(&mut self, aggregated: usize) {
         let ended = self.order.ended();
         let report = &mut self.report;
         if self.kinds.all() > 0 && !ended {
-            // Ours always does, unless the program was killed or the output failed; the samples of
-            // old agents never do.
+            // A trace of this agent always has its end, unless the program was killed or the output
+            // failed. Samples of old agents never have one.
             let severity = if self.ours {
                 Severity::Truncated
             } else {

@@ -1,25 +1,25 @@
-//! What a check found.
+//! Results of a check.
 
 use crate::{Remark, Severity};
 use jtrail_model::{ClockNote, ShortCallsNote, Totals};
 use std::collections::BTreeMap;
 
-/// Findings that are kept with their text; further ones are only counted.
+/// Maximum number of findings that are kept with their text. Further findings are only counted.
 pub const MOST_FINDINGS: usize = 1000;
 
-/// A rule of a trace's meaning.
+/// A rule on the meaning of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Rule {
-    /// What opens a trace, what closes it, and what stands between.
+    /// Records that open and close a trace are complete and in order.
     Order,
-    /// Ids are given once.
+    /// Each id is defined once.
     Ids,
     /// Definitions come before use.
     Definitions,
     /// Nothing follows the end of a thread.
     ThreadEnd,
-    /// Enters and leaves nest, with ticket and method.
+    /// Enters and leaves nest; a leave has the ticket and method of its enter.
     Calls,
     /// Tickets rise along a thread.
     Tickets,
@@ -29,34 +29,34 @@ pub enum Rule {
     Time,
     /// CPU time never falls along a thread.
     Cpu,
-    /// Virtual threads take and leave carriers in turn.
+    /// Virtual threads mount and unmount alternately.
     Mounts,
-    /// Begin and end of collections alternate, objects die once, and are not used afterwards.
+    /// Begin and end of collections alternate; objects are freed once and not used afterwards.
     Collections,
     /// Begin and end of waiting and blocking pair up.
     Monitors,
     /// Begin and end of parking pair up.
     Parks,
-    /// Exceptions are thrown somewhere.
+    /// Exceptions have a place where they are thrown or caught.
     Exceptions,
-    /// Classes are unloaded once.
+    /// Each class is unloaded at most once.
     Unloads,
     /// Begin and end of class initialisations nest.
     Initialisations,
-    /// Code is thrown away that was there.
+    /// Only code that was loaded is unloaded.
     Code,
-    /// Lines of a method ascend, each once.
+    /// Lines of a method ascend, each listed once.
     Lines,
-    /// Heap dumps are whole.
+    /// Heap dumps are complete.
     HeapDumps,
-    /// Aggregated call trees are whole.
+    /// Aggregated call trees are complete.
     Aggregated,
-    /// What the agent counted is in the trace.
+    /// The agent's own counts match the trace.
     Totals,
 }
 
 impl Rule {
-    /// A word for it.
+    /// Returns the rule's name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Order => "order",
@@ -83,7 +83,7 @@ impl Rule {
         }
     }
 
-    /// Whether it may be broken because events are missing.
+    /// True if missing events can look like a violation of the rule.
     const fn needs_all_events(self) -> bool {
         !matches!(
             self,
@@ -92,17 +92,17 @@ impl Rule {
     }
 }
 
-/// One finding.
+/// A violation of a rule, or something unusual.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Where: the offset that was given with the event.
+    /// Offset that was passed with the event, in bytes.
     pub offset: u64,
-    /// [`Severity::Fault`] when a rule is broken, [`Severity::Truncated`] when the trace breaks
-    /// off, [`Severity::Info`] when it may have a good reason.
+    /// [`Severity::Fault`] if a rule is broken, [`Severity::Truncated`] if the trace is truncated,
+    /// [`Severity::Info`] if there may be a good reason.
     pub severity: Severity,
-    /// The rule.
+    /// The rule that the finding belongs to.
     pub rule: Rule,
-    /// What was found, as a sentence without the place.
+    /// The finding as a sentence, without its position.
     pub message: String,
 }
 
@@ -125,82 +125,84 @@ impl From<Finding> for Remark {
 /// Number of findings of one rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Total {
-    /// With [`Severity::Fault`].
+    /// Findings with [`Severity::Fault`].
     pub faults: u64,
-    /// With [`Severity::Info`].
+    /// All other findings.
     pub infos: u64,
 }
 
-/// What a trace holds.
+/// Numbers of events and definitions in a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Events of all kinds.
+    /// Number of events of all kinds.
     pub events: u64,
-    /// Number of events by kind, of those that occur, by the names of [`jtrail_model::Event`].
+    /// Number of events of each kind that occurs, with the kind's name in [`jtrail_model::Event`].
     pub kinds: Vec<(&'static str, u64)>,
-    /// Threads announced.
+    /// Number of threads defined.
     pub threads: u64,
-    /// Classes announced.
+    /// Number of classes defined.
     pub classes: u64,
-    /// Methods announced.
+    /// Number of methods defined.
     pub methods: u64,
-    /// Enters, and with them calls.
+    /// Number of method enters, and so of individually recorded calls.
     pub enters: u64,
-    /// Leaves.
+    /// Number of method leaves.
     pub leaves: u64,
-    /// Calls without a leave.
+    /// Number of calls without a leave.
     pub open_calls: u64,
-    /// Enters and leaves that the trace says it lost.
+    /// Number of enters and leaves that were lost according to the trace.
     pub lost: u64,
-    /// Which calls are sums, besides those of [`Self::enters`], and how many those are, if the
-    /// trace says so.
+    /// The note that short calls are recorded as sums, and the number of those calls, if the trace
+    /// has such a note. [`Self::enters`] does not include these calls.
     pub short_calls: Option<(ShortCallsNote, u64)>,
-    /// By how much times of calls may be early, if the trace says so.
+    /// How early the times of calls may be, if the trace says so.
     pub clock: Option<ClockNote>,
-    /// The process ended before its trace did; so many of the events had not been written by then.
+    /// Number of events that were not yet written when the process ended, if it ended before its
+    /// trace.
     pub recovered: Option<u64>,
-    /// What the agent counted itself, if the trace says so.
+    /// The agent's own counts, if the trace has them.
     pub totals: Option<Totals>,
-    /// Notes of methods, and of classes as a whole, that are not covered, by reason; of the first
-    /// 1,000 reasons.
+    /// Number of methods, and of whole classes, that are not instrumented, by reason. Only the
+    /// first 1,000 reasons are counted.
     pub uninstrumented: BTreeMap<String, u64>,
 }
 
-/// Everything that a check found.
+/// Results of a check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Findings {
-    /// The first [`MOST_FINDINGS`], in the order of the trace.
+    /// The first [`MOST_FINDINGS`] findings, in the order of the trace. A truncated end is always
+    /// kept.
     pub findings: Vec<Finding>,
-    /// Number of all findings, by rule.
+    /// Number of all findings by rule, including those without text.
     pub totals: BTreeMap<Rule, Total>,
-    /// What the trace holds.
+    /// Numbers of events and definitions.
     pub counts: Counts,
 }
 
 impl Findings {
-    /// Number of broken rules.
+    /// Returns the number of faults.
     pub fn faults(&self) -> u64 {
         self.totals.values().map(|total| total.faults).sum()
     }
 
-    /// Whether the trace was made by jtrail, and lacks its end.
+    /// True if jtrail recorded the trace and the trace lacks its end.
     pub fn is_truncated(&self) -> bool {
         self.findings
             .iter()
             .any(|finding| finding.severity == Severity::Truncated)
     }
 
-    /// Number of findings that break no rule.
+    /// Returns the number of findings that are no faults.
     pub fn infos(&self) -> u64 {
         self.totals.values().map(|total| total.infos).sum()
     }
 }
 
-/// Takes findings on the event at hand.
+/// Collects findings on the current event.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) offset: u64,
-    /// Events of any thread and kind are missing, as the trace says itself.
+    /// True if the trace says that events of unspecified threads and kinds were lost.
     pub(super) has_losses: bool,
     pub(super) findings: Vec<Finding>,
     pub(super) totals: BTreeMap<Rule, Total>,
@@ -224,7 +226,7 @@ impl Report {
         });
     }
 
-    /// Writes the message only when there is room for it.
+    /// Counts a finding. `message` is called only if the finding is kept with its text.
     #[cold]
     pub(super) fn add(&mut self, severity: Severity, rule: Rule, message: impl FnOnce() -> String) {
         let severity = match severity {

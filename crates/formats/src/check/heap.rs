@@ -1,4 +1,4 @@
-//! Heap dumps: what stands in them, and that it is whole.
+//! Heap dumps: their contents, and whether they are complete.
 
 use super::findings::{Report, Rule};
 use super::objects::Objects;
@@ -15,17 +15,17 @@ pub(super) struct Dumps {
     open: Option<Open>,
 }
 
-/// The dump that was begun last, and did not end.
+/// The heap dump that began last, if it did not end.
 #[derive(Debug)]
 struct Open {
     id: HeapDumpId,
     time: Timestamp,
-    /// It lists objects, so it must list all that it refers to.
+    /// True if the dump lists objects, so that it must list every object that it refers to.
     lists: bool,
 }
 
 impl Dumps {
-    /// `ours` says that dumps have an end.
+    /// Begins a heap dump. `ours` is true if jtrail recorded the trace, so that dumps must end.
     pub(super) fn begin(
         &mut self,
         e: &HeapDump<'_>,
@@ -110,12 +110,12 @@ impl Dumps {
         self.open = None;
     }
 
-    /// The dump that is open at the end of the trace.
+    /// Returns the dump that is open at the end of the trace.
     pub(super) fn unended(&self) -> Option<HeapDumpId> {
         self.open.as_ref().map(|open| open.id)
     }
 
-    /// The dump that `what` belongs to, which must be the open one.
+    /// Returns the open dump if its id is `id`; reports `what` as misplaced if not.
     fn inside(&mut self, id: HeapDumpId, what: &str, report: &mut Report) -> Option<&mut Open> {
         if self.known.get(id.0).is_none() {
             report.undefined("heap dump", id.0, Severity::Fault);

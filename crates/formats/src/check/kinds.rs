@@ -1,4 +1,4 @@
-//! How many events of which kind a trace has.
+//! Number of events of each kind in a trace.
 
 use jtrail_model::{Event, Kind};
 
@@ -31,7 +31,7 @@ impl Kinds {
         self.0.iter().sum()
     }
 
-    /// Monitor events, of all four kinds.
+    /// Returns the number of monitor events, of all four kinds.
     pub(super) fn monitors(&self) -> u64 {
         self.of(Kind::MonitorWait)
             + self.of(Kind::MonitorWaited)
@@ -39,12 +39,12 @@ impl Kinds {
             + self.of(Kind::MonitorContendedEntered)
     }
 
-    /// Parks and unparks.
+    /// Returns the number of parks and unparks.
     pub(super) fn parks(&self) -> u64 {
         self.of(Kind::ThreadPark) + self.of(Kind::ThreadUnpark)
     }
 
-    /// Begins and ends of class initialisations.
+    /// Returns the number of begins and ends of class initialisations.
     pub(super) fn initialisations(&self) -> u64 {
         self.of(Kind::ClassInitStart) + self.of(Kind::ClassInitEnd)
     }

@@ -1,25 +1,26 @@
-//! Checks the meaning of a trace, whatever its format.
+//! Checks the meaning of a trace in any format.
 //!
-//! Decoders find what is wrong with bytes. What is wrong with the events that they spell is found
-//! here: the rules over the whole trace are those of
-//! [TPTP](crate::tptp#rules-over-the-whole-trace).
+//! Decoders find errors in the bytes of a trace. This module finds errors in the events that a
+//! decoder returns, by [TPTP's rules over the whole trace](crate::tptp#rules-over-the-whole-trace).
 //!
-//! Memory grows with definitions and open calls, not with the number of events and not with the
-//! size of ids. An object takes a byte.
+//! Memory grows with the number of definitions and open calls, not with the number of events or the
+//! size of ids. An object takes one byte.
 //!
-//! Some things are legal that one would not expect of a trace:
+//! Some legal cases are unexpected:
 //!
-//! - An event whose thread was never defined names none, and takes part in nothing along threads.
-//! - Frees are written later than the collection that found them; those of our own agent behind its
-//!   finish. An event behind a free may have come before it.
-//! - Objects have ids of their own, which may be those of threads, classes or methods as well.
-//! - The object of a thread or a class needs no other definition, and may have one.
-//! - Where a trace says that it lost events of all threads, what needs them is found missing, and
-//!   is no fault.
+//! - An event whose thread was never defined has thread id 0, and the rules for threads ignore it.
+//! - Frees are written after the collection that found the dead objects; this agent writes them
+//!   after the collection's finish. So an event that follows a free may have happened before that
+//!   free.
+//! - Objects have an id space of their own: an object may have the same id as a thread, class or
+//!   method.
+//! - The object of a thread or a class needs no definition of its own, but may have one.
+//! - Where a trace says that it lost events of all threads, a violation that missing events can
+//!   explain is no fault.
 //! - What is open when the trace ends stays open: calls, waits, blocks, parks, class
 //!   initialisations.
-//! - A wait has no end when the thread did not own the monitor, and no begin when it is the JVM's
-//!   own (for another thread that initialises a class).
+//! - A wait has no end if the thread did not own the monitor. It has no begin if it is the JVM's
+//!   own wait for another thread that initialises a class.
 
 mod code;
 mod collections;
@@ -55,7 +56,7 @@ use std::collections::BTreeMap;
 use table::Table;
 use thread::Thread;
 
-/// Name of the agent whose traces keep every rule. Of others some are known not to.
+/// Name of this agent. Its traces keep every rule; other agents are known to break some.
 const OUR_AGENT: &str = "jtrail";
 
 /// Checks a trace, event by event.
@@ -65,23 +66,24 @@ pub struct Checker {
     kinds: Kinds,
     order: Order,
     ours: bool,
-    /// None for those that ended.
+    /// Threads by id; `None` for those that ended.
     threads: Table<Option<Box<Thread>>>,
-    /// Whether each was unloaded.
+    /// Classes by id; true for those that were unloaded.
     classes: Table<bool>,
-    /// The class of each.
+    /// Methods by id, with their class.
     methods: Table<ClassId>,
     objects: Objects,
     dumps: Dumps,
     code: Code,
-    /// With those that share an event.
+    /// Number of samples, including those that share an event.
     samples: u64,
     collections: Collections,
-    /// Calls and aggregated calls in one trace were told already.
+    /// True if the mix of calls and aggregated calls was reported already.
     mixed: bool,
-    /// The trace says that some calls are sums, and those that are.
+    /// The trace's note that short calls are recorded as sums, and the number of calls in those
+    /// sums.
     short_calls: Option<(ShortCallsNote, u64)>,
-    /// Calls left open by threads that ended.
+    /// Number of calls left open by threads that ended.
     abandoned: u64,
     lost: u64,
     clock: Option<ClockNote>,
@@ -90,12 +92,12 @@ pub struct Checker {
     uninstrumented: BTreeMap<String, u64>,
 }
 
-/// Reasons why methods are not covered are a handful; a trace may claim any number of them.
+/// Maximum number of distinct reasons that are counted. This agent has a handful of reasons why
+/// methods are not instrumented, but a corrupt trace may have any number.
 const MOST_REASONS: usize = 1_000;
 
 impl Checker {
-    /// A checker of traces in that format, which may have no place for some of what the rules ask
-    /// for.
+    /// Returns a checker of traces in `format`. Rules about fields that the format lacks are off.
     pub fn of(format: Format) -> Self {
         let order = match format {
             Format::ProfilerJ => Order::without_opening(),
@@ -107,7 +109,7 @@ impl Checker {
         }
     }
 
-    /// Takes the next event, which starts at byte `offset` of the trace.
+    /// Checks the next event, which starts at byte `offset` of the trace.
     pub fn event(&mut self, offset: u64, event: &Event<'_>) {
         self.report.offset = offset;
         self.kinds.count(event);
@@ -226,13 +228,14 @@ impl Checker {
         }
     }
 
-    /// As [`Self::event`], of each of these calls, which start at byte `offset`.
+    /// Checks each of `calls`, which start at byte `offset`. Like [`Self::event`] for each, but
+    /// faster.
     pub fn calls(&mut self, offset: u64, calls: &Calls<'_>) {
         if !calls.steps.is_empty() {
             self.report.offset = offset;
         }
         let mut rest = *calls;
-        // Nearly all of them keep every rule, and are not looked at as events.
+        // Nearly all calls keep every rule, and are checked without building events.
         loop {
             let passed = self.pass(&rest);
             rest = rest.after(passed);
@@ -244,7 +247,7 @@ impl Checker {
         }
     }
 
-    /// Passes the first of these calls, as far as they keep every rule; how many.
+    /// Accepts the leading steps of `calls` that keep every rule, and returns their number.
     fn pass(&mut self, calls: &Calls<'_>) -> usize {
         let is_first = self.kinds.of(Kind::MethodEnter) == 0;
         if is_first || calls.cpu_time.0 != 0 || !self.order.is_among_events() {
@@ -263,7 +266,7 @@ impl Checker {
         self.ours = e.name == OUR_AGENT;
     }
 
-    /// The thread of an event, if it may have one at this place.
+    /// Returns the thread of an event. Reports a thread that is undefined or has ended already.
     #[inline]
     fn thread(
         &mut self,
@@ -315,7 +318,7 @@ impl Checker {
         }
     }
 
-    /// Calls one by one and aggregated calls do not occur in one trace, unless it says so.
+    /// Reports a trace that has both single and aggregated calls without the note that allows that.
     fn unmixed(&mut self, event: &Event<'_>) {
         let other = match event {
             Event::MethodEnter(_) => self.kinds.of(Kind::AggregatedEnter),
@@ -329,7 +332,7 @@ impl Checker {
         }
     }
 
-    /// An event of a thread that must be alive.
+    /// Checks an event of a thread that must be alive, then applies `rule`.
     fn along(
         &mut self,
         id: ThreadId,
@@ -342,7 +345,7 @@ impl Checker {
         }
     }
 
-    /// An event of a thread that must be alive, if it has one.
+    /// Like [`Self::along`], but for an event that may have no thread.
     fn along_if_any(
         &mut self,
         id: ThreadId,
@@ -407,7 +410,8 @@ impl Checker {
         });
     }
 
-    /// An event that only mentions the thread.
+    /// Checks an event whose only rules are that its thread, if any, is alive and its time does not
+    /// fall.
     fn bystander(&mut self, id: ThreadId, time: Timestamp) {
         self.along_if_any(id, time, |_, _| {});
     }
@@ -481,7 +485,7 @@ impl Checker {
         self.objects.define(e.object, &mut self.report);
     }
 
-    /// An event names the object, if any.
+    /// Checks an object that an event refers to, if any.
     fn used(&mut self, object: ObjectId, time: Timestamp) {
         let unknown = self.promised();
         self.objects.used(object, time, unknown, &mut self.report);
@@ -552,7 +556,7 @@ impl Checker {
         self.report.undefined(what, id, Severity::Fault);
     }
 
-    /// How bad it is to break a rule that other agents are known to break.
+    /// Returns the severity of breaking a rule that other agents are known to break.
     fn promised(&self) -> Severity {
         if self.ours {
             Severity::Fault
@@ -562,7 +566,7 @@ impl Checker {
     }
 }
 
-/// Takes note of a definition; `false` when it can't be one.
+/// Adds a definition to its table. Returns false if the id is 0 or already defined.
 fn defined<T>(table: &mut Table<T>, id: u64, value: T, what: &str, report: &mut Report) -> bool {
     if id == 0 {
         report.fault(Rule::Ids, || {

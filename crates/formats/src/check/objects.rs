@@ -1,4 +1,4 @@
-//! The life of objects.
+//! Lifetimes of objects.
 
 use super::findings::{Report, Rule};
 use super::table::Table;
@@ -6,27 +6,27 @@ use crate::Severity;
 use jtrail_model::{ObjectId, Timestamp};
 use std::num::NonZeroU8;
 
-/// What is known of each object, in one byte: ids without gaps index an array, so that a hundred
-/// million objects take a hundred megabytes.
+/// The state of each object, in one byte. Ids without gaps index an array, so a hundred million
+/// objects take a hundred megabytes.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     table: Table<NonZeroU8>,
     /// The latest time of a free so far.
     last_free: Option<Timestamp>,
-    /// Some objects have marks of a heap dump.
+    /// True if some objects have flags of a heap dump.
     marked: bool,
 }
 
-/// It has a definition of its own.
+/// The object has a definition of its own.
 const DEFINED: u8 = 1;
-/// A thread, a class or a heap dump made it known.
+/// A thread, a class or a heap dump defines the object implicitly.
 const IMPLIED: u8 = 1 << 1;
 const DEAD: u8 = 1 << 2;
-/// The heap dump at hand lists it.
+/// The current heap dump lists the object.
 const LISTED: u8 = 1 << 3;
-/// The heap dump at hand refers to it.
+/// The current heap dump refers to the object.
 const REFERRED: u8 = 1 << 4;
-/// Its allocation is told.
+/// The trace has the object's allocation.
 const ALLOCATED: u8 = 1 << 5;
 
 impl Objects {
@@ -43,7 +43,7 @@ impl Objects {
         }
     }
 
-    /// Takes note of a definition.
+    /// Records an object's definition.
     pub(super) fn define(&mut self, id: ObjectId, report: &mut Report) {
         if id.is_none() {
             report.fault(Rule::Ids, || {
@@ -56,7 +56,7 @@ impl Objects {
         }
     }
 
-    /// An object's definition is its allocation.
+    /// Records that the object's definition is its allocation.
     pub(super) fn allocated(&mut self, id: ObjectId) {
         if !id.is_none() {
             self.set(id, flag(ALLOCATED));
@@ -67,7 +67,7 @@ impl Objects {
         self.flags(id) & ALLOCATED != 0
     }
 
-    /// Takes note of an object that something else is known by: that is as good as a definition.
+    /// Records that a thread, a class or a heap dump defines the object implicitly.
     pub(super) fn imply(&mut self, id: ObjectId) {
         if !id.is_none() {
             self.set(id, flag(IMPLIED));
@@ -88,7 +88,8 @@ impl Objects {
         self.last_free = self.last_free.max(Some(time));
     }
 
-    /// An event names the object. `unknown` says how bad it is when it was not defined.
+    /// Checks an object that an event refers to. `unknown` is the severity if the object is
+    /// undefined.
     pub(super) fn used(
         &mut self,
         id: ObjectId,
@@ -105,8 +106,9 @@ impl Objects {
         self.alive(id, time, report);
     }
 
-    /// Frees have the time of the collection's end, and are written later. What happened before the
-    /// latest of them may stand behind it.
+    /// Checks that an object used at `time` was not freed. Frees have the time of the collection's
+    /// end and are written later. So an event that happened before the latest free may follow that
+    /// free.
     fn alive(&self, id: ObjectId, time: Timestamp, report: &mut Report) {
         if self.flags(id) & DEAD != 0 && Some(time) > self.last_free {
             report.fault(Rule::Collections, || {
@@ -115,7 +117,7 @@ impl Objects {
         }
     }
 
-    /// A heap dump lists the object; `false` when it did so before.
+    /// Records that a heap dump lists the object. Returns false if the dump listed it already.
     pub(super) fn list(&mut self, id: ObjectId, time: Timestamp, report: &mut Report) -> bool {
         self.alive(id, time, report);
         let new = self.flags(id) & LISTED == 0;
@@ -124,7 +126,7 @@ impl Objects {
         new
     }
 
-    /// A heap dump refers to the object.
+    /// Records that a heap dump refers to the object.
     pub(super) fn refer(&mut self, id: ObjectId) {
         if !id.is_none() {
             self.set(id, flag(REFERRED));
@@ -132,7 +134,8 @@ impl Objects {
         }
     }
 
-    /// Objects that the heap dump refers to and does not list: how many, and the first of them.
+    /// Returns the number of objects that the heap dump refers to but does not list, and the lowest
+    /// of their ids.
     pub(super) fn unlisted(&self) -> Option<(usize, u64)> {
         let unlisted = |flags: NonZeroU8| flags.get() & (REFERRED | LISTED) == REFERRED;
         let ids = || {
@@ -142,7 +145,7 @@ impl Objects {
         Some((ids().count(), ids().min()?))
     }
 
-    /// Takes the marks of the last heap dump away.
+    /// Clears the flags of the last heap dump.
     pub(super) fn unmark(&mut self) {
         if std::mem::take(&mut self.marked) {
             self.table
@@ -166,7 +169,7 @@ mod tests {
     fn an_object_takes_a_byte() {
         let mut objects = Objects::default();
         let mut report = Report::default();
-        // Nearly in order, as threads write them.
+        // Ids arrive nearly in order, as threads write them.
         for id in (256..1_000_256).map(|id| ObjectId(id ^ 0xff)) {
             objects.define(id, &mut report);
         }
@@ -174,7 +177,7 @@ mod tests {
         assert_eq!(objects.table.len(), 1_000_000);
         let bytes = objects.table.bytes();
         assert!((1_000_000..3_000_000).contains(&bytes), "{bytes}");
-        // Ids far apart take no more than their number.
+        // The memory for ids that are far apart depends on their number only.
         for id in (1..=1000).map(|id| ObjectId(id << 40)) {
             objects.define(id, &mut report);
         }

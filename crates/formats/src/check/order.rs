@@ -1,19 +1,20 @@
-//! What opens a trace, what closes it, and what stands between.
+//! The order of records that open and close a trace.
 
 use super::findings::{Report, Rule};
 use jtrail_model::Event;
 
-/// How far a trace has come.
+/// The current position in the order of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     /// The highest rank so far.
     rank: u8,
-    /// A bit for each rank that occurred.
+    /// Bit set of the ranks that occurred.
     seen: u16,
     incomplete: bool,
 }
 
-/// Ranks: what opens and closes a trace has one of its own, in the order in which it must come.
+/// Names of the ranks. Each record that opens or closes a trace has a rank of its own; ranks must
+/// not fall.
 const RANKS: [&str; 9] = [
     "node",
     "process",
@@ -30,7 +31,7 @@ const EVENTS: u8 = 6;
 const TRACE_END: u8 = 7;
 
 impl Order {
-    /// For a format without a place for what opens a trace.
+    /// Returns the order for a format without the records that open a trace.
     pub(super) fn without_opening() -> Self {
         Self {
             incomplete: true,
@@ -55,7 +56,7 @@ impl Order {
         self.ranked(rank, report);
     }
 
-    /// Whether events are what comes.
+    /// True if the trace has reached its events and not its end.
     pub(super) fn is_among_events(&self) -> bool {
         self.rank == EVENTS
     }

@@ -1,10 +1,10 @@
-//! Two kinds of event that pair up along a thread.
+//! Pairs of events that mark the begin and end of a state along a thread.
 
 use super::findings::{Report, Rule};
 use crate::Severity;
 use jtrail_model::{ObjectId, ThreadId};
 
-/// What pairs up.
+/// A thread state with a begin and an end event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pair {
     /// Waiting on a monitor.
@@ -39,9 +39,11 @@ impl Pair {
         }
     }
 
-    /// How bad it is that begin or end is missing. The JVM tells that a wait begins before it sees
-    /// that the thread does not own the monitor; that wait has no end. Its own waits, for another
-    /// thread that initialises a class, have no begin.
+    /// Returns the severity of a missing begin or end.
+    ///
+    /// The JVM reports that a wait begins before it checks that the thread owns the monitor; if
+    /// not, that wait has no end. The JVM's own waits for another thread that initialises a class
+    /// have no begin.
     const fn unpaired(self, severity: Severity) -> Severity {
         match self {
             Self::Wait => Severity::Info,
@@ -50,7 +52,7 @@ impl Pair {
     }
 }
 
-/// Whether a thread is between begin and end.
+/// Tracks whether a thread is between a begin and its end.
 #[derive(Debug, Default)]
 pub(super) struct Pairing {
     open: Option<ObjectId>,
@@ -76,7 +78,7 @@ impl Pairing {
         }
     }
 
-    /// `object` is none where the event does not name one.
+    /// Checks an end event. `object` is `None` if the event does not name an object.
     pub(super) fn end(
         &mut self,
         pair: Pair,
@@ -86,14 +88,14 @@ impl Pairing {
     ) {
         let first = !std::mem::replace(&mut self.seen, true);
         let (severity, why) = match (self.open.take(), object) {
-            // An object that the trace does not define has no id.
+            // An object that the trace does not define has id 0.
             (Some(begun), Some(object))
                 if begun != object && !begun.is_none() && !object.is_none() =>
             {
                 (severity, format!("begun was that on {begun}"))
             }
             (Some(_), _) => return,
-            // It may have begun before the trace did.
+            // The state may have begun before the trace.
             (None, _) if first => (Severity::Info, "begun before the trace".into()),
             (None, _) => (pair.unpaired(severity), "and did not begin".into()),
         };
@@ -106,7 +108,7 @@ impl Pairing {
         });
     }
 
-    /// The thread ends.
+    /// Reports a state that is still open when the thread ends.
     pub(super) fn thread_end(
         &mut self,
         pair: Pair,

@@ -1,12 +1,12 @@
-//! What is known by id.
+//! Tables indexed by id.
 
 use std::collections::HashMap;
 
-/// A table from ids to values.
+/// A map from ids to values.
 ///
-/// Ids of a sound trace are small and nearly without gaps, so they index an array. Those of a
-/// hostile one may be anything: an id far above the number of entries goes to a hash map, so that
-/// memory stays in proportion to the entries.
+/// Ids of a valid trace are small and nearly without gaps, so they index an array. A corrupt trace
+/// may have any ids: an id far above the number of entries goes to a hash map, so that memory stays
+/// in proportion to the number of entries.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<T> {
     dense: Vec<Option<T>>,
@@ -14,7 +14,7 @@ pub(crate) struct Table<T> {
     entries: usize,
 }
 
-/// Places of the array for each entry, and for none.
+/// Array length allowed per entry; [`FIRST_PLACES`] is the length allowed for an empty table.
 const PLACES_BY_ENTRY: usize = 8;
 const FIRST_PLACES: usize = 1024;
 
@@ -29,7 +29,7 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// Number of entries.
+    /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
         self.entries
     }
@@ -54,7 +54,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Adds an entry; `false` when there is one of that id, which then stays.
+    /// Adds an entry. Returns false and keeps the existing entry if the table has `id`.
     pub(crate) fn insert(&mut self, id: u64, value: T) -> bool {
         if self.get(id).is_some() {
             return false;
@@ -75,7 +75,7 @@ impl<T> Table<T> {
         true
     }
 
-    /// The entry of that id, which is made if there is none.
+    /// Returns the entry for `id`, and inserts `new()` first if there is none.
     #[inline]
     pub(crate) fn or_insert_with(&mut self, id: u64, new: impl FnOnce() -> T) -> &mut T {
         let at = usize::try_from(id).unwrap_or(usize::MAX);
@@ -91,20 +91,20 @@ impl<T> Table<T> {
         }
     }
 
-    /// All values.
+    /// Iterates over all values.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let dense = self.dense.iter_mut().flatten();
         dense.chain(self.sparse.values_mut())
     }
 
-    /// All entries, with their ids.
+    /// Iterates over all ids with their values.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         let dense = self.dense.iter().enumerate();
         let dense = dense.filter_map(|(id, value)| Some((id as u64, value.as_ref()?)));
         dense.chain(self.sparse.iter().map(|(id, value)| (*id, value)))
     }
 
-    /// Puts what `change` answers in the place of each value, or takes the entry away.
+    /// Replaces each value by the result of `change`, or removes the entry if that is `None`.
     pub(crate) fn retain(&mut self, change: impl Fn(T) -> Option<T>)
     where
         T: Copy,
@@ -128,7 +128,7 @@ impl<T> Table<T> {
 
 #[cfg(test)]
 impl<T> Table<T> {
-    /// Memory that the entries take, about.
+    /// Returns the approximate memory of the entries, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let dense = self.dense.capacity() * size_of::<Option<T>>();
         dense + self.sparse.capacity() * (size_of::<(u64, T)>() + 1)

@@ -1,4 +1,4 @@
-//! What is known of one thread, and the rules along it.
+//! The state of a thread, and the rules along a thread.
 
 use super::findings::{Report, Rule};
 use super::pairing::{Pair, Pairing};
@@ -9,13 +9,14 @@ use jtrail_model::{
     MethodId, MethodLeave, ObjectId, ThreadId, Timestamp,
 };
 
-/// Open calls, or initialisations, that are looked through for the one that ends.
+/// Maximum number of open calls, or of class initialisations, that are searched for the one that
+/// ends.
 const FARTHEST_LEAVE: usize = 1000;
 
-/// A thread that was announced and did not end.
+/// A thread that was defined and has not ended.
 #[derive(Debug, Default)]
 pub(super) struct Thread {
-    /// Events were lost, so that leaves may stand alone and calls stay open.
+    /// True if events were lost, so that leaves may lack an enter and calls may stay open.
     pub(super) gap: bool,
     time: Option<Timestamp>,
     ticket: Option<u32>,
@@ -24,17 +25,17 @@ pub(super) struct Thread {
     waits: Pairing,
     blocks: Pairing,
     parks: Pairing,
-    /// Classes that it is initialising.
+    /// Classes that the thread is initialising, outermost first.
     pub(super) initialising: Vec<ClassId>,
-    /// CPU time that the last call told.
+    /// CPU time of the last call event that had one.
     call_cpu: Duration,
-    /// CPU time that the thread was last said to have used.
+    /// CPU time in the thread's last event of that kind.
     thread_cpu: Duration,
-    /// Whether it has a carrier, if it is known to be a virtual thread.
+    /// True if the thread is mounted; `None` before its first mount or unmount event.
     mounted: Option<bool>,
 }
 
-/// A call that is open.
+/// An open call.
 #[derive(Debug)]
 pub(super) struct Call {
     method: MethodId,
@@ -48,14 +49,14 @@ impl Call {
     }
 }
 
-/// Whether a ticket may come behind another one. They start again behind the largest, so half the
-/// circle lies ahead of each.
+/// True if `ticket` may follow `before`. Tickets wrap around, so the following half of their range
+/// counts as higher.
 fn follows(ticket: u32, before: u32) -> bool {
     (1..1 << 31).contains(&ticket.wrapping_sub(before))
 }
 
 impl Thread {
-    /// How bad it is that calls do not fit together.
+    /// Returns the severity of calls that do not fit together.
     fn severity(&self) -> Severity {
         if self.gap {
             Severity::Info
@@ -64,7 +65,7 @@ impl Thread {
         }
     }
 
-    /// Time never falls. `ours` says that the trace promises it.
+    /// Checks that time does not fall. `ours` is true if the trace's agent guarantees that.
     pub(super) fn time(&mut self, id: ThreadId, time: Timestamp, ours: bool, report: &mut Report) {
         let before = self.time.replace(time).unwrap_or(time);
         if time < before {
@@ -79,7 +80,7 @@ impl Thread {
         }
     }
 
-    /// CPU time of calls never falls; 0 means that it is not measured.
+    /// Checks that the CPU time of calls does not fall; 0 means that it was not measured.
     #[inline]
     fn call_cpu(&mut self, id: ThreadId, cpu: Duration, ours: bool, report: &mut Report) {
         if cpu.0 != 0 {
@@ -87,12 +88,12 @@ impl Thread {
         }
     }
 
-    /// CPU time of the thread never falls.
+    /// Checks that the CPU time of the thread does not fall.
     pub(super) fn cpu(&mut self, id: ThreadId, cpu: Duration, ours: bool, report: &mut Report) {
         rises(&mut self.thread_cpu, cpu, id, ours, report);
     }
 
-    /// The thread takes a carrier, or leaves it.
+    /// Checks a mount or unmount of a virtual thread.
     pub(super) fn mount(&mut self, id: ThreadId, mounts: bool, report: &mut Report) {
         let verb = if mounts { "takes" } else { "leaves" };
         match self.mounted.replace(mounts) {
@@ -101,7 +102,7 @@ impl Thread {
                     format!("thread {id} {verb} a carrier twice in turn")
                 });
             }
-            // It may have taken it before the trace began.
+            // The thread may have been mounted before the trace began.
             None if !mounts => report.info(Rule::Mounts, || {
                 format!("thread {id} leaves a carrier that it took before the trace")
             }),
@@ -109,7 +110,7 @@ impl Thread {
         }
     }
 
-    /// Waiting, blocking or parking begins.
+    /// Begins a wait, block or park.
     pub(super) fn begin(
         &mut self,
         pair: Pair,
@@ -122,7 +123,7 @@ impl Thread {
             .begin(pair, (id, object), severity, report);
     }
 
-    /// Waiting, blocking or parking ends.
+    /// Ends a wait, block or park.
     pub(super) fn finish(
         &mut self,
         pair: Pair,
@@ -134,7 +135,7 @@ impl Thread {
         self.pairing(pair).end(pair, (id, object), severity, report);
     }
 
-    /// The initialisation of a class ends, which is the last one that began.
+    /// Ends the initialisation of a class, which must be the last one that began.
     pub(super) fn initialised(&mut self, e: &ClassInitEnd, report: &mut Report) {
         let (id, class) = (e.thread, e.class);
         let mut near = self.initialising.iter().rev().take(FARTHEST_LEAVE);
@@ -162,8 +163,8 @@ impl Thread {
         }
     }
 
-    /// Passes the first of these calls, as far as they keep every rule that concerns them: how
-    /// many, and how many of these begin.
+    /// Accepts the leading steps of `calls` that keep every rule. Returns their number, and how
+    /// many of them are enters.
     pub(super) fn pass(
         &mut self,
         calls: &Calls<'_>,
@@ -290,7 +291,7 @@ impl Thread {
         }
     }
 
-    /// `has_sums` says whether some calls of the trace are sums.
+    /// Begins an aggregated call. `has_sums` is true if the trace records short calls as sums.
     pub(super) fn aggregated_enter(
         &mut self,
         e: &AggregatedEnter,
@@ -298,7 +299,7 @@ impl Thread {
         report: &mut Report,
     ) {
         let id = e.thread;
-        // Around sums stand their callers' parts.
+        // The callers of such sums have events with 0 calls, too.
         let is_part = has_sums && e.calls == 0 && e.base_time.0 <= 0;
         if e.calls <= 0 && !is_part {
             report.fault(Rule::Aggregated, || {
@@ -335,7 +336,7 @@ impl Thread {
         }
     }
 
-    /// Ends the thread; answers with the number of calls left open.
+    /// Ends the thread and returns the number of its open calls.
     pub(super) fn end(mut self, id: ThreadId, report: &mut Report) -> u64 {
         let severity = self.severity();
         let calls = self.calls.len();
@@ -357,7 +358,8 @@ impl Thread {
     }
 }
 
-/// Takes the CPU time told last. `ours` says that the trace promises that it never falls.
+/// Checks that CPU time does not fall, and replaces `last`. `ours` is true if the trace's agent
+/// guarantees that.
 fn rises(last: &mut Duration, now: Duration, id: ThreadId, ours: bool, report: &mut Report) {
     let before = std::mem::replace(last, now);
     if now < before {
