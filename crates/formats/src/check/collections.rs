@@ -32,7 +32,7 @@ impl Collections {
     pub(super) fn option(&mut self, e: &TraceOption<'_>) {
         match &*e.key {
             "events" => self.are_reported = e.value.split('+').any(|kind| kind == "gc"),
-            // Allocations recorded at their sites precede the constructor, which may fail.
+            // With `sites`, an object whose constructor fails ends without a collection.
             "alloc" => self.end_all = e.value == "jvm",
             _ => {}
         }

@@ -1,13 +1,13 @@
 //! ProfilerJ snapshots: `.xml`.
 //!
-//! The snapshot of a profiler that kept totals in the traced process: for each thread a tree of
-//! calls and one of samples, objects alive, lines reached. One document is the state at one moment;
-//! it holds no single event. The vendor's page leaves points open; the choice made here is marked
-//! *(choice)*.
+//! ProfilerJ is a profiler that kept totals in the traced process: a call tree and a tree of
+//! samples for each thread, live objects, and line coverage. A document is the state at one moment
+//! and contains no single events. The vendor's page leaves points open; choices made here are
+//! marked *(choice)*.
 //!
 //! # Document
 //!
-//! XML 1.0 in UTF-8, without document type or namespaces. Four sections inside of the root `doc`,
+//! XML 1.0 in UTF-8, without document type or namespaces. The root `doc` contains four sections,
 //! always all four, in this order:
 //!
 //! ```text
@@ -30,23 +30,23 @@
 //! | `method` | name, signature, firstline, count |
 //! | `footprints` | none; its text is numbers |
 //!
-//! Numbers are decimal, without sign and leading zeros. `isAlive` is `true` or `false`. Each
-//! section's begin and end, each thread's, and each class's stand on lines of their own. Each row
-//! of `memory` and each method is a line. A `profile` is followed by a line feed, and its begin by
-//! its first child or its end at once:
+//! Numbers are decimal, without sign or leading zeros. `isAlive` is `true` or `false`. The start
+//! and end tags of sections, threads and classes are on lines of their own. Each row of `memory`
+//! and each method is a line. The end tag of a `profile` is followed by a line feed; its start tag
+//! is followed immediately by its first child or its end tag:
 //!
 //! ```xml
 //! <profile name="a.B.run()" …><profile name="a.B.go()" …></profile>
 //! </profile>
 //! ```
 //!
-//! The characters `& < > " '` are escaped by name, tab, line feed and carriage return by number.
-//! What XML 1.0 forbids becomes U+FFFD.
+//! The characters `& < > " '` are escaped by name; tab, line feed and carriage return are escaped
+//! by number. Characters that XML 1.0 forbids become U+FFFD.
 //!
 //! ## Names
 //!
-//! Types are in source form: dots between packages, `$` before inner names, `[]` behind the
-//! elements of arrays, commas between parameters without blanks.
+//! Types are in source form: dots between packages, `$` before inner names, `[]` after the element
+//! type of arrays, commas without blanks between parameters.
 //!
 //! | Method | `profile` | `sampler` |
 //! |---|---|---|
@@ -55,15 +55,16 @@
 //! | class initialiser | `a.B.<clinit>()` *(choice)* | `a.B.<clinit>()` |
 //! | native | as ordinary | `java.lang.Object.wait(native)` |
 //!
-//! `signature` is the descriptor with slashes. Section `coverage` has raw method names. What was
-//! never announced is `class-7`, `method-7`, or a thread without a name.
+//! `signature` is the descriptor with slashes. Section `coverage` has raw method names. Undefined
+//! classes and methods are called `class-7` and `method-7`; an undefined thread has no name.
 //!
 //! ## Section `profile`
 //!
-//! A node for each distinct path; siblings differ in name or signature. `count`: calls, open ones
-//! included. `cumulatedElapsed`, `cumulated`, `overheadCumulated`: µs of time, of CPU time, and of
-//! CPU time that the agent itself took, with callees. `methodElapsed`, `method`, `overheadMethod`:
-//! the same without callees. `exceptions`: calls that an exception ended *(choice)*. On every node:
+//! Each distinct call path has a node; siblings differ in name or signature. `count` is the number
+//! of calls, including open ones. `cumulatedElapsed`, `cumulated` and `overheadCumulated` are
+//! elapsed time, CPU time, and CPU time of the agent itself, in µs and with callees.
+//! `methodElapsed`, `method` and `overheadMethod` are the same without callees. `exceptions` is the
+//! number of calls that an exception ended *(choice)*. Every node satisfies:
 //!
 //! ```text
 //! cumulatedElapsed  = methodElapsed  + Σ cumulatedElapsed of its children
@@ -72,54 +73,59 @@
 //! exceptions       <= count
 //! ```
 //!
-//! Nanoseconds are added up. What is with callees is rounded down to µs once, and what is without
-//! is the difference. A call that is open counts up to the end of its thread or of the trace. CPU
-//! time is 0 where it was not measured. `cpuTime` of a thread is the latest that was told, in ns.
+//! Times are summed in nanoseconds. Each sum with callees is rounded down to µs once; the sum
+//! without callees is the difference. An open call counts up to the end of its thread or of the
+//! trace. CPU time is 0 where it was not measured. `cpuTime` of a thread is its latest recorded CPU
+//! time, in ns.
 //!
-//! A pause ends every open call for good. What such a call calls when collection goes on stands at
-//! the top.
+//! A pause ends every open call for good. After the trace resumes, callees of such a call are at
+//! the top of the tree.
 //!
 //! ## Section `sampler`
 //!
-//! Siblings differ in name; overloads and lines are not told apart. `hits` and `elapsed`: samples
-//! that ended in this frame while the thread was runnable, and all. `cumulated` and
-//! `cumulatedElapsed`: the same with those of its children, and for a thread. A node has at least
-//! one sample below it. Samples without a stack do not count. `elapsedTime`: ns from the thread's
-//! begin to its end, or to the end of the trace *(choice)*: the page shows the attribute, and does
-//! not say what it counts.
+//! Siblings differ in name; overloads and lines are not distinguished. `hits` is the number of
+//! samples that ended in this frame while the thread was runnable; `elapsed` is the number of all
+//! samples that ended in this frame. `cumulated` and `cumulatedElapsed` are the same sums with
+//! those of the children; threads have them, too. A node has at least one sample in itself or
+//! below. Samples without a stack do not count. `elapsedTime` is the time from the thread's start
+//! to its end, or to the end of the trace, in ns *(choice)*: the vendor's page shows the attribute
+//! without an explanation.
 //!
 //! ## Section `memory`
 //!
-//! A row for each class that the thread allocated: objects alive, and the most that ever were
-//! *(choice)*. By number of objects, most first, and then by name. A row whose objects died stays.
-//! The thread of an object is the one that allocated it, also after its end.
+//! Each class that the thread allocated has a row: the number of live objects, and its maximum so
+//! far *(choice)*. Rows are sorted by descending number of objects, then by name. A row remains
+//! after its objects were freed. An object belongs to the thread that allocated it, also after that
+//! thread's end.
 //!
 //! ## Section `coverage`
 //!
-//! All methods whose lines are counted, in their order, also those without a line table, when their
-//! calls are recorded: otherwise nobody would count these *(choice)*. `firstline`: the smallest
-//! line of the line table, 0 without one. `count`: calls. `footprints`: for each line up to the
-//! largest one -1 (no code), 0 (not reached), or how often one of its entries was reached, with a
-//! blank behind each; at most 2⁶³ − 1.
+//! The section contains all methods whose lines are counted, in their order. Methods without a line
+//! table are included if their calls are recorded, because no other section would count them
+//! *(choice)*. `firstline` is the smallest line of the line table, 0 without one. `count` is the
+//! number of calls. `footprints` has a value for each line up to the largest one, followed by a
+//! blank: -1 (no code), 0 (not reached), or how often one of the line's entries was reached, at
+//! most 2⁶³ − 1.
 //!
 //! # Writing
 //!
-//! Everything behind `<doc>` is written at the end, a mebibyte at a time. Memory grows with
-//! distinct paths, names, lines and with threads that a section names; an object takes 8 bytes.
-//! Sections list threads in the order of their first call, sample or object; children stand in the
-//! order of their appearance. Classes and methods of the same name count as one, but for section
-//! `coverage`.
+//! The document after `<doc>` is written at the end, a mebibyte at a time. Memory grows with the
+//! number of distinct call paths, names, lines, and threads that a section contains; an object
+//! takes 8 bytes. Sections list threads in the order of their first call, sample or object;
+//! children are in the order of their appearance. Classes and methods of the same name count as
+//! one, except in section `coverage`.
 //!
-//! Bounds: 2¹⁹ nodes of calls and 2¹⁸ of samples in the document, 2¹⁰ of one name and 2¹⁴ of any
-//! inside of each other. Behind them a path is folded: it goes on at the innermost node of its
-//! name, or at the top. So counts and own times of each method stay exact, and what is dropped are
-//! the callers of so many calls and samples. Sums of aggregated calls and samples get four times
-//! the nodes. All sums of one kind together stay below 2⁶³.
+//! Limits: 2¹⁹ nodes of calls and 2¹⁸ of samples in the document; 2¹⁰ nested nodes of one name, and
+//! 2¹⁴ nested nodes of any name. Beyond these limits a call path is folded: it continues at the
+//! innermost node of the same name, or at the top. So counts and own times of each method stay
+//! exact; dropped are the callers of the folded calls and samples, which are counted. Aggregated
+//! calls and samples that a trace contains as sums get four times the number of nodes. All sums of
+//! one kind together stay below 2⁶³.
 //!
-//! At a pause calls count up to there, in CPU time up to what was told last; their leaves, before
-//! collection goes on or after that, are not counted as dropped. Any other leave without an open
-//! call is dropped; one of an outer call ends those inside of it. What else is dropped,
-//! [`Encode::dropped`](crate::Encode::dropped) counts.
+//! At a pause, calls count up to the pause; their CPU time counts up to the latest recorded value.
+//! The leaves of these calls, before or after the trace resumes, are not counted as dropped. Any
+//! other leave without an open call is dropped; the leave of an outer call ends the calls inside of
+//! it. [`Encode::dropped`](crate::Encode::dropped) counts what else is dropped.
 //!
 //! # Reading
 //!
@@ -133,20 +139,22 @@
 //! | source of a class that other sections named | [`ClassSource`](jtrail_model::ClassSource) |
 //! | cpuTime, isAlive | CPU time of the thread; its end, behind all else |
 //!
-//! A snapshot converts into formats of single events, too *(choice)*: they get what is left of it,
+//! A snapshot also converts to formats of single events *(choice)*: they contain the definitions,
 //! such as threads and classes; the rest is dropped.
 //!
-//! Ids count from 1, for threads, classes and methods together. There are no times: all are 0, but
-//! for those of samples and of the ends of threads, which count from the thread's begin.
+//! Ids count from 1, for threads, classes and methods together. The document contains no times of
+//! events. All times are 0, except those of samples and of thread ends, which count from the
+//! thread's start.
 //!
-//! - **Threads** have names only. Those of two sections are the same when name, `cpuTime` and
-//!   `isAlive` agree; for `memory`, when the name does. Of several, the first stands for the first.
-//! - **Constructors** are told by custom, as their class may be a package: the name ends in `)V`,
-//!   and it is a class that was named before, or its last part has a capital and the one before has
-//!   none.
-//! - A method of the sampler has `()` for its descriptor.
-//! - `methodElapsed` and `elapsed` may be missing: they are what the sum of the children leaves.
-//!   Events wait for the end of such an element, at most 2¹⁹ of them.
+//! - **Threads** have names only. Threads of two sections are the same if name, `cpuTime` and
+//!   `isAlive` agree; for `memory`, if the name agrees. If several threads of a section agree, they
+//!   are matched in order.
+//! - **Constructors** are recognised by convention, as their class could be a package: the name
+//!   ends in `)V`, and either the name is a class that was named before, or its last part starts
+//!   with a capital letter and the part before does not.
+//! - A method of section `sampler` has the descriptor `()`.
+//! - `methodElapsed` and `elapsed` may be missing. They are then what the sum of the children
+//!   leaves. At most 2¹⁹ events wait for the end of such an element.
 //!
 //! | Found | Done |
 //! |---|---|
@@ -172,11 +180,10 @@ pub use encode::Encoder;
 /// Name of the format in errors.
 const FORMAT: &str = "profilerj";
 
-/// Nodes of all call trees together that are written. Behind them paths are folded.
+/// Maximum number of nodes of all call trees together. Beyond this number, call paths are folded.
 pub const MOST_CALL_NODES: usize = 1 << 19;
 
-/// Whether a document that starts with `head` has the root of a snapshot, behind declaration and
-/// comments.
+/// True if `head` starts a document with the root of a snapshot, after declaration and comments.
 pub(crate) fn is_snapshot(head: &[u8]) -> bool {
     let mut scanner = Scanner::default();
     let mut rest = head.trim_ascii_start();

@@ -1,8 +1,8 @@
 //! Names: from the model to the document and back.
 //!
-//! What is written here is read back to something that is written the same. The way back does not
-//! always end where it began: the document does not tell a constructor from a method of the same
-//! name.
+//! Reading a written name and writing the result again gives the same text. But reading does not
+//! always restore the original name: the document does not distinguish a constructor from a method
+//! of the same name.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,8 @@ const PRIMITIVES: [(char, &str); 8] = [
     ('Z', "boolean"),
 ];
 
-/// A class in source form: `int[]` for `[I`, `a.B[][]` for `[[La.B;`, all others as they are.
+/// Returns a class name in source form: `int[]` for `[I`, `a.B[][]` for `[[La.B;`. Names of other
+/// classes are unchanged.
 pub(super) fn class_to_source(name: &str) -> Cow<'_, str> {
     if name.starts_with('[')
         && let Some((readable, "")) = one_type(name)
@@ -29,7 +30,7 @@ pub(super) fn class_to_source(name: &str) -> Cow<'_, str> {
     name.into()
 }
 
-/// The class as the model names it.
+/// Returns a class name of the model for a name in source form.
 pub(super) fn class_from_source(name: &str) -> Cow<'_, str> {
     let mut element = name;
     let mut dimensions = 0;
@@ -49,7 +50,7 @@ pub(super) fn class_from_source(name: &str) -> Cow<'_, str> {
         return name.into();
     }
     let raw = raw();
-    // Not of what no class file can hold.
+    // A name that no class file can have stays unchanged.
     if class_to_source(&raw) == name {
         raw.into()
     } else {
@@ -57,7 +58,7 @@ pub(super) fn class_from_source(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The first type of a descriptor, readable, and what follows it.
+/// Returns the first type of a descriptor in source form, and the text after that type.
 fn one_type(descriptor: &str) -> Option<(String, &str)> {
     let element = descriptor.trim_start_matches('[');
     let dimensions = descriptor.len() - element.len();
@@ -75,7 +76,8 @@ fn one_type(descriptor: &str) -> Option<(String, &str)> {
     Some((readable, rest))
 }
 
-/// The parameters of a descriptor, readable: `int,a.B[]`. `None` when it is none.
+/// Returns the parameters of a descriptor in source form: `int,a.B[]`. `None` if the descriptor is
+/// invalid.
 fn parameters(descriptor: &str) -> Option<String> {
     let mut rest = descriptor.strip_prefix('(')?;
     let mut readable = String::new();
@@ -92,7 +94,7 @@ fn parameters(descriptor: &str) -> Option<String> {
     ends.then_some(readable)
 }
 
-/// Class and method as sections `profile` and `sampler` have them, without parameters.
+/// Returns class and method as in sections `profile` and `sampler`, without parameters.
 fn qualified(class: &str, method: &str) -> String {
     if method == CONSTRUCTOR && !class.is_empty() {
         constructor(class).to_owned()
@@ -103,7 +105,7 @@ fn qualified(class: &str, method: &str) -> String {
     }
 }
 
-/// The class of a constructor, which never ends like a constructor itself.
+/// Returns the class name of a constructor without any trailing `.<init>`.
 fn constructor(mut name: &str) -> &str {
     while let Some(class) = name.strip_suffix(CONSTRUCTOR)
         && let Some(class) = class.strip_suffix('.')
@@ -114,7 +116,7 @@ fn constructor(mut name: &str) -> &str {
     name
 }
 
-/// A method's name in section `profile`.
+/// Returns a method's name in section `profile`.
 pub(super) fn method_to_profile(class: &str, method: &str, descriptor: &str) -> String {
     let mut name = qualified(class, method);
     name.push('(');
@@ -123,7 +125,8 @@ pub(super) fn method_to_profile(class: &str, method: &str, descriptor: &str) -> 
     name
 }
 
-/// Class and raw method of a name in section `profile`. `is_class` knows classes that were seen.
+/// Returns the class and raw method name for a name in section `profile`. `is_class` returns true
+/// for names of classes that the document contained before.
 pub(super) fn method_from_profile<'n>(
     name: &'n str,
     descriptor: &str,
@@ -148,15 +151,15 @@ pub(super) fn method_from_profile<'n>(
     }
 }
 
-/// Whether `last`, behind the qualifier, is a class by the custom of writing classes with a capital
-/// and packages and methods without.
+/// True if `last`, after the qualifier, looks like a class: by convention, classes start with a
+/// capital letter, packages and methods do not.
 fn looks_like_class(qualifier: &str, last: &str) -> bool {
     let capital = |name: &str| name.starts_with(char::is_uppercase);
     let before = qualifier.rsplit('.').next().unwrap_or_default();
     capital(last) && !capital(before)
 }
 
-/// A frame's name in section `sampler`. `native`: the frame is that of a native method.
+/// Returns a frame's name in section `sampler`. `native` is true for native methods.
 pub(super) fn frame_to_sampler(method: &str, native: bool) -> String {
     let qualified = match method.strip_suffix("()") {
         Some(qualified) => qualified,
@@ -170,7 +173,7 @@ pub(super) fn frame_to_sampler(method: &str, native: bool) -> String {
     name
 }
 
-/// The method of a frame, and whether it is native.
+/// Returns the method of a frame, and whether that method is native.
 pub(super) fn frame_from_sampler(name: &str) -> (String, bool) {
     match name.strip_suffix("(native)") {
         Some(qualified) => (format!("{qualified}()"), true),

@@ -1,13 +1,13 @@
-//! Numbers and names that stand in files of the format.
+//! Numbers and names in files of the format.
 
-/// The root.
+/// The root element.
 pub(super) const ROOT: &str = "doc";
-/// What stands before the sections.
+/// The text before the sections.
 pub(super) const HEAD: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<doc>\n";
-/// What stands after the sections.
+/// The text after the sections.
 pub(super) const END: &[u8] = b"</doc>\n";
 
-/// The sections.
+/// The section elements.
 pub(super) const PROFILE: &str = "profile";
 pub(super) const SAMPLER: &str = "sampler";
 pub(super) const MEMORY: &str = "memory";
@@ -15,18 +15,19 @@ pub(super) const COVERAGE: &str = "coverage";
 
 /// A thread in the first three sections.
 pub(super) const THREAD: &str = "thread";
-/// A node of a tree of calls or of samples.
+/// A node of a call tree or a tree of samples.
 pub(super) const NODE: &str = "profile";
-/// The objects that a thread allocated of one class.
+/// The objects of one class that a thread allocated.
 pub(super) const ROW: &str = "memory";
-/// A class, a method in it, and the lines of that, in section `coverage`.
+/// A class, its methods, and the lines of a method, in section `coverage`.
 pub(super) const CLASS: &str = "class";
 pub(super) const METHOD: &str = "method";
 pub(super) const FOOTPRINTS: &str = "footprints";
 
-/// Attributes of elements, in the order in which we write them: a thread in `profile`.
+/// Attributes of each element, in the order in which our encoder writes them. First: a thread in
+/// `profile`.
 pub(super) const CALLING: &[&str; 3] = &["name", "cpuTime", "isAlive"];
-/// A node of calls.
+/// Attributes of a node in a call tree.
 pub(super) const CALL: &[&str; 10] = &[
     "name",
     "signature",
@@ -39,7 +40,7 @@ pub(super) const CALL: &[&str; 10] = &[
     "overheadMethod",
     "exceptions",
 ];
-/// A thread in `sampler`.
+/// Attributes of a thread in `sampler`.
 pub(super) const SAMPLED: &[&str; 6] = &[
     "name",
     "cumulated",
@@ -48,22 +49,22 @@ pub(super) const SAMPLED: &[&str; 6] = &[
     "elapsedTime",
     "isAlive",
 ];
-/// A node of samples.
+/// Attributes of a node in a tree of samples.
 pub(super) const FRAME: &[&str; 5] = &["name", "hits", "elapsed", "cumulated", "cumulatedElapsed"];
-/// A thread in `memory`.
+/// Attributes of a thread in `memory`.
 pub(super) const ALLOCATING: &[&str; 1] = &["name"];
-/// A row of `memory`.
+/// Attributes of a row of `memory`.
 pub(super) const OBJECTS: &[&str; 3] = &["class", "count", "max"];
-/// A class of `coverage`. The last one is read only.
+/// Attributes of a class in `coverage`. The last one is read, but never written.
 pub(super) const COVERED_CLASS: &[&str; 3] = &["name", "source", "class"];
-/// A method of `coverage`.
+/// Attributes of a method in `coverage`.
 pub(super) const COVERED_METHOD: &[&str; 4] = &["name", "signature", "firstline", "count"];
 
-/// A line without code, in footprints.
+/// Marks a line without code in footprints.
 pub(super) const NO_CODE: &str = "-1";
-/// The largest line that a class file can name.
+/// The largest line number that a class file can contain.
 pub(super) const LAST_LINE: u32 = u16::MAX as u32;
-/// Nanoseconds of a microsecond, the unit of times.
+/// Nanoseconds in a microsecond, the unit of times.
 pub(super) const MICROSECOND: u64 = 1000;
-/// The line of a frame in a native method, as the model has it.
+/// Line of a frame in a native method, as in the model.
 pub(super) const NATIVE: i64 = -2;

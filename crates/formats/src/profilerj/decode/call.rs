@@ -1,18 +1,19 @@
-//! What an element of a tree of calls says, and the short way for those that our encoder writes.
+//! The attributes of an element in a call tree, and a fast path for elements as our encoder writes
+//! them.
 //!
-//! Nearly all of a snapshot is made of them. The short way takes the attributes in order, one blank
-//! between them, plain text and numbers. What looks otherwise takes the long way through the
-//! tokenizer; tests hold the two ways against each other.
+//! Such elements are nearly all of a snapshot. The fast path expects the attributes in order, one
+//! blank between them, plain text and numbers. Any other spelling goes through the tokenizer; tests
+//! compare the two paths.
 
 use super::remarks::Remarked;
 use super::value::{Attributes, Message, Sum};
 use crate::tally::RemarkTally;
 use crate::xml;
 
-/// Bytes of a text that takes the short way.
+/// Maximum bytes of a text that the fast path reads.
 const LONGEST_TEXT: usize = 1 << 12;
 
-/// A call, or all calls of one path.
+/// A call, or the sum of all calls with one call path.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Call<'a> {
     pub(super) name: &'a str,
@@ -25,7 +26,7 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// What the attributes say.
+    /// Returns the values of the attributes.
     pub(super) fn read(
         found: &'a Attributes<'_, 10>,
         remarks: &mut RemarkTally<Remarked>,
@@ -47,8 +48,8 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Reads the tag at the begin of `input` the short way. Answers with the number of its bytes,
-    /// too; `None` for anything else.
+    /// Reads the tag at the start of `input` on the fast path. Returns the call and the length of
+    /// the tag in bytes, or `None` if the tag is spelled in any other way.
     pub(super) fn take(input: &'a [u8]) -> Option<(Self, usize)> {
         let mut cursor = Cursor { rest: input };
         let name = cursor.text(b"<profile name=\"")?;
@@ -85,7 +86,7 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A text without references, behind `begin` and up to a quotation mark.
+    /// Reads a text without references, after `begin` and up to a quotation mark.
     #[inline]
     fn text(&mut self, begin: &[u8]) -> Option<&'a str> {
         let rest = self.rest.strip_prefix(begin)?;
@@ -96,7 +97,7 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(text).ok()
     }
 
-    /// A number, behind `begin` and up to a quotation mark.
+    /// Reads a number, after `begin` and up to a quotation mark.
     #[inline]
     fn number(&mut self, begin: &[u8]) -> Option<u64> {
         let (number, rest) = xml::number(self.rest.strip_prefix(begin)?)?;
@@ -112,7 +113,7 @@ mod tests {
     use jtrail_xml::{Scanner, Token};
     use proptest::prelude::*;
 
-    /// The two ways agree where both go, and the short one goes where `ours`.
+    /// Asserts that both paths agree on `input`, and that the fast path reads it if `ours` is true.
     fn compare(input: &[u8], ours: bool) {
         let taken = Call::take(input);
         assert!(taken.is_some() || !ours);

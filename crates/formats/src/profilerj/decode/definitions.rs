@@ -1,4 +1,4 @@
-//! Definitions for what the document knows by name, and the definitions that announce them.
+//! Threads, classes and methods that the document names, and the definition events for them.
 
 use super::queue::Queue;
 use crate::hash::Seed;
@@ -10,7 +10,7 @@ use jtrail_model::{
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
-/// Sections that have threads.
+/// A section that contains threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Section {
     Profile,
@@ -19,24 +19,28 @@ pub(super) enum Section {
     Coverage,
 }
 
-/// All ids given so far, from one counter.
+/// All ids assigned so far, from one counter.
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
     last: u64,
-    /// By name, CPU time and state; and by name only.
+    /// Threads by name, CPU time and state, and also by name only.
     threads: HashMap<String, Same>,
-    /// Threads that ended, and when.
+    /// Ended threads, with the latest time at which each is known to have lived.
     ended: BTreeMap<ThreadId, Timestamp>,
-    /// By name as the model has it; and whether section `coverage` had it.
+    /// Classes by name in the model. The flag is true if section `coverage` has contained the
+    /// class.
     classes: HashMap<Box<str>, (ClassId, bool)>,
-    /// By name and descriptor as section `profile` has them: one lookup for each of its elements.
+    /// Methods by a fingerprint of name and descriptor in section `profile`: one lookup for each of
+    /// its elements.
     calls: HashMap<[u64; 2], MethodId, Seed>,
     fingerprints: [Seed; 2],
-    /// By class, name and descriptor; and whether section `coverage` had it.
+    /// Methods by class, name and descriptor. The flag is true if section `coverage` has contained
+    /// the method.
     methods: HashMap<(ClassId, Box<str>), (MethodId, bool)>,
 }
 
-/// Threads that a section can't tell apart, in order; and how many of them each section has had.
+/// Threads that a section can't distinguish, in order, and how many of them each section has
+/// contained.
 #[derive(Debug, Default)]
 struct Same {
     threads: Vec<ThreadId>,
@@ -65,8 +69,9 @@ impl Definitions {
         self.last
     }
 
-    /// A thread of section `profile` or `sampler`. Sections name threads only: those that agree in
-    /// all that both say are taken for the same.
+    /// Returns the thread of an element in section `profile` or `sampler`. A section identifies
+    /// threads by name only. Threads of two sections are the same if name, CPU time and state
+    /// agree.
     pub(super) fn thread(
         &mut self,
         section: Section,
@@ -94,7 +99,7 @@ impl Definitions {
         thread
     }
 
-    /// A thread of section `memory`, which says its name only.
+    /// Returns the thread of an element in section `memory`, which has only a name.
     pub(super) fn thread_by_name(&mut self, name: &str, queue: &mut Queue) -> ThreadId {
         let same = self.threads.get_mut(name);
         same.and_then(|same| same.next(Section::Memory))
@@ -116,26 +121,26 @@ impl Definitions {
         thread
     }
 
-    /// The thread was there up to that time.
+    /// Notes that the thread was alive until `time`.
     pub(super) fn seen(&mut self, thread: ThreadId, time: Timestamp) {
         if let Some(end) = self.ended.get_mut(&thread) {
             *end = time.max(*end);
         }
     }
 
-    /// Whether the thread's end is told.
+    /// True if the thread has ended according to the document.
     pub(super) fn has_ended(&self, thread: ThreadId) -> bool {
         self.ended.contains_key(&thread)
     }
 
-    /// Tells which threads ended.
+    /// Queues the end events of the threads that ended.
     pub(super) fn end_threads(&mut self, queue: &mut Queue) {
         for (thread, time) in std::mem::take(&mut self.ended) {
             queue.push(Event::ThreadEnd(ThreadEnd { thread, time }));
         }
     }
 
-    /// The class of that name in the model.
+    /// Returns the class called `name` in the model.
     fn class(&mut self, name: &str, queue: &mut Queue) -> ClassId {
         match self.classes.get(name) {
             Some((class, _)) => *class,
@@ -155,12 +160,13 @@ impl Definitions {
         class
     }
 
-    /// The class of that name in source form.
+    /// Returns the class called `name` in source form.
     pub(super) fn class_by_source(&mut self, name: &str, queue: &mut Queue) -> ClassId {
         self.class(&class_from_source(name), queue)
     }
 
-    /// A class of section `coverage`. One that it had already is another one of the same name.
+    /// Returns the class of an element in section `coverage`. If the section contained that name
+    /// already, the element is a further class of the same name.
     pub(super) fn covered_class(&mut self, name: &str, source: &str, queue: &mut Queue) -> ClassId {
         let class = match self.classes.get(name) {
             Some((class, false)) => {
@@ -179,10 +185,11 @@ impl Definitions {
         class
     }
 
-    /// The method of a name in section `profile`.
+    /// Returns the method called `name` in section `profile`.
     pub(super) fn call(&mut self, name: &str, signature: &str, queue: &mut Queue) -> MethodId {
-        // 128 bits under seeds that nobody knows differ where the texts do. To compare the texts
-        // themselves would wait for memory longer than all the rest of an element takes.
+        // Texts that differ have different 128-bit fingerprints, because the seeds are random.
+        // Comparing the texts themselves would wait for memory longer than the rest of an element
+        // takes.
         let text = (name, signature);
         let key = self.fingerprints.each_ref().map(|seed| seed.hash_one(text));
         if let Some(method) = self.calls.get(&key) {
@@ -202,7 +209,8 @@ impl Definitions {
         method
     }
 
-    /// A method of section `coverage`. One that it had already is another one of the same name.
+    /// Returns the method of an element in section `coverage`. If the section contained that method
+    /// already, the element is a further method of the same name.
     pub(super) fn covered_method(
         &mut self,
         def: MethodDef<'static>,

@@ -1,4 +1,4 @@
-//! The document to events.
+//! Decoder: the document to events.
 
 mod call;
 mod definitions;
@@ -20,16 +20,16 @@ use queue::Queue;
 use remarks::Remarked;
 use std::borrow::Cow;
 
-/// Elements that may be open inside of each other.
+/// Maximum number of nested open elements.
 const DEEPEST: usize = 1 << 16;
 const END_OF_CALL: &[u8] = b"</profile>";
 
-/// Reads a snapshot.
+/// Decodes a snapshot.
 #[derive(Debug)]
 pub struct Decoder {
     document: Document,
     scanner: Scanner,
-    /// Elements that are open inside of the root.
+    /// Open elements inside of the root, outermost first.
     open: Vec<Open>,
     queue: Queue,
     definitions: Definitions,
@@ -77,8 +77,8 @@ impl Decoder {
         done(used, self.queue.pop().map_or(Step::Nothing, Step::Event))
     }
 
-    /// Takes the begin or the end of a call the short way. Answers with the number of its bytes;
-    /// `None` for anything else.
+    /// Reads the start or end tag of a call on the fast path. Returns its length in bytes, or
+    /// `None` if the input is anything else.
     fn short(&mut self, input: &[u8]) -> Option<usize> {
         let parent = self.open.last()?;
         let thread = parent.calling()?;
@@ -101,14 +101,14 @@ impl Decoder {
         Some(space + size)
     }
 
-    /// Takes a tag or a text.
+    /// Reads a tag or a text.
     fn token<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
         let (space, rest, offset) = self.document.skip_space(input);
         let taken = match self.scanner.scan(rest, offset, last) {
             Ok(None) if last => return self.end_of_input(input, space),
             Ok(None) => return self.document.more(space),
             Ok(Some((Token::Text(text), size))) => {
-                // Only the end of the input ends a text without a tag.
+                // A text without a following tag ends only at the end of the input.
                 if size == rest.len() && !matches!(self.document.state, State::After) {
                     return self.end_of_input(input, space);
                 }
@@ -174,7 +174,7 @@ impl Decoder {
         }
     }
 
-    /// Opens an element inside of the innermost one.
+    /// Opens an element inside of the innermost open one.
     fn open(
         &mut self,
         offset: u64,
@@ -207,7 +207,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Closes the innermost element.
+    /// Closes the innermost open element.
     fn close(&mut self, offset: u64) {
         let Some(open) = self.open.pop() else { return };
         let mut place = Place {
@@ -221,7 +221,7 @@ impl Decoder {
         place.close(open, self.open.last_mut());
     }
 
-    /// The document is over, or is truncated in what starts behind `space`.
+    /// Ends the document, or reports that it is truncated in the token that starts after `space`.
     fn end_of_input<'a>(&mut self, input: &'a [u8], space: usize) -> Decoded<'a> {
         let Some(offset) = self.document.end_of_input(input, space) else {
             return done(input.len(), Step::Nothing);

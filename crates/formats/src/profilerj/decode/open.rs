@@ -1,4 +1,4 @@
-//! Elements that are open, and what their begin and end say.
+//! Open elements, and the meaning of their start and end tags.
 
 use super::call::Call;
 use super::definitions::{Definitions, Section};
@@ -19,7 +19,7 @@ use jtrail_model::{
 };
 use jtrail_xml::{Scanner, Tag};
 
-/// An element that is open inside of the root.
+/// An open element inside of the root.
 #[derive(Debug)]
 pub(super) enum Open {
     Section(Section),
@@ -29,7 +29,7 @@ pub(super) enum Open {
     Class(ClassId),
     Method(Method),
     Footprints(Footprints),
-    /// Skipped, with all that is in it.
+    /// An unknown element, which is skipped with its content.
     Unknown(Box<str>),
 }
 
@@ -37,23 +37,25 @@ pub(super) enum Open {
 pub(super) struct Thread {
     section: Section,
     thread: ThreadId,
-    /// How long it existed.
+    /// Lifetime of the thread, as a time since its start.
     elapsed: Timestamp,
     has_frames: bool,
-    /// Samples: of a thread that ran, and all.
+    /// Samples while the thread was runnable, and all samples.
     sums: [Sum; 2],
 }
 
-/// An element of a tree of calls or of samples.
+/// A node of a call tree or of a tree of samples.
 #[derive(Debug)]
 pub(super) struct Node {
     thread: ThreadId,
     elapsed: Timestamp,
-    /// None for samples.
+    /// The called method; `None` in a tree of samples.
     method: Option<MethodId>,
-    /// Its event, which waits for the elements inside of it.
+    /// Number of the node's queued event, if the event is incomplete until all child elements are
+    /// read.
     waiting: Option<u64>,
-    /// Elapsed, CPU, overhead; or samples of a thread that ran, and all.
+    /// Elapsed time, CPU time and overhead; or samples while the thread was runnable, and all
+    /// samples.
     sums: [Sum; 3],
 }
 
@@ -70,7 +72,7 @@ pub(super) struct Method {
 
 #[derive(Debug, Default)]
 pub(super) struct Footprints {
-    /// None where there is no code.
+    /// Count of each line; `None` if the line has no code.
     counts: Vec<Option<u64>>,
 }
 
@@ -94,7 +96,7 @@ impl Footprints {
 }
 
 impl Open {
-    /// The thread whose calls may begin right inside of it.
+    /// Returns the thread if calls may follow directly inside of this element.
     pub(super) fn calling(&self) -> Option<ThreadId> {
         match self {
             Self::Thread(thread) if thread.section == Section::Profile => Some(thread.thread),
@@ -107,7 +109,7 @@ impl Open {
         matches!(self, Self::Node(_))
     }
 
-    /// Its name in the document.
+    /// Returns the element's name in the document.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Section(Section::Profile) => PROFILE,
@@ -125,19 +127,19 @@ impl Open {
     }
 }
 
-/// A place in the document, with all that its meaning needs.
+/// A position in the document, with the state that is needed to read an element there.
 pub(super) struct Place<'p> {
     pub(super) scanner: &'p Scanner,
     pub(super) queue: &'p mut Queue,
     pub(super) definitions: &'p mut Definitions,
     pub(super) remarks: &'p mut RemarkTally<Remarked>,
-    /// Elements open outside of this one, the root not counted.
+    /// Number of open elements around this one, without the root.
     pub(super) depth: u64,
     pub(super) offset: u64,
 }
 
 impl Place<'_> {
-    /// Takes the begin of an element inside of `parent`.
+    /// Reads the start of an element inside of `parent`.
     pub(super) fn open(&mut self, parent: Option<&Open>, tag: Tag<'_>) -> Result<Open, Message> {
         Ok(match (parent, tag.name) {
             (None, PROFILE) => self.section(Section::Profile, tag),
@@ -165,7 +167,7 @@ impl Place<'_> {
                 self.attributes(tag, (FOOTPRINTS, &[]));
                 Open::Footprints(Footprints::default())
             }
-            // What is inside of an unknown element has no remark of its own.
+            // Elements inside of an unknown element get no remark of their own.
             (Some(Open::Unknown(_)), name) => Open::Unknown(name.into()),
             _ => self.unknown(tag),
         })
@@ -253,7 +255,7 @@ impl Place<'_> {
         Ok(self.called(thread, &call))
     }
 
-    /// Takes a call of a thread.
+    /// Reads a call of `thread`.
     pub(super) fn called(&mut self, thread: ThreadId, call: &Call<'_>) -> Open {
         let Call {
             elapsed,
@@ -386,7 +388,7 @@ impl Place<'_> {
         }))
     }
 
-    /// Takes the end of an element inside of `parent`.
+    /// Reads the end of an element inside of `parent`.
     pub(super) fn close(&mut self, open: Open, parent: Option<&mut Open>) {
         match (open, parent) {
             (Open::Node(node), Some(parent)) => self.close_node(node, parent),
@@ -403,7 +405,7 @@ impl Place<'_> {
         if !thread.sums.iter().all(Sum::fits) {
             self.remarks.add(Remarked::Samples, self.offset);
         }
-        // Frames tell it, and else the thread's end.
+        // The events of frames report the lifetime; without frames the thread's end event does.
         let is_reported = thread.has_frames || self.definitions.has_ended(thread.thread);
         if thread.elapsed.0 != 0 && !is_reported {
             self.remarks.add(Remarked::Elapsed, self.offset);
@@ -479,7 +481,7 @@ impl Place<'_> {
         }));
     }
 
-    /// Microseconds as the model has times.
+    /// Converts microseconds to nanoseconds.
     fn time(&mut self, microseconds: u64) -> Duration {
         match microseconds.checked_mul(MICROSECOND) {
             Some(ns) => Duration(self.signed(ns)),
@@ -487,7 +489,8 @@ impl Place<'_> {
         }
     }
 
-    /// A number as the model has it: one bit smaller.
+    /// Converts an unsigned number to the signed type of the model. Numbers above 63 bits become
+    /// the maximum, with a remark.
     fn signed(&mut self, number: u64) -> i64 {
         i64::try_from(number).unwrap_or_else(|_| {
             self.remarks.add(Remarked::Numbers, self.offset);

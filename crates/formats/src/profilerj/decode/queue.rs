@@ -1,18 +1,20 @@
-//! Events between the document and the reader.
+//! Queue of decoded events.
 
 use jtrail_model::Event;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Events that may wait for the end of an element. Ours never do.
+/// Maximum number of events that wait for the end of an element. Documents of our encoder never
+/// need that.
 const MOST_WAITING: usize = 1 << 19;
 
-/// Events in order. One whose element does not say all lets those behind it wait until it ends.
+/// Decoded events in order. An incomplete event holds back all events after it until it is
+/// complete.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     events: VecDeque<Event<'static>>,
-    /// Number of the first of them.
+    /// Number of the first event in the queue.
     first: u64,
-    /// Numbers of those that are not complete.
+    /// Numbers of the incomplete events.
     waiting: BTreeSet<u64>,
 }
 
@@ -22,7 +24,7 @@ impl Queue {
         self.events.push_back(event);
     }
 
-    /// Adds an event that is not complete. Answers with its number.
+    /// Adds an incomplete event and returns its number.
     pub(super) fn push_waiting(&mut self, event: Event<'static>) -> u64 {
         let number = self.first + self.events.len() as u64;
         self.events.push_back(event);
@@ -30,7 +32,7 @@ impl Queue {
         number
     }
 
-    /// Completes an event.
+    /// Completes the event called `number`.
     pub(super) fn settle(&mut self, number: u64, complete: impl FnOnce(&mut Event<'static>)) {
         self.waiting.remove(&number);
         let at = number.checked_sub(self.first);
@@ -40,7 +42,7 @@ impl Queue {
         }
     }
 
-    /// The next event, if it is complete.
+    /// Returns the next event, if it is complete.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Event<'static>> {
         if self.waiting.first() == Some(&self.first) {
@@ -51,17 +53,17 @@ impl Queue {
         Some(event)
     }
 
-    /// Whether more wait than memory should hold.
+    /// True if the queue has reached its maximum length.
     pub(super) fn is_full(&self) -> bool {
         self.events.len() >= MOST_WAITING
     }
 
-    /// Takes all events for complete.
+    /// Marks all events as complete.
     pub(super) fn release(&mut self) {
         self.waiting.clear();
     }
 
-    /// Leaves out all that are not complete, and what waits for them.
+    /// Drops all events, complete or not.
     pub(super) fn clear(&mut self) {
         self.events.clear();
         self.waiting.clear();

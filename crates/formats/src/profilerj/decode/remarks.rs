@@ -1,4 +1,4 @@
-//! What the reader of snapshots remarks.
+//! Remarks of the snapshot decoder.
 
 use crate::RemarkKind;
 use crate::tally::{kinds, odd, skipped};

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// Why the document is refused.
 pub(super) type Message = Cow<'static, str>;
 
-/// The attributes of an element that are known, in the order of `known`.
+/// The known attributes of an element, in the order of `known`.
 #[derive(Debug)]
 pub(super) struct Attributes<'a, const N: usize> {
     element: &'static str,
@@ -18,7 +18,7 @@ pub(super) struct Attributes<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Attributes<'a, N> {
-    /// Takes the attributes of the tag that was scanned last.
+    /// Reads the attributes of the tag that was scanned last.
     pub(super) fn read(
         tag: Tag<'a>,
         scanner: &Scanner,
@@ -29,7 +29,7 @@ impl<'a, const N: usize> Attributes<'a, N> {
         let mut values = [const { None }; N];
         let mut expected = 0;
         for Attribute { name, value } in scanner.attributes(tag.text) {
-            // They stand in order as a rule.
+            // Attributes are usually in order.
             let at = if known.get(expected) == Some(&name) {
                 Some(expected)
             } else {
@@ -53,18 +53,18 @@ impl<'a, const N: usize> Attributes<'a, N> {
         }
     }
 
-    /// The text of an attribute.
+    /// Returns the text of an attribute.
     pub(super) fn text(&self, at: usize) -> Option<&str> {
         self.values[at].as_deref()
     }
 
-    /// The text of an attribute that must be there.
+    /// Returns the text of a required attribute.
     pub(super) fn name(&self, at: usize) -> Result<&str, Message> {
         let missing = || format!("{} lacks {}", self.element, self.known[at]).into();
         self.text(at).ok_or_else(missing)
     }
 
-    /// A number, if it is there.
+    /// Returns a number, if the attribute exists.
     pub(super) fn optional(&self, at: usize) -> Result<Option<u64>, Message> {
         let Some(value) = self.text(at) else {
             return Ok(None);
@@ -117,8 +117,8 @@ impl<'a, const N: usize> Attributes<'a, N> {
     }
 }
 
-/// A sum as an element says it: with what it calls, without, and what the elements inside of it add
-/// up to.
+/// A sum of an element: its attribute with callees, its attribute without callees, and the total of
+/// its child elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Sum {
     pub(super) with: Option<u64>,
@@ -127,19 +127,20 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// The part without callees, once these are known.
+    /// Returns the sum without callees. The child elements must be complete.
     pub(super) fn settled(&self) -> u64 {
         self.own
             .unwrap_or_else(|| self.with.unwrap_or(0).saturating_sub(self.callees))
     }
 
-    /// The whole.
+    /// Returns the sum with callees. The child elements must be complete.
     pub(super) fn whole(&self) -> u64 {
         self.with
             .unwrap_or_else(|| self.own.unwrap_or(0).saturating_add(self.callees))
     }
 
-    /// Whether the three add up, as far as they are there.
+    /// True if the attributes and the total of the child elements agree. Missing attributes always
+    /// agree.
     pub(super) fn fits(&self) -> bool {
         match (self.with, self.own) {
             (Some(with), Some(own)) => own.checked_add(self.callees) == Some(with),

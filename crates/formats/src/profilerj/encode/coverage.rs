@@ -1,4 +1,4 @@
-//! Lines reached, by class and method.
+//! Line counts by class and method.
 
 use crate::profilerj::wire::LAST_LINE;
 use jtrail_model::{ClassId, LineCounts, MethodId};
@@ -15,12 +15,13 @@ pub(in crate::profilerj) struct Coverage {
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
     pub(super) calls: u64,
-    /// How often each was reached, by line.
+    /// How often each line was reached.
     pub(super) counts: BTreeMap<u32, u64>,
 }
 
 impl Coverage {
-    /// Takes the lines of a method. Answers how many of them no class file can hold.
+    /// Adds the line counts of a method. Returns the number of dropped lines, whose numbers no
+    /// class file can have.
     pub(super) fn counts(&mut self, class: ClassId, e: &LineCounts) -> u64 {
         let mut counts = BTreeMap::new();
         let mut odd = 0;

@@ -1,6 +1,6 @@
-//! Classes and methods that the trace defines, and the numbers of their names, by which sums are.
+//! Definitions of classes and methods, and the numbers of their names.
 //!
-//! Sums are by name, not by id: the document tells methods apart by nothing else.
+//! Sums are kept by name, not by id: the document identifies methods by name only.
 
 use super::value::{legal, unknown};
 use crate::check::table::Table;
@@ -16,48 +16,48 @@ use std::sync::Arc;
 pub(in crate::profilerj) struct Definitions {
     classes: Table<Class>,
     methods: Table<Method>,
-    /// Classes in source form.
+    /// Class names in source form.
     class_names: Numbers<str>,
-    /// Name and descriptor in section `profile`.
+    /// Names and descriptors in section `profile`.
     calls: Vec<Call>,
-    /// Their numbers.
+    /// Index in `calls` by digest of name and descriptor.
     call_numbers: HashMap<Digest, u32>,
     digests: Digests,
     /// Names in section `sampler`.
     frames: Numbers<str>,
-    /// The numbers of the latter by the text of the frame, for methods with bytecode and for native
-    /// ones.
+    /// Index in `frames` by the text of the frame; one map for methods with bytecode, one for
+    /// native methods.
     frame_texts: [HashMap<Box<str>, u32>; 2],
 }
 
 /// A name and a descriptor in section `profile`.
 #[derive(Clone, Debug)]
 struct Call {
-    /// The class, as far as the name begins with it: that may be long, and is in the names of all
-    /// its methods.
+    /// The class. The first `begin` bytes of its name start this name, too; sharing them saves
+    /// memory, as class names can be long and all their methods repeat them.
     class: Arc<str>,
     begin: usize,
-    /// The rest of the name.
+    /// The name after its first `begin` bytes.
     rest: Box<str>,
     signature: Box<str>,
 }
 
-/// A class, its texts as the document has them.
+/// A class with its texts as in the document.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Class {
     pub(super) name: Arc<str>,
     pub(super) source: Box<str>,
-    /// Number of its source form.
+    /// Number of the class name in source form.
     number: Option<u32>,
 }
 
-/// A method, its texts as the document has them.
+/// A method with its texts as in the document.
 #[derive(Clone, Debug)]
 pub(super) struct Method {
     pub(super) class: ClassId,
     pub(super) name: Box<str>,
     pub(super) signature: Box<str>,
-    /// Number of its name in section `profile`.
+    /// Number of the method's name in section `profile`.
     number: Option<u32>,
 }
 
@@ -102,7 +102,7 @@ impl Definitions {
         self.methods.get(id.0)
     }
 
-    /// The method's class. A method that was never defined is one of no class from now on.
+    /// Returns the method's class. An undefined method gets a definition without a class.
     pub(super) fn class_of(&mut self, id: MethodId) -> ClassId {
         let class = self.method_mut(id).class;
         self.class_mut(class);
@@ -118,7 +118,7 @@ impl Definitions {
         })
     }
 
-    /// Number of the class's source form.
+    /// Returns the number of the class name in source form.
     pub(super) fn class_number(&mut self, id: ClassId) -> u32 {
         if let Some(Some(number)) = self.class(id).map(|class| class.number) {
             return number;
@@ -129,7 +129,7 @@ impl Definitions {
         number
     }
 
-    /// Number of the method's name in section `profile`.
+    /// Returns the number of the method's name in section `profile`.
     #[inline]
     pub(super) fn call_number(&mut self, id: MethodId) -> u32 {
         match self.method(id).and_then(|method| method.number) {
@@ -161,7 +161,7 @@ impl Definitions {
         number
     }
 
-    /// Number of a frame's name in section `sampler`.
+    /// Returns the number of a frame's name in section `sampler`.
     pub(super) fn frame_number(&mut self, method: &str, native: bool) -> u32 {
         let texts = &mut self.frame_texts[usize::from(native)];
         if let Some(number) = texts.get(method) {
@@ -177,7 +177,7 @@ impl Definitions {
         self.class_names.value(number).map_or("", |name| name)
     }
 
-    /// Name, in two parts, and descriptor.
+    /// Returns a name, in two parts, and its descriptor.
     pub(super) fn call_by_number(&self, number: u32) -> ([&str; 2], &str) {
         let found = self.calls.get(number as usize);
         found.map_or(([""; 2], ""), |call| {
@@ -191,7 +191,7 @@ impl Definitions {
     }
 }
 
-/// Bytes that two texts begin with, both.
+/// Returns the length in bytes of the common prefix of two texts.
 fn common_begin(one: &str, other: &str) -> usize {
     let pairs = one.chars().zip(other.chars());
     let common = pairs.take_while(|(one, other)| one == other);
@@ -207,7 +207,7 @@ fn set<T>(table: &mut Table<T>, id: u64, value: T) {
     }
 }
 
-/// Distinct values by number, in the order of their appearance.
+/// Distinct values, numbered in the order of their appearance.
 #[derive(Debug)]
 struct Numbers<T: ?Sized> {
     numbers: HashMap<Arc<T>, u32>,

@@ -1,4 +1,4 @@
-//! Sums to the document.
+//! Writes the sums as a document.
 
 use super::Encoder;
 use super::threads::{Calls, Hits};
@@ -12,7 +12,7 @@ use crate::profilerj::wire::{
 use crate::xml::write_unsigned;
 use jtrail_model::MethodId;
 
-/// Bytes that are appended at a time, and a few more.
+/// Approximate number of bytes that one call of [`Written::write`] appends.
 const PART: usize = 1 << 20;
 
 const SECTIONS: [(&str, Content); 4] = [
@@ -30,19 +30,19 @@ enum Content {
     Lines,
 }
 
-/// How much of what stands behind [`HEAD`] is written.
+/// Progress in writing the document after [`HEAD`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written {
-    /// Sections that are whole.
+    /// Number of complete sections.
     sections: usize,
-    /// Threads or classes of the next one that are whole, if it has begun.
+    /// Number of complete threads or classes of the next section, if that section has begun.
     rows: Option<usize>,
-    /// Where in the tree of the next thread.
+    /// Position in the tree of the next thread.
     at: Option<(Visit, Place)>,
 }
 
 impl Written {
-    /// Appends the next part. Answers whether more follows.
+    /// Appends the next part. Returns true if more follows.
     pub(super) fn write(&mut self, sums: &Encoder, out: &mut Vec<u8>) -> bool {
         let full = out.len().saturating_add(PART);
         while out.len() < full {
@@ -78,7 +78,7 @@ impl Written {
         true
     }
 
-    /// Begins a thread, or goes on with it. Answers whether there is one.
+    /// Begins or continues a thread with calls. Returns false if there is no thread `row`.
     fn calling_thread(&mut self, sums: &Encoder, row: usize, out: &mut Vec<u8>) -> bool {
         let Some(id) = sums.calling.get(row) else {
             return false;
@@ -142,8 +142,7 @@ impl Written {
         true
     }
 
-    /// Writes the begin or end of a node. `begins` returns false if there is nothing to write of
-    /// it.
+    /// Writes the start or end tag of a node. `begins` returns false if the node is omitted.
     fn node<S: Default>(
         &mut self,
         tree: &Tree<S>,
@@ -171,10 +170,10 @@ impl Written {
     }
 }
 
-/// Writes a node's begin.
+/// Writes the start tag of a call.
 ///
-/// Each sum with callees is rounded down once, and what is without them is the difference. As
-/// nanoseconds add up, that is never negative.
+/// Each sum with callees is rounded down once; the sum without callees is the difference to the
+/// children. The difference is never negative, because the sums in nanoseconds are exact.
 fn call(sums: &Encoder, at: Place, out: &mut Vec<u8>) {
     let node = sums.calls.node(at);
     let (name, signature) = sums.definitions.call_by_number(node.name);
@@ -207,7 +206,7 @@ fn call(sums: &Encoder, at: Place, out: &mut Vec<u8>) {
     out.push(b'>');
 }
 
-/// Writes a frame's begin, if any sample ended there or below.
+/// Writes the start tag of a frame. Returns false if no sample ended in the frame or its callees.
 fn frame(sums: &Encoder, at: Place, out: &mut Vec<u8>) -> bool {
     let node = sums.samples.node(at);
     let Hits { own, all } = node.sums;
@@ -225,7 +224,7 @@ fn frame(sums: &Encoder, at: Place, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Writes what a thread allocated. Answers whether there is such a thread.
+/// Writes the allocations of a thread. Returns false if there is no thread `row`.
 fn allocating_thread(sums: &Encoder, row: usize, out: &mut Vec<u8>) -> bool {
     let Some((id, rows)) = sums.objects.threads.get(row) else {
         return false;
@@ -254,7 +253,7 @@ fn allocating_thread(sums: &Encoder, row: usize, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Writes the lines of a class. Answers whether there is one.
+/// Writes the lines of a class. Returns false if there is no class `row`.
 fn class(sums: &Encoder, row: usize, out: &mut Vec<u8>) -> bool {
     let Some((class, methods)) = sums.coverage.classes.get(row) else {
         return false;

@@ -1,4 +1,4 @@
-//! What the document has no field for.
+//! What the snapshot encoder drops.
 
 use crate::tally::kinds;
 use jtrail_model::Event;

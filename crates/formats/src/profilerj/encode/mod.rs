@@ -1,4 +1,4 @@
-//! Events to sums.
+//! Encoder: events to sums, which become the document at the end.
 
 mod coverage;
 mod definitions;
@@ -26,31 +26,32 @@ use threads::{Calls, Hits, Room, Rooms, Thread, Threads, nanoseconds};
 use tree::{NONE, Place, Spot, Tree};
 use value::legal;
 
-/// Nodes of all trees of samples together.
+/// Maximum number of nodes of all trees of samples together.
 const MOST_SAMPLE_NODES: usize = 1 << 18;
-/// Trees that come added up are whole already; they get more room, so that they stay as they are.
+/// Factor on the maximum number of nodes for trees that the trace contains as sums. They are
+/// complete already, and more nodes keep them unchanged.
 const ROOM_FOR_SUMS: usize = 4;
 
-/// Adds up what happens, and writes the document at the end.
+/// Sums up events, and writes the document at the end.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     pub(super) definitions: Definitions,
     pub(super) threads: Threads,
     pub(super) calls: Tree<Calls>,
     pub(super) samples: Tree<Hits>,
-    /// Threads with calls, and with samples, in the order of their first one.
+    /// Threads with calls, and threads with samples, in the order of their first call or sample.
     pub(super) calling: Vec<ThreadId>,
     pub(super) sampled: Vec<ThreadId>,
     pub(super) objects: Objects,
     pub(super) coverage: Coverage,
-    /// The latest time.
+    /// The latest time of an event.
     last: Option<Timestamp>,
     rooms: Rooms,
-    /// What recording takes.
+    /// Cost of recording an event.
     cost: Cost,
     hits: Room,
     dropped: DropTally<Dropped>,
-    /// How much of the document is written, once all is added up.
+    /// Progress in writing the document; `None` until all events are summed up.
     written: Option<Written>,
 }
 
@@ -97,7 +98,7 @@ impl Encode for Encoder {
                 }
             }
             Event::TracePause(e) => self.threads.pause(e.time, &mut self.calls, &mut self.rooms),
-            // What was open at the pause has ended there.
+            // The pause has already ended all open calls.
             Event::TraceResume(_) => {}
             Event::ObjectAlloc(e) => self.alloc(e),
             Event::ObjectFree(e) => {
@@ -184,7 +185,7 @@ impl Encode for Encoder {
 }
 
 impl Encoder {
-    /// The latest moment of the trace so far.
+    /// Returns the latest time of the trace so far.
     pub(super) fn last(&self) -> Timestamp {
         self.last.unwrap_or_default()
     }
@@ -282,7 +283,7 @@ impl Encoder {
         }
     }
 
-    /// What it took to record the calls: an enter and a leave for each.
+    /// Adds the recording cost of an enter and a leave for each call.
     fn add_cost(&mut self) {
         let (cost, rooms) = (self.cost, &mut self.rooms);
         self.calls.for_each(|sums| {
@@ -299,7 +300,7 @@ impl Encoder {
     }
 }
 
-/// The thread, with a tree of calls.
+/// Returns the thread, and adds the root of its call tree if missing.
 fn calling<'t>(
     (threads, calls): (&'t mut Threads, &mut Tree<Calls>),
     calling: &mut Vec<ThreadId>,
@@ -311,8 +312,7 @@ fn calling<'t>(
     thread
 }
 
-/// Makes sure that there is the root of a thread's tree, and that the thread is among those that
-/// have one.
+/// Adds the root of a thread's tree, and the thread to `with`, if the tree has no root yet.
 fn plant<S: Default>(root: &mut Place, tree: &mut Tree<S>, with: &mut Vec<ThreadId>, id: ThreadId) {
     if *root == NONE {
         *root = tree.root();
@@ -320,7 +320,7 @@ fn plant<S: Default>(root: &mut Place, tree: &mut Tree<S>, with: &mut Vec<Thread
     }
 }
 
-/// The thread, with a tree of samples.
+/// Returns the thread, and adds the root of its tree of samples if missing.
 fn sampled<'t>(
     (threads, samples): (&'t mut Threads, &mut Tree<Hits>),
     sampled: &mut Vec<ThreadId>,

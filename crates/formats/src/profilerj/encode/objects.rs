@@ -1,4 +1,4 @@
-//! Objects alive, by the thread that allocated them and by class.
+//! Live objects by allocating thread and class.
 
 use crate::check::table::Table;
 use jtrail_model::{ObjectId, ThreadId};
@@ -13,18 +13,18 @@ pub(super) struct Row {
     pub(super) peak: u64,
 }
 
-/// The rows, and of each object which one it counts in.
+/// The rows, and the row in which each object counts.
 #[derive(Clone, Debug, Default)]
 pub(in crate::profilerj) struct Objects {
     rows: Vec<Row>,
-    /// Rows by thread, in the order of their appearance.
+    /// Rows of each thread; threads and rows are in the order of their appearance.
     pub(super) threads: Vec<(ThreadId, Vec<u32>)>,
     by_key: HashMap<(ThreadId, u32), u32>,
     by_thread: HashMap<ThreadId, u32>,
     objects: Table<u32>,
 }
 
-/// The row of objects that are dead.
+/// Marks an object that was freed.
 const DEAD: u32 = u32::MAX;
 
 impl Objects {
@@ -34,7 +34,7 @@ impl Objects {
         row.live = row.live.saturating_add(1);
         row.peak = row.peak.max(row.live);
         if !object.is_none() && !self.objects.insert(object.0, at) {
-            // An id is given again only when its first object is dead.
+            // An id is reused only after its first object was freed.
             self.freed(object);
             if let Some(place) = self.objects.get_mut(object.0) {
                 *place = at;
@@ -42,7 +42,7 @@ impl Objects {
         }
     }
 
-    /// `false` when its allocation was not told of.
+    /// Counts a free. Returns false if the trace has no allocation of the object.
     pub(super) fn freed(&mut self, object: ObjectId) -> bool {
         let Some(place) = self.objects.get_mut(object.0) else {
             return false;
@@ -55,7 +55,7 @@ impl Objects {
         true
     }
 
-    /// Takes counts that were made elsewhere.
+    /// Sets counts that the trace contains as sums.
     pub(super) fn counted(&mut self, thread: ThreadId, class: u32, live: u64, peak: u64) {
         let at = self.row(thread, class);
         let row = &mut self.rows[at as usize];
@@ -79,7 +79,8 @@ impl Objects {
         at
     }
 
-    /// The rows of a thread that hold or held anything, by number of objects and then by class.
+    /// Returns the rows of a thread that have or had live objects, sorted by descending number of
+    /// objects, then by class.
     pub(super) fn sorted<'n>(
         &self,
         rows: &[u32],

@@ -1,10 +1,11 @@
-//! What is known of threads, and their open calls.
+//! Threads and their open calls.
 
 use super::tree::{NONE, Place, Spot, Tree};
 use crate::check::table::Table;
 use jtrail_model::{Duration, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp};
 
-/// Sums of the calls of one path. Once the tree is finished, times are those with callees.
+/// Sums of the calls with one call path. Times are without callees until the tree is finished, then
+/// with callees.
 #[derive(Clone, Debug, Default)]
 pub(in crate::profilerj) struct Calls {
     pub(super) count: u64,
@@ -22,12 +23,12 @@ impl Calls {
     }
 }
 
-/// Samples of one path. Once the tree is finished, those of all that it calls as well.
+/// Samples of one call path. [`Self::all`] includes callees once the tree is finished.
 #[derive(Clone, Debug, Default)]
 pub(in crate::profilerj) struct Hits {
-    /// Samples that ended here.
+    /// Samples that ended in this frame: while the thread was runnable, and all.
     pub(super) own: [u64; 2],
-    /// Samples below, these included: of threads that ran, and all.
+    /// Samples that ended in this frame or its callees: while the thread was runnable, and all.
     pub(super) all: [u64; 2],
 }
 
@@ -38,7 +39,7 @@ impl Hits {
     }
 }
 
-/// What may still be added to sums of one kind, so that none of them passes 63 bits.
+/// Remaining capacity for sums of one kind, which together must stay below 2⁶³.
 #[derive(Clone, Debug)]
 pub(super) struct Room(u64);
 
@@ -49,7 +50,7 @@ impl Default for Room {
 }
 
 impl Room {
-    /// As much of `amount` as there is room for.
+    /// Returns as much of `amount` as still fits, and reduces the capacity by that.
     pub(super) fn take(&mut self, amount: u64) -> u64 {
         let taken = amount.min(self.0);
         self.0 -= taken;
@@ -57,7 +58,7 @@ impl Room {
     }
 }
 
-/// Room for each kind of time.
+/// Remaining capacity for each kind of time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rooms {
     pub(super) elapsed: Room,
@@ -65,47 +66,47 @@ pub(super) struct Rooms {
     pub(super) overhead: Room,
 }
 
-/// A thread.
+/// The state of a thread.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Thread {
     pub(super) name: Box<str>,
-    /// When it began, or was first seen.
+    /// Time of the thread's start or first event.
     pub(super) start: Timestamp,
     pub(super) end: Option<Timestamp>,
-    /// Up to when its samples were added up, where the trace has sums only.
+    /// End of the sampled time, if the trace contains samples as sums.
     pub(super) sampled_until: Option<Timestamp>,
-    /// CPU time that it has used, as told last.
+    /// Latest CPU time of the thread, in nanoseconds.
     pub(super) cpu: u64,
     /// Roots of its trees, if it has any.
     pub(super) calls: Place,
     pub(super) samples: Place,
-    /// It allocated objects.
+    /// True if the thread allocated objects.
     pub(super) allocates: bool,
     open: Vec<Open>,
-    /// Calls that a pause ended for good, and whose leaves may still come.
+    /// Ticket and method of calls that a pause ended for good. Their leaves may still follow.
     cut_off: Vec<(u32, MethodId)>,
-    /// Aggregated calls that did not end.
+    /// Open aggregated calls.
     pub(super) aggregated: Vec<Spot>,
-    /// Sampled frames that the next one may be called by.
+    /// Path of sampled frames that the next frame may continue.
     pub(super) sampled: Vec<Spot>,
 }
 
-/// A call that has not ended.
+/// An open call.
 #[derive(Clone, Debug)]
 struct Open {
     spot: Spot,
     method: MethodId,
     ticket: u32,
     began: Timestamp,
-    /// CPU time at its begin, 0 if not measured.
+    /// CPU time at the start of the call, in nanoseconds; 0 if not measured.
     began_cpu: u64,
-    /// Time of its callees.
+    /// Time and CPU time of the callees, in nanoseconds.
     callees: u64,
     callees_cpu: u64,
 }
 
 impl Thread {
-    /// Whether a section will name it.
+    /// True if a section of the document will contain the thread.
     pub(super) fn has_data(&self) -> bool {
         self.calls != NONE || self.samples != NONE || self.allocates
     }
@@ -114,7 +115,7 @@ impl Thread {
         self.cpu = self.cpu.max(nanoseconds(cpu));
     }
 
-    /// Begins a call. Answers whether its path is folded.
+    /// Begins a call. Returns true if its call path is folded.
     pub(super) fn enter(&mut self, e: &MethodEnter, name: u32, tree: &mut Tree<Calls>) -> bool {
         self.uses_cpu(e.cpu_time);
         let parent = self.open.last().map_or(self.calls.into(), |open| open.spot);
@@ -133,7 +134,8 @@ impl Thread {
         spot.folded
     }
 
-    /// Ends the call, and those that it called and that have no leave. `false` when there is none.
+    /// Ends the call, and calls inside of it that have no leave. Returns false if the call is not
+    /// open.
     pub(super) fn leave(
         &mut self,
         e: &MethodLeave,
@@ -144,7 +146,7 @@ impl Thread {
         let fits = |open: &Open| open.ticket == e.ticket && open.method == e.method;
         let depth = match self.open.last() {
             Some(last) if fits(last) => self.open.len() - 1,
-            // Tickets rise along the stack.
+            // Tickets rise from caller to callee.
             _ => self.open.partition_point(|open| open.ticket < e.ticket),
         };
         match self.open.get(depth) {
@@ -159,8 +161,8 @@ impl Thread {
         }
     }
 
-    /// A leave of a call that has ended at a pause; whether it is one. What it called since has no
-    /// leave.
+    /// Handles the leave of a call that ended at a pause. Returns false if there is no such call.
+    /// Open calls since the pause were callees of that call and have no leave.
     #[cold]
     fn leave_cut_off(
         &mut self,
@@ -177,14 +179,14 @@ impl Thread {
         is_one
     }
 
-    /// Ends all calls for good: nobody sees what they do until collection goes on.
+    /// Ends all calls for good: what they do until the trace resumes is not recorded.
     fn pause(&mut self, time: Timestamp, tree: &mut Tree<Calls>, rooms: &mut Rooms) {
         let open = self.open.iter().map(|open| (open.ticket, open.method));
         self.cut_off.extend(open);
         self.close(0, time, tree, rooms);
     }
 
-    /// Ends all calls from that depth on.
+    /// Ends all calls from depth `depth` on.
     pub(super) fn close(
         &mut self,
         depth: usize,
@@ -209,14 +211,15 @@ impl Thread {
         }
     }
 
-    /// How long it existed while it was sampled. `last` is the end of the trace.
+    /// Returns for how many nanoseconds the thread existed and was sampled. `last` is the end of
+    /// the trace.
     pub(super) fn sampled_for(&self, last: Timestamp) -> u64 {
         let end = self.sampled_until.or(self.end).unwrap_or(last);
         nanoseconds(end.since(self.start))
     }
 }
 
-/// All threads. Of those that ended, only the ones that a section will name are kept.
+/// All threads. Ended threads are kept only if a section of the document will contain them.
 #[derive(Clone, Debug, Default)]
 pub(in crate::profilerj) struct Threads {
     by_id: Table<Option<Box<Thread>>>,
@@ -227,7 +230,7 @@ impl Threads {
         self.by_id.get(id.0)?.as_deref()
     }
 
-    /// The thread, which is there from now on if it was not.
+    /// Returns the thread, and adds it with start time `time` if it is new.
     #[inline]
     pub(super) fn get_mut(&mut self, id: ThreadId, time: Timestamp) -> &mut Thread {
         self.by_id

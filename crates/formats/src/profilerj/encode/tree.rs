@@ -1,33 +1,33 @@
-//! Sums by path: for each thread a tree, all of them in one table.
+//! Sums by call path: a tree for each thread, all trees in one table.
 //!
-//! Memory grows with distinct paths. A path that would make the table too large, or too deep, is
-//! folded: it goes on at an ancestor of the same name, or at the top. The sums of each name stay
-//! exact.
+//! Memory grows with the number of distinct call paths. A path that would make the table too large
+//! or too deep is folded: it continues at an ancestor of the same name, or at the top. The sums of
+//! each name stay exact.
 
 use crate::hash::Seed;
 use std::collections::HashMap;
 
-/// Most nodes within each other that have the same name.
+/// Maximum number of nested nodes with the same name.
 const MOST_RECURSION: u32 = 1 << 10;
-/// Most nodes within each other. A reader must follow, and a stack overflow is not as deep in most
-/// programs.
+/// Maximum number of nested nodes. Readers must be able to follow; few programs get as deep before
+/// their stack overflows.
 pub(super) const MOST_DEPTH: u32 = 1 << 14;
 
-/// A node's place in the table.
+/// Index of a node in the table.
 pub(super) type Place = u32;
 
 /// No node: the parent of a thread's root, and the child of a leaf.
 pub(super) const NONE: Place = 0;
 
-/// Where a path has come to.
+/// The current position in a call path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
     pub(super) at: Place,
-    /// Here or further out, the path is folded.
+    /// True if the path is folded at this node or above.
     pub(super) folded: bool,
 }
 
-/// The begin of a path.
+/// The root as the start of a call path.
 impl From<Place> for Spot {
     fn from(root: Place) -> Self {
         Self {
@@ -41,22 +41,22 @@ impl From<Place> for Spot {
 #[derive(Clone, Debug)]
 pub(in crate::profilerj) struct Tree<S> {
     nodes: Vec<Node<S>>,
-    /// By parent and name.
+    /// Child nodes by parent and name.
     children: HashMap<u64, Place, Seed>,
     most_nodes: usize,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node<S> {
-    /// Number of its name.
+    /// Number of the node's name.
     pub(super) name: u32,
     pub(super) parent: Place,
-    /// How many nodes above it, itself included, have its name.
+    /// Number of nodes with this name on the path from the root to this node.
     recursion: u32,
     depth: u32,
-    /// While paths are added the child found last; in the end the first one.
+    /// The child found last while paths are added; the first child once the tree is finished.
     pub(super) child: Place,
-    /// In the end the next child of the same parent.
+    /// The next sibling, once the tree is finished.
     pub(super) next: Place,
     pub(super) sums: S,
 }
@@ -70,7 +70,7 @@ impl<S: Default> Tree<S> {
         }
     }
 
-    /// The root of a thread, which stands for no name.
+    /// Adds the root of a thread, which has no name.
     pub(super) fn root(&mut self) -> Place {
         self.push(Node::default())
     }
@@ -83,13 +83,12 @@ impl<S: Default> Tree<S> {
         &mut self.nodes[at as usize].sums
     }
 
-    /// All sums.
+    /// Applies `f` to the sums of all nodes.
     pub(super) fn for_each(&mut self, mut f: impl FnMut(&mut S)) {
         self.nodes.iter_mut().for_each(|node| f(&mut node.sums));
     }
 
-    /// One step further along a path, to that name. `room` is how many times the usual number of
-    /// nodes there may be.
+    /// Continues a call path with `name`. `room` is the factor on the maximum number of nodes.
     pub(super) fn step(&mut self, from: Spot, name: u32, room: usize) -> Spot {
         let at = self.child(from.at, name, room);
         Spot {
@@ -98,7 +97,7 @@ impl<S: Default> Tree<S> {
         }
     }
 
-    /// The node of that name below `parent`, or the one to which its path is folded.
+    /// Returns the child of `parent` called `name`, or the node to which the path is folded.
     fn child(&mut self, parent: Place, name: u32, room: usize) -> Place {
         let hint = self.node(parent).child;
         if hint != NONE && self.node(hint).name == name {
@@ -153,13 +152,14 @@ impl<S: Default> Tree<S> {
         place
     }
 
-    /// Adds what each node has to its parent, and links children in the order of their appearance.
+    /// Adds the sums of each node to its parent's, and links children in the order of their
+    /// appearance.
     pub(super) fn finish(&mut self, add: impl Fn(&mut S, &S)) {
         self.children = HashMap::default();
         for node in &mut self.nodes {
             (node.child, node.next) = (NONE, NONE);
         }
-        // A child stands behind its parent.
+        // A child has a higher index than its parent.
         for at in (1..self.nodes.len()).rev() {
             let (before, rest) = self.nodes.split_at_mut(at);
             let node = &mut rest[0];
@@ -171,20 +171,21 @@ impl<S: Default> Tree<S> {
         }
     }
 
-    /// The children of a node, once the tree is finished.
+    /// Iterates over the children of a node. The tree must be finished.
     pub(super) fn children(&self, parent: Place) -> impl Iterator<Item = &Node<S>> {
         let place = |at: Place| (at != NONE).then(|| self.node(at));
         std::iter::successors(place(self.node(parent).child), move |node| place(node.next))
     }
 
-    /// Where a walk over all below `root` begins. Begin and end of each node are a place of it.
+    /// Returns the first step of a walk over all nodes below `root`, which visits the begin and the
+    /// end of each node.
     pub(super) fn first(&self, root: Place) -> Option<(Visit, Place)> {
         let child = self.node(root).child;
         (child != NONE).then_some((Visit::Begin, child))
     }
 
-    /// What comes behind a place of that walk. `inside`: the walk goes into the node, and tells of
-    /// its end.
+    /// Returns the step of the walk after `(visit, at)`. If `inside` is true, a node's begin is
+    /// followed by its children and its end; otherwise by its next sibling.
     pub(super) fn next(
         &self,
         root: Place,
@@ -210,7 +211,7 @@ fn key(parent: Place, name: u32) -> u64 {
     u64::from(parent) << 32 | u64::from(name)
 }
 
-/// A place of a walk.
+/// A step of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Visit {
     Begin,
@@ -221,7 +222,7 @@ pub(super) enum Visit {
 mod tests {
     use super::*;
 
-    /// The tree as text, with the sums of subtrees.
+    /// Returns the tree as text, with the sums of subtrees.
     fn shown(tree: &mut Tree<u64>, root: Place) -> String {
         tree.finish(|parent, child| *parent += child);
         let mut out = String::new();
@@ -307,7 +308,7 @@ mod tests {
         ] {
             add(&mut tree, root, path);
         }
-        // What stands behind a folded part of a path is folded, too.
+        // A path stays folded after its folded part.
         let folded = |tree: &mut Tree<u64>, path: &[u32]| {
             let step = |spot, name: &u32| tree.step(spot, *name, 1);
             path.iter().fold(Spot::from(root), step).folded

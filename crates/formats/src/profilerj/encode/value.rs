@@ -5,7 +5,7 @@ use jtrail_xml::{escape, is_allowed};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The text with U+FFFD for what XML 1.0 forbids.
+/// Returns the text with U+FFFD for each character that XML 1.0 forbids.
 pub(super) fn legal(text: &str) -> Cow<'_, str> {
     let forbidden = |c: char| !is_allowed(c);
     if text.contains(forbidden) {
@@ -15,7 +15,7 @@ pub(super) fn legal(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Appends the begin of an element's tag.
+/// Appends the start of an element's start tag.
 pub(super) fn begin(element: &str, out: &mut Vec<u8>) {
     out.push(b'<');
     out.extend_from_slice(element.as_bytes());
@@ -28,7 +28,7 @@ pub(super) fn end(element: &str, out: &mut Vec<u8>) {
     out.push(b'>');
 }
 
-/// Appends ` name="text"`; the text is legal already.
+/// Appends ` name="text"`. `text` must not contain characters that XML 1.0 forbids.
 pub(super) fn attribute(name: &str, text: &str, out: &mut Vec<u8>) {
     attribute_of(name, &[text], out);
 }
@@ -40,7 +40,7 @@ pub(super) fn attribute_of(name: &str, parts: &[&str], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends text, with its apostrophes escaped as well.
+/// Appends text with its special characters and apostrophes escaped.
 fn escaped(text: &str, out: &mut Vec<u8>) {
     for (i, part) in text.split('\'').enumerate() {
         if i > 0 {
