@@ -1,12 +1,12 @@
-//! How many events a second each codec writes and reads on one core, and whether that is what it
-//! should do.
+//! Measures how many events per second each codec encodes and decodes on one core, and compares the
+//! figures with the project's aims.
 //!
 //! ```text
 //! cargo run --release -p jtrail-formats --example codec_speed [FORMAT] [encode|decode]
 //! ```
 //!
-//! Processor time of this thread where the system tells it, or else time that went by. Rounds are
-//! interleaved.
+//! The time is the CPU time of this thread where the system reports it, and wall-clock time
+//! elsewhere. The rounds of all codecs are interleaved.
 
 mod workload;
 
@@ -21,13 +21,13 @@ use workload::spelling::Spelling;
 const CALLS: u64 = 2_000_000;
 const THREADS: u64 = 8;
 const ROUNDS: usize = 7;
-/// An encoder's output is handed on when it is that large, as a writer does.
+/// Size in bytes at which an encoder's output is handed on, as the agent's writer does.
 const FLUSH: usize = 256 << 10;
 
-/// One thing that is measured.
+/// One measurement: a codec in one direction.
 struct Row {
     name: String,
-    /// Millions of events a second that it should do at least, if that is known.
+    /// Minimum aim in millions of events per second, if there is one.
     aim: Option<f64>,
     events: u64,
     bytes: usize,
@@ -121,7 +121,7 @@ fn main() {
     checker.print();
 }
 
-/// Millions of events a second: binary formats, and those of text.
+/// Returns the aim in millions of events per second, which differs for binary and text formats.
 fn aim(format: Format) -> f64 {
     match format {
         Format::TptpXml | Format::TraceLog | Format::ProfilerJ => 3.0,
@@ -129,7 +129,7 @@ fn aim(format: Format) -> f64 {
     }
 }
 
-/// What this thread used so far.
+/// Returns the CPU time that this thread has used so far.
 fn processor_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds = text.split_ascii_whitespace().next()?.parse().ok()?;

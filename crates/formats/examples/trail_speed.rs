@@ -1,13 +1,13 @@
-//! How long a trail takes to decode and to encode, an event: of a real trace, on one core, and
-//! encoded by several.
+//! Measures the time per event of decoding and encoding a real trail, on one core, and of encoding
+//! it with several threads.
 //!
 //! ```text
 //! cargo run --release -p jtrail-formats --example trail_speed FILE
 //! ```
 //!
-//! Decoding hands out all events. Encoding takes the trace's first events as the agent's translator
-//! would tell of them, in runs; it is measured without helpers and with one and more, by the time
-//! that goes by.
+//! Decoding produces all events. Encoding takes the trace's first events in runs, as the agent's
+//! translator reports them. Encoding is measured as wall-clock time, without helper threads and
+//! with one and more.
 
 use jtrail_formats::trail::{Encoder, Found, SegmentReader, Segments};
 use jtrail_formats::{Encode, Helpers, Job};
@@ -22,14 +22,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Events that are encoded at most.
+/// Maximum number of events to encode.
 const MOST: usize = 30_000_000;
 const ROUNDS: usize = 5;
 
-/// Most steps of a run.
+/// Maximum number of steps in a run.
 const RUN: usize = 256;
 
-/// What is told of some calls of a thread.
+/// A run of calls of one thread, in the form that the encoder takes.
 struct Run {
     thread: ThreadId,
     ticket: u32,
@@ -117,7 +117,7 @@ impl Reported {
     }
 }
 
-/// The first events, with calls in runs.
+/// Returns the trace's first events, with calls in runs.
 fn reported(
     trace: &[u8],
     segments: &Segments,
@@ -205,7 +205,7 @@ fn encode(mut encoder: Encoder, reported: &[Reported], methods: &MethodIds) {
     encoder.end(&mut out);
 }
 
-/// Threads that wait for work.
+/// A pool of threads that wait for jobs.
 struct Threads {
     count: usize,
     jobs: Sender<Job>,

@@ -1,12 +1,12 @@
-//! Writes a long trace to standard output, in any format, for measurements of what reads it.
+//! Writes a long trace to standard output, in any format, to measure programs that read it.
 //!
 //! ```text
 //! cargo run --release -p jtrail-formats --example write_trace FORMAT CALLS THREADS
 //! ```
 //!
-//! `mlpd 17`, in one argument, is a format too: a log profile of the last data version.
+//! `mlpd 17`, as one argument, is a format too: a log profile of the last data version.
 //!
-//! Calls and leaves count as one each. Memory does not grow with them.
+//! `CALLS` counts each enter and each leave as one. Memory use does not grow with it.
 
 mod workload;
 
@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use workload::Workload;
 use workload::spelling::Spelling;
 
-/// Bytes that are gathered before they are written.
+/// Size in bytes at which gathered output is written.
 const CHUNK: usize = 1 << 20;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,4 +1,4 @@
-//! Adding up calls takes memory for distinct paths and for open calls, not for calls.
+//! Adding up calls takes memory for distinct call paths and open calls, not for each call.
 
 use jtrail_formats::{Encode, Item, Reader, profilerj};
 use jtrail_model::*;
@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 const THREAD: ThreadId = ThreadId(1);
 const METHODS: u64 = 100;
 
-/// An encoder that knows some methods, and what it is told.
+/// An encoder that knows some methods, and the calls that it was given so far.
 struct Calls {
     encoder: profilerj::Encoder,
     out: Vec<u8>,
@@ -16,12 +16,12 @@ struct Calls {
     entered: u64,
 }
 
-/// What a snapshot says.
+/// Figures from a snapshot.
 #[derive(Default)]
 struct Snapshot {
     nodes: u64,
     calls: u64,
-    /// Own time of all nodes, in ns.
+    /// Own time of all nodes, in nanoseconds.
     own: i64,
     deepest: usize,
 }
@@ -93,7 +93,7 @@ impl Calls {
             .event(&Event::MethodLeave(leave), &mut self.out);
     }
 
-    /// Ends the document, and reads it.
+    /// Ends the document and reads it back.
     fn snapshot(mut self) -> Snapshot {
         self.encoder.end(&mut self.out);
         let mut found = Snapshot::default();
@@ -121,7 +121,7 @@ impl Calls {
     }
 }
 
-/// The most memory that this process had, in bytes.
+/// Returns the peak memory of this process, in bytes.
 #[cfg(target_os = "linux")]
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("there");
@@ -130,10 +130,11 @@ fn peak() -> u64 {
     kilobytes.expect("a number") << 10
 }
 
-/// All in one test: the memory of a process is measured, and another test would use some.
+/// One test holds all cases, because it measures the memory of the whole process: a second test
+/// running beside it would add its own.
 #[test]
 fn memory_is_for_paths_and_recursion_is_bounded() {
-    // Ten million calls of a few paths.
+    // Ten million calls on a few call paths.
     let mut calls = Calls::new();
     let round = |calls: &mut Calls| {
         for leaf in 0..METHODS {
@@ -156,13 +157,13 @@ fn memory_is_for_paths_and_recursion_is_bounded() {
     assert!(peak() - before < 1 << 20, "{} bytes", peak() - before);
     let (entered, time) = (calls.entered, calls.time);
     let found = calls.snapshot();
-    // Nine, and a leaf for each method.
+    // Nine nodes for the shared path, and a leaf for each method.
     assert_eq!(found.nodes, 9 + METHODS);
     assert_eq!(found.calls, entered);
-    // But for the time between the outermost calls.
+    // The sum of own times lacks only the time between the outermost calls.
     assert_eq!(found.own, time - (entered / 10) as i64 * 1000);
 
-    // Recursion of one method, and of several in turn, deeper than a tree may be.
+    // Recursion of one method, and of several in turn, deeper than the call tree's limit.
     for among in [1, 3, 50] {
         const DEPTH: u64 = 200_000;
         let mut calls = Calls::new();

@@ -1,4 +1,5 @@
-//! The binary spelling: every message byte by byte, in both byte orders and with other ticks.
+//! The TPTP binary format: every message byte by byte, in both byte orders and with other tick
+//! lengths.
 
 use crate::common::layout::{HEAD, MESSAGES, big_endian, messages};
 use crate::common::stream::{ENCODING, FREQUENCY, HEADER, binary, free, message, stream};
@@ -33,7 +34,7 @@ fn the_worked_example_is_as_specified() {
     assert_eq!(stream(&[&bytes]).events, shown(&[event]));
 }
 
-/// Each message with fields that tell themselves apart, byte by byte.
+/// Each message has distinct values in its fields, and is compared byte by byte.
 #[test]
 fn every_message_has_its_fields_in_order() {
     let mut expected: Vec<Vec<u8>> = Vec::new();
@@ -400,7 +401,7 @@ fn the_smallest_messages_have_the_sizes_of_the_specification() {
             decoding.is_clean() && decoding.events.len() == 1,
             "{id}: {decoding:?}"
         );
-        // One byte less does not do, one byte more is noticed.
+        // A body that is one byte too short is refused; one that is a byte too long is reported.
         for (size, body) in [(smallest - 1, body - 1), (smallest + 1, body + 1)] {
             let bytes = [
                 &id.to_le_bytes()[..],
@@ -457,7 +458,7 @@ fn big_endian_and_other_ticks() {
     assert!(decoding.is_clean(), "{decoding:#?}");
     assert_eq!(decoding.events, shown(&events));
 
-    // Half nanoseconds: every time is halved again, rounded down.
+    // Ticks of half a nanosecond: the reader halves every time again, rounding down.
     let ticks = big_endian(&bytes, |ns| 2 * ns + 1, 2_000_000_000);
     assert_eq!(binary(&ticks).events, shown(&events));
 }

@@ -1,4 +1,4 @@
-//! The binary spelling: what a reader does with streams that are not ours, and with damaged ones.
+//! The TPTP binary format: reading streams of other agents, and damaged ones.
 
 use crate::common::layout::{HEAD, messages};
 use crate::common::stream::{ENCODING, FREQUENCY, HEADER, binary, free, message, stream};
@@ -241,7 +241,7 @@ fn what_comes_before_a_hopeless_place_is_kept() {
         let (place, text) = decoding.refused();
         assert!(text.contains(reason), "{text}");
         assert_eq!(place, (HEAD + data.len() + 6) as u64);
-        // Counted is told even then.
+        // The remark about counted findings is reported even after an error.
         assert_eq!(decoding.count(Severity::Info), 1);
     }
 }
@@ -351,7 +351,7 @@ fn a_call_that_is_not_as_ours_is_read_all_the_same() {
         ..Default::default()
     });
     let ours = message(&enter);
-    // Text in the unused fields, and values in them that we write as unset.
+    // Text in the unused fields, and values in fields that we write as unset.
     let mut foreign = ours[..82].to_vec();
     foreign.extend_from_slice(b"c\0trace\0");
     foreign[2] = foreign.len() as u8;
@@ -364,7 +364,7 @@ fn a_call_that_is_not_as_ours_is_read_all_the_same() {
         "skipped: methodEntry: unused fields that are set (1)"
     );
     assert_eq!(decoding.events, shown(&[enter.clone(), enter.clone()]));
-    // The same with one value in any of the fields that are skipped, in a call of our size.
+    // A call message of our size with one nonzero byte in any of the skipped fields.
     let leave = Event::MethodLeave(MethodLeave {
         method,
         ticket: 1,
@@ -385,7 +385,7 @@ fn a_call_that_is_not_as_ours_is_read_all_the_same() {
             assert_eq!(decoding.events, shown(&[call.clone(), call.clone()]));
         }
     }
-    // The right size, and text without end.
+    // The right size, but text without its terminator.
     let mut wrong = ours.clone();
     wrong[83] = b'x';
     let decoding = stream(&[&wrong, &ours]);

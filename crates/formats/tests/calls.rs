@@ -1,11 +1,11 @@
-//! Calls in a row are the same bytes as calls one by one, in every format.
+//! Encoding calls in rows gives the same result as encoding them one by one, in every format.
 
 use jtrail_formats::{Checker, Encode, Findings, Format, Item, Reader, Rule};
 use jtrail_model::*;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A thread's open calls, and what it came to.
+/// A thread: its open calls, its last ticket and its time.
 #[derive(Default)]
 struct Thread {
     open: Vec<(u64, u32)>,
@@ -13,7 +13,7 @@ struct Thread {
     time: i64,
 }
 
-/// What threads do, by chance, the same each time.
+/// A generator of what threads do: random, but the same in each run.
 struct Program {
     random: u64,
     threads: Vec<Thread>,
@@ -72,7 +72,7 @@ impl Program {
         }
     }
 
-    /// Some calls in a row, or something else.
+    /// Returns a row of calls, or another event.
     fn next(&mut self) -> Next {
         let number = self.below(12).saturating_sub(9) as usize;
         let id = ThreadId(number as u64 + 5);
@@ -114,17 +114,18 @@ impl Program {
     }
 }
 
-/// How an encoder is told of rows of calls.
+/// How the encoder is given the rows of calls.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Reported {
     Calls,
     Run,
-    /// As a run, whose steps are kept elsewhere.
+    /// As a run some of whose steps are stored in [`KeptSteps`].
     KeptRun,
     OneByOne,
 }
 
-/// The bytes of so many rows of calls and other events, and how many events these are.
+/// Returns the encoded bytes of `rows` rows of calls and other events, and the number of events in
+/// these rows.
 fn encoded(format: Format, methods: u64, rows: u64, reported: Reported) -> (Vec<u8>, usize) {
     let mut encoder = format.encoder();
     let (mut out, mut events) = (Vec::new(), 0);
@@ -175,15 +176,16 @@ fn define(encoder: &mut dyn Encode, methods: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// The number of a method, which is not its id.
+/// Returns the number of a method, which differs from its id.
 fn number(method: u64) -> u32 {
     (method as u32) << 4 ^ 0x0c
 }
 
-/// Most steps of a run.
+/// Maximum number of steps in a run.
 const RUN: usize = 90;
 
-/// Tells of calls in runs, some of whose steps are kept, and so may be their times.
+/// Encodes calls in runs. Some runs have their steps in [`KeptSteps`], and some of these their
+/// times, too.
 fn run(
     encoder: &mut dyn Encode,
     calls: &Calls<'_>,
@@ -192,7 +194,7 @@ fn run(
     out: &mut Vec<u8>,
 ) {
     let (mut ticket, mut depth) = (calls.ticket, calls.depth);
-    // Some others are before them.
+    // Other steps and times precede those of these runs.
     let mut among = KeptSteps {
         steps: vec![RunStep::new(3, false); 7],
         times: vec![Timestamp(5); 9],
@@ -267,8 +269,8 @@ fn rows_of_calls_are_the_same_bytes_in_every_format() {
         assert!(events > 10_000, "{events}");
         for reported in [Reported::Calls, Reported::Run, Reported::KeptRun] {
             let (in_rows, _) = encoded(format, 50, 300, reported);
-            // What stands still in a run is told otherwise, and segments of a trail end behind
-            // runs.
+            // In a trail, runs may differ in bytes: calls without progress in time are encoded
+            // differently, and segments end only after a run.
             let is_same = match (format, reported) {
                 (Format::Trail, Reported::Run | Reported::KeptRun) => {
                     all_events(&in_rows) == all_events(&one_by_one)
@@ -280,7 +282,7 @@ fn rows_of_calls_are_the_same_bytes_in_every_format() {
     }
 }
 
-/// Enough for several segments of a trail, which end behind a run, with symbols of every width.
+/// The rows fill several segments of a trail, which end after a run, with symbols of every width.
 #[test]
 fn rows_of_calls_are_the_same_events_over_segments() {
     for (methods, rows) in [(100, 8_000), (300, 8_000), (90_000, 4_000)] {
@@ -311,7 +313,7 @@ fn all_events(trace: &[u8]) -> Vec<Event<'static>> {
     events
 }
 
-/// What a check finds, in calls of which some break rules.
+/// Returns the findings of a check of calls some of which break rules.
 fn checked(agent: &str, seed: u64, in_rows: bool) -> Findings {
     const METHODS: u64 = 50;
     let mut checker = Checker::of(Format::Trail);
@@ -334,7 +336,7 @@ fn checked(agent: &str, seed: u64, in_rows: bool) -> Findings {
     }
     let mut program = Program::new(METHODS);
     program.random ^= seed << 20;
-    // Of the last thread, nothing is told before its calls.
+    // The last thread has no thread-start event before its calls.
     for thread in [5, 6] {
         let thread = ThreadId(thread);
         let start = ThreadStart {

@@ -1,4 +1,4 @@
-//! The checker: a sound trace passes, and each rule broken is found at its place.
+//! The checker: a sound trace passes, and each broken rule is reported at the right event.
 
 use crate::common::check::*;
 use crate::common::every_event;
@@ -37,7 +37,7 @@ fn calls_nest() {
         thread_end(1),
     ]);
     assert_eq!((found.counts.enters, found.counts.leaves), (3, 3));
-    // Calls open at the end are allowed, and counted.
+    // Calls that are open at the end are allowed, and counted.
     let found = sound(vec![enter(3, 1, 1), enter(4, 2, 2)]);
     assert_eq!(found.counts.open_calls, 2);
 }
@@ -128,7 +128,7 @@ fn calls_are_deeper_than_their_callers() {
     fault(vec![enter(3, 1, 0)], rule, 0, text);
     let text = "thread 1: a call at depth 3, with 1 calls open";
     fault(vec![enter(3, 1, 1), enter(4, 2, 3)], rule, 1, text);
-    // Other agents count frames that are not in the trace.
+    // Other agents count stack frames that are not in the trace.
     let events = vec![enter(3, 1, 4), enter(4, 2, 7)];
     assert_eq!(check(&trace_by("other", events)).findings, []);
 }
@@ -213,7 +213,7 @@ fn aggregated_trees_are_whole() {
         0,
         "thread 1: method 3 with 0 calls",
     );
-    // Where some calls are sums, a caller's part of these is of no call.
+    // If short calls are summed, a caller's part of a sum may count 0 calls.
     let note = Note::ShortCalls(ShortCallsNote::default()).to_string();
     let short = || {
         Event::Custom(Custom {
@@ -366,7 +366,7 @@ fn totals_are_those_of_the_trace() {
         let mut reported = right;
         *count(&mut reported) = 9;
         let text = format!("the agent counted {text}");
-        // Told at the end of the trace.
+        // Wrong totals are reported at the end of the trace.
         fault(with(totals(reported)), rule, events.len() + 2, &text);
     }
     fault(
@@ -381,7 +381,7 @@ fn totals_are_those_of_the_trace() {
 fn findings_without_number_take_little_memory() {
     let mut checker = Checker::default();
     for id in 0..100_000_u64 {
-        // Ids far apart are no reason to hold a table that large.
+        // Sparse ids must not make the checker allocate a table as large as the largest id.
         checker.event(id, &thread_end(id << 40));
         checker.event(id, &method_def(u64::MAX - id));
     }
@@ -399,7 +399,7 @@ fn classes_are_unloaded_once() {
             time: Timestamp(0),
         })
     };
-    // Code of an unloaded class may be thrown away later than the class.
+    // Compiled code may be discarded later than its class is unloaded.
     sound(vec![compile(3, 64), unload(2), uncompile(3, 64)]);
     let text = "class 2 was unloaded already";
     fault(vec![unload(2), unload(2)], Rule::Unloads, 1, text);
@@ -473,7 +473,7 @@ fn uncompile(method: u64, address: u64) -> Event<'static> {
 fn code_is_thrown_away_that_was_there() {
     let rule = Rule::Code;
     sound(vec![compile(3, 64), compile(3, 128), uncompile(3, 128)]);
-    // The address is taken again, and only then the former code is told to be gone.
+    // New code may take an address before the JVM reports that the old code there is unloaded.
     sound(vec![
         compile(3, 64),
         compile(4, 64),

@@ -22,7 +22,7 @@ fn details_of_collections_are_reported_once_for_each() {
     let detail = || Event::GcDetail(GcDetail::default());
     sound(vec![gc_start(), detail(), gc_finish()]);
     sound(vec![gc_start(), gc_finish(), detail()]);
-    // They may come late.
+    // Details may arrive late.
     sound(vec![
         gc_start(),
         gc_finish(),
@@ -55,7 +55,7 @@ fn objects_are_defined_once_and_before_use() {
         assert_eq!((finding.rule, finding.severity), (rule, Severity::Fault));
         assert_eq!((finding.offset, &*finding.message), (HEAD as u64, text));
     }
-    // Other agents do not announce what is older than the trace.
+    // Traces of other agents do not define objects that are older than the trace.
     let found = check(&trace_by("other", vec![wait(9)]));
     assert_eq!((found.faults(), found.infos()), (0, 1));
     let alloc = Event::ObjectAlloc(ObjectAlloc {
@@ -82,7 +82,7 @@ fn threads_and_classes_make_their_objects_known() {
             ..Default::default()
         })
     };
-    // Ids of objects are those of threads, classes and methods, too.
+    // The objects of threads and classes are known by the definitions of these.
     for known in [thread(1), class(1)] {
         sound(vec![known.clone(), wait(1), waited(1), free(1)]);
         sound(vec![alloc(1), known.clone(), wait(1)]);
@@ -97,11 +97,12 @@ fn objects_die_once_and_are_not_used_afterwards() {
     fault(vec![alloc(9), free(9), free(9)], rule, 2, text);
     let text = "object 9 is used after it was freed";
     fault(vec![alloc(9), free(9), throw(9, 51)], rule, 2, text);
-    // What happened before may be written behind.
+    // An event with an earlier time may be written after the free.
     sound(vec![alloc(9), free(9), throw(9, 50)]);
 }
 
-/// What a trace says of its own recording.
+/// Returns the option events of a trace that was recorded with these values of `events` and
+/// `alloc`.
 fn recorded(events: &'static str, alloc: &'static str) -> Vec<Event<'static>> {
     [("events", events), ("alloc", alloc)]
         .map(|(key, value)| {
@@ -113,7 +114,7 @@ fn recorded(events: &'static str, alloc: &'static str) -> Vec<Event<'static>> {
         .into()
 }
 
-/// A trace of ours, which begins with its options, and those findings that are about collections.
+/// Checks a trace of `agent` that begins with `options`; returns the findings about collections.
 fn found_in(agent: &'static str, options: &[Event<'static>], events: &[Event<'static>]) -> String {
     let mut all = trace_by(agent, events.to_vec());
     all.splice(4..4, options.to_vec());
@@ -134,8 +135,8 @@ fn frees_come_after_the_finish_of_their_collection() {
         free(9),
         gc_finish(),
     ];
-    // This is so in every format, also in those that don't say what was recorded. Other agents
-    // promise nothing.
+    // This rule holds in every format, also in formats that don't list the options. Traces of other
+    // agents need not follow it.
     for options in [&all[..], &[]] {
         assert_eq!(found_in("jtrail", options, &early), inside);
         assert_eq!(found_in("other", options, &early), "");
@@ -149,7 +150,7 @@ fn frees_come_after_the_finish_of_their_collection() {
         free(9),
     ];
     assert_eq!(found_in("jtrail", &all, &good), "");
-    // Where the trace ends with the collection under way, there is no finish to wait for.
+    // If the trace ends during a collection, its finish can't precede the frees.
     let ended = [alloc(9), gc_start(), free(9)];
     let text = "the last collection does not end";
     assert_eq!(found_in("jtrail", &all, &ended), text);
@@ -171,7 +172,8 @@ fn what_is_freed_is_older_than_a_collection() {
     for events in [&never[..], &before] {
         assert_eq!(found_in("jtrail", &all, events), text);
         assert_eq!(found_in("other", &all, events), "");
-        // Collections are not recorded; objects end without one; nobody knows.
+        // The three cases: collections not recorded; objects freed without a collection; options
+        // unknown.
         for options in [
             &recorded("alloc+free", "jvm")[..],
             &recorded("gc+alloc+free", "sites"),
@@ -183,7 +185,7 @@ fn what_is_freed_is_older_than_a_collection() {
     let pause = || Event::TracePause(TracePause::default());
     let resume = || Event::TraceResume(TraceResume::default());
     for sound in [
-        // Threads write their allocations in another order than that of the numbers.
+        // Threads' allocations need not be written in the order of object ids.
         vec![
             alloc(9),
             alloc(8),
@@ -192,9 +194,9 @@ fn what_is_freed_is_older_than_a_collection() {
             free(9),
             free(8),
         ],
-        // A collection may have been while nothing was recorded.
+        // A collection may have happened during the pause.
         vec![alloc(9), pause(), resume(), free(9)],
-        // It was there before it was mentioned.
+        // The object existed before it was first mentioned.
         vec![gc_start(), gc_finish(), object(9), free(9)],
     ] {
         assert_eq!(found_in("jtrail", &all, &sound), "");
@@ -209,7 +211,7 @@ fn objects_in_any_order_are_distinguished() {
     for event in trace_by("jtrail", vec![]).iter().take(HEAD) {
         checker.event(0, event);
     }
-    // Out of order, as threads write them, and with ids far away in between.
+    // The ids are out of order, as threads write them, with far-away ids in between.
     for id in (1..=1_000_000_u64).map(|id| id ^ 0xff) {
         checker.event(id, &alloc(id | u64::from(id % 1000 == 0) << 50));
     }
@@ -266,7 +268,7 @@ fn root(object: u64) -> Event<'static> {
 #[test]
 fn a_dump_lists_what_it_refers_to() {
     let rule = Rule::HeapDumps;
-    // References may stand before the objects.
+    // References may precede the objects that they name.
     sound(vec![
         dump(1),
         root(5),
@@ -275,14 +277,14 @@ fn a_dump_lists_what_it_refers_to() {
         reference(1, 6, 0),
         listed(1, 6),
         dump_end(1),
-        // What the dump made known may be used.
+        // Objects that a dump listed may be used later.
         free(6),
         dump(2),
         root(5),
         listed(2, 5),
         dump_end(2),
     ]);
-    // A dump without objects may refer to any.
+    // A dump that lists no objects may refer to any.
     sound(vec![dump(1), root(5), reference(1, 5, 6), dump_end(1)]);
     let text = "heap dump 2 refers to 2 objects that it does not list, object 6 first";
     let events = vec![
@@ -329,7 +331,7 @@ fn what_belongs_to_a_dump_stands_in_it() {
     fault(vec![dump(1), dump(2), dump_end(2)], rule, 1, text);
     let text = "heap dump 1 does not end";
     fault(vec![dump(1)], rule, 2, text);
-    // Dumps of other agents have no end.
+    // Heap dumps of other agents have no end event.
     let events = vec![dump(1), root(5), dump(2), root(5)];
     assert_eq!(check(&trace_by("other", events)).findings, []);
 }

@@ -1,4 +1,4 @@
-//! The checker: the rules along a thread, calls aside.
+//! The checker: the rules for the events of one thread, except those for calls.
 
 use crate::common::check::*;
 use jtrail_formats::{Rule, Severity};
@@ -14,7 +14,7 @@ fn waits_pair_up() {
     sound(with_objects(vec![wait(5), waited(5), wait(6), waited(6)]));
     sound(vec![wait(0), waited(0)]);
     sound(with_objects(vec![wait(0), waited(5), wait(6), waited(0)]));
-    // How most programs stop.
+    // Most programs end while threads wait.
     sound(with_objects(vec![wait(5)]));
     let text = "thread 1: the wait on object 6 ends, begun was that on 5";
     fault(with_objects(vec![wait(5), waited(6)]), rule, 3, text);
@@ -24,13 +24,13 @@ fn waits_pair_up() {
             2,
             "thread 1: the wait on object 5 ends, begun before the trace",
         ),
-        // The JVM itself waited.
+        // The second end belongs to a wait of the JVM itself.
         (
             vec![wait(5), waited(5), waited(5)],
             4,
             "thread 1: the wait on object 5 ends, and did not begin",
         ),
-        // The thread did not own the monitor.
+        // The first wait failed, because the thread did not own the monitor.
         (
             vec![wait(5), wait(5), waited(5)],
             3,
@@ -66,7 +66,7 @@ fn unblock(object: u64) -> Event<'static> {
 #[test]
 fn blocks_pair_up() {
     let rule = Rule::Monitors;
-    // Blocking happens inside of a wait, too.
+    // A thread may also block inside a wait.
     sound(vec![
         object(6),
         wait(6),
@@ -81,7 +81,7 @@ fn blocks_pair_up() {
     fault(vec![block(0, 0), block(0, 0)], rule, 1, text);
     let text = "thread 1 ends while blocked on object 0";
     fault(vec![block(0, 0), thread_end(1)], rule, 1, text);
-    // Behind a gap they need not fit.
+    // After lost events, begins and ends need not match, so the finding is only an info.
     broken(
         vec![block(0, 0), lost(), block(0, 0)],
         rule,
@@ -198,7 +198,7 @@ fn cpu_time_never_falls() {
             ..Default::default()
         })
     };
-    // 0 is not measured.
+    // A CPU time of 0 means that it was not measured.
     sound(vec![call(1, 7), call(2, 0), call(3, 7), leave(3, 3)]);
     let events = vec![call(1, 7), call(2, 0), call(3, 6)];
     fault(events.clone(), rule, 2, text);

@@ -1,12 +1,12 @@
-//! A trace like that of a big program, made event by event, so that its length costs no memory.
+//! A trace like that of a big program, generated event by event so that its length costs no memory.
 //!
-//! As many methods and classes as a run of `javac` has in JDK 25, its own and the JDK's
-//! (`docs/real-programs.md`), defined at their first use. Threads take turns in runs, as the
-//! agent's writer hands them on. A method calls one other method most of the time, and sometimes
-//! one of a few more, so that there are many paths of calls, and some that are taken far more often
-//! than others.
+//! The trace has as many methods and classes as a run of `javac` of JDK 25, including those of the
+//! JDK (`docs/real-programs.md`). Each is defined at its first use. Threads take turns in runs of
+//! events, like those that the agent's writer hands on. A method usually calls the same callee, and
+//! sometimes one of a few others. So there are many call paths, and some are far more frequent than
+//! others.
 //!
-//! [`spelling`] is how a trace is written.
+//! [`spelling`] holds the ways to write a trace.
 
 #[path = "../../tests/common/spelling.rs"]
 #[allow(
@@ -23,22 +23,22 @@ use jtrail_model::{
     ThreadStart, Timestamp, TraceEnd, TraceStart,
 };
 
-/// Methods of all classes together.
+/// Number of methods of all classes together.
 const METHODS: u64 = 33_000;
-/// Methods of one class.
+/// Number of methods per class.
 const OF_ONE_CLASS: u64 = 11;
-/// Calls that are open at most on a thread.
+/// Maximum number of open calls on a thread.
 const DEEPEST: usize = 120;
-/// Events of one thread behind each other.
+/// Number of consecutive events of one thread.
 const RUN: u64 = 4096;
 const START: i64 = 1_700_000_000_000_000_000;
 
-/// The trace so far.
+/// Generator of the trace, with its state so far.
 pub(crate) struct Workload {
     threads: Vec<Thread>,
     time: i64,
     random: u64,
-    /// Ids given, for threads, classes and methods together.
+    /// Number of ids given so far, for threads, classes and methods together.
     ids: u64,
     classes: Vec<ClassId>,
     methods: Vec<MethodId>,
@@ -47,12 +47,12 @@ pub(crate) struct Workload {
 struct Thread {
     id: ThreadId,
     tickets: u32,
-    /// Number and ticket of each open call.
+    /// Method number and ticket of each open call.
     stack: Vec<(u64, u32)>,
 }
 
 impl Workload {
-    /// A trace of so many threads.
+    /// Returns a generator for a trace of `threads` threads.
     pub(crate) fn new(threads: u64) -> Self {
         let thread = |id| Thread {
             id: ThreadId(id),
@@ -69,7 +69,8 @@ impl Workload {
         }
     }
 
-    /// Hands on a whole trace with so many calls and leaves, and with what defines them.
+    /// Passes a whole trace to `event`: `calls` enters and leaves, and the definitions that they
+    /// need.
     pub(crate) fn each(&mut self, calls: u64, mut event: impl FnMut(Event<'static>)) {
         self.begin(&mut event);
         for number in 0..calls {
@@ -146,7 +147,7 @@ impl Workload {
         let down = depth == 0 || (depth < DEEPEST && random & 0x1000 != 0);
         let number = match self.threads[slot].stack.last() {
             Some((number, _)) if !down => *number,
-            // Seven of eight calls go to the first callee of a method, the others to one of four.
+            // Seven of eight calls go to the caller's first callee, the others to one of four.
             Some((caller, _)) => {
                 let callee = match random >> 20 & 7 {
                     0 => 1 + (random >> 24) % 4,
@@ -195,7 +196,7 @@ impl Workload {
         self.methods[method as usize]
     }
 
-    /// Defines a method before its first use, and its class.
+    /// Defines a method, and its class, before the method's first use.
     fn define(&mut self, number: u64, event: &mut impl FnMut(Event<'static>)) {
         if !self.method(number).is_none() {
             return;

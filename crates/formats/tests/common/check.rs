@@ -1,4 +1,4 @@
-//! Traces for the checker, and what it must find in them.
+//! Builds traces for the checker, and tests what it finds in them.
 
 use jtrail_formats::{Checker, Findings, Rule, Severity};
 use jtrail_model::*;
@@ -11,7 +11,7 @@ pub fn check(events: &[Event<'_>]) -> Findings {
     checker.finish()
 }
 
-/// A trace by an agent of that name, with thread 1, class 2, and methods 3 and 4.
+/// Returns a trace of the agent named `agent`, with thread 1, class 2, and methods 3 and 4.
 pub fn trace_by(agent: &'static str, events: Vec<Event<'static>>) -> Vec<Event<'static>> {
     let opening = [
         Event::Node(Node::default()),
@@ -149,7 +149,7 @@ pub fn gc_finish() -> Event<'static> {
     Event::GcFinish(GcFinish::default())
 }
 
-/// A definition of an object.
+/// Returns a definition of an object.
 pub fn object(id: u64) -> Event<'static> {
     Event::ObjectDef(ObjectDef {
         object: ObjectId(id),
@@ -228,7 +228,7 @@ pub fn samples_in_a_row(thread: u64, ticks: u64) -> Event<'static> {
     })
 }
 
-/// Tests that `events` break exactly one rule, at the event of that index, and how badly.
+/// Tests that `events` break exactly one rule, at the event with index `at`, with this severity.
 #[track_caller]
 pub fn broken(events: Vec<Event<'static>>, rule: Rule, severity: Severity, at: usize, text: &str) {
     let found = check(&trace_by("jtrail", events));

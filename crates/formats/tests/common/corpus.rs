@@ -1,18 +1,18 @@
-//! Files of every format: the seeds of the fuzz targets. `fuzz/examples/seeds.rs` made most of
-//! them.
+//! Trace files of every format: the seeds of the fuzz targets. `fuzz/examples/seeds.rs` made most
+//! of them.
 
 use jtrail_formats::Format;
 use std::fs;
 use std::path::Path;
 
-/// Names and contents of the files of a format. A format without any is a failure.
+/// Returns names and contents of a format's seed files. Panics if there are none.
 pub fn files(format: Format) -> Vec<(String, Vec<u8>)> {
     let files = in_folder("seeds", format);
     assert!(!files.is_empty(), "no seeds of {format:?}");
     files
 }
 
-/// Inputs with which fuzzing found something that was mended since.
+/// Returns the inputs with which fuzzing found bugs that were fixed since.
 pub fn findings(format: Format) -> Vec<(String, Vec<u8>)> {
     in_folder("findings", format)
 }

@@ -1,16 +1,16 @@
-//! What damage may change of the events before it. The tests of the command line use it too.
+//! How damage may change the events before it. The tests of the command line use this module too.
 
 use jtrail_formats::{Decoded, Format, Step};
 use std::collections::HashSet;
 use std::hash::Hash;
 
-/// What damage may change of what comes before it.
+/// How damage may change the events that precede it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Before {
-    /// Nothing.
+    /// The preceding events are unchanged.
     Stands,
-    /// As many events may read otherwise: what follows would say more of them, or comes before
-    /// them.
+    /// Up to this many events may read differently. The decoder holds them back until it has read a
+    /// later part of the file, which may complete or precede them.
     Waits(usize),
 }
 
@@ -20,17 +20,18 @@ impl Before {
             Format::TptpXml | Format::TptpBinary | Format::ProfilerJ | Format::Trail => {
                 Self::Stands
             }
-            // A leave that is made up, or an object whose making is cut off.
+            // A synthesised leave, or an object whose allocation is cut off.
             Format::Jinsight => Self::Waits(1),
-            // The opening, until the first buffer is whole.
+            // The opening events, which wait until the first buffer is complete.
             Format::Mlpd => Self::Waits(4),
-            // The opening, until the process is told; and code, until its compilation is.
+            // The opening events, which wait for the process record, and code, which waits for its
+            // compilation.
             Format::TraceLog => Self::Waits(20),
             _ => panic!("say what damage does to {format:?}"),
         }
     }
 
-    /// Whether what was told of a trace before the damage is told of the damaged one.
+    /// True if the damaged trace still has the events that the whole one had before the damage.
     pub fn keeps<T: Eq + Hash>(self, reported: &[T], damaged: &[T]) -> bool {
         match self {
             Self::Stands => damaged.starts_with(reported),
@@ -38,7 +39,7 @@ impl Before {
         }
     }
 
-    /// Whether nothing is told of a trace that is cut but what is told of the whole one.
+    /// True if a cut trace has no events that the whole one lacks.
     pub fn adds_nothing<T: Eq + Hash>(self, whole: &[T], cut: &[T]) -> bool {
         match self {
             Self::Stands => whole.starts_with(cut),
@@ -47,16 +48,16 @@ impl Before {
     }
 }
 
-/// How many of some are not among others.
+/// Returns how many items of `some` are not in `others`.
 fn missing<T: Eq + Hash>(some: &[T], others: &[T]) -> usize {
     let others: HashSet<&T> = others.iter().collect();
     some.iter().filter(|one| !others.contains(one)).count()
 }
 
-/// Where the steps of a decoder end in a sound trace, and how many events there were by then.
+/// Returns, for a sound trace, where each decoder step ends, with the number of events so far.
 pub fn ends(format: Format, bytes: &[u8]) -> Vec<(usize, usize)> {
-    // What a record implies is told before that is used up; in other formats a record is used up,
-    // and then told.
+    // In these two formats, the decoder emits implied events before it consumes the record; in the
+    // others, it consumes the record first.
     let implies = matches!(format, Format::Jinsight | Format::TraceLog);
     let mut decoder = format.decoder();
     let (mut start, mut events, mut ends) = (0, 0, vec![(0, 0)]);
@@ -77,7 +78,7 @@ pub fn ends(format: Format, bytes: &[u8]) -> Vec<(usize, usize)> {
     }
 }
 
-/// How many events stand before a place, of which [`ends`] are.
+/// Returns how many events precede `place`; `ends` comes from [`ends`].
 pub fn events_before(ends: &[(usize, usize)], place: usize) -> usize {
     ends[ends.partition_point(|(end, _)| *end <= place) - 1].1
 }

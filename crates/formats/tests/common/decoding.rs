@@ -1,4 +1,5 @@
-//! Decodes a trace, and tests on the way what every decoder promises. The fuzz targets use it too.
+//! Decodes a trace, and tests the guarantees of every decoder meanwhile. The fuzz targets use it
+//! too.
 
 use jtrail_formats::{
     DecodeError, Decoded, Format, Handed, Remark, RemarkKind, Severity, Step, mlpd,
@@ -6,7 +7,7 @@ use jtrail_formats::{
 use jtrail_model::Event;
 use std::ops::ControlFlow;
 
-/// A decoded trace. Events are compared by what `Debug` shows of them, which is everything.
+/// A decoded trace. Events are kept as their `Debug` text, which has all of their fields.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Decoding {
     pub events: Vec<String>,
@@ -22,7 +23,7 @@ impl Decoding {
             .count()
     }
 
-    /// The only remark of that severity.
+    /// Returns the only remark of this severity.
     pub fn only(&self, severity: Severity) -> (u64, &str) {
         let mut found = self.remarks.iter().filter(|r| r.severity == severity);
         match (found.next(), found.next()) {
@@ -31,7 +32,7 @@ impl Decoding {
         }
     }
 
-    /// The error.
+    /// Returns the error that ended the decoding.
     pub fn refused(&self) -> (u64, &str) {
         let error = self.error.as_ref().expect("an error");
         (error.offset, &error.message)
@@ -46,7 +47,8 @@ pub fn decode(format: Format, bytes: &[u8]) -> Decoding {
     decode_pieces(format, bytes, bytes.len().max(1))
 }
 
-/// Decodes bytes that come in pieces of a size. Tests on the way what every decoder promises.
+/// Decodes `bytes`, passed in pieces of `piece` bytes. Tests the guarantees of every decoder
+/// meanwhile.
 pub fn decode_pieces(format: Format, bytes: &[u8], piece: usize) -> Decoding {
     let decoding = by_steps(format, bytes, piece, false);
     if format == Format::Trail {
@@ -55,12 +57,13 @@ pub fn decode_pieces(format: Format, bytes: &[u8], piece: usize) -> Decoding {
     decoding
 }
 
-/// `in_bulk`: takes what the decoder hands out by itself.
+/// Decodes step by step. With `in_bulk`, takes whole batches where the decoder offers them.
 fn by_steps(format: Format, bytes: &[u8], piece: usize, in_bulk: bool) -> Decoding {
     let mut decoding = Decoding::default();
     let mut decoder = format.decoder();
     let (mut start, mut end) = (0, 0);
-    // A step uses input, hands something out, or asks for more: that bounds the number of steps.
+    // A step uses input, emits something, or asks for more input, so the number of steps is
+    // bounded.
     let mut idle = 0;
     let mut bulks = 0;
     loop {
@@ -75,7 +78,7 @@ fn by_steps(format: Format, bytes: &[u8], piece: usize, in_bulk: bool) -> Decodi
         assert!(used <= end - start, "more used than given");
         let asks = matches!(step, Step::NeedMore);
         idle = if used > 0 || asks { 0 } else { idle + 1 };
-        // A segment of a trail has 2^20 events at most.
+        // A segment of a trail has at most 2^20 events.
         assert!(idle <= 1 << 20, "no progress at {start}");
         start += used;
         match step {
@@ -89,7 +92,7 @@ fn by_steps(format: Format, bytes: &[u8], piece: usize, in_bulk: bool) -> Decodi
                         decoding.events.extend(events);
                     }
                 }
-                // Now and then it has to go on by steps.
+                // Now and then the decoder must continue step by step.
                 bulks += 1;
                 match bulks % 100 {
                     0 => ControlFlow::Break(()),
@@ -107,7 +110,7 @@ fn by_steps(format: Format, bytes: &[u8], piece: usize, in_bulk: bool) -> Decodi
             }
         }
     }
-    // Done is done.
+    // A decoder that is done stays done.
     assert!(matches!(
         decoder.step(&[], true),
         Ok(Decoded {
@@ -118,9 +121,10 @@ fn by_steps(format: Format, bytes: &[u8], piece: usize, in_bulk: bool) -> Decodi
     decoding
 }
 
-/// Tests that pieces of a size decode to the same as the whole.
+/// Tests that decoding in pieces of `piece` bytes gives the same result as decoding the whole.
 ///
-/// Of a damaged compressed stream as much is read as was unpacked, which depends on the pieces.
+/// Damaged compressed streams are an exception: how much was unpacked before the damage depends on
+/// the pieces.
 pub fn same_in_pieces(format: Format, bytes: &[u8], piece: usize, whole: &Decoding) {
     let pieces = decode_pieces(format, bytes, piece);
     if !bytes.starts_with(mlpd::GZIP_MAGIC) || whole.is_clean() {
@@ -128,8 +132,7 @@ pub fn same_in_pieces(format: Format, bytes: &[u8], piece: usize, whole: &Decodi
     }
 }
 
-/// Hands out the events of a trace with their places, up to its end or to where it can't be read
-/// on.
+/// Passes the events of a trace with their positions to `visit`, up to the end or the first error.
 pub fn drain(format: Format, bytes: &[u8], mut visit: impl FnMut(u64, &Event<'_>)) {
     let mut decoder = format.decoder();
     let mut start = 0;
@@ -143,7 +146,7 @@ pub fn drain(format: Format, bytes: &[u8], mut visit: impl FnMut(u64, &Event<'_>
     }
 }
 
-/// Tests that a decoding has exactly these remarks that are no faults, in any order.
+/// Tests that a decoding has exactly these remarks below severity fault, in any order.
 #[track_caller]
 pub fn reports(decoding: &Decoding, expected: &[&str]) {
     let infos = decoding.remarks.iter();
@@ -156,7 +159,7 @@ pub fn reports(decoding: &Decoding, expected: &[&str]) {
     assert!(infos.is_empty(), "besides {expected:?}: {infos:#?}");
 }
 
-/// Tests that among some decodings there is every remark of a format that is no fault.
+/// Tests that some of the decodings have every remark of the format below severity fault.
 #[track_caller]
 pub fn is_verbose(format: Format, decodings: &[Decoding]) {
     let occurs = |kind: &RemarkKind| {

@@ -1,4 +1,4 @@
-//! XML documents, put together by hand.
+//! Builds XML documents by hand.
 
 use super::{Decoding, decode, encoded};
 use jtrail_formats::Format;
@@ -7,7 +7,7 @@ use jtrail_model::{Event, GcStart, Timestamp};
 pub const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<TRACE>\n";
 pub const GC: &str = "<gcStart time=\"0.000000001\"/>\n";
 
-/// The event of [`GC`].
+/// Returns the event of [`GC`].
 pub fn gc() -> Event<'static> {
     Event::GcStart(GcStart { time: Timestamp(1) })
 }
@@ -16,7 +16,7 @@ pub fn xml(text: &str) -> Decoding {
     decode(Format::TptpXml, text.as_bytes())
 }
 
-/// Decodes elements inside of a document of ours.
+/// Decodes elements inside a document of this agent.
 pub fn elements(text: &str) -> Decoding {
     xml(&format!("{HEAD}{text}</TRACE>\n"))
 }

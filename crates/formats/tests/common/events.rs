@@ -2,8 +2,8 @@
 
 use jtrail_model::*;
 
-/// A sound trace with the thirty events that have messages of their own in TPTP, and every field
-/// set that a format can hold.
+/// Returns a sound trace with the thirty kinds of events that have messages in TPTP. Every field
+/// that a format can hold is set.
 pub fn every_message() -> Vec<Event<'static>> {
     let t = |n: i64| Timestamp(1_700_000_000_000_000_000 + n * 1000 + 7);
     let (thread, other) = (ThreadId(1), ThreadId(2));
@@ -225,7 +225,7 @@ pub fn every_message() -> Vec<Event<'static>> {
     ]
 }
 
-/// The same trace with all events that there are.
+/// Returns [`every_message`] extended to all kinds of events.
 pub fn every_event() -> Vec<Event<'static>> {
     let mut events = every_message();
     let inside_of_dump = events
@@ -245,7 +245,7 @@ pub fn every_event() -> Vec<Event<'static>> {
     events
 }
 
-/// Events that TPTP has no message for.
+/// Returns events that have no message in TPTP.
 fn events_without_message() -> Vec<Event<'static>> {
     let time = Timestamp(1_700_000_000_000_016_500);
     let (thread, other) = (ThreadId(1), ThreadId(2));
@@ -412,8 +412,8 @@ fn events_without_message() -> Vec<Event<'static>> {
     ]
 }
 
-/// Calls in steps of which some are far more often than others, without a pattern: a trail has
-/// codes for them.
+/// Returns calls whose steps have very uneven frequencies, in no regular pattern, so that a trail
+/// encodes them with variable-length codes.
 pub fn uneven_calls() -> Vec<Event<'static>> {
     let mut random = 1_u64;
     let mut time = 1_700_000_000_000_000_000;

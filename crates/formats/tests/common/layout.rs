@@ -1,5 +1,5 @@
-//! The fields of the messages once more, by type: written down from the specification, apart from
-//! the codec, so that one is held against the other. With it a stream is turned into big-endian.
+//! The fields of all messages by type, written from the specification independently of the codec,
+//! so that each checks the other. The table also serves to convert a stream to big-endian.
 
 /// Ids and fields of all messages: `s` text, `i` integer, `l` long, `t` time, `b` byte, `f` frames.
 pub const MESSAGES: [(u16, &str, usize); 30] = [
@@ -40,10 +40,10 @@ pub fn fields(id: u16) -> &'static str {
     row.unwrap_or_else(|| panic!("message {id}")).1
 }
 
-/// Length of the stream's header and its two system messages.
+/// Length of the stream's header and its two system messages, in bytes.
 pub const HEAD: usize = 12 + 11 + 14;
 
-/// The messages of a little-endian stream behind its head.
+/// Returns the messages of a little-endian stream, without the head.
 pub fn messages(stream: &[u8]) -> Vec<&[u8]> {
     let mut messages = Vec::new();
     let mut rest = &stream[HEAD..];
@@ -55,7 +55,7 @@ pub fn messages(stream: &[u8]) -> Vec<&[u8]> {
     messages
 }
 
-/// The same stream in the other byte order, with times in ticks of another length.
+/// Converts a stream to big-endian, with times in ticks of another length.
 pub fn big_endian(stream: &[u8], ticks: impl Fn(i64) -> i64, frequency: i64) -> Vec<u8> {
     let mut out = b"0TBF\x01\x00\x01\x00\x00\x00\x00\x0c".to_vec();
     out.extend_from_slice(b"\x00\x01\x00\x00\x00\x0bUTF8\x00\x00\x02\x00\x00\x00\x0e");

@@ -1,4 +1,4 @@
-//! Sound traces that a log profile holds without loss, made from random numbers.
+//! Sound traces that a log profile stores without loss, made from random numbers.
 
 use jtrail_formats::mlpd::DataVersion;
 use jtrail_model::*;
@@ -7,13 +7,13 @@ const START: i64 = 1_700_000_000_123_456_789;
 const TYPES: [&str; 5] = ["", "I", "J[[B", "[Ljava/lang/String;", "La/é$1;Z"];
 const CLASSES: [&str; 5] = ["a.B", "a.C$1", "[I", "[La.B;", "é"];
 
-/// Makes a trace, step by step.
+/// Generates a trace step by step.
 #[derive(Debug)]
 pub struct Legal {
     version: DataVersion,
     time: i64,
     pub events: Vec<Event<'static>>,
-    /// Class of each method, with the text of its frame.
+    /// Class of each method, with the text of its stack frame.
     methods: Vec<(ClassId, String)>,
     classes: u64,
     threads: Vec<Thread>,
@@ -139,7 +139,7 @@ impl Legal {
         }
     }
 
-    /// The place of a method whose frame no method before it has.
+    /// Returns the frame of a method; no earlier method has a frame with the same text.
     fn frame(&self, number: usize) -> Frame<'static> {
         let (_, text) = &self.methods[number % self.methods.len()];
         Frame {
@@ -152,7 +152,7 @@ impl Legal {
         ObjectId(1 + number as u64 % self.objects.max(1))
     }
 
-    /// A step that three numbers choose.
+    /// Appends a step that three numbers choose.
     pub fn step(&mut self, (what, number, gap): (u8, usize, u32)) {
         self.time += 1 + i64::from(gap);
         if self.threads.is_empty() || (what == 0 && self.threads.len() < 6) {
@@ -214,7 +214,8 @@ impl Legal {
             }
             10 => {
                 let frame = self.frame(number);
-                // The first handler, unless it takes all, is written as an unknown one.
+                // A handler at entry 0 that does not catch everything is written like an unknown
+                // one, so this generator makes none.
                 if !number.is_multiple_of(4) {
                     self.events.push(Event::CatchDetail(CatchDetail {
                         thread,
@@ -309,7 +310,7 @@ impl Legal {
         }
         self.events.push(Event::GcDetail(GcDetail {
             time,
-            // A batch may have ended in between, with what was known then.
+            // A batch may have ended meanwhile, with only what was known by then.
             generation: Generation::Young,
             ..Default::default()
         }));
@@ -377,7 +378,7 @@ impl Legal {
                 class: ClassId(1 + object.0 % self.classes),
                 size: 1 + number as i64 % 64,
             }));
-            // Of this object, and of the first one.
+            // References from this object, and from the first one.
             for source in [object, ObjectId(1)] {
                 self.events.push(Event::ObjectReference(ObjectReference {
                     source,
@@ -393,7 +394,7 @@ impl Legal {
         }));
     }
 
-    /// Ends the trace.
+    /// Ends the trace and returns its events.
     pub fn finish(mut self) -> Vec<Event<'static>> {
         self.time += 1;
         let (time, trace_id, agent_id) = (self.now(), "".into(), "".into());
@@ -405,7 +406,7 @@ impl Legal {
     }
 }
 
-/// A trace by steps.
+/// Returns the trace of these steps.
 pub fn trace(version: DataVersion, steps: &[(u8, usize, u32)]) -> Vec<Event<'static>> {
     let mut legal = Legal::new(version);
     steps.iter().for_each(|step| legal.step(*step));

@@ -1,5 +1,5 @@
-//! The memory that reading takes, measured by the allocator: of all threads, so one test at a time
-//! may ask. The fuzz targets use it too.
+//! Measures the memory that reading takes, in the allocator. The figure covers all threads, so only
+//! one test at a time may measure. The fuzz targets use it too.
 
 use jtrail_formats::Format;
 use peak_alloc::PeakAlloc;
@@ -7,13 +7,13 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// What a reader takes whatever it reads: buffers, tables.
+/// Bytes that a reader may take whatever it reads, for buffers and tables.
 const ALWAYS: usize = 4 << 20;
-/// What it may take for each byte of input.
+/// Bytes that a reader may take for each byte of input.
 const FACTOR: usize = 200;
 
-/// Input for whose sake a reader of that format may take memory though it is not there: a segment
-/// of a trail has limits, and may say in few bytes what reaches them.
+/// Returns how much extra input to assume for a format when bounding its reader's memory. A trail
+/// needs this: a few bytes may declare a segment at its size limits.
 pub fn unpacked(format: Format) -> usize {
     match format {
         Format::Trail => 600 << 10,
@@ -21,7 +21,7 @@ pub fn unpacked(format: Format) -> usize {
     }
 }
 
-/// Runs `read`, and tests that its peak of memory was in proportion to the bytes that it read.
+/// Runs `read`, and tests that its peak memory was in proportion to the `bytes` that it read.
 pub fn bounded<T>(bytes: usize, read: impl FnOnce() -> T) -> T {
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();

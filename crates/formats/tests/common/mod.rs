@@ -1,4 +1,4 @@
-//! What the tests of codecs share.
+//! Helpers shared by the tests of the codecs.
 #![allow(
     dead_code,
     missing_docs,
@@ -27,7 +27,7 @@ pub mod trail;
 pub use decoding::{Decoding, decode, decode_pieces, drain, is_verbose, reports, same_in_pieces};
 pub use events::{every_event, every_message, uneven_calls};
 
-/// Encodes events that the format can hold.
+/// Encodes events that the format can store without loss.
 pub fn encoded<'e, 'a: 'e>(
     format: Format,
     events: impl IntoIterator<Item = &'e Event<'a>>,
@@ -38,7 +38,7 @@ pub fn encoded<'e, 'a: 'e>(
     out
 }
 
-/// Encodes events, whatever is lost.
+/// Encodes events, and ignores losses.
 pub fn written<'e, 'a: 'e>(
     format: Format,
     events: impl IntoIterator<Item = &'e Event<'a>>,
@@ -59,7 +59,7 @@ pub fn written_by<'e, 'a: 'e>(
     out
 }
 
-/// Decodes a trace without remarks, and encodes its events again.
+/// Decodes a trace, tests that there are no remarks, and encodes its events again.
 pub fn recoded(from: Format, bytes: &[u8], to: Format) -> Vec<u8> {
     let (mut decoder, mut encoder) = (from.decoder(), to.encoder());
     let mut out = Vec::new();
@@ -83,7 +83,7 @@ pub fn shown(events: &[Event<'_>]) -> Vec<String> {
     events.iter().map(|e| format!("{e:?}")).collect()
 }
 
-/// What XML has no place for, as it is read back.
+/// Returns the events as XML gives them back, without what XML can't store.
 pub fn without_losses(events: &[Event<'static>]) -> Vec<Event<'static>> {
     let mut trace = "".into();
     let lossy = |event: &Event<'static>| match event.clone() {
