@@ -1,4 +1,4 @@
-//! Traces that are cut at every byte, and with every byte changed: of every format, the same tests.
+//! Traces of every format, cut at every byte and with every byte changed.
 
 use crate::common::damage::{Before, ends, events_before};
 use crate::common::{Decoding, corpus, decode, same_in_pieces};
@@ -6,7 +6,7 @@ use jtrail_formats::{Format, Severity};
 use std::collections::HashSet;
 use std::thread;
 
-/// For every file of every format, with what its decoding is. Formats go side by side.
+/// Runs `test` with every seed file of every format and its decoding. The formats run in parallel.
 fn with_all(test: impl Fn(Format, &str, &[u8], &Decoding) + Sync) {
     thread::scope(|scope| {
         for format in Format::ALL {
@@ -41,7 +41,7 @@ fn a_trace_cut_anywhere_is_truncated_there() {
             let truncated = decoding.count(Severity::Truncated);
             let reported = truncated == 1 || decoding.error.is_some();
             assert!(truncated <= 1, "{name} {cut}");
-            // Between two records there is nothing to see in formats that have no end of their own.
+            // In formats without an end record, a cut between two records is not detectable.
             assert!(reported || between.contains(&cut), "{name} {cut}");
             let before = &whole.events[..events_before(&ends, cut)];
             let expects = Before::of(format);
@@ -82,7 +82,7 @@ fn a_byte_changed_anywhere_does_no_harm() {
     });
 }
 
-/// Bytes changed, cut out, doubled, inserted.
+/// Changes, removes, duplicates and inserts bytes.
 #[test]
 fn damage_of_all_kinds_does_no_harm() {
     with_all(|format, _, bytes, _| {
@@ -114,7 +114,7 @@ fn damage_of_all_kinds_does_no_harm() {
     });
 }
 
-/// A generator of numbers that are the same in each run (xorshift).
+/// Pseudo-random number generator (xorshift), which repeats its numbers in each run.
 struct Random(u64);
 
 impl Random {
@@ -130,7 +130,8 @@ impl Random {
     }
 }
 
-/// What fuzzing found, mended since: each still has to keep the promises.
+/// Inputs of bugs that fuzzing found and that were fixed since: decoders must still keep their
+/// guarantees.
 #[test]
 fn findings_of_fuzzing_stay_mended() {
     for format in Format::ALL {

@@ -3,12 +3,12 @@
 use jtrail_model::*;
 use proptest::prelude::*;
 
-/// What a field of an event may be of.
+/// A type that a field of an event may have.
 trait Field: std::fmt::Debug + Sized + 'static {
-    /// Any value.
+    /// Returns a strategy for any value.
     fn random() -> BoxedStrategy<Self>;
 
-    /// Hands out the texts in it.
+    /// Passes the texts in the value to `see`.
     fn texts(&mut self, _see: &mut dyn FnMut(&mut Text<'static>)) {}
 }
 
@@ -33,7 +33,7 @@ fields! {
     u64: any::<u64>();
     i32: any::<i32>();
     i64: prop_oneof![1 => 0_i64..100, 3 => any::<i64>()];
-    // TPTP does not tell how a call was left.
+    // TPTP does not record whether an exception ended a call.
     bool: Just(false);
     ThreadId: id(ThreadId);
     ClassId: id(ClassId);
@@ -71,8 +71,7 @@ impl<F: Field> Field for Vec<F> {
     }
 }
 
-/// Structs whose fields are known by their types, but for those that have a strategy of their own:
-/// how to make one, and the texts in it.
+/// Implements [`Field`] for structs. A field's strategy follows from its type, unless one is given.
 macro_rules! strategy {
     ($made:expr, $($field:ident $(= $strategy:expr)?),*) => {
         ($(strategy!(@ $($strategy)?),)*).prop_map(|($($field,)*)| $made).boxed()
@@ -101,7 +100,8 @@ structs! {
     CodeRange { offset, frames }
 }
 
-/// Lists of kinds of events: a strategy for each list, and the texts of an event.
+/// Takes lists of kinds of events. Defines a strategy for each list, and a function that visits the
+/// texts of an event.
 macro_rules! events {
     ($($list:ident { $($kind:ident($payload:ident) { $($field:ident $(= $strategy:expr)?),* })* })*) => {
         $(fn $list() -> impl Strategy<Value = Event<'static>> {
@@ -189,13 +189,13 @@ events! {
     }
 }
 
-/// Every text of an event, through `change`.
+/// Returns the event with each of its texts replaced by the result of `change`.
 pub fn with_text(mut event: Event<'static>, change: &dyn Fn(&str) -> String) -> Event<'static> {
     texts(&mut event, &mut |text| *text = change(text).into());
     event
 }
 
-/// Text with everything that a spelling may stumble over.
+/// Returns a strategy for text with everything that a format may get wrong.
 fn text() -> impl Strategy<Value = Text<'static>> {
     let odd = prop::sample::select(vec![
         '\0',
@@ -250,18 +250,18 @@ fn duration() -> impl Strategy<Value = Duration> {
     prop_oneof![2 => Just(0), 2 => 0_i64..100_000_000_000, 1 => any::<i64>()].prop_map(Duration)
 }
 
-/// A descriptor, or none.
+/// Returns a strategy for a descriptor, or for none.
 fn signature() -> impl Strategy<Value = Text<'static>> {
     prop_oneof![text(), Just("(I)V".into()), Just("()V".into())]
 }
 
-/// An event of any kind: those that TPTP has messages for, those that travel as text, and what is
-/// nearly one.
+/// Returns a strategy for an event of any kind: with a message in TPTP, written as text in TPTP, or
+/// text that is almost such an event.
 pub fn event() -> impl Strategy<Value = Event<'static>> {
     prop_oneof![30 => with_message(), 25 => without_message(), 2 => nearly_event()]
 }
 
-/// Free text that is an event's but for one character.
+/// Returns a strategy for free text that differs in one character from an event's text.
 fn nearly_event() -> impl Strategy<Value = Event<'static>> {
     let place = any::<prop::sample::Index>();
     (without_message(), place, text()).prop_map(|(event, place, inserted)| {

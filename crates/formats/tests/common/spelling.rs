@@ -1,24 +1,25 @@
-//! The ways to write each format, and traces in memory. Examples and fuzz targets use it too.
+//! The formats with their variants, and helpers that write and read traces in memory. Examples and
+//! fuzz targets use this module too.
 
 use jtrail_formats::{Decoded, Encode, Format, Step, mlpd};
 use jtrail_model::Event;
 
-/// A format as it is written.
+/// A format, with its variant where it has several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spelling {
     pub format: Format,
-    /// Of a log profile.
+    /// Data version of a log profile.
     version: mlpd::DataVersion,
 }
 
 impl Spelling {
-    /// The format as it is written without settings.
+    /// Returns the format with default settings.
     pub fn of(format: Format) -> Self {
         let version = mlpd::DataVersion::V1;
         Self { format, version }
     }
 
-    /// All of them: every format, and a log profile of the last data version.
+    /// Returns all variants: every format, and the log profile of the last data version.
     pub fn all() -> Vec<Self> {
         let spellings = Format::ALL.into_iter().flat_map(|format| {
             let version = mlpd::DataVersion::V17;
@@ -28,7 +29,8 @@ impl Spelling {
         spellings.collect()
     }
 
-    /// As documents call it; `jtrail convert` is told of it by `--to` and `--mlpd.version`.
+    /// Returns the name used in documents. `jtrail convert` takes it as `--to` and
+    /// `--mlpd.version`.
     pub fn name(self) -> &'static str {
         match self.version {
             mlpd::DataVersion::V17 => "mlpd 17",
@@ -43,7 +45,7 @@ impl Spelling {
         }
     }
 
-    /// What an encoder makes of the events that it is handed, as it stands in a file.
+    /// Returns the bytes of a file with the events that `report` passes to the encoder.
     pub fn written(self, report: impl FnOnce(&mut dyn FnMut(&Event<'_>))) -> Vec<u8> {
         let (mut encoder, mut out) = (self.encoder(), Vec::new());
         encoder.begin(&mut out);
@@ -60,7 +62,7 @@ impl Spelling {
         self.written(|report| events.iter().for_each(report))
     }
 
-    /// The events of a trace. They borrow from its bytes, which are never given back.
+    /// Decodes a trace. The events borrow from its bytes, which are leaked.
     pub fn decode(self, bytes: Vec<u8>) -> Vec<Event<'static>> {
         let mut decoder = self.format.decoder();
         let (mut rest, mut events): (&'static [u8], _) = (bytes.leak(), Vec::new());

@@ -1,4 +1,4 @@
-//! Binary streams, put together by hand.
+//! Builds TPTP binary streams by hand.
 
 use super::{Decoding, decode};
 use jtrail_formats::{Encode, Format, tptp};
@@ -12,21 +12,21 @@ pub fn binary(bytes: &[u8]) -> Decoding {
     decode(Format::TptpBinary, bytes)
 }
 
-/// Decodes messages behind a head as we write it.
+/// Decodes messages that follow a stream head of this agent.
 pub fn stream(parts: &[&[u8]]) -> Decoding {
     let mut bytes = [HEADER, ENCODING, FREQUENCY].concat();
     parts.iter().for_each(|part| bytes.extend_from_slice(part));
     binary(&bytes)
 }
 
-/// A message of ours, without the stream around it.
+/// Returns an encoded message, without the stream around it.
 pub fn message(event: &Event<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     tptp::binary::Encoder::default().event(event, &mut out);
     out
 }
 
-/// An event without text.
+/// Returns an event without text.
 pub fn free() -> Event<'static> {
     let time = Timestamp(1);
     Event::ObjectFree(ObjectFree {

@@ -1,4 +1,4 @@
-//! The grammar of trace logs and the rules over their lines, each as the specification has it.
+//! The grammar of trace logs and the rules for their lines, taken from the specification.
 
 use regex::RegexSet;
 use std::collections::{HashMap, HashSet};
@@ -28,7 +28,8 @@ const RECORDS: [&str; 21] = [
     r"^sam mem H32 DEC(?: HEX:DEC:DEC(?::H64)?)+$",
 ];
 
-/// The names of section 1, in an order in which none is part of another's text.
+/// The names of the specification's section 1, ordered so that none is part of the text of a later
+/// one.
 const NAMES: [(&str, &str); 6] = [
     ("TH", "(?:H32|\\?|DEC)"),
     ("DEC", "(?:0|[1-9][0-9]*)"),
@@ -50,7 +51,8 @@ fn hex(word: &str) -> u64 {
     u64::from_str_radix(word.strip_prefix("0x").expect("hex"), 16).expect("hex")
 }
 
-/// Tests every line and the rules T1 to T9 of a trace log that we wrote.
+/// Tests every line of a trace log that the encoder wrote against the grammar and the rules T1 to
+/// T9.
 pub(crate) fn check_log(log: &str) {
     assert!(log.is_empty() || log.ends_with('\n'));
     let mut rules = Rules::default();
@@ -67,10 +69,10 @@ struct Rules {
     before: String,
     configured: bool,
     threads: Vec<Option<i64>>,
-    /// Numbers of the operating system.
+    /// Thread ids of the operating system.
     os_threads: HashMap<u64, u64>,
-    /// A record of no ticks in a trace of samples: the stack of what the thread allocated, in the
-    /// next line.
+    /// Stack in a record of zero ticks, in a trace of samples: the next line says what the thread
+    /// allocated there.
     site: Option<u64>,
     ended: HashSet<u64>,
     classes: u64,

@@ -1,9 +1,9 @@
-//! Trails in many segments, for tests that damage them.
+//! Builds trails of many segments, for tests that damage them.
 
 use jtrail_formats::Format;
 use jtrail_model::*;
 
-/// A segment of a trail, as its header has it.
+/// A segment of a trail, from its header.
 #[derive(Clone, Debug)]
 pub struct Segment {
     pub start: usize,
@@ -17,7 +17,7 @@ pub const HEADER: usize = 56;
 pub const DEFINITIONS: u8 = 1;
 pub const EVENTS: u8 = 2;
 
-/// The segments of a sound trail.
+/// Returns the segments of a sound trail.
 pub fn segments(trace: &[u8]) -> Vec<Segment> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -36,7 +36,7 @@ pub fn segments(trace: &[u8]) -> Vec<Segment> {
     found
 }
 
-/// Events as a trail, with a segment for every so many.
+/// Encodes events as a trail, with a new segment after each `each` events.
 pub fn in_segments(events: &[Event<'_>], each: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let mut encoder = Format::Trail.encoder();
@@ -51,8 +51,8 @@ pub fn in_segments(events: &[Event<'_>], each: usize) -> Vec<u8> {
     out
 }
 
-/// A sound trace of about so many events by four threads: calls, marks that can't be compressed,
-/// and now and then a new class.
+/// Returns a sound trace of about `count` events by four threads: calls, marks that can't be
+/// compressed, and occasional new classes.
 pub fn busy(count: usize, seed: u64) -> Vec<Event<'static>> {
     let mut random = Random(seed);
     let mut time = 1_700_000_000_000_000_000 + seed as i64;
@@ -140,7 +140,7 @@ pub fn busy(count: usize, seed: u64) -> Vec<Event<'static>> {
     events
 }
 
-/// A generator of numbers that are the same in each run (xorshift).
+/// Pseudo-random number generator (xorshift), which repeats its numbers in each run.
 #[derive(Debug)]
 pub struct Random(pub u64);
 

@@ -1,41 +1,43 @@
-//! What came through a conversion.
+//! Finds out what a conversion keeps.
 
 use super::leaves::{Leaves, Value, leaves};
 use crate::common::spelling::Spelling;
 use jtrail_model::Event;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Times that are whole milliseconds since a moment that is one, too, are off by less than this.
+/// Maximum error, in nanoseconds, of times in whole milliseconds since a start that is rounded to
+/// milliseconds, too.
 const COARSE: u64 = 2_000_000;
 
-/// What becomes of events of one kind.
+/// What a conversion does with the events of one kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
-    /// Nothing of them is left.
+    /// The conversion drops all of them.
     Dropped,
-    /// They count in events of another kind.
+    /// They are added up in events of another kind, named here.
     Sum(String),
-    /// They are there.
+    /// The events remain.
     Kept(Kept),
 }
 
-/// Of the fields that had something to lose.
+/// What a conversion does with the fields of a kind of event, for fields that have a value in the
+/// source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Kept {
-    /// Those that did.
+    /// Fields whose values are kept.
     pub(crate) whole: Vec<String>,
-    /// Those that say something else now.
+    /// Fields whose values differ.
     pub(crate) changed: Vec<String>,
-    /// Those that say nothing now.
+    /// Fields that are empty now.
     pub(crate) missing: Vec<String>,
-    /// None of the events is missing.
+    /// True if no event is missing.
     pub(crate) all: bool,
-    /// The format has them as readable text.
+    /// True if the format writes the events as readable text.
     pub(crate) as_text: bool,
 }
 
 impl Fate {
-    /// How much came through, of which the first number matters most.
+    /// Returns how much was kept; the first number matters most.
     fn rank(&self) -> (usize, usize, usize) {
         match self {
             Self::Dropped => (0, 0, 0),
@@ -51,17 +53,17 @@ impl Kept {
     }
 }
 
-/// What a conversion does.
+/// Result of a conversion.
 #[derive(Default)]
 pub(crate) struct Fates {
-    /// By kind, as many as the source has.
+    /// Fate of each kind of event in the source.
     pub(crate) kinds: BTreeMap<String, Fate>,
-    /// The most that a time was changed by in nanoseconds; `None` when all are gone.
+    /// Largest change of a time, in nanoseconds; `None` if no times are left.
     pub(crate) rounding: Option<u64>,
 }
 
 impl Fates {
-    /// Takes the better of both, kind by kind.
+    /// Takes, for each kind, the better of both fates.
     fn best_of(&mut self, other: Self) {
         for (kind, fate) in other.kinds {
             let best = self.kinds.entry(kind).or_insert(Fate::Dropped);
@@ -73,7 +75,7 @@ impl Fates {
     }
 }
 
-/// What becomes of the events of several traces when they are written so.
+/// Returns the fates of the events of several traces when they are converted to `to`.
 pub(crate) fn fates(traces: &[Vec<Event<'static>>], to: Spelling) -> Fates {
     let mut all = Fates::default();
     for events in traces {
@@ -88,7 +90,7 @@ fn of_one(events: &[Event<'static>], to: Spelling) -> Fates {
     let after = decoded(to, bytes.clone());
     let kinds: BTreeSet<_> = before.iter().map(|event| event.kind.as_str()).collect();
     let mut matching = Matching::default();
-    // The first round learns which ids stand for which.
+    // The first round learns how the conversion maps ids.
     for _ in 0..2 {
         matching.kept.clear();
         for kind in &kinds {
@@ -123,9 +125,10 @@ fn decoded(to: Spelling, bytes: Vec<u8>) -> Vec<Leaves> {
     to.decode(bytes).iter().map(leaves).collect()
 }
 
-/// The kind that is not among `kinds` and that says most else without the events in question.
+/// Returns the kind outside `kinds` that has the most additional events when the events in question
+/// are present.
 fn sum(kinds: &BTreeSet<&str>, with: &[Leaves], without: &[Leaves]) -> Option<String> {
-    // Ids are given anew.
+    // A conversion may renumber ids, so they are not compared.
     let shown = |event: &Leaves| {
         let mut fields = event.fields.clone();
         let values = fields.iter_mut().flat_map(|(_, values)| values);
@@ -143,12 +146,12 @@ fn sum(kinds: &BTreeSet<&str>, with: &[Leaves], without: &[Leaves]) -> Option<St
     for event in with.iter().filter(new) {
         *counts.entry(&event.kind).or_default() += 1;
     }
-    // Of several, the first by name.
+    // If several kinds have the same count, the first by name wins.
     let most = counts.into_iter().rev().max_by_key(|(_, count)| *count);
     Some(most?.0.to_owned())
 }
 
-/// Pairs of key and number, as events have them that are written as text.
+/// Counts the pairs of key and number in events that are written as text.
 fn texts(bytes: &[u8]) -> usize {
     let is_pair = |at: &&[u8]| {
         at[0].is_ascii_lowercase() && at[1] == b'=' && (at[2].is_ascii_digit() || at[2] == b'-')
@@ -156,16 +159,16 @@ fn texts(bytes: &[u8]) -> usize {
     bytes.windows(3).filter(is_pair).count()
 }
 
-/// Finds events again.
+/// Matches events before and after a conversion.
 #[derive(Default)]
 struct Matching {
-    /// What ids of the source are called behind the conversion.
+    /// Maps ids of the source to ids after the conversion.
     ids: HashMap<Value, Value>,
     kept: BTreeMap<String, Kept>,
     rounding: Option<u64>,
 }
 
-/// What became of a value.
+/// What a conversion did with a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     Missing,
@@ -174,7 +177,7 @@ enum Found {
 }
 
 impl Matching {
-    /// Finds the events of a kind again, those first that are most like what they were.
+    /// Matches the events of a kind, the most similar pairs first.
     fn kind(&mut self, kind: &str, before: &[Leaves], after: &[Leaves]) {
         let mut before: Vec<_> = of_kind(before, kind).collect();
         let mut after: Vec<_> = of_kind(after, kind).collect();
@@ -183,7 +186,7 @@ impl Matching {
         while !before.is_empty() && !after.is_empty() {
             let columns = after.len();
             let pairs = (0..before.len()).flat_map(|a| (0..columns).map(move |b| (a, b)));
-            // Of several that are as much alike, the first.
+            // If several pairs are equally similar, the first one wins.
             let best = pairs
                 .rev()
                 .max_by_key(|(a, b)| self.alike(before[*a], after[*b]));
@@ -219,8 +222,8 @@ impl Matching {
         self.kept.insert(kind.to_owned(), kept);
     }
 
-    /// Whether two events have anything in common besides ids that may mean anything, and how many
-    /// fields are the same.
+    /// Returns whether two events have a meaningful value in common, and how many of their fields
+    /// are equal. Ids count as meaningful only once their mapping is known.
     fn alike(&self, event: &Leaves, other: &Leaves) -> (bool, usize) {
         let fields = event.fields.iter();
         let same = |(name, values): &&(String, Vec<Value>)| {
@@ -258,7 +261,7 @@ impl Matching {
         }
     }
 
-    /// Remembers how ids are called, and how far times are off.
+    /// Remembers the mapping of ids, and the largest change of a time.
     fn learn(&mut self, name: &str, values: &[Value], other: &Leaves) {
         let others = other.fields.iter().find(|(other, _)| other == name);
         let others = others.map_or(&[][..], |(_, values)| values);

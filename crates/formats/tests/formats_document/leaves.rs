@@ -1,28 +1,28 @@
-//! Events as flat lists of fields, taken from what `Debug` shows: all kinds alike, and nothing
-//! forgotten.
+//! Events as flat lists of fields, taken from their `Debug` text, so that all kinds are treated
+//! alike and no field is forgotten.
 
 use jtrail_model::Event;
 
-/// An event by its parts.
+/// An event as a list of fields.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Leaves {
     /// Name of the variant.
     pub(crate) kind: String,
-    /// Each field with its values; those of lists have one for each item.
+    /// Each field with its values; a field of a list's items has a value for each item.
     pub(crate) fields: Vec<(String, Vec<Value>)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Value {
-    /// Of which type.
+    /// An id: its type and number.
     Id(String, u64),
-    /// A point or a length of time in nanoseconds.
+    /// A point or a length of time, in nanoseconds.
     Time(i64),
     Other(String),
 }
 
 impl Value {
-    /// Returns true if there is nothing that could be dropped.
+    /// True if the value is empty, so that a conversion can't drop it.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Id(_, id) => *id == 0,
@@ -32,7 +32,7 @@ impl Value {
     }
 }
 
-/// Takes an event apart.
+/// Splits an event into its fields.
 pub(crate) fn leaves(event: &Event<'_>) -> Leaves {
     let shown = format!("{event:?}");
     let (kind, payload) = shown.split_once('(').expect("a variant");

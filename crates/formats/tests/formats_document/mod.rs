@@ -1,9 +1,9 @@
-//! `docs/formats.md`: what each format is, and tables of what it keeps and what each conversion
-//! loses.
+//! Tests `docs/formats.md`: what each format is, and tables of what each format keeps and each
+//! conversion loses.
 //!
-//! The tables are made by converting scenes that have every kind of event, and by looking for each
-//! event and each of its fields in what came out. `JTRAIL_BLESS=1` writes the document anew;
-//! otherwise a test compares.
+//! The tables are made by converting scenes with every kind of event, and by searching the result
+//! for each event and each of its fields. With `JTRAIL_BLESS=1` the test writes the document anew;
+//! otherwise it compares.
 
 mod kept;
 mod leaves;
@@ -18,7 +18,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All kinds of events, by the names that the model has for them, in its order.
+/// Returns the names of all kinds of events, in the model's order.
 fn kinds() -> Vec<String> {
     let source = fs::read_to_string(root().join("crates/model/src/event/mod.rs")).expect("there");
     let (_, rest) = source

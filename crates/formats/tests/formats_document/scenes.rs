@@ -1,7 +1,7 @@
-//! Sound traces that together have every kind of event, with every field set to something that can
-//! be dropped.
+//! Sound traces that together have every kind of event, with every field set to a value that a
+//! conversion can drop.
 //!
-//! One trace can't have all: some formats tell either of calls or of samples, and sums stand for
+//! One trace can't hold all kinds: some formats hold either calls or samples, and sums replace
 //! single events.
 
 use jtrail_model::*;
@@ -19,7 +19,7 @@ const RUN: MethodId = MethodId(7);
 const GO: MethodId = MethodId(8);
 const NEW: MethodId = MethodId(9);
 
-/// All scenes.
+/// Returns all scenes.
 pub(crate) fn all() -> Vec<Trace> {
     vec![events(), samples(), sums(), tables()]
 }
@@ -37,7 +37,7 @@ macro_rules! timed {
     };
 }
 
-/// Appends an event without one.
+/// Appends an event that has no time.
 macro_rules! untimed {
     ($scene:ident, $variant:ident($payload:ident) { $($field:ident: $value:expr),* $(,)? }) => {
         $scene.events.push(Event::$variant($payload { $($field: $value),* }.into()));
@@ -56,7 +56,7 @@ fn stack() -> Vec<Frame<'static>> {
 }
 
 impl Scene {
-    /// The opening, threads, classes and methods.
+    /// Returns a scene with the opening events, threads, classes and methods.
     fn begin() -> Self {
         let mut s = Self {
             events: Vec::new(),
@@ -181,7 +181,7 @@ impl Scene {
                 trace_id: "trace".into()
             }
         );
-        // At the same time, so that no sum reaches further.
+        // The agent ends with the trace, so that no sum extends beyond the trace's end.
         let time = Timestamp(self.time);
         self.events.push(Event::AgentDestroy(AgentDestroy {
             agent_id: "agent".into(),
@@ -237,7 +237,7 @@ impl Scene {
     }
 }
 
-/// Events one by one.
+/// Returns a trace of single events.
 fn events() -> Trace {
     let mut s = Scene::begin();
     timed!(
@@ -469,7 +469,7 @@ fn events() -> Trace {
     s.end()
 }
 
-/// Samples, and no calls.
+/// Returns a trace of samples, without calls.
 fn samples() -> Trace {
     let mut s = Scene::begin();
     for (state, ticks) in [(ThreadState::Runnable, 1), (ThreadState::Parked, 3)] {
@@ -488,7 +488,7 @@ fn samples() -> Trace {
     s.end()
 }
 
-/// What a format tells that adds up.
+/// Returns a trace of the events that a format with sums holds.
 fn sums() -> Trace {
     let mut s = Scene::begin();
     untimed!(s, AggregatedEnter(AggregatedEnter) { thread: MAIN, method: RUN, base_time: Duration(5_000_000), min_time: Duration(2_000_000), max_time: Duration(3_000_000), base_cpu_time: Duration(4_000_000), calls: 2, });
@@ -521,7 +521,7 @@ fn sums() -> Trace {
             lines: vec![LineCount { line: 10, count: 2 }]
         }
     );
-    // Of a class whose definition names none.
+    // The source file of a class whose definition names none.
     for event in &mut s.events {
         if let Event::ClassDef(e) = event {
             e.source_name = "".into();
@@ -531,7 +531,7 @@ fn sums() -> Trace {
     s.end()
 }
 
-/// What a format tells that counts at intervals.
+/// Returns a trace of the events that a format with regular counts holds.
 fn tables() -> Trace {
     let mut s = Scene::begin();
     s.enter(MAIN, RUN, 1, 1, 1);

@@ -6,7 +6,7 @@ use crate::common::spelling::Spelling;
 use jtrail_formats::{Format, Severity};
 use std::fmt::Write as _;
 
-/// Tables of all formats and all pairs.
+/// Returns the tables of all formats and of all pairs of formats.
 pub(crate) fn tables(kinds: &[String]) -> String {
     let scenes = scenes::all();
     let formats = Spelling::all();
@@ -30,7 +30,7 @@ pub(crate) fn tables(kinds: &[String]) -> String {
     text
 }
 
-/// Appends the kinds of things that readers count.
+/// Appends the kinds of remarks that readers count.
 fn remarks(text: &mut String) {
     text.push_str("\n## What readers remark\n\n");
     text.push_str(include_str!("remarks.md"));
@@ -92,10 +92,10 @@ fn pairs(text: &mut String, kinds: &[String], formats: &[Spelling]) {
     text.push_str(&lists);
 }
 
-/// Kinds of events that are there in part, in sums, and dropped.
+/// Kinds of events that are kept in part, added up, and dropped.
 type Said = [String; 3];
 
-/// Formats that do the same stand together.
+/// Adds a name to the row with the same content, or adds a row.
 fn add_to<'n, T: PartialEq>(rows: &mut Vec<(T, Vec<&'n str>)>, said: T, name: &'n str) {
     match rows.iter_mut().find(|(other, _)| *other == said) {
         Some((_, names)) => names.push(name),
@@ -111,7 +111,7 @@ fn row(text: &mut String, first: &str, cells: impl IntoIterator<Item = String>) 
     text.push('\n');
 }
 
-/// `method enter` for `MethodEnter`.
+/// Returns `method enter` for `MethodEnter`.
 fn words(kind: &str) -> String {
     let mut words = String::new();
     for c in kind.chars() {
@@ -147,7 +147,7 @@ fn cell(fate: &Fate) -> String {
     }
 }
 
-/// Returns which fields are dropped, or which ones are not if that is shorter.
+/// Lists the dropped fields, or the kept ones if that list is shorter.
 fn partly(kept: &Kept) -> String {
     let mut parts = Vec::new();
     if !kept.missing.is_empty() {
@@ -167,7 +167,7 @@ fn partly(kept: &Kept) -> String {
     parts.join("; ")
 }
 
-/// Names of fields; both parts of a frame are the frame.
+/// Lists names of fields, with both parts of a frame as one.
 fn list(fields: &[String]) -> String {
     let mut names: Vec<String> = Vec::new();
     for field in fields {
@@ -181,7 +181,7 @@ fn list(fields: &[String]) -> String {
     names.join(", ")
 }
 
-/// Returns the numbers of kinds that are whole, in part, in sums, and dropped.
+/// Returns how many kinds are kept whole, kept in part, added up, and dropped.
 fn counts(fates: &Fates) -> String {
     let count = |what: fn(&Fate) -> bool| fates.kinds.values().filter(|fate| what(fate)).count();
     format!(

@@ -1,4 +1,4 @@
-//! The rules find files that break them.
+//! The checks of the rules detect files that break them.
 
 use super::again;
 use super::foreign::bursts;
@@ -6,8 +6,8 @@ use super::raw::records;
 use super::rules::check;
 use std::panic::catch_unwind;
 
-/// What [`check`] says of a sound file in which so many is added to the ticks of the nth record of
-/// a type.
+/// Returns the message of [`check`] for a sound file after adding `ticks` to the ticks of the
+/// record number `nth` of type `kind`.
 fn said(kind: u8, nth: usize, ticks: i64) -> String {
     let mut bytes = again(&bursts()).bytes;
     let all = records(&bytes);
@@ -16,7 +16,7 @@ fn said(kind: u8, nth: usize, ticks: i64) -> String {
     let moved = record.ticks().wrapping_add_signed(ticks);
     let at = record.offset + 1;
     bytes[at..at + 8].copy_from_slice(&moved.to_le_bytes());
-    // A decoder tells of no calls that begin in pauses, so there are none either.
+    // The file comes from a decoder, which reports no calls that begin in pauses.
     let Err(panic) = catch_unwind(|| assert_eq!(check(&bytes).begun_in_pauses, 0, "J12")) else {
         return "sound".into();
     };
@@ -32,17 +32,18 @@ fn each_rule_finds_its_fault() {
     const END_BURST: u8 = 0x66;
     assert_eq!(said(LEAVE, 2, 0), "sound");
     for (rule, kind, nth, ticks) in [
-        // The call of 1033 in the second burst left before that.
+        // The second burst's call of tick 1033 then ends before it begins.
         ("J5", LEAVE, 2, -2),
-        // A collection that ends before it begins.
+        // A collection ends before it begins.
         ("J5", GC_STOP, 0, -10),
-        // A burst that begins in the one before.
+        // A burst begins inside the previous one.
         ("J5", END_BURST, 0, 20),
-        // An object that is defined behind its end.
+        // An object is defined after its end.
         ("J9", OBJECT, 0, 5),
-        // A collection that ends behind its burst.
+        // A collection ends after its burst.
         ("J11", GC_STOP, 1, 100),
-        // Calls that are made up behind a burst that left none open: their leaves are not its last.
+        // The burst seems to leave no calls open, as its last leaves no longer have the ticks of
+        // its end. The next burst then begins with calls that nobody left open.
         ("J12", END_BURST, 0, 5),
     ] {
         let said = said(kind, nth, ticks);

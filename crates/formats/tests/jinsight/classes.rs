@@ -88,7 +88,7 @@ fn start() -> Vec<Event<'static>> {
     ]
 }
 
-/// The names of the methods called, in order.
+/// Returns the names of the called methods, in order.
 fn called(bytes: &[u8]) -> Vec<String> {
     let records = records(bytes);
     let mut found = Vec::new();
@@ -162,7 +162,8 @@ fn details_that_come_late_are_a_further_class() {
     events.push(detail(2, "java.lang.Object", &[], &["f", "g"]));
     events.extend([method(4, 2, "g"), class(5, "a.C")]);
     events.extend(call(4, 2, 112));
-    // A class that another one needed by name is that class when it turns up.
+    // A class that was written early because another one needed its name keeps that record when it
+    // is defined.
     events.push(class(6, "a.D"));
     events.push(detail(6, "a.C", &["a.E"], &[]));
     events.extend([class(7, "a.E"), class(8, "a.E")]);
@@ -188,7 +189,7 @@ fn beyond_the_largest_id_there_is_one_class_for_all() {
         events.push(method(10 + n, 10 + n, "f"));
         events.extend(call(10 + n, 10 + n, 200 + 2 * n as i64));
     }
-    // The last class that has an id keeps it.
+    // The last class with an id of its own keeps the id.
     events.extend(call(10, 10, 900_000));
     let encoded = encode(&events);
     let found = check(&encoded.bytes);
@@ -239,7 +240,7 @@ fn hidden_and_array_classes_keep_their_names() {
     assert_eq!(again(&encoded.bytes).bytes, encoded.bytes);
 }
 
-/// Object is class 0 for all below it, also when its own details come late.
+/// `java.lang.Object` is class 0 for all of its subclasses, even if its own details come late.
 #[test]
 fn object_stays_class_0() {
     let mut events = start();

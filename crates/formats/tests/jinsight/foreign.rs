@@ -1,10 +1,10 @@
-//! Files of other writers: bursts with calls that were running, receivers, odd ids, other clocks.
+//! Files of other writers: bursts with calls already under way, receivers, odd ids, other clocks.
 
 use super::{FORMAT, again, hex};
 use crate::common::{Decoding, decode};
 use jtrail_formats::Severity;
 
-/// A file of records behind a header with ticks of a nanosecond, whose tick 1000 is second 1.
+/// A file of records that follow a header with ticks of one nanosecond. Its tick 1000 is second 1.
 pub(super) struct File(Vec<u8>);
 
 impl File {
@@ -24,7 +24,7 @@ impl File {
         Self(bytes)
     }
 
-    /// A record: its fields as hexadecimal text.
+    /// Appends a record, whose fields are given as hexadecimal text.
     pub(super) fn put(mut self, kind: u8, ticks: u64, fields: &str) -> Self {
         self.0.push(kind);
         self.0.extend_from_slice(&ticks.to_le_bytes());
@@ -32,7 +32,7 @@ impl File {
         self
     }
 
-    /// Class a/B with methods f and g.
+    /// Appends class a/B with the methods f and g.
     pub(super) fn class(self, id: u8) -> Self {
         let fields = format!(
             "{id:02x}00 0000 0300 612f42 0200 0100 66 0300 282956 0900 0100 67 0300 282956 0900 0000 0000 0000"
@@ -71,7 +71,8 @@ impl File {
     }
 }
 
-/// Kinds of event, each with what tells it apart: method and ticket, or time behind second 1.
+/// Returns the kinds of the events, each with its ticket, if any, and its time in nanoseconds after
+/// second 1.
 fn reported(decoding: &Decoding) -> Vec<String> {
     let field = |event: &str, name: &str| {
         let at = event.find(&format!("{name}: "))? + name.len() + 2;
@@ -103,7 +104,8 @@ fn remarks(decoding: &Decoding, severity: Severity) -> Vec<&str> {
     found.map(|r| r.message.as_str()).collect()
 }
 
-/// Calls that were running when a burst began are left out, with their leaves; those inside stay.
+/// Calls that were under way when the trace's first burst began are dropped with their leaves;
+/// calls inside them stay.
 #[test]
 fn calls_that_ran_before_are_left_out() {
     let bytes = File::new()
@@ -138,11 +140,11 @@ fn calls_that_ran_before_are_left_out() {
             "TraceEnd 20",
         ]
     );
-    // A call of the same ticks as the last burst's end, in a file that goes on: it ended there.
+    // Stack depths do not count the dropped calls.
     assert!(decoding.events.iter().any(|e| e.contains("stack_depth: 1")));
 }
 
-/// f is open over the pause and goes on behind it; g ended during the pause.
+/// f is open during the pause and continues after it; g ended during the pause.
 #[test]
 fn calls_go_on_after_a_pause() {
     let file = || {
@@ -180,7 +182,7 @@ fn calls_go_on_after_a_pause() {
             "TraceEnd 40",
         ]
     );
-    // The second time nothing is shown to run: both ended.
+    // Here the second burst begins with no calls under way, so both calls ended in the pause.
     let bytes = file()
         .begin(1030)
         .enter(1031, 0)
@@ -199,7 +201,7 @@ fn calls_go_on_after_a_pause() {
             "TraceEnd 40",
         ]
     );
-    // The trace is truncated behind the first burst: nothing says that it paused.
+    // The trace is truncated after the first burst, so nothing says that it paused.
     let cut = decode(FORMAT, &file().0);
     assert_eq!(
         cut.only(Severity::Truncated).1,
@@ -208,8 +210,8 @@ fn calls_go_on_after_a_pause() {
     assert_eq!(reported(&cut).len(), 8);
 }
 
-/// What the pause brought stands behind the begin of the next burst, with its ticks: an object's
-/// end, a thread's.
+/// Events of a pause, such as the end of an object or a thread, are written after the begin of the
+/// next burst, with its ticks.
 #[test]
 fn what_a_pause_brought_belongs_to_it() {
     let bytes = File::new()
@@ -260,7 +262,7 @@ fn what_a_pause_brought_belongs_to_it() {
     assert_eq!(again(&ours.bytes).bytes, ours.bytes);
 }
 
-/// Leaves with the ticks of each other, and not of the burst's end, are real.
+/// Leaves at the same tick are real unless that tick is the burst's end.
 #[test]
 fn leaves_at_one_time_are_real_if_the_burst_goes_on() {
     let bytes = File::new()
@@ -390,7 +392,7 @@ fn what_was_never_defined_gets_a_name() {
 
 #[test]
 fn other_ticks_and_other_starts() {
-    // 2.5 ticks a nanosecond is 2500 a microsecond.
+    // 2.5 ticks per nanosecond are 2500 per microsecond.
     let bytes = File::with(44, 0, 2500, 50)
         .put(0x46, 50, "")
         .put(0x47, 57, "")
@@ -401,7 +403,7 @@ fn other_ticks_and_other_starts() {
     let times = reported(&decoding);
     assert_eq!(times[1..4], ["GcStart 0", "GcFinish 2", "GcStart -12"]);
     assert_eq!(times[4], "GcFinish 7378697629483820626");
-    // Ticks that count from 1970 tell where in the second the trace starts.
+    // Ticks that count from 1970 give the start's fraction of a second.
     let bytes = File::with(44, 0, 1000, 1_250_000_000)
         .put(0x46, 1_250_000_007, "")
         .whole();
@@ -438,7 +440,7 @@ fn what_is_no_trace_is_refused() {
     assert_eq!(decode(FORMAT, &unknown).events.len(), 5);
 }
 
-/// They are read all the same, each counted once.
+/// Records from before the trace's start are read nevertheless, and each is counted once.
 #[test]
 fn records_from_before_the_trace_are_reported() {
     let bytes = File::with(44, 0, 1000, 1000)
@@ -480,7 +482,8 @@ fn the_end_is_looked_at() {
     assert_eq!(decode(FORMAT, &numbers).only(Severity::Info).0, 45 + 9);
 }
 
-/// Interfaces are told by numbers, and could have names of any length together.
+/// A class lists its interfaces by number, so a short record could otherwise repeat long names
+/// without bound.
 #[test]
 fn interfaces_have_bounded_names() {
     let count = 40_u16;
@@ -513,8 +516,8 @@ fn interfaces_have_bounded_names() {
     assert_eq!(kept, (1 << 20) / 60_000);
 }
 
-/// Two bursts: of the two calls that the first one leaves, one goes on in the second. An object is
-/// made and dies.
+/// Returns a file of two bursts. The first leaves two calls open, one of which continues in the
+/// second. An object is allocated and freed.
 pub(super) fn bursts() -> Vec<u8> {
     File::new()
         .begin(1000)
@@ -552,11 +555,12 @@ pub(super) fn bursts() -> Vec<u8> {
         .whole()
 }
 
-/// A file with bursts of our own comes out as it went in, calls over the pause and all.
+/// A file with bursts of this encoder is recoded without change, including calls that span the
+/// pause.
 #[test]
 fn bursts_of_our_own_come_out_as_they_went_in() {
     let bytes = bursts();
-    // The first time, ticks come to count from 1970.
+    // The first recoding converts the ticks to count from 1970.
     let ours = again(&bytes);
     super::rules::check(&ours.bytes);
     assert_eq!(ours.dropped("times"), 0);

@@ -1,4 +1,4 @@
-//! Files whose every byte is known.
+//! Files known byte by byte.
 
 use super::raw::{records, turned};
 use super::rules::check;
@@ -40,7 +40,7 @@ fn at(n: i64) -> Timestamp {
     Timestamp(T0 + n)
 }
 
-/// What the example says.
+/// Returns the events of the example.
 fn example() -> Vec<Event<'static>> {
     let (object, thread_class, class) = (ClassId(1), ClassId(2), ClassId(3));
     let (thread, method) = (ThreadId(4), MethodId(5));
@@ -139,7 +139,7 @@ fn the_worked_example_is_read_as_specified() {
     assert_eq!(bytes.len(), 300);
     assert_eq!(Format::detect(&bytes), Some(FORMAT));
     let decoding = decode(FORMAT, &bytes);
-    // Its three classes are defined a moment before they are loaded.
+    // The example defines its three classes a moment before their loads.
     let (place, reported) = decoding.only(Severity::Info);
     assert_eq!(
         reported,
@@ -150,7 +150,8 @@ fn the_worked_example_is_read_as_specified() {
     assert_eq!(decoding.events, crate::common::shown(&example()));
 }
 
-/// Our ticks count from 1970, and a class has one time: all other bytes are those of the example.
+/// The encoder's ticks count from 1970, and a class has only one time. All other bytes equal those
+/// of the example.
 #[test]
 fn the_worked_example_is_written_but_for_the_ticks() {
     let mut bytes = hex(EXAMPLE);
@@ -244,7 +245,7 @@ fn a_trace_with_everything_drops_what_has_no_field() {
     assert_eq!(decode(FORMAT, &windows), decoding);
 }
 
-/// The checker accepts what the encoder makes of a sound trace.
+/// The checker accepts what the encoder writes from a sound trace.
 #[test]
 fn what_is_written_verifies() {
     let mut checker = Checker::default();
@@ -266,7 +267,7 @@ fn what_is_written_verifies() {
     assert!(found.findings.iter().all(|f| f.rule != Rule::Order));
 }
 
-/// Ids in notes are those of the file; totals are those of what the file can hold.
+/// Ids in notes are replaced by the file's ids. Totals count only what the file can hold.
 #[test]
 fn notes_come_through() {
     let mut events = example();

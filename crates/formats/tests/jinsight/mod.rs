@@ -1,4 +1,4 @@
-//! JinsightLive: files of our own byte by byte, files of others, random traces.
+//! JinsightLive: files of this encoder byte by byte, files of other writers, random traces.
 
 mod broken;
 mod classes;
@@ -13,7 +13,7 @@ use jtrail_model::Event;
 
 const FORMAT: Format = Format::Jinsight;
 
-/// What an encoder made of events: the file with its patches, and what it dropped.
+/// The encoder's result: the file after patching, and what was dropped.
 struct Encoded {
     bytes: Vec<u8>,
     dropped: Vec<DropCount>,
@@ -46,7 +46,7 @@ fn finished(encoder: &mut dyn Encode, mut bytes: Vec<u8>) -> Encoded {
     Encoded { bytes, dropped }
 }
 
-/// Decodes a file whatever is remarked, and encodes its events again.
+/// Decodes a file, ignoring remarks, and encodes its events again.
 fn again(bytes: &[u8]) -> Encoded {
     let mut encoder = FORMAT.encoder();
     let mut out = Vec::new();

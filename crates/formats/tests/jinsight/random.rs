@@ -1,4 +1,4 @@
-//! Random traces: sound ones come back, any others do no harm.
+//! Random traces: sound ones are recoded without change, any others do no harm.
 
 use super::raw::turned;
 use super::rules::check;
@@ -25,15 +25,15 @@ const KINDS: [(ObjectKind, &str); 4] = [
     (ObjectKind::REFERENCES, "[[J"),
 ];
 
-/// Method, class and ticket of an open call.
+/// Method id, class id and ticket of an open call.
 type Open = (u64, u64, u32);
 
-/// Makes a sound trace from what chance says.
+/// Generates a sound trace from random numbers.
 #[derive(Default)]
 struct Maker {
     events: Vec<Event<'static>>,
     time: i64,
-    /// Threads that live: id, tickets, open calls.
+    /// Live threads: id, last ticket, open calls.
     threads: Vec<(u64, u32, Vec<Open>)>,
     last: u64,
     classes: HashMap<usize, u64>,
@@ -42,7 +42,7 @@ struct Maker {
     objects: u64,
     dead: Vec<u64>,
     collecting: bool,
-    /// When the pause began, while there is one.
+    /// Begin of the current pause, if there is one.
     paused: Option<Timestamp>,
 }
 
@@ -143,7 +143,8 @@ impl Maker {
                 if let Some((method, class, ticket)) = calls.pop() {
                     self.events.push(Event::MethodLeave(MethodLeave {
                         thread: ThreadId(*thread),
-                        // A call that ends in a pause is told to end where that began.
+                        // A call that ends in a pause is reported with the time of the pause's
+                        // begin.
                         time: self.paused.unwrap_or(time),
                         method: MethodId(method),
                         class: ClassId(class),
@@ -299,7 +300,8 @@ impl Maker {
     }
 }
 
-/// The trace as the file tells it: what happens in a pause, it tells where that is over.
+/// Returns the events as the file reports them: thread starts, thread ends and frees in a pause get
+/// the time of its end.
 fn reported(events: &[Event<'static>]) -> Vec<Event<'static>> {
     let mut events = events.to_vec();
     let mut over = Timestamp::default();
@@ -316,7 +318,8 @@ fn reported(events: &[Event<'static>]) -> Vec<Event<'static>> {
     events
 }
 
-/// The same lines, with those of each pause sorted: calls that ended there are told by thread.
+/// Returns the lines with those of each pause sorted, because the decoder reports calls that ended
+/// in a pause by thread.
 fn sorted_pauses(mut lines: Vec<String>) -> Vec<String> {
     let mut rest = &mut lines[..];
     while let Some(begin) = rest.iter().position(|line| line.starts_with("TracePause")) {
@@ -346,7 +349,7 @@ fn sound() -> impl Strategy<Value = Vec<Event<'static>>> {
             maker.step(20, 0, 0, 0);
         }
         if maker.paused.is_some() {
-            maker.step(24, 0, 0, 0); // behind the last pause, there is no place
+            maker.step(24, 0, 0, 0); // the format can't store a pause at the end
         }
         let time = maker.now(1);
         maker.events.push(Event::TraceEnd(TraceEnd {
@@ -357,7 +360,7 @@ fn sound() -> impl Strategy<Value = Vec<Event<'static>>> {
     })
 }
 
-/// Events with names in the place of ids, definitions of classes and methods left out.
+/// Rewrites events with names in place of ids, and without definitions of classes and methods.
 #[derive(Default)]
 struct Canon {
     lines: Vec<String>,
@@ -462,7 +465,7 @@ fn canon(events: &[Event<'_>]) -> Vec<String> {
     canon.lines
 }
 
-/// The events of a file in that form, and how many faults the checker finds in them.
+/// Returns the events of a file with names in place of ids, and the checker's faults.
 fn read(bytes: &[u8]) -> (Vec<String>, Vec<String>) {
     let (mut canon, mut checker) = (Canon::default(), Checker::default());
     let mut reader = Reader::new(bytes).unwrap();
@@ -492,7 +495,7 @@ proptest! {
         assert_eq!(check(&encoded.bytes).begun_in_pauses, 0);
         let (lines, faults) = read(&encoded.bytes);
         prop_assert_eq!(sorted_pauses(lines), sorted_pauses(canon(&reported(&events))));
-        // The generator pairs no monitor events.
+        // The generator does not pair monitor events.
         let faults: Vec<_> = faults
             .into_iter()
             .filter(|fault| !["the block", "the park", "the wait", "blocked on", "parked on", "waiting on"].iter().any(|what| fault.contains(what)))
@@ -504,7 +507,8 @@ proptest! {
         prop_assert_eq!(decode(FORMAT, &turned(&encoded.bytes, 55)), whole);
     }
 
-    /// Whatever the events are, the file keeps the rules that do not depend on them, and is read.
+    /// Whatever the events are, the file keeps the rules that do not depend on them, and it can be
+    /// read.
     #[test]
     fn any_events_make_a_file(events in trace()) {
         let encoded = encode(&events);

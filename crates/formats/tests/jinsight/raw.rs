@@ -1,13 +1,13 @@
-//! Another reader of the format: records as lists of fields, written from the specification alone.
+//! A second reader of the format: records as lists of fields, written from the specification alone.
 
-/// A field: its bytes, little-endian if it is a number.
+/// Bytes of a field, little-endian if it is a number.
 pub(crate) type Field = Vec<u8>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Record {
     pub(crate) kind: u8,
     pub(crate) offset: usize,
-    /// The ticks first.
+    /// The fields, of which the ticks are the first.
     pub(crate) fields: Vec<(char, Field)>,
 }
 
@@ -28,7 +28,7 @@ impl Record {
     }
 }
 
-/// Fields behind the ticks: b 1, h 2, i 4, q 8 bytes, s a text.
+/// Returns the types of the fields after the ticks: b, h, i, q are 1, 2, 4, 8 bytes, s is text.
 fn layout(kind: u8) -> &'static str {
     match kind {
         0x04 => "hi",
@@ -88,7 +88,7 @@ impl Source<'_> {
     }
 }
 
-/// All records of a little-endian file, END_FILE left out.
+/// Returns all records of a little-endian file except END_FILE.
 pub(crate) fn records(bytes: &[u8]) -> Vec<Record> {
     let mut at = 45;
     let mut records = Vec::new();
@@ -130,7 +130,7 @@ pub(crate) fn records(bytes: &[u8]) -> Vec<Record> {
     records
 }
 
-/// The same file in the other byte order.
+/// Returns the file in the other byte order.
 pub(crate) fn turned(bytes: &[u8], platform: u8) -> Vec<u8> {
     let mut out = bytes[..45].to_vec();
     out[5] = platform;

@@ -1,12 +1,12 @@
-//! The rules of the format over a whole file of ours.
+//! Checks the format's rules for a whole file that the encoder wrote.
 
 use super::raw::{Record, records};
 use std::collections::{HashMap, HashSet};
 
-/// Class and method of a call.
+/// Class id and method number of a call.
 type Call = (u64, u64);
 
-/// Records of which each has at least the ticks of the one before.
+/// A group of records whose ticks never decrease.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Line {
     Thread(u64),
@@ -14,7 +14,7 @@ enum Line {
     Bursts,
 }
 
-/// The line that a record stands in, if it stands in one.
+/// Returns the group to which a record belongs, if any.
 fn line(record: &Record) -> Option<Line> {
     match record.kind {
         0x0a | 0x0b | 0x0c | 0x5b => Some(Line::Thread(record.number(1))),
@@ -27,7 +27,7 @@ fn line(record: &Record) -> Option<Line> {
     }
 }
 
-/// The object that a record names, but for its end.
+/// Returns the object that a record names, unless the record is the object's end.
 fn object(record: &Record) -> Option<u64> {
     let object = match record.kind {
         0x05 | 0x14 | 0x15 => record.number(1),
@@ -44,8 +44,8 @@ fn object(record: &Record) -> Option<u64> {
     (object != 0).then_some(object)
 }
 
-/// Ticks never fall among the records of one thread, among those of collections, and among those of
-/// bursts.
+/// Tests that ticks never decrease among the records of one thread, among those of collections, and
+/// among those of bursts.
 fn check_order(records: &[Record]) {
     let mut latest: HashMap<Line, u64> = HashMap::new();
     for record in records {
@@ -55,7 +55,7 @@ fn check_order(records: &[Record]) {
     }
 }
 
-/// No record names an object later than its end.
+/// Tests that no record names an object after its end.
 fn check_ends(records: &[Record]) {
     let ends: HashMap<u64, u64> = records
         .iter()
@@ -71,13 +71,13 @@ fn check_ends(records: &[Record]) {
     }
 }
 
-/// What stands in a burst lies between its ticks. Calls are made up at its edges, and only there:
-/// those with the ticks of its begin were under way. The outer ones of them are those that the
-/// burst before left open, as far as they go on. Answers how many others there are.
+/// Tests that the records of a burst lie between its ticks, and that calls are synthesised only at
+/// its edges. A call with the ticks of the burst's begin was under way then. The outermost of these
+/// calls continue those that the previous burst left open. Returns how many others there are.
 fn check_bursts(records: &[Record]) -> u64 {
     let mut others = 0;
     let mut open: HashMap<u64, Vec<Call>> = HashMap::new();
-    // What the burst before left open, of each thread.
+    // Calls that the previous burst left open, by thread.
     let mut left: HashMap<u64, Vec<Call>> = HashMap::new();
     let bursts = records.split_inclusive(|record| record.kind == 0x66);
     for burst in bursts {
@@ -96,7 +96,8 @@ fn check_bursts(records: &[Record]) -> u64 {
         }
         let is_entered = |record: &Record| record.kind == 0x5b && record.ticks() == begin;
         let is_left = |record: &Record| record.kind == 0x1f && record.ticks() == end;
-        // Behind a collection that the burst's end cuts there are none.
+        // Only the end of a collection that the burst's end cuts may be among the synthesised
+        // leaves.
         let is_last = |record: &&Record| is_left(record) || record.kind == 0x47;
         let made_up = within.iter().rev().take_while(is_last).count();
         let ends_at = within.len() - made_up;
@@ -130,23 +131,23 @@ fn check_bursts(records: &[Record]) -> u64 {
     others
 }
 
-/// What a file was found to hold.
+/// Contents of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) classes: Vec<String>,
     pub(crate) threads: u64,
     pub(crate) objects: u64,
     pub(crate) enters: u64,
-    /// Calls that bursts begin with.
+    /// Calls with which bursts begin.
     pub(crate) made_up: u64,
-    /// Those of them that no burst before left open.
+    /// Calls with which bursts begin, and which no previous burst left open.
     pub(crate) begun_in_pauses: u64,
-    /// Objects whose end is told.
+    /// Objects whose end is recorded.
     pub(crate) ends: u64,
     pub(crate) bursts: u64,
 }
 
-/// Panics where a file breaks a rule.
+/// Returns the contents of a file. Panics if it breaks a rule.
 pub(crate) fn check(bytes: &[u8]) -> Found {
     let records = records(bytes);
     let header = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -162,7 +163,7 @@ pub(crate) fn check(bytes: &[u8]) -> Found {
         begun_in_pauses: check_bursts(&records),
         ..Found::default()
     };
-    // Class id: number of methods.
+    // Maps class id to number of methods.
     let mut classes: HashMap<u64, u64> = HashMap::new();
     let mut next_class = 2;
     let mut pending: Option<(u64, usize)> = None;
@@ -304,7 +305,7 @@ pub(crate) fn check(bytes: &[u8]) -> Found {
         }
     }
     assert!(!inside && pending.is_none());
-    // Those that were defined behind the last burst have a number too.
+    // Threads and classes that were defined after the last burst have a number too.
     assert!(header(13) as usize >= threads.len(), "maxThreads");
     assert!(header(17) as usize >= classes.len(), "maxClasses");
     found.threads = threads.len() as u64;
