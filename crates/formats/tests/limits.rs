@@ -1,4 +1,5 @@
-//! What is beyond the numbers of a format: told as lost or moved, and what is written stays sound.
+//! Values beyond a format's limits are reported as lost or changed, and the written trace stays
+//! sound.
 
 use crate::common::{decode, written_by};
 use jtrail_formats::Format;
@@ -6,7 +7,7 @@ use jtrail_model::*;
 
 const NOW: i64 = 1_700_000_000_000_000_000;
 
-/// A small trace whose calls are at these times.
+/// Returns a small trace with calls at these times.
 fn calls(thread: u64, times: &[i64]) -> Vec<Event<'static>> {
     let (thread, class, method) = (ThreadId(thread), ClassId(u64::MAX), MethodId(u64::MAX - 1));
     let start = Timestamp(NOW);
@@ -73,7 +74,7 @@ fn calls(thread: u64, times: &[i64]) -> Vec<Event<'static>> {
     events
 }
 
-/// Calls that a trace tells, one by one or added up.
+/// Returns the number of calls that a trace reports, singly or added up.
 fn reported(events: &[String]) -> usize {
     let one = events
         .iter()

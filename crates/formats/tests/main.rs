@@ -1,4 +1,4 @@
-//! The tests of codecs, in one program: so that what they share is built once.
+//! The tests of the codecs, in one program so that shared code is built only once.
 
 mod common;
 

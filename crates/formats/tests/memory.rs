@@ -1,5 +1,5 @@
-//! The memory that readers take is in proportion to what they read, whatever that is. The one test
-//! goes through all of it, since memory is measured for the whole process.
+//! Readers take memory in proportion to the size of their input, whatever it contains. All cases
+//! are in one test, because memory is measured for the whole process.
 
 #[path = "common/corpus.rs"]
 #[allow(
@@ -26,7 +26,7 @@ use jtrail_formats::{Checker, Format};
 use jtrail_model::*;
 use memory::{bounded, unpacked};
 
-/// Reads and checks a trace, for whose sake that many bytes of input allow memory.
+/// Reads and checks a trace, within the memory allowed for `input` bytes of input.
 fn read(format: Format, bytes: &[u8], input: usize) {
     bounded(input, || {
         let mut checker = Checker::of(format);
@@ -59,7 +59,8 @@ fn memory_is_in_proportion_to_the_input() {
                 .iter()
                 .for_each(|event| encoder.event(event, &mut out));
             encoder.end(&mut out);
-            // Where everything is said out, nothing is larger than what says it.
+            // A format that writes long names out at every use needs no test: nothing in memory can
+            // be larger than its text in the file.
             if out.len() > SAID_OUT {
                 continue;
             }
@@ -72,7 +73,7 @@ fn memory_is_in_proportion_to_the_input() {
     }
 }
 
-/// Reads a trace, and writes it in a format, to nowhere.
+/// Reads a trace and encodes it in another format, discarding the output.
 fn convert(format: Format, bytes: &[u8], into: Format, input: usize) {
     bounded(input, || {
         let mut encoder = into.encoder();
@@ -88,11 +89,11 @@ fn convert(format: Format, bytes: &[u8], into: Format, input: usize) {
     });
 }
 
-/// Input that allows as much memory as the largest event takes, of whatever trace, until it is
-/// written. Less than what the texts would take together.
+/// Size of an input whose allowed memory suffices to hold the largest event of these traces until
+/// it is written. It would not suffice for all the texts together.
 const AN_EVENT: usize = 450_000;
 
-/// Bytes of a trace that says each long name wherever it stands.
+/// Minimum size in bytes of a trace that repeats each long name at every use.
 const SAID_OUT: usize = LONG * OFTEN / 2;
 
 type Events = fn() -> Vec<Event<'static>>;
@@ -101,7 +102,7 @@ const GENERATORS: [Events; 8] = [
     threads, classes, calls, stacks, samples, members, interfaces, methods,
 ];
 
-/// Traces that look sound, with more of one thing than a program has.
+/// Number of items in traces that look sound but have more of one kind than a real program.
 const MANY: u64 = 100_000;
 
 fn threads() -> Vec<Event<'static>> {
@@ -115,7 +116,7 @@ fn threads() -> Vec<Event<'static>> {
     (1..=MANY).map(thread).collect()
 }
 
-/// As many methods, each in a class of its own.
+/// Returns many methods, each in a class of its own.
 fn classes() -> Vec<Event<'static>> {
     let class = |n: u64| {
         let class = ClassDef {
@@ -135,7 +136,7 @@ fn classes() -> Vec<Event<'static>> {
     (1..=MANY).flat_map(class).collect()
 }
 
-/// Calls that never end, inside of each other.
+/// Returns calls that never end, each inside the previous one.
 fn calls() -> Vec<Event<'static>> {
     let call = |n: u64| {
         Event::MethodEnter(MethodEnter {
@@ -154,16 +155,16 @@ fn calls() -> Vec<Event<'static>> {
     definitions.chain((1..=MANY).map(call)).collect()
 }
 
-/// How long a name may be in every format.
+/// Length of a long name that every format can hold.
 const LONG: usize = 60_000;
-/// How often it is said.
+/// Number of times that a long name is used.
 const OFTEN: usize = 2_000;
 
 fn long() -> Text<'static> {
     "n".repeat(LONG).into()
 }
 
-/// A thread, and a class with a method, whose names are as long as they are told.
+/// Returns a thread, and a class with a method, with the given names.
 fn named(class: Text<'static>, method: Text<'static>) -> Vec<Event<'static>> {
     let class = ClassDef {
         class: ClassId(1),
@@ -197,7 +198,7 @@ fn sample(time: i64, depth: usize) -> Event<'static> {
     })
 }
 
-/// Deep stacks of one method with a long name.
+/// Returns deep stacks of one method with a long name.
 fn stacks() -> Vec<Event<'static>> {
     let mut events = named("C".into(), long());
     let Event::Sample(Sample { thread, stack, .. }) = sample(0, OFTEN) else {
@@ -236,7 +237,7 @@ fn stacks() -> Vec<Event<'static>> {
     events
 }
 
-/// Many samples of it.
+/// Returns many samples of a method with a long name.
 fn samples() -> Vec<Event<'static>> {
     let events = named("C".into(), long()).into_iter();
     events
@@ -244,7 +245,7 @@ fn samples() -> Vec<Event<'static>> {
         .collect()
 }
 
-/// A class with a long name that others implement many times.
+/// Returns a class with a long name that is many times an interface of others.
 fn interfaces() -> Vec<Event<'static>> {
     let mut events = named(long(), "m".into());
     events.extend([
@@ -264,7 +265,7 @@ fn interfaces() -> Vec<Event<'static>> {
     events
 }
 
-/// A class that says a long name for everything that it has.
+/// Returns a class that uses a long name for all of its members.
 fn members() -> Vec<Event<'static>> {
     let mut events = named(long(), "m".into());
     let member = Member {
@@ -291,7 +292,7 @@ fn members() -> Vec<Event<'static>> {
     events
 }
 
-/// Many methods of a class with a long name, each called once, and making an object.
+/// Returns many methods of a class with a long name. Each is called once and allocates an object.
 fn methods() -> Vec<Event<'static>> {
     let mut events = named(long(), "m".into());
     for n in 1..OFTEN as u64 {

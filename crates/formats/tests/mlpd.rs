@@ -1,4 +1,4 @@
-//! Log profiles: what is written, to the byte, and what is counted as lost.
+//! Log profiles: the written bytes, and what is counted as lost.
 
 use crate::common::{decode, every_event, written_by};
 use jtrail_formats::mlpd::{self, DataVersion};
@@ -6,7 +6,7 @@ use jtrail_formats::{Encode, Format, Item, Reader, Severity};
 use jtrail_model::*;
 use std::ops::ControlFlow;
 
-/// One call of one method, and a throw.
+/// Returns one call of one method, and a throw.
 fn small() -> Vec<Event<'static>> {
     let t = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
     let (thread, class, method) = (ThreadId(1), ClassId(5), MethodId(9));
@@ -261,11 +261,11 @@ fn the_length_of_bytecode_stands_with_the_name_of_its_method() {
     let events = [
         method("one"),
         reported.clone(),
-        reported,        // once more
-        method("four"),  // with none
-        method("named"), // with that of another one
+        reported,        // repeated
+        method("four"),  // without a length
+        method("named"), // with another method's length
         length(3, 1),
-        method("native"), // with none that can be
+        method("native"), // with an impossible length
         length(6, 0),
         method("alarmed"),
         length(7, longest + 1),
@@ -281,7 +281,7 @@ fn the_length_of_bytecode_stands_with_the_name_of_its_method() {
         let method = MethodId(method);
         format!("MethodDetail({:?})", MethodDetail { method, size })
     };
-    // The fifth method of the file.
+    // `alarmed` is the fifth method of the file.
     assert_eq!(
         lengths.collect::<Vec<_>>(),
         [&detail(1, 300), &detail(5, longest)]
@@ -308,7 +308,7 @@ fn the_reader_finds_and_reads_it() {
     assert_eq!(reader.offset(), bytes.len() as u64);
 }
 
-/// A batch that is ended early holds what it would have held, and so do those behind it.
+/// Flushing a batch early changes neither its events nor those of later batches.
 #[test]
 fn a_flush_changes_no_event() {
     for version in [DataVersion::V1, DataVersion::V17] {
@@ -322,7 +322,7 @@ fn a_flush_changes_no_event() {
         encoder.begin(&mut flushed);
         for (n, event) in events.iter().enumerate() {
             encoder.event(event, &mut flushed);
-            // What is told of a collection goes to its begin, unless that is written.
+            // Details of a collection are written with its begin, unless that was flushed before.
             let collects = events[n..].iter().take(2);
             let reported = collects.filter(|e| matches!(e, Event::GcDetail(_)));
             if n % 11 == 0 && reported.count() == 0 {
@@ -336,7 +336,7 @@ fn a_flush_changes_no_event() {
         assert!(flushed.len() > whole.len());
         let (whole, flushed) = (decode(Format::Mlpd, &whole), decode(Format::Mlpd, &flushed));
         assert!(flushed.is_clean(), "{:?}", flushed.remarks);
-        // Definitions stand first in their batch; all else stays in order.
+        // Definitions come first in their batch; all other events keep their order.
         let is_definition = |event: &&String| {
             ["ClassDef(", "ClassDetail(", "MethodDef(", "MethodDetail("]
                 .iter()
@@ -355,8 +355,8 @@ fn a_flush_changes_no_event() {
     }
 }
 
-/// Compilations are told by threads of the JVM, and may come before events that were earlier.
-/// Collections keep their times all the same.
+/// Compilations are reported by threads of the JVM, possibly before events with earlier times.
+/// Collections keep their exact times nevertheless.
 #[test]
 fn pauses_beside_compilations_are_exact() {
     let t = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
@@ -384,7 +384,8 @@ fn pauses_beside_compilations_are_exact() {
         ]
     };
     let mut events = small();
-    // One is early, one early and inside of a collection, one in time, one late.
+    // In each round: one compilation reported early, one early and inside a collection, one in
+    // time, one late.
     let start = 3_000_000;
     for n in 0..20 {
         let at = start + n * 1000;
@@ -395,7 +396,8 @@ fn pauses_beside_compilations_are_exact() {
         events.extend([begin, compile(at + 800, 0x7f00_0003), detail, end]);
         events.push(compile(at + 850, 0x7f00_0004));
     }
-    // A batch spans a second; this one waits for the generation.
+    // A batch spans one second at most, except this one, which waits for the collection's
+    // generation.
     events.extend(pause(5_000_000_000, 7_000_000_000, Generation::Full));
     for version in [DataVersion::V1, DataVersion::V17] {
         let mut encoder = mlpd::Encoder::new(version);
@@ -403,7 +405,7 @@ fn pauses_beside_compilations_are_exact() {
         assert_eq!(encoder.dropped(), []);
         let decoding = decode(Format::Mlpd, &bytes);
         assert!(decoding.is_clean(), "{:?}", decoding.remarks);
-        // Ids count from 1 when they are read.
+        // The decoder numbers ids from 1.
         let reported = crate::common::shown(&events[small().len()..]);
         let renumbered = |event: &String| event.replace("MethodId(9)", "MethodId(1)");
         let reported: Vec<String> = reported.iter().map(renumbered).collect();
@@ -418,7 +420,7 @@ fn pauses_beside_compilations_are_exact() {
     }
 }
 
-/// A trace of ours says that it is whole, whatever it was made of, and whether it is.
+/// A trace of this encoder records whether it is whole, whatever its events are.
 #[test]
 fn a_trace_of_ours_has_an_end() {
     let time = Timestamp(1_700_000_000_000_000_000);
@@ -452,7 +454,7 @@ fn a_trace_of_ours_has_an_end() {
             let remarks = &decoding.remarks;
             assert_eq!(remarks.is_empty(), whole, "{remarks:?}");
             assert_eq!(decoding.count(Severity::Truncated), usize::from(!whole));
-            // Without its last buffer it has no end either.
+            // Without its last buffer, the trace also lacks its end.
             let last = bytes.windows(4).rposition(|id| id == b"\x01\x4c\x50\x4d");
             let cut = decode(Format::Mlpd, &bytes[..last.expect("a buffer")]);
             let begun = last > bytes.windows(4).position(|id| id == b"\x01\x4c\x50\x4d");
@@ -461,7 +463,7 @@ fn a_trace_of_ours_has_an_end() {
     }
 }
 
-/// A handler that is told for another catch, or for none, is lost and does no harm.
+/// Details of a handler that match another catch, or none, are lost and do no harm.
 #[test]
 fn handlers_without_their_catches_are_lost() {
     let at = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
@@ -503,8 +505,8 @@ fn handlers_without_their_catches_are_lost() {
     }
 }
 
-/// The end of no thread leaves what has no thread where it is: a heap dump stays whole beside
-/// threads that come later.
+/// The end of thread 0, which means no thread, does not move events without a thread: a heap dump
+/// stays whole beside threads that start later.
 #[test]
 fn no_thread_never_ends() {
     let at = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
@@ -553,8 +555,8 @@ fn no_thread_never_ends() {
     }
 }
 
-/// What the trace uses and does not define is written such that it is read back as it was, and
-/// stays so.
+/// Ids that the trace uses but does not define are written such that the first decoding returns
+/// them unchanged, and later ones, too.
 #[test]
 fn what_nobody_defined_comes_back_at_once() {
     let frame = |method: &'static str| Frame {

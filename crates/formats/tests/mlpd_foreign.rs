@@ -1,4 +1,4 @@
-//! Log profiles that other programs wrote, put together by hand.
+//! Log profiles of other programs, built by hand.
 
 use crate::common::{Decoding, decode, drain, is_verbose, reports};
 use jtrail_formats::{Checker, Findings, Format, Rule, Severity};
@@ -6,12 +6,13 @@ use jtrail_formats::{Checker, Findings, Format, Rule, Severity};
 const HEADER: &[u8] = b"\x01\x5a\x50\x4d\x00\x01\x01\x08\x00\x68\xe5\xcf\x8b\x01\x00\x00\
     \x00\x00\x00\x00\x00\x00\x00\x00\x92\x10\x00\x00\x00\x00\x00\x00";
 
-/// The same of version 17, without texts.
+/// Header of data version 17, without texts.
 const HEADER_17: &[u8] = b"\x01\x5a\x50\x4d\x03\x00\x11\x08\x00\x68\xe5\xcf\x8b\x01\x00\x00\
     \x00\xf2\x05\x2a\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x92\x10\x00\x00\x00\x00\
     \x01\x00\x00\x00\x00\x01\x00\x00\x00\x00\x01\x00\x00\x00\x00";
 
-/// A buffer of a thread; its time base is 5 seconds and `late` nanoseconds, its bases are 0x100.
+/// Returns a buffer of a thread. Its time base is 5 seconds and `late` nanoseconds, its other bases
+/// are 0x100.
 fn buffer(thread: u64, late: u64, events: &[&[u8]]) -> Vec<u8> {
     let events = events.concat();
     let mut out = vec![0x01, 0x4c, 0x50, 0x4d];
@@ -26,7 +27,7 @@ fn read(buffers: &[Vec<u8>]) -> Decoding {
     decode(Format::Mlpd, &[HEADER, &buffers.concat()].concat())
 }
 
-/// Events behind those of the header, each as the begin of what `Debug` shows.
+/// Tests that the events after those of the header begin with these `Debug` texts.
 #[track_caller]
 fn found(decoding: &Decoding, expected: &[&str]) {
     let events: Vec<&str> = decoding.events.iter().skip(4).map(|e| &**e).collect();
@@ -44,7 +45,7 @@ fn reported(decoding: &Decoding, severity: Severity, message: &str) {
     assert!(found, "{:?}", decoding.remarks);
 }
 
-/// A method `a:b` of id 0x100, compiled.
+/// Compiled method `a:b` with id 0x100.
 const JIT: &[u8] = b"\x43\x00\x00\x04\x40a:b ()\0";
 
 #[test]
@@ -214,7 +215,7 @@ fn what_is_not_defined_gets_a_name() {
     );
 }
 
-/// A class `E` of id 0x108 in image 0x100, as the first description spells its load.
+/// Class `E` with id 0x108 in image 0x100; the load has the layout of the first data version.
 const CLASS: &[u8] = b"\x02\x00\x01\x08\x00\x00E\0";
 
 #[test]
@@ -225,7 +226,7 @@ fn objects_move_and_their_places_are_taken_again() {
         b"\x31\x00\x02\x01\x05", // which moves to 0x105
         b"\x00\x00\x08\x01\x20", // another at 0x101
         b"\x15\x00\x05",         // contention on the first
-        b"\x35\x00\x05",         // given up
+        b"\x35\x00\x05",         // contention ends without entering
         b"\x04\x00\x01",         // the second is thrown
     ];
     let decoding = read(&[buffer(7, 0, &events)]);
@@ -281,7 +282,7 @@ fn heap_dumps_belong_to_the_thread_that_began_them() {
 
 #[test]
 fn threads_have_names_and_ends() {
-    // The id 7, from the base 0x100.
+    // Id 7, relative to the base 0x100.
     let load: &[u8] = b"\x22\x00\x05\x87\x7e\x00";
     let name: &[u8] = b"\x02\x05\x05\x87\x7e\x00seven\0";
     let end: &[u8] = b"\x42\x00\x05\x87\x7e\x00";
@@ -334,10 +335,10 @@ fn collections_have_generations_and_sizes() {
     );
 }
 
-/// A load of class `E` in version 17, and of its table 0x110 in domain 0.
+/// Load of class `E` in data version 17, with its table 0x110 in domain 0.
 const CLASS_17: &[u8] = b"\x22\x00\x01\x08\x00E\0";
 const TABLE: &[u8] = b"\x22\x00\x07\x10\x80\x7e\x08";
-/// `a:b` again, as code that is not there yet and has a size.
+/// Method `a:b` as bytecode: no code address, but a size.
 const BYTECODE: &[u8] = b"\x43\x00\x00\x00\x40a:b ()\0";
 const HEAP_SIZE: &[u8] = b"\x21\x00\x80\x08";
 
@@ -349,7 +350,7 @@ fn read_17(events: &[&[u8]]) -> Decoding {
 fn what_no_event_holds_is_counted() {
     let text: &[u8] = b"\x22\x00\x01\x08\x00\x00\xff\xfe\0";
     let large: &[u8] = b"\x00\x00\x08\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01";
-    // Two frames have its name, and a third one would have more than 1 MiB with them.
+    // Two stack frames have this long name; with a third one, the names would exceed 1 MiB.
     let long = [b"\x43\x00\x00\x04\x40a:", &*b"n".repeat(500_000), b" ()\0"].concat();
     let first: [(&[&[u8]], &[&str]); 17] = [
         (
@@ -431,8 +432,8 @@ fn what_no_event_holds_is_counted() {
             &[b"\x0a\x00\x00", b"\x0a\x00\x02"],
             &["synchronization points (2)"],
         ),
-        // Generation, offsets of two references, addresses of two roots; and once more, all of
-        // them 0.
+        // Objects' generation, offsets of two references, and addresses of two roots. Then the same
+        // records with zeros.
         (
             &[
                 CLASS_17,
@@ -460,7 +461,7 @@ fn what_no_event_holds_is_counted() {
     for (events, expected) in last {
         all.push((read_17(events), expected));
     }
-    // A file that is said to be ours: addresses are ids there.
+    // In a file that claims to be of this agent, addresses are ids.
     let own = [
         buffer(1 << 48, 0, &[]),
         buffer(7, 0, &[b"\x31\x00\x02\x01\x05"]),
@@ -486,8 +487,8 @@ fn a_size_of_no_code_is_that_of_the_bytecode() {
     assert_eq!(after.skip(1).collect::<Vec<_>>(), [detail]);
 }
 
-/// Their numbers say what they are, zeros too; those of ours may stand for a handler of which
-/// nothing was told.
+/// The number of a clause is the handler's entry, even if it is 0. In files of this agent, 0 may
+/// mean that the handler was not reported.
 #[test]
 fn clauses_are_handlers_right_before_their_catches() {
     let clauses: [&[u8]; 4] = [
@@ -551,7 +552,7 @@ fn checked(bytes: &[u8]) -> Findings {
 #[test]
 fn references_to_what_a_dump_does_not_list_are_kept_and_a_fault_of_the_check() {
     let start: &[u8] = b"\x06\x00";
-    let object: &[u8] = b"\x26\x01\x08\x10\x03\x02\x02\x03"; // 0x101, refers to 0x102 twice and to 0x103
+    let object: &[u8] = b"\x26\x01\x08\x10\x03\x02\x02\x03"; // 0x101 refers to 0x102 (twice), 0x103
     let second: &[u8] = b"\x26\x02\x08\x18\x00";
     let third: &[u8] = b"\x26\x03\x08\x18\x00";
     let end: &[u8] = b"\x16\x00";
@@ -565,7 +566,7 @@ fn references_to_what_a_dump_does_not_list_are_kept_and_a_fault_of_the_check() {
             &[CLASS, start, object, end],
             Some("2 objects that it does not list, object 2 first"),
         ),
-        // One that was allocated before is no part of the dump either.
+        // An object that was allocated before the dump is no part of it either.
         (
             &[CLASS, b"\x00\x00\x08\x03\x20", start, object, second, end],
             Some("1 objects that it does not list, object 1 first"),

@@ -1,6 +1,6 @@
-//! Another reader, `mprof-report`, finds in what we write the figures that the events have.
+//! A second reader, `mprof-report`, finds the figures of the events in the encoder's files.
 //!
-//! `JTRAIL_MPROF_REPORT` tells where it is; `scripts/get-mprof-report` fetches it.
+//! `JTRAIL_MPROF_REPORT` is the path of `mprof-report`; `scripts/get-mprof-report` fetches it.
 
 use crate::common::legal::trace;
 use crate::common::written_by;
@@ -10,12 +10,12 @@ use jtrail_testkit::mprof::{Figures, add};
 use jtrail_testkit::{MprofReport, mprof};
 use std::collections::{BTreeSet, HashMap};
 
-/// What a buffer begins with.
+/// First bytes of a buffer.
 const BUFFER_ID: [u8; 4] = [1, 0x4c, 0x50, 0x4d];
-/// Records of which an event may have several.
+/// Kinds of records of which one event may need several.
 const SEVERAL: [&str; 2] = ["METADATA END_LOAD", "HEAP HEAP_OBJECT"];
 
-/// The figures that the events have.
+/// Returns the figures of the events.
 fn expected(events: &[Event<'_>]) -> Figures {
     let mut f = Figures::new();
     let mut classes = HashMap::new();
@@ -33,7 +33,7 @@ fn expected(events: &[Event<'_>]) -> Figures {
                 methods.insert(e.method, name);
                 add(&mut f, "Compiled methods", 1);
             }
-            // Of a method that is compiled, the code counts, and else the bytecode.
+            // The size of a compiled method is that of its code, otherwise that of its bytecode.
             Event::MethodDetail(e) => _ = sizes.insert(e.method, e.size as u64),
             Event::MethodCompile(e) => {
                 has_compiler = true;
@@ -112,8 +112,8 @@ fn expected(events: &[Event<'_>]) -> Figures {
     f
 }
 
-/// How many records of each kind the report `stats` should find, less those of definitions and of
-/// objects in dumps, which an event may have several of.
+/// Returns how many records of each kind the report `stats` should list. Records of definitions and
+/// of objects in heap dumps are not counted, because an event may need several.
 fn expected_records(version: DataVersion, events: &[Event<'_>]) -> Figures {
     let last = version == DataVersion::V17;
     let mut f = Figures::new();
@@ -148,7 +148,7 @@ fn expected_records(version: DataVersion, events: &[Event<'_>]) -> Figures {
             Event::HeapDump(_) => "HEAP HEAP_START".into(),
             Event::HeapDumpEnd(_) => "HEAP HEAP_END".into(),
             Event::GcRoot(_) if last => "HEAP HEAP_ROOT".into(),
-            // Two threads of the format end with it.
+            // Two threads of the format's own end with the agent.
             Event::AgentDestroy(_) => {
                 add(&mut f, "METADATA END_UNLOAD", 2);
                 continue;
@@ -180,8 +180,7 @@ fn shown_method(class: &str, e: &MethodDef<'_>) -> String {
     format!("{class}:{} ({types})", e.name)
 }
 
-/// Whether a figure is among those that [`expected`] finds. Whole reports are compared on real
-/// traces.
+/// True if [`expected`] computes this figure. Tests on real traces compare whole reports.
 fn is_expected(what: &str) -> bool {
     let (of_trace, of_shot) = match what.strip_prefix("shot ") {
         None => (what, ""),
@@ -204,7 +203,7 @@ fn mprof_report_counts_what_the_events_say() {
     std::fs::create_dir_all(&directory).unwrap();
     for version in [DataVersion::V1, DataVersion::V17] {
         for round in 0..6_usize {
-            // Many buffers in the last rounds: by time, and by size.
+            // The last rounds fill many buffers, first because of time, then because of size.
             let count = [30, 100, 300, 1000, 3000, 60_000][round];
             let gap = [1000, 70_000, 3_000_000, 20_000_000, 1_000_000, 1000][round];
             let mut random = 0x9e37_79b9_7f4a_7c15_u64 + round as u64;
@@ -227,13 +226,13 @@ fn mprof_report_counts_what_the_events_say() {
             std::fs::write(&file, &bytes).unwrap();
             let (mut found, _) = mprof::figures(&program.report(&file));
             let mut selected = expected(&events);
-            // Each is rounded down to microseconds before they are added up.
+            // The report rounds each pause down to microseconds before adding it.
             let pauses = selected.remove("Gen0 paused").unwrap_or(0) / 1000;
             let collections = selected.get("Gen0 collections").copied().unwrap_or(0);
             let reported = found.remove("Gen0 paused").unwrap_or(0);
             assert!((pauses.saturating_sub(collections + 1)..=pauses).contains(&reported));
             found.retain(|what, _| is_expected(what));
-            // Reports leave out what there is none of.
+            // Reports leave out figures that are zero.
             selected.retain(|_, count| *count > 0);
             assert_eq!(found, selected, "{version:?} {round}");
             let stats = program.stats(&file);

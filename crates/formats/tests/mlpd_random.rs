@@ -1,4 +1,4 @@
-//! Random traces as log profiles, and damaged ones.
+//! Random traces as log profiles, and damaged log profiles.
 
 use crate::common::legal::trace;
 use crate::common::{Decoding, decode, decode_pieces, every_event, shown, written_by};
@@ -28,7 +28,8 @@ fn events_of(bytes: &[u8]) -> Vec<Event<'static>> {
     }
 }
 
-/// No event of the decoder borrows from its input, but its type does not say so.
+/// Returns the event as an owned one. The decoder's events do not borrow from its input, but their
+/// type does not say so.
 fn owned(event: Event<'_>) -> Event<'static> {
     let mut bytes = Vec::new();
     let mut encoder = Format::TptpBinary.encoder();
@@ -58,7 +59,8 @@ fn is_definition(event: &str) -> bool {
         .any(|kind| event.starts_with(kind))
 }
 
-/// Definitions, and all else: the former may come earlier than they were made.
+/// Splits events into definitions and others, because definitions may be read earlier than they
+/// were written.
 fn parted(events: &[String]) -> (Vec<&String>, Vec<&String>) {
     events.iter().partition(|event| is_definition(event))
 }
@@ -82,14 +84,14 @@ proptest! {
             prop_assert!(decoding.is_clean(), "{:?}", decoding.remarks);
             let expected = shown(&events);
             prop_assert_eq!(parted(&decoding.events), parted(&expected));
-            // And to the byte once more.
+            // Encoding the decoded events gives the same bytes again.
             prop_assert_eq!(write(version, &events_of(&bytes)), bytes);
         }
     }
 
     #[test]
     fn what_we_write_passes_the_checker(steps in steps(200)) {
-        // Unloading a class twice is no sound trace.
+        // Step 14 unloads a class; doing so twice would not be sound.
         let sound: Vec<_> = steps.into_iter().filter(|step| step.0 != 14).collect();
         for version in VERSIONS {
             let bytes = write(version, &trace(version, &sound));
@@ -102,7 +104,7 @@ proptest! {
         }
     }
 
-    /// Threads that are not in order of time among each other: batches end where time falls.
+    /// Threads whose times are skewed against each other: a batch ends where time decreases.
     #[test]
     fn what_is_out_of_order_stays_as_it_is_written(steps in steps(200), skew in 0_i64..2_000_000_000) {
         for version in VERSIONS {
@@ -121,8 +123,8 @@ proptest! {
         }
     }
 
-    /// A pause in the middle of calls: the format has none, and what happens in it is missing,
-    /// leaves too.
+    /// Pauses amid calls. The format has no pauses, so the events of a pause are missing, including
+    /// leaves.
     #[test]
     fn calls_of_a_pause_stay_as_they_are_written(steps in steps(200), pauses in prop::collection::vec(0_usize..60, 0..12)) {
         for version in VERSIONS {
@@ -148,7 +150,7 @@ proptest! {
         }
     }
 
-    /// Events that make no sense together.
+    /// Events that contradict each other.
     #[test]
     fn any_events_are_written_so_that_they_can_be_read(events in crate::common::random::trace()) {
         for version in VERSIONS {
@@ -170,7 +172,7 @@ proptest! {
     }
 }
 
-/// The header of a buffer of a foreign thread.
+/// Returns the header of a buffer of a thread that the trace does not define.
 fn buffer_head(length: usize) -> Vec<u8> {
     let mut head = vec![0x01, 0x4c, 0x50, 0x4d];
     head.extend_from_slice(&(length as u32).to_le_bytes());
@@ -180,7 +182,7 @@ fn buffer_head(length: usize) -> Vec<u8> {
     head
 }
 
-/// A trace of all events in both versions, and one of calls in more than one batch.
+/// Returns traces of all events in both versions, and one of calls in several batches.
 fn traces() -> Vec<Vec<u8>> {
     let steps: Vec<_> = (0..400_usize)
         .map(|i| ((i * 7 % 40) as u8, i * 31, 5_000_000))

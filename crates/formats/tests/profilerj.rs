@@ -1,4 +1,4 @@
-//! ProfilerJ snapshots: the specification's example, and documents put together by hand.
+//! ProfilerJ snapshots: the specification's example, and documents built by hand.
 
 use crate::common::check::check;
 use crate::common::{decode, decode_pieces, encoded, recoded};
@@ -21,7 +21,7 @@ fn written(events: &[Event<'_>]) -> String {
     String::from_utf8(crate::common::written(Format::ProfilerJ, events)).unwrap()
 }
 
-/// The events of the example, as its head tells what they are.
+/// Returns the events of the example, as described in the head of its file.
 fn example() -> Vec<Event<'static>> {
     let thread = |id, name: &'static str| {
         Event::ThreadStart(ThreadStart {
@@ -133,7 +133,7 @@ fn example() -> Vec<Event<'static>> {
         leave(7),
         leave(5),
         leave(3),
-        // A thread of the same name that has used other CPU time is another one.
+        // A thread with the same name but other CPU time is a different thread.
         thread(8, "main"),
         cpu(8, 9),
         sample(1, "app.Main.run()", -1, 8, 28),
@@ -182,7 +182,7 @@ fn the_example_is_read_and_written_byte_for_byte() {
     let bytes = encoded(Format::ProfilerJ, &example());
     assert_eq!(String::from_utf8(bytes).unwrap(), EXAMPLE);
     assert_eq!(again(EXAMPLE), EXAMPLE);
-    // The document says nothing of agent and process, nor that the trace ended; all else is sound.
+    // The document lacks agent, process and the trace's end; everything else is sound.
     let findings = check(&example()).findings;
     assert!(
         findings.iter().all(|found| found.rule == Rule::Order),
@@ -297,7 +297,7 @@ fn leave(method: u64, ticket: u32, time: i64, cpu: i64, by_exception: bool) -> E
     })
 }
 
-/// Times are rounded down where callees are in, and the rest is the difference.
+/// Times that include callees are rounded down; own times are the differences.
 #[test]
 fn calls_are_added_up() {
     let mut events = definitions();
@@ -309,7 +309,7 @@ fn calls_are_added_up() {
         enter(5, 4, 1_003_100, 2700),
         leave(5, 4, 1_004_000, 3600, false),
         leave(4, 3, 1_004_999, 4000, false),
-        // Open at the end.
+        // This call is open at the end.
         Event::ThreadCpu(ThreadCpu {
             thread: ThreadId(1),
             time: Timestamp(1_010_000),
@@ -332,7 +332,7 @@ fn calls_are_added_up() {
     assert_eq!(again(&document), document);
 }
 
-/// A leave of an outer call ends the calls above it; one without a call is counted.
+/// A leave of an outer call ends the calls inside it. A leave without a call is counted.
 #[test]
 fn leaves_may_be_missing_or_too_many() {
     let mut events = definitions();
@@ -372,8 +372,8 @@ fn leaves_may_be_missing_or_too_many() {
     assert_eq!(encoder.dropped(), dropped);
 }
 
-/// A pause ends what is open, on all threads; what such calls call behind it stands at the top.
-/// Their leaves are not dropped, wherever they come.
+/// A pause ends the open calls of all threads. Calls that they make after the pause become
+/// outermost calls. The leaves of the ended calls are not counted as dropped, wherever they come.
 #[test]
 fn a_pause_ends_open_calls_for_good() {
     let on = |thread, mut event: Event<'static>| {
@@ -392,14 +392,15 @@ fn a_pause_ends_open_calls_for_good() {
         Event::TracePause(TracePause {
             time: Timestamp(1_010_000),
         }),
-        // It was left in the pause: the agent dates it to the pause's begin, and others need not.
+        // The call ended during the pause. Our agent gives its leave the time of the pause's begin;
+        // other agents may not.
         on(1, leave(4, 2, 1_010_000, 0, true)),
         Event::TraceResume(TraceResume {
             time: Timestamp(1_050_000),
         }),
         enter(5, 3, 1_060_000, 0),
         on(7, enter(4, 2, 1_061_000, 0)),
-        // It ends what it called behind the pause, too.
+        // The leave also ends the calls that the method made after the pause.
         on(7, leave(5, 1, 1_064_000, 0, true)),
         leave(5, 3, 1_067_000, 0, false),
         leave(5, 1, 1_099_000, 0, false),
@@ -467,7 +468,7 @@ fn samples_are_added_up() {
     );
     events.extend([
         sample(1_000_100, ThreadState::Runnable, 1, &[new, run]),
-        // Overloads and lines are not told apart.
+        // Samples do not distinguish overloads and lines.
         sample(
             1_000_200,
             ThreadState::Runnable,
@@ -542,7 +543,7 @@ fn lines_are_laid_out_from_the_first_to_the_last() {
     events.extend([
         counts(5, 1, &[(9, 1)]),
         counts(4, 2, &[]),
-        // Replaces the first one; what no class file can hold is left out.
+        // These counts replace the first ones. Numbers that no class file can hold are dropped.
         counts(
             5,
             3,
@@ -565,7 +566,7 @@ fn lines_are_laid_out_from_the_first_to_the_last() {
     assert_eq!(again(&document), document);
 }
 
-/// The vendor's page: indented, without `methodElapsed` and `elapsed`.
+/// The vendor's page: an indented document, without `methodElapsed` and `elapsed`.
 #[test]
 fn what_the_vendors_page_leaves_out_is_derived() {
     let document = "<doc>\n  <profile>\n    <thread name=\"AWT\" cpuTime=\"187500000\" isAlive=\"true\">
@@ -619,7 +620,7 @@ fn what_the_vendors_page_leaves_out_is_derived() {
         let sums = of("SampleSum");
         assert!(sums[0].contains("runnable: 8, all: 28"), "{sums:?}");
         assert!(sums[1].contains("runnable: 0, all: 323"), "{sums:?}");
-        // The two sections agree in all that they say of the thread.
+        // The two sections agree in all figures that they share about the thread.
         assert_eq!(of("ThreadStart").len(), 1);
         let lines = of("LineCounts");
         assert!(
@@ -655,7 +656,7 @@ fn what_is_odd_is_remarked_and_skipped() {
         assert_eq!(decoding.error, None, "{body}");
         assert_eq!(decoding.only(Severity::Info).1, message);
     }
-    // What is told elsewhere, and what says nothing.
+    // Redundant information, and information without meaning, gives no remark.
     for body in [
         "<sampler><thread name=\"t\" cumulated=\"0\" cumulatedElapsed=\"0\" cpuTime=\"0\" elapsedTime=\"7\" isAlive=\"false\"/></sampler>",
         "<coverage><class name=\"a.B\" class=\"a.B\"><method name=\"f\" signature=\"()V\" firstline=\"65535\" count=\"1\"><footprints>1 -1 -1</footprints></method></class></coverage>",
@@ -663,7 +664,7 @@ fn what_is_odd_is_remarked_and_skipped() {
         let decoding = read(&format!("<doc>{body}</doc>"));
         assert!(decoding.is_clean(), "{decoding:?}");
     }
-    // Sections in another order, and missing ones.
+    // Sections in another order, and missing sections.
     let decoding = read("<doc><coverage></coverage><profile/></doc>");
     assert!(decoding.is_clean(), "{decoding:?}");
 }
@@ -738,7 +739,7 @@ fn what_is_wrong_is_refused_at_its_place() {
     );
 }
 
-/// Threads that share a name keep apart, in every section.
+/// Threads with the same name stay separate in every section.
 #[test]
 fn threads_of_the_same_name_keep_their_places() {
     let mut events = definitions();
@@ -782,8 +783,8 @@ fn threads_of_the_same_name_keep_their_places() {
     assert_eq!(again(&document), document);
 }
 
-/// What a copy writes is the document of what came before it; the first encoder goes on as if there
-/// were none.
+/// A copy of the encoder writes a document of the events so far. The original continues as if there
+/// were no copy.
 #[test]
 fn a_copy_writes_the_state_so_far() {
     let steps: Vec<_> = (0..600_u32)
@@ -804,14 +805,14 @@ fn a_copy_writes_the_state_so_far() {
     }
     encoder.end(&mut out);
     assert_eq!(out, written(&events).into_bytes());
-    // Formats that write as they go have no such copy.
+    // Only the format of totals has copies; the others write as they go.
     assert!(
         Format::ALL.map(|f| f.encoder().copy().is_some())
             == [false, false, false, false, false, true, false]
     );
 }
 
-/// Sums of calls stop at the largest number that readers take.
+/// Counts of calls saturate at the largest number that readers accept.
 #[test]
 fn counts_of_calls_have_an_end() {
     let calls = Event::AggregatedEnter(AggregatedEnter {

@@ -1,4 +1,4 @@
-//! ProfilerJ snapshots of random traces: what must hold of each, by another parser.
+//! ProfilerJ snapshots of random traces: rules that hold for each, checked with a second parser.
 
 use crate::common::{decode_pieces, random, recoded, written_by};
 use jtrail_formats::{Encode, Format, profilerj};
@@ -20,7 +20,7 @@ fn written(events: &[Event<'_>]) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// An element as the other parser finds it.
+/// An element, from the second parser.
 #[derive(Debug, Default)]
 struct Element {
     name: String,
@@ -91,7 +91,7 @@ fn parsed(document: &str) -> Element {
     top.children.remove(0)
 }
 
-/// What the specification says of every document.
+/// Tests the specification's rules for every document.
 fn keeps_the_rules(doc: &Element) {
     assert_eq!(doc.name, "doc");
     let [profile, sampler, memory, coverage] = &doc.children[..] else {
@@ -186,7 +186,8 @@ fn distinct(elements: &[Element], attributes: &[&str]) {
     assert_eq!(keys.len(), elements.len());
 }
 
-/// It reads without remarks, to something that is written the same.
+/// Tests that the document is read without remarks, and that encoding its events gives the same
+/// document.
 fn comes_back(document: &str, piece: usize) {
     let decoding = decode_pieces(Format::ProfilerJ, document.as_bytes(), piece);
     assert!(
@@ -203,7 +204,7 @@ const THREADS: u64 = 3;
 const CLASSES: u64 = 3;
 const METHODS: u64 = 6;
 
-/// Something that happens to a thread.
+/// An action of a thread.
 #[derive(Clone, Debug)]
 enum Act {
     Enter(u64),
@@ -211,10 +212,10 @@ enum Act {
     Alloc(u64),
     Free(prop::sample::Index),
     Sample(Vec<u64>, ThreadState, Ticks),
-    /// Method, calls, and lines with their hits.
+    /// Method, number of calls, and hits by line.
     Lines(u64, u64, BTreeMap<u32, u64>),
     Cpu,
-    /// Collection pauses, or goes on.
+    /// Pauses or resumes the trace.
     Turn,
     End,
 }
@@ -235,7 +236,8 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Calls of a path: how many, by exception, and how long with callees, in time and CPU time.
+/// Calls of a call path: their number, how many ended by an exception, and their time and CPU time
+/// with callees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Calls {
     count: u64,
@@ -244,48 +246,48 @@ struct Calls {
     cpu: u64,
 }
 
-/// What a naive count makes of a trace.
+/// Figures that a naive count finds in a trace.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Expected {
-    /// By thread and methods, outermost first.
+    /// Calls by thread and call path, outermost method first.
     calls: BTreeMap<(u64, Vec<u64>), Calls>,
-    /// CPU time of threads with calls, and whether they are alive.
+    /// CPU time of threads with calls, and whether the threads are alive.
     threads: BTreeMap<u64, (u64, bool)>,
-    /// Samples that end there while the thread was runnable, and all, by thread and frames,
-    /// outermost first.
+    /// Samples by thread and call path, outermost frame first: those with the thread runnable that
+    /// end at the path, and all.
     samples: BTreeMap<(u64, Vec<String>), (u64, u64)>,
     objects: BTreeMap<(u64, u64), (u64, u64)>,
-    /// Calls, and hits by line.
+    /// Number of calls, and hits by line, of each method.
     lines: BTreeMap<u64, (u64, BTreeMap<u32, u64>)>,
 }
 
-/// A call under way.
+/// An open call.
 struct Open {
     method: u64,
     ticket: u32,
     began: i64,
     began_cpu: i64,
-    /// Collection paused since, which was its end.
+    /// True if a pause has ended the call.
     is_over: bool,
 }
 
-/// What a thread is at.
+/// State of a thread.
 struct Running {
     stack: Vec<Open>,
-    /// CPU time that it has used, and that the trace told last.
+    /// CPU time that the thread has used; `reported` is the last value in the trace.
     cpu: i64,
     reported: i64,
     alive: bool,
 }
 
 impl Running {
-    /// The methods whose calls are not over.
+    /// Returns the methods of the calls that are not over.
     fn path(&self) -> Vec<u64> {
         let open = self.stack.iter().filter(|open| !open.is_over);
         open.map(|open| open.method).collect()
     }
 
-    /// Ends the calls, outermost first, but for those that are over.
+    /// Ends all calls that are not over, outermost first.
     fn end_calls(&mut self, id: u64, time: i64, expected: &mut Expected) {
         let mut path = Vec::new();
         for open in self.stack.iter_mut().filter(|open| !open.is_over) {
@@ -329,7 +331,7 @@ fn sampler_name(method: u64) -> String {
     }
 }
 
-/// A sound trace of these acts, and what its sums are.
+/// Returns a sound trace of these actions, and its expected figures.
 fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
     let mut events = Vec::new();
     let mut expected = Expected::default();
@@ -529,7 +531,7 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
             expected.threads.insert(id, reported);
         }
     }
-    // Nanoseconds are added up, and rounded down once.
+    // Nanoseconds are added up first and rounded down once.
     for calls in expected.calls.values_mut() {
         calls.elapsed /= 1000;
         calls.cpu /= 1000;
@@ -540,8 +542,8 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
     (events, expected)
 }
 
-/// Does something with each nested element, and the elements that it stands in, outermost first,
-/// itself included.
+/// Calls `f` for each nested element, with the path to it, outermost element first, itself
+/// included.
 fn walk<'e>(parent: &'e Element, path: &mut Vec<&'e Element>, f: &mut impl FnMut(&[&Element])) {
     for child in &parent.children {
         path.push(child);
@@ -551,7 +553,7 @@ fn walk<'e>(parent: &'e Element, path: &mut Vec<&'e Element>, f: &mut impl FnMut
     }
 }
 
-/// The same sums from the document.
+/// 0x101 refers to 0x102 (twice), 0x103
 fn found(doc: &Element) -> Expected {
     let mut found = Expected::default();
     let thread = |e: &Element| {
@@ -638,7 +640,7 @@ proptest! {
         comes_back(&document, piece);
     }
 
-    /// Whatever comes, the document keeps the rules, and comes back.
+    /// Whatever the events are, the document keeps the rules and is recoded without change.
     #[test]
     fn events_of_all_kinds_make_a_sound_document(
         events in prop::collection::vec(random::event(), 0..60),
@@ -658,7 +660,7 @@ proptest! {
     }
 }
 
-/// The event with ids that others have too.
+/// Returns the event with its ids reduced to a few, so that events share them.
 fn few_ids(mut event: Event<'static>) -> Event<'static> {
     let (thread, class, method) = match &mut event {
         Event::ThreadStart(e) => (Some(&mut e.thread), None, None),
@@ -687,7 +689,7 @@ fn few_ids(mut event: Event<'static>) -> Event<'static> {
     event
 }
 
-/// Deep recursion is folded; every call and all of the time stays in the sums.
+/// Deep recursion is folded; the sums keep every call and all of the time.
 #[test]
 fn deep_recursion_makes_a_small_document() {
     let depth = 20_000_u32;
@@ -743,13 +745,14 @@ fn reported(encoder: &profilerj::Encoder, what: &str) -> u64 {
     kind.map_or(0, |kind| kind.count)
 }
 
-/// Numbers of methods, outermost first, of so many paths of three.
+/// Returns the method numbers, outermost first, of `outer` × `middle` × `inner` call paths of
+/// length three.
 fn paths(outer: u64, middle: u64, inner: u64) -> impl Iterator<Item = [u64; 3]> {
     let pairs = (1..=outer).flat_map(move |o| (1..=middle).map(move |m| (o, 100 + m)));
     pairs.flat_map(move |(o, m)| (1..=inner).map(move |i| [o, m, 200 + i]))
 }
 
-/// A table that is full folds new paths, and the dropped tell how many calls stand there.
+/// A full table folds new call paths, and the drop counts say how many calls were folded.
 #[test]
 fn folded_calls_are_reported() {
     let mut encoder = profilerj::Encoder::default();
@@ -782,8 +785,8 @@ fn folded_calls_are_reported() {
         }
         open = path.to_vec();
     }
-    // Each path has one call. Of the nodes two stand for no path: the first one, and the root of
-    // the thread.
+    // Each node of a call path has one call. Two nodes belong to no path: the first one, and the
+    // root of the thread.
     let folded = calls - (profilerj::MOST_CALL_NODES as u64 - 2);
     assert!(folded > 100, "{folded}");
     let what = "callers of calls, beyond the bounds of the tree";
@@ -795,8 +798,8 @@ fn folded_calls_are_reported() {
     assert_eq!(counts.sum::<u64>(), calls);
 }
 
-/// The same for samples, each of which counts with its ticks, whether they come one by one or added
-/// up.
+/// Like [`folded_calls_are_reported`], for samples. Each sample counts with its ticks, as a single
+/// event or in a sum.
 #[test]
 fn folded_samples_are_reported() {
     const MOST_SAMPLE_NODES: u64 = 1 << 18;
@@ -814,15 +817,15 @@ fn folded_samples_are_reported() {
         };
         encoder.event(&Event::Sample(sample), &mut Vec::new());
     }
-    // A path of one frame is at the top, and never folded; each outer frame has 64 below it, and 64
-    // below each of these.
+    // Paths of one frame are never folded. Below each outer frame there are 64 frames, and 64 below
+    // each of these.
     let whole = (MOST_SAMPLE_NODES - 2) / (1 + 64 + 64 * 64);
     let rest = (MOST_SAMPLE_NODES - 2) % (1 + 64 + 64 * 64);
     assert_eq!((whole, rest), (62, 4160));
     let what = "callers of samples, beyond the bounds of the tree";
     assert_eq!(reported(&encoder, what), 3 * (64 * 64 + 1));
 
-    // What is added up has more room, and is folded by its depth alone.
+    // Sums have more room, and are folded by their depth alone.
     let mut encoder = profilerj::Encoder::default();
     for depth in 1..=2000 {
         let sum = SampleSum {

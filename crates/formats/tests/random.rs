@@ -1,4 +1,4 @@
-//! Random events through both spellings.
+//! Random events through both TPTP formats.
 
 use crate::common::layout::big_endian;
 use crate::common::random::{event, trace, with_text};
@@ -16,7 +16,7 @@ fn after_binary(event: Event<'static>) -> Event<'static> {
     typed(with_text(event, &|text| text.replace('\0', "\u{fffd}")))
 }
 
-/// Text that reads as an event comes back as that event.
+/// Returns the event that a text represents, if it represents one.
 fn typed(event: Event<'static>) -> Event<'static> {
     match event {
         Event::Custom(e) => text::parse(&e.body).unwrap_or(Event::Custom(e)),
@@ -24,7 +24,7 @@ fn typed(event: Event<'static>) -> Event<'static> {
     }
 }
 
-/// As XML gives events back.
+/// Returns the events as XML gives them back.
 fn after_xml(events: &[Event<'static>]) -> Vec<Event<'static>> {
     let mut trace = String::new();
     let mut one = |event: &Event<'static>| {
@@ -46,7 +46,8 @@ fn one_after_xml(event: Event<'static>) -> Event<'static> {
     match typed(with_text(event, &|text| {
         text.replace(forbidden, "\u{fffd}")
     })) {
-        // A constructor is told by its descriptor; what is none loses its brackets.
+        // XML marks a constructor by its descriptor, so a method with another descriptor loses the
+        // angle brackets of its name.
         Event::MethodDef(e)
             if e.name == "<init>" && !e.signature.is_empty() && !e.signature.ends_with(")V") =>
         {
@@ -59,8 +60,8 @@ fn one_after_xml(event: Event<'static>) -> Event<'static> {
     }
 }
 
-/// Tests with another parser that a document is well formed, and answers with what is in it: names,
-/// and attributes with their values.
+/// Tests with a second parser that a document is well formed. Returns its names, and its attributes
+/// with their values.
 fn well_formed(document: &str) -> Vec<String> {
     let mut reader = Reader::from_str(document);
     reader.config_mut().check_comments = true;
@@ -124,7 +125,7 @@ proptest! {
         prop_assert!(found.len() > events.len());
     }
 
-    /// Two texts that differ only in what does not matter decode to the same.
+    /// Two documents that differ only in insignificant blanks decode to the same events.
     #[test]
     fn the_short_way_and_the_long_way_agree(events in prop::collection::vec(event(), 1..4)) {
         let bytes = encoded(Format::TptpXml, &events);
@@ -147,7 +148,7 @@ proptest! {
     }
 }
 
-/// A kind of event that the generator does not know is not tested.
+/// A kind of event that the generator never makes would stay untested.
 #[test]
 fn every_kind_is_made() {
     let mut runner = TestRunner::deterministic();

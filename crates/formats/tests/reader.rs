@@ -1,14 +1,14 @@
-//! The reader: finds the format, and drives its decoder over streams of all kinds.
+//! The reader detects the format, and drives its decoder over streams of all kinds.
 
 use crate::common::{encoded, every_event};
 use jtrail_formats::{Format, Item, ReadError, Reader};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-/// Formats that give every event back.
+/// Formats that return every event unchanged.
 const LOSSLESS: [Format; 2] = [Format::TptpXml, Format::TptpBinary];
 
-/// A stream that hands out little at a time, and is interrupted in between.
+/// A stream that returns few bytes at a time, with interruptions in between.
 struct Slow<'a> {
     rest: &'a [u8],
     most: usize,
@@ -115,7 +115,7 @@ fn errors_of_the_stream_and_of_the_decoder_are_distinguished() {
     );
 }
 
-/// Elements and messages larger than the first buffer.
+/// Elements and messages may be larger than the reader's first buffer.
 #[test]
 fn large_events_are_read() {
     use jtrail_model::{Custom, Event};

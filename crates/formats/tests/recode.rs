@@ -1,16 +1,16 @@
-//! What is written is read, and what is read is written again: every format, the same tests.
+//! Written traces are read, and read traces are written again, in every format.
 
 use crate::common::spelling::Spelling;
 use crate::common::{corpus, decode, drain, random};
 use jtrail_formats::{Format, Severity};
 use proptest::prelude::*;
 
-/// A trace of one format in another.
+/// Recodes a trace of one format in another.
 fn recoded(from: Format, bytes: &[u8], to: Spelling) -> Vec<u8> {
     to.written(|report| drain(from, bytes, |_, event| report(event)))
 }
 
-/// What a trace loses on its way into a format, it loses once.
+/// Recoding a second time loses nothing more.
 #[test]
 fn a_trace_in_any_format_stays_as_it_is() {
     for from in Format::ALL {
@@ -23,11 +23,12 @@ fn a_trace_in_any_format_stays_as_it_is() {
     }
 }
 
-/// What fuzzing found, mended since.
+/// The same for inputs of bugs that fuzzing found and that were fixed since.
 #[test]
 fn what_fuzzing_found_stays_as_it_is() {
-    // These take one round more: leaves at a pause are told behind it, where the calls are shown
-    // once more; and functions of one name become one.
+    // These become stable one round later. In JinsightLive, leaves at a pause are reported after
+    // it, where the calls are listed once more. In trace logs, functions with the same name become
+    // one.
     const LATER: [(&str, Format); 3] = [
         ("tracelog/thread-ends-in-pause", Format::Jinsight),
         ("tracelog/ids-by-place", Format::TraceLog),
@@ -46,7 +47,7 @@ fn what_fuzzing_found_stays_as_it_is() {
     }
 }
 
-/// A trace in another format, with which its decoder finds no fault.
+/// Recodes a trace, and tests that the result's decoder finds no fault.
 fn written_soundly(name: &str, from: Format, bytes: &[u8], to: Spelling) -> Vec<u8> {
     let written = recoded(from, bytes, to);
     let decoding = decode(to.format, &written);
@@ -62,7 +63,7 @@ fn assert_stays(name: &str, spelling: Spelling, bytes: &[u8]) {
     );
 }
 
-/// Seeds of our own are written as they were read.
+/// Seed files of this agent are recoded without change.
 #[test]
 fn our_own_files_come_back_byte_by_byte() {
     for spelling in Spelling::all() {
@@ -85,7 +86,7 @@ fn our_own_files_come_back_byte_by_byte() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Whatever the events are, a format's decoder finds no fault with the bytes of its encoder.
+    /// Whatever the events are, a format's decoder finds no fault in its encoder's output.
     #[test]
     fn what_is_written_is_read(events in random::trace()) {
         for spelling in Spelling::all() {

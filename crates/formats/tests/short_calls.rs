@@ -1,5 +1,5 @@
-//! Calls that become sums: each call is in the trace once, with its caller and its time, and those
-//! that should be written are.
+//! Summing up short calls: each call is in the trace exactly once, with its caller and its time.
+//! Calls that must be written singly are.
 
 use jtrail_formats::{Bounds, Encode, ShortCalls};
 use jtrail_model::*;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 const THREADS: u64 = 3;
 const METHODS: u64 = 12;
 
-/// Keeps what it is told.
+/// An encoder that keeps the events it is given.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<Event<'static>>>>);
 
@@ -24,7 +24,7 @@ impl Encode for Kept {
     fn end(&mut self, _: &mut Vec<u8>) {}
 }
 
-/// Numbers that look like chance, the same ones each time.
+/// Pseudo-random number generator, which repeats its numbers in each run.
 struct Random(u64);
 
 impl Random {
@@ -40,18 +40,18 @@ impl Random {
     }
 }
 
-/// What a program is like.
+/// Parameters of a generated program.
 #[derive(Clone, Copy)]
 struct Shape {
     steps: u64,
     deepest: usize,
-    /// One in so many steps is another event of the thread; 0 for none.
+    /// One in this many steps is an event other than a call; 0 for none.
     others: u64,
-    /// One in so many steps takes long.
+    /// One in this many steps takes long.
     pauses: u64,
 }
 
-/// The events of a program, each thread's in order.
+/// Returns the events of a generated program, with each thread's in order.
 fn program(seed: u64, shape: Shape) -> Vec<Event<'static>> {
     let mut random = Random(seed);
     let mut events = Vec::new();
@@ -104,8 +104,8 @@ fn program(seed: u64, shape: Shape) -> Vec<Event<'static>> {
     events
 }
 
-/// Hands events over, calls of a thread in a row at once now and then; with a flush after one in so
-/// many.
+/// Passes the events through [`ShortCalls`], sometimes with several calls of a thread in one row.
+/// If `flushes` is not 0, flushes after one in that many steps. Returns the resulting events.
 fn bounded(
     events: &[Event<'static>],
     bounds: Bounds,
@@ -165,21 +165,22 @@ fn bounded(
     kept.clone()
 }
 
-/// Of a method in a thread: calls, their time without callees, calls ended by an exception, and the
-/// time of those that were not within another one of it.
+/// By thread and method: number of calls, their time without callees, number of calls ended by an
+/// exception, and the total time of the calls that were not nested in another call of the same
+/// method.
 type Methods = BTreeMap<(ThreadId, MethodId), (u64, i64, u64, i64)>;
 
 #[derive(Default)]
 struct Found {
     methods: Methods,
-    /// Calls by thread, caller and method.
+    /// Number of calls by thread, caller and method.
     callers: BTreeMap<(ThreadId, Option<MethodId>, MethodId), u64>,
-    /// Calls that stand in the trace by themselves, by thread and ticket.
+    /// Calls that the trace has as single events, by thread and ticket.
     written: BTreeSet<(ThreadId, u32)>,
     lengths: BTreeMap<(ThreadId, u32), i64>,
 }
 
-/// An open call or sum: its method, its begin, and the time of what it called.
+/// An open call or sum: its method, its begin, and the time of its callees.
 #[derive(Clone, Copy)]
 struct Open {
     method: MethodId,
@@ -190,7 +191,7 @@ struct Open {
 #[derive(Default)]
 struct Thread {
     open: Vec<Open>,
-    /// Calls that the sums that come next are not in, the outermost first.
+    /// Open calls that do not contain the sums that come next, outermost first.
     inner: Vec<Open>,
     sums: usize,
     last: i64,
@@ -198,8 +199,8 @@ struct Thread {
 }
 
 impl Thread {
-    /// Ends what is open innermost; its method, its time without callees, and the time if it is in
-    /// no other call of its method.
+    /// Ends the innermost open call. Returns its method, its time without callees, and its time,
+    /// which is 0 if the call is nested in another call of its method.
     fn end(&mut self, length: i64) -> (MethodId, i64, i64) {
         let ended = self.open.pop().expect("an open call");
         if let Some(caller) = self.open.last_mut() {
@@ -214,13 +215,14 @@ impl Thread {
         self.open.last().map(|open| open.method)
     }
 
-    /// Sums are over.
+    /// Ends a group of sums: restores the calls that were set aside for them.
     fn go_back(&mut self) {
         self.open.append(&mut self.inner);
     }
 }
 
-/// Calls that do not end take as long as if they all ended together, much later.
+/// Returns the figures of a trace. Calls without an end are treated as if they all ended together,
+/// much later.
 fn found<'e>(events: impl IntoIterator<Item = &'e Event<'static>>) -> Found {
     let mut found = Found::default();
     let mut threads: BTreeMap<ThreadId, Thread> = BTreeMap::new();
@@ -307,7 +309,7 @@ fn found<'e>(events: impl IntoIterator<Item = &'e Event<'static>>) -> Found {
             _ => {}
         }
     }
-    // What is open is so for long.
+    // Ends the calls that are still open, much later.
     for (id, mut thread) in threads {
         thread.go_back();
         while let Some(open) = thread.open.last() {
@@ -481,7 +483,7 @@ fn a_call_in_which_something_else_happens_is_written() {
             "Custom",
             "AggregatedEnter",
             "AggregatedLeave",
-            "AggregatedEnter", // the first call's part of a path
+            "AggregatedEnter", // the part of the first call in the call path
             "AggregatedEnter",
             "AggregatedLeave",
             "AggregatedLeave",
@@ -515,7 +517,7 @@ fn a_method_that_is_called_too_often_is_demoted_and_named() {
             by_exception: false,
         }));
     };
-    // 20 a second, and 2,000 a second for a second.
+    // 20 calls per second, and 2,000 per second for one second.
     for n in 0..40 {
         call(n * 50_000_000, 10, 1);
     }
@@ -532,7 +534,7 @@ fn a_method_that_is_called_too_often_is_demoted_and_named() {
     let reported = bounded(&events, bounds, 0, 1);
     let few = found(&reported);
     assert_eq!(few.methods, found(&events).methods);
-    // A tenth of a second's worth before anybody knows.
+    // A tenth of a second's worth of calls is written before the rate is known.
     assert_eq!(few.written.len(), 40 + 100);
     let demoted = Demoted {
         method: MethodId(2),

@@ -32,7 +32,7 @@ fn read(log: &str) -> Decoding {
     decode(Format::TraceLog, log.as_bytes())
 }
 
-/// The lines behind the configuration and the process.
+/// Returns the lines after the configuration and the process record.
 fn body(log: &str) -> Vec<&str> {
     let head = log
         .lines()
@@ -191,7 +191,7 @@ fn sample(at: i64, stack: &[&'static str]) -> Event<'static> {
     samples(at, 1, stack)
 }
 
-/// So many in a row.
+/// Returns an event for `ticks` consecutive samples of one stack.
 fn samples(at: i64, ticks: u64, stack: &[&'static str]) -> Event<'static> {
     let frame = |method: &&'static str| Frame {
         method: (*method).into(),
@@ -294,7 +294,7 @@ fn the_worked_example_is_read() {
     );
 }
 
-/// What `events` are read back as.
+/// Encodes `events`; returns the log and its decoding.
 fn back(events: &[Event<'_>]) -> (String, Decoding) {
     let (log, _) = encoded(events);
     let decoding = read(&log);
@@ -303,7 +303,7 @@ fn back(events: &[Event<'_>]) -> (String, Decoding) {
     (log, decoding)
 }
 
-/// A log, read and written again.
+/// Decodes a log and encodes its events again.
 fn again(log: &str) -> String {
     let bytes = crate::common::recoded(Format::TraceLog, log.as_bytes(), Format::TraceLog);
     String::from_utf8(bytes).expect("UTF-8")
@@ -344,8 +344,8 @@ fn calls_give_changes_of_the_stack() {
     assert_eq!(calls(&decoding.events), calls(&shown(&events)));
 }
 
-/// A leave that skips calls leaves them; one without a call is lost, and so is a call without a
-/// method.
+/// A leave of an outer call leaves the calls inside it. A leave without a call is lost, and so is a
+/// call without a method.
 #[test]
 fn calls_that_do_not_fit_are_counted() {
     let mut events = [opening(), definitions()].concat();
@@ -391,7 +391,7 @@ fn what_is_not_whole_milliseconds_is_said_to_be_lost() {
     ]);
     let (log, dropped) = encoded(&events);
     assert_eq!(body(&log)[8], "sam str 0x00000001 1 0 0:0 0x0 0x1");
-    // Time does not fall along a thread.
+    // Times never decrease along a thread.
     assert_eq!(body(&log)[9], "sam str 0x00000001 2 0 1:2 0x1");
     assert!(
         dropped.contains(&"fractions of milliseconds (3)".into()),
@@ -449,7 +449,7 @@ fn samples_of_one_stack_are_one_line() {
         .iter()
         .filter(|event| event.starts_with("Sample"))
         .collect();
-    // Those that share a line are one event, at the time of the last.
+    // Samples that share a line are read as one event, at the time of the last one.
     let mut expected = shown(&events[events.len() - 3..]);
     expected.insert(0, format!("{:?}", samples(40, 2, &stack[1..])));
     assert_eq!(read, expected.iter().collect::<Vec<_>>());
@@ -483,7 +483,7 @@ fn high_granularity_writes_each_sample() {
     assert_eq!(samples, shown(&events[events.len() - 3..]));
 }
 
-/// Without a word on what the trace holds, the first call or sample decides.
+/// Without options in the trace, the first call or sample decides the mode.
 #[test]
 fn the_mode_is_that_of_the_first_call_or_sample() {
     let start = [opening(), definitions()].concat();
@@ -508,7 +508,7 @@ fn the_mode_is_that_of_the_first_call_or_sample() {
         (&*name, dropped.contains(&"calls (1)".into())),
         ("Sampling", true)
     );
-    // So much waits, and no more.
+    // The encoder holds back a bounded number of events before it decides.
     let threads: Vec<_> = (10..4000).map(|id| thread_start(ThreadId(id))).collect();
     assert_eq!(mode(&threads).0, "Instrumentation");
     assert_eq!(
@@ -673,7 +673,7 @@ fn collections_say_who_asked_for_them_where_the_jvm_does() {
     ];
     assert_eq!(decoding.events[18..23], shown(&expected));
     assert_eq!(again(&log), log);
-    // For readers that know no other numbers.
+    // For readers that know only thread ids of the operating system.
     let settings = Settings {
         os_thread_ids: true,
         ..Settings::default()
@@ -729,7 +729,7 @@ fn cpu_times_are_differences() {
         times[3].contains("Duration(7000000)") && times[4].contains("Duration(7000000)"),
         "{times:?}"
     );
-    // Where the trace tells the time of the process, nothing is added up.
+    // If the trace has CPU times of the process, the threads' times are not added up.
     let process = Event::ProcessCpu(ProcessCpu {
         time: ms(1),
         cpu_time: Duration(77_000),
@@ -933,7 +933,7 @@ fn a_pause_empties_the_stacks() {
             "{kind}: {dropped:?}"
         );
     }
-    // A trace that begins with a pause.
+    // This trace begins with a pause.
     let events = [
         opening(),
         vec![
@@ -1005,7 +1005,7 @@ fn odd_names_come_back() {
         found.sort_unstable();
         found
     };
-    // Ids of classes are given anew, and these are used in their order.
+    // The decoder renumbers class ids in the order of their use, which is the order here.
     assert_eq!(defined(&decoding.events), defined(&shown(&events)));
     assert_eq!(again(&log), log);
 }
@@ -1023,7 +1023,8 @@ fn the_time_zone_is_local_in_writing_and_understood_in_reading() {
     assert_eq!(read(&with_zone).events[..4], shown(&events)[..4]);
 }
 
-/// A log that a strict reader refuses at a line, and a lenient one reads with a remark.
+/// Tests that a strict reader refuses a log with these lines, and that a lenient one reads it with
+/// a remark. Returns the lenient decoding.
 fn refused(lines: &[&str], message: &str) -> Decoding {
     let head = EXAMPLE.split_inclusive('\n').take(28).collect::<String>();
     let log = head + &lines.concat();
@@ -1137,9 +1138,9 @@ fn strict_readers_refuse_and_lenient_ones_report() {
 
 #[test]
 fn foreign_spellings_are_read() {
-    // Blanks, carriage returns, hex digits of any case and width, blank lines, two fields at the
-    // end of a thread, code behind the name, instruction pointers, quotes in names, functions
-    // without definition, kinds of lines that no event tells.
+    // Several blanks, carriage returns, hex digits of any case and width, blank lines, two fields
+    // at the end of a thread, code after the name, instruction pointers, quotes in names, functions
+    // without definition, and kinds of lines for which there is no event.
     let log = "\u{feff}prf stm 2026-01-02 03:04:05.678 +00:00\r\n\r\n\
         prf  cfg CollectionMethod Sampling\r\n\
         prf cfg LineTraceEnabled T\n\
@@ -1216,7 +1217,7 @@ fn foreign_spellings_are_read() {
         .collect();
     assert_eq!(samples.len(), 2);
     assert!(samples[0].contains("ticks: Ticks(2), stack: [Frame { method: \"?.<unmanaged>\""));
-    // It can be written anew, and is sound then.
+    // The events can be encoded again, and the result is sound.
     let events: Vec<u8> = {
         let mut out = Vec::new();
         let mut encoder = Encoder::default();
@@ -1255,7 +1256,8 @@ fn a_trace_may_lack_its_begin() {
         let decoding = read(nothing);
         assert_eq!(decoding.refused(), (offset, message), "{nothing:?}");
     }
-    // A record that merely looks cut is read; the trace is truncated all the same.
+    // A last line without its end is read if it is a complete record. The trace counts as truncated
+    // nevertheless.
     let whole = EXAMPLE.trim_end();
     let decoding = read(whole);
     assert_eq!(decoding.events, read(EXAMPLE).events);
@@ -1271,7 +1273,7 @@ fn a_trace_may_lack_its_begin() {
     assert_eq!(decoding.count(Severity::Fault), 0);
 }
 
-/// However many ticks a line tells of, it is one event.
+/// A line is one event, however many ticks it counts.
 #[test]
 fn a_count_of_ticks_is_one_event() {
     let log = EXAMPLE.replace("Instrumentation", "Sampling");
@@ -1290,7 +1292,7 @@ fn a_count_of_ticks_is_one_event() {
     let written = again(&(head.clone() + line));
     assert!(written.ends_with(line), "{written}");
     assert_eq!(found(&written), once);
-    // What does not fit into one count is another line.
+    // Ticks beyond the largest count start another line.
     let more = head + line + "sam str 0x00000001 1 3 1:1\n";
     let written = again(&more);
     assert!(
@@ -1300,7 +1302,7 @@ fn a_count_of_ticks_is_one_event() {
     assert_eq!(again(&written), written);
 }
 
-/// A run that is told in several lines of the same stack is one line when it is written.
+/// A run of samples of one stack that is reported in several lines is encoded as one line.
 #[test]
 fn a_run_in_pieces_is_written_as_one() {
     let stack = ["app.Main.work(I)I", "app.Main.main([Ljava/lang/String;)V"];
@@ -1325,7 +1327,7 @@ fn a_run_in_pieces_is_written_as_one() {
     assert_eq!(again(&whole), whole);
 }
 
-/// Samples that are dropped are counted, not their events.
+/// Dropped samples are counted as samples, whatever number of events they were in.
 #[test]
 fn samples_without_a_place_are_counted() {
     let mut events = [opening(), definitions()].concat();
@@ -1340,7 +1342,7 @@ fn samples_without_a_place_are_counted() {
     assert!(dropped.contains(&samples), "{dropped:?}");
 }
 
-/// Dropping a part of an event does not drop the event.
+/// A dropped part of an event is not counted as a dropped event.
 #[test]
 fn events_and_parts_of_events_are_counted_apart() {
     let mut events = [opening(), definitions()].concat();
@@ -1355,9 +1357,9 @@ fn events_and_parts_of_events_are_counted_apart() {
         .iter()
         .for_each(|event| encoder.event(event, &mut out));
     encoder.end(&mut out);
-    // The sample, and the method that nothing refers to.
+    // Dropped events: the sample, and the method that nothing refers to.
     assert_eq!(encoder.dropped_events(), 2);
     let all: u64 = encoder.dropped().iter().map(|kind| kind.count).sum();
-    // Besides them: the thread's name, the time of its start, and a fraction.
+    // Dropped parts of events: the thread's name, the time of its start, and a fraction of a time.
     assert_eq!(all, 5);
 }

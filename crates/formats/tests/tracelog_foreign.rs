@@ -1,16 +1,16 @@
-//! Trace logs of the profiler that they come from: what of them no event has a place for.
+//! Trace logs of CoreProfiler itself: the parts for which there is no event.
 
 use crate::common::{Decoding, decode, is_verbose, recoded, reports};
 use jtrail_formats::{Format, Severity};
 
-/// A trace in which every number is one that we would write.
+/// A trace whose numbers are all numbers that our encoder would write.
 const USUAL: &str = "prf stm 2026-01-02 03:04:05.678\n\
     thr crt 0x1 0x0\nthr aos 0x0 77\napd crf 0x1 0x4d 0x0 \"a\"\n\
     asm ldf 0x1 0x1 0x1 0x0 \"bootstrap\"\nmod ldf 0x1 0x0 0x1 0x0 \"bootstrap\"\nmod ata 0x1 0x1\n\
     cls ldf 0x1 0x0 0x1 0x02000001 0x0\ncls nam 0x0 \"A\"\n\
     fun inf 0x0 0x40 0x1 0x1 0x06000001\nfun nam 0x0 \"A.b\" \"void\" \"()\"\n\
     thr crt 0x2 0x1\n";
-/// Code maps have source lines.
+/// Says that code maps have source lines.
 const LINES: &str = "prf cfg CodeMapUnit SourceLine\n";
 const CODE: &str = "fun inf 0x0 0x40 0x1 0x1 0x06000001 0x7f00:0x10";
 
@@ -18,7 +18,7 @@ fn read(log: &[u8]) -> Decoding {
     decode(Format::TraceLog, log)
 }
 
-/// With a map of source lines.
+/// Decodes lines after a configuration with source lines in code maps.
 fn read_map(lines: &[u8]) -> Decoding {
     let (start, rest) = USUAL.split_once('\n').expect("a start time");
     read(
@@ -40,7 +40,7 @@ fn read_after(lines: &[u8]) -> Decoding {
 #[test]
 fn what_no_event_holds_is_counted() {
     let deep = format!("sam str 0x1 1 2 0:0{}\n", " 0x0".repeat(4097));
-    // Two frames have their names, and a third one would have more than 1 MiB with them.
+    // Two stack frames have this long name; with a third one, the names would exceed 1 MiB.
     let long = "n".repeat(500_000);
     let named =
         format!("fun inf 0x1 0x41 0x1 0x1 0x06000002\nfun nam 0x1 \"A.{long}\" \"void\" \"()\"\n");
@@ -89,7 +89,8 @@ fn what_no_event_holds_is_counted() {
                 "skipped: cls ldf: tokens that are not made of internal ids (1,",
             ],
         ),
-        // An id that another function has, and then another one for a function that has one.
+        // An id that another function has already, and then a second id for a function that has
+        // one.
         (
             b"fun inf 0x1 0x40 0x1 0x1 0x06000002\nfun nam 0x1 \"A.c\" \"void\" \"()\"\n\
               fun inf 0x1 0x41 0x1 0x1 0x06000002 0x7f00:0x10\njit cmf ? 1 0x40 0x0\n",
@@ -242,7 +243,7 @@ fn maps_of_offsets_give_no_lines() {
         "{code}"
     );
     assert!(read_map(map.as_bytes()).is_clean());
-    // Another unit is none that we know.
+    // Any other unit of code maps is treated as unknown.
     let other = USUAL.replacen('\n', "\nprf cfg CodeMapUnit Offset\n", 1);
     reports(&read((other + &map).as_bytes()), &[reported]);
 }

@@ -16,7 +16,7 @@ fn encoded(mut encoder: impl Encode, events: &[Event<'_>]) -> String {
     String::from_utf8(out).expect("UTF-8")
 }
 
-/// The events of a log that a strict reader accepts.
+/// Returns the events of a log. Panics if a strict reader refuses the log.
 fn strictly(log: &str) -> Vec<Event<'static>> {
     let mut decoder = Decoder::strict();
     let (mut rest, mut events) = (log.as_bytes(), Vec::new());
@@ -34,7 +34,7 @@ fn strictly(log: &str) -> Vec<Event<'static>> {
     }
 }
 
-/// Events of this decoder borrow nothing.
+/// Returns the event as an owned one. Events of this decoder do not borrow from its input.
 fn owned(event: Event<'_>) -> Event<'static> {
     match event {
         Event::Node(e) => Event::Node(Node {
@@ -140,7 +140,7 @@ fn frames(frames: Vec<Frame<'_>>) -> Vec<Frame<'static>> {
     frames.into_iter().map(owned).collect()
 }
 
-/// What a small machine does, one step after another: numbers choose.
+/// A step of [`Machine`], chosen by numbers.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     what: u8,
@@ -172,13 +172,13 @@ const SIGNATURES: [&str; 6] = [
     "",
 ];
 
-/// An open call: method, class, ticket, and whether the log has it.
+/// An open call: method, class, ticket, and whether the log contains the call.
 type Call = (MethodId, ClassId, u32, bool);
 
-/// CPU time of a thread that was told: thread, millisecond, microseconds so far.
+/// A reported CPU time: thread, millisecond, microseconds so far.
 type Cpu = (u64, i64, i64);
 
-/// A sound trace, and what its log must give back: calls by thread, and counts.
+/// A generator of a sound trace, with what its log must give back: calls by thread, and counts.
 #[derive(Default)]
 struct Machine {
     events: Vec<Event<'static>>,
@@ -191,15 +191,14 @@ struct Machine {
     calls: HashMap<ThreadId, Vec<String>>,
     samples: Vec<(String, u128)>,
     allocated: HashMap<String, (u64, u64)>,
-    /// The same by thread, open calls and class.
+    /// Like `allocated`, by thread, open calls and class.
     sites: HashMap<String, (u64, u64)>,
     collections: usize,
     paused: bool,
-    /// Lines of CPU time, the last one of each thread, and what was told at moments when the log
-    /// has no line.
+    /// CPU times for which the log has a line. `cpu_reported` holds each thread's last one.
     cpu_lines: Vec<Cpu>,
     cpu_reported: HashMap<ThreadId, (i64, i64)>,
-    /// Method, millisecond, address and size.
+    /// Method, millisecond, address and size of each compilation.
     compiled: Vec<(String, i64, u64, i64)>,
 }
 
@@ -208,7 +207,8 @@ impl Machine {
         self.time / 1_000_000
     }
 
-    /// The log has a line, if one is due: a call tells its time at the interval's end only.
+    /// Expects a line of CPU time in the log, if one is due. A CPU time of a call gives a line only
+    /// after the interval has passed.
     fn cpu_line(&mut self, thread: ThreadId, cpu: i64, of_call: bool) {
         let ms = self.ms();
         let last = self.cpu_reported.get(&thread).copied();
@@ -220,7 +220,7 @@ impl Machine {
         self.cpu_lines.push((thread.0 + 1, ms, used));
     }
 
-    /// A pause leaves all calls; what of them is still to come, the log does not have.
+    /// Ends all open calls, as a pause does in the log. Their later leaves are not in the log.
     fn leave_all(&mut self) {
         let ms = self.ms();
         for (thread, stack, _) in &mut self.stacks {
@@ -461,7 +461,7 @@ impl Machine {
     }
 
     fn calls(&self) -> HashMap<u64, Vec<String>> {
-        // Thread ids of the log are one higher: the first stands for the process.
+        // Thread ids in the log are higher by one, because the first thread stands for the process.
         self.calls
             .iter()
             .map(|(thread, calls)| (thread.0 + 1, calls.clone()))
@@ -477,7 +477,7 @@ fn frame_text(at: u64) -> String {
     )
 }
 
-/// Calls as the log tells them, by thread.
+/// Returns the calls in the log, by thread.
 fn calls_of(events: &[Event<'_>]) -> HashMap<u64, Vec<String>> {
     let mut names = HashMap::new();
     let mut calls: HashMap<u64, Vec<String>> = HashMap::new();
@@ -502,7 +502,7 @@ fn calls_of(events: &[Event<'_>]) -> HashMap<u64, Vec<String>> {
     calls
 }
 
-/// The CPU times that the log tells of threads.
+/// Returns the CPU times of threads in the log.
 fn cpu_of(events: &[Event<'_>]) -> Vec<Cpu> {
     let line = |e: &Event<'_>| match e {
         Event::ThreadCpu(e) => Some((e.thread.0, e.time.0 / 1_000_000, e.cpu_time.0 / 1000)),
@@ -511,7 +511,7 @@ fn cpu_of(events: &[Event<'_>]) -> Vec<Cpu> {
     events.iter().filter_map(line).collect()
 }
 
-/// The compilations that the log tells.
+/// Returns the compilations in the log.
 fn compiled(events: &[Event<'_>]) -> Vec<(String, i64, u64, i64)> {
     let mut names = HashMap::new();
     let mut compiled = Vec::new();
@@ -528,7 +528,7 @@ fn compiled(events: &[Event<'_>]) -> Vec<(String, i64, u64, i64)> {
     compiled
 }
 
-/// The last table of live objects: objects and bytes by class.
+/// Returns the last table of live objects: number and bytes by class.
 fn last_table(events: &[Event<'_>]) -> Option<HashMap<String, (u64, u64)>> {
     let mut names = HashMap::new();
     let mut last = None;
@@ -568,7 +568,7 @@ fn allocated(events: &[Event<'_>]) -> HashMap<String, (u64, u64)> {
     sums
 }
 
-/// Objects and bytes by thread, open calls and class.
+/// Returns number and bytes of allocated objects by thread, open calls and class.
 fn sites(events: &[Event<'_>]) -> HashMap<String, (u64, u64)> {
     let mut names = HashMap::new();
     let mut open: HashMap<u64, Vec<String>> = HashMap::new();
@@ -603,7 +603,7 @@ fn site(thread: u64, calls: &[String], class: &str) -> String {
     format!("{class} in {calls:?} of {thread}")
 }
 
-/// Those in a row that are the same, as one.
+/// Merges consecutive samples of the same stack.
 fn runs(samples: Vec<(String, u128)>) -> Vec<(String, u128)> {
     let mut runs: Vec<(String, u128)> = Vec::new();
     for (stack, ticks) in samples {
@@ -628,7 +628,7 @@ proptest! {
         if instrumentation {
             prop_assert_eq!(calls_of(&events), machine.calls());
             prop_assert_eq!(count(&events, |e| matches!(e, Event::Sample(_))), 0);
-            // T9: a sum belongs to the calls that were open.
+            // T9: an allocation sum belongs to the calls that were open.
             prop_assert_eq!(sites(&events), machine.sites);
             if log.contains("CpuTraceThreadEnabled T") {
                 prop_assert_eq!(cpu_of(&events), machine.cpu_lines);
@@ -645,7 +645,7 @@ proptest! {
         prop_assert_eq!(count(&events, |e| matches!(e, Event::GcStart(_))), machine.collections);
         prop_assert_eq!(count(&events, |e| matches!(e, Event::ThreadStart(_))) as u64, machine.threads);
         prop_assert_eq!(compiled(&events), machine.compiled);
-        // The last table tells what is alive.
+        // The last table lists the live objects.
         if let (Some(last), Some(Event::ObjectFree(_)), false) = (last_table(&events), machine.events.last(), machine.paused) {
             let mut live: HashMap<String, (u64, u64)> = HashMap::new();
             for (_, class, size) in &machine.objects {
@@ -654,10 +654,10 @@ proptest! {
             }
             prop_assert_eq!(last, live);
         }
-        // Sound for the checker, too.
+        // The checker finds no fault either.
         let found = check(&events);
         prop_assert_eq!(found.faults(), 0, "{:?}\n{}", found.findings, log);
-        // Ours is written anew byte by byte.
+        // Encoding the decoded events gives the same log.
         prop_assert_eq!(encoded(Encoder::default(), &events), log);
     }
 
@@ -674,7 +674,7 @@ proptest! {
         };
         let (mut samples, mut expected): (Vec<_>, _) = (events.iter().filter_map(shown).collect(), machine.samples);
         if !high_granularity {
-            // Samples of different threads may change places.
+            // Samples of different threads may be reordered.
             samples.sort_by_key(|s| s.0.split(' ').next().map(str::to_owned));
             expected.sort_by_key(|s| s.0.split(' ').next().map(str::to_owned));
         }
@@ -682,17 +682,17 @@ proptest! {
         prop_assert_eq!(encoded(Encoder::default(), &events), log);
     }
 
-    /// Whatever comes, what is written keeps the grammar and the rules.
+    /// Whatever the events are, the written log keeps the grammar and the rules.
     #[test]
     fn what_is_written_is_sound_whatever_comes(events in prop::collection::vec(event(), 0..60), choices in choices()) {
         let machine = Machine::run(&choices, None).events;
-        // Nonsense between, with ids that now and then mean something.
+        // Random events are mixed in, with ids that sometimes have a meaning in the trace.
         let (mut mixed, mut now) = (Vec::new(), Timestamp(START));
         let mut nonsense = events.into_iter();
         for event in machine {
             now = event.time().unwrap_or(now);
             mixed.push(event);
-            // The opening comes first.
+            // The opening events stay at the start.
             if mixed.len() > 15 && mixed.len() % 3 != 0 {
                 mixed.extend(nonsense.next().map(|event| near(event, now)));
             }
@@ -721,7 +721,7 @@ proptest! {
     }
 }
 
-/// The event with ids and times that are near those of the machine.
+/// Returns the event with ids and times that are close to those of the machine.
 fn near(mut event: Event<'static>, now: Timestamp) -> Event<'static> {
     let small = |id: u64| id % 7;
     let thread = |id: &mut ThreadId| *id = ThreadId(small(id.0));
@@ -732,7 +732,7 @@ fn near(mut event: Event<'static>, now: Timestamp) -> Event<'static> {
             *time = now;
         }
     };
-    // The sum over all threads is a duration, too.
+    // The sum of the CPU times of all threads must fit a duration, too.
     let cpu = |cpu: &mut Duration| cpu.0 %= 1 << 50;
     match &mut event {
         Event::ThreadStart(e) => thread(&mut e.thread),
@@ -785,7 +785,7 @@ fn near(mut event: Event<'static>, now: Timestamp) -> Event<'static> {
     event
 }
 
-/// Logs of ours and of others.
+/// Returns logs of this encoder and of others.
 fn logs() -> Vec<String> {
     let steps = (0..400_u32).map(|n| Choice {
         what: (n * 37 % 100) as u8,
@@ -832,7 +832,7 @@ fn a_log_cut_anywhere_is_truncated_there() {
             let at_line = cut == 0 || log.as_bytes()[cut - 1] == b'\n';
             assert_eq!(decoding.count(Severity::Truncated), usize::from(!at_line));
             if at_line {
-                // The opening waits until the process is told, and code until its compilation is.
+                // The opening waits for the process record, and code waits for its compilation.
                 let mut events = &decoding.events[..];
                 if events
                     .last()
@@ -844,7 +844,7 @@ fn a_log_cut_anywhere_is_truncated_there() {
                 assert!(!opened || events == &whole.events[..events.len()], "{cut}");
                 lines = events.to_vec();
             } else if lines.len() > 20 {
-                // Only the line that is cut may read otherwise.
+                // Only the events of the cut line may read differently.
                 assert_eq!(decoding.events[..lines.len()], lines);
             }
         }
@@ -870,7 +870,7 @@ fn long_lines_are_skipped() {
     assert_eq!(decoding.events, shown(&strictly(&head)));
 }
 
-/// A time zone of centuries would push the start to where no further time can be told.
+/// A time zone of centuries would shift the start until later times can't be represented.
 #[test]
 fn a_zone_that_is_none_moves_no_times() {
     let time = |ms: i64| Timestamp(1_500_000_000_000_000_000 + ms * 1_000_000);

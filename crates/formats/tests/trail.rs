@@ -1,4 +1,4 @@
-//! jtrail's own format: what goes in comes out.
+//! jtrail's own format: events are recoded without change.
 
 use crate::common::random::{event, trace};
 use crate::common::{decode, decode_pieces, encoded, shown};
@@ -38,8 +38,8 @@ proptest! {
     }
 }
 
-/// A text costs few bytes each time it is said again. What an event may have of such texts is
-/// bounded, for writers and for readers.
+/// A trail stores a repeated text in a few bytes. The total size of the texts of an event is
+/// therefore bounded, for writers and for readers.
 #[test]
 fn an_event_that_says_too_much_again_is_dropped_and_reported() {
     let stack = |depth| {
@@ -50,7 +50,7 @@ fn an_event_that_says_too_much_again_is_dropped_and_reported() {
             ..Sample::default()
         })
     };
-    // 16 MiB altogether are as much as there may be.
+    // The maximum is 16 MiB of text in one event.
     let events = [stack(15), stack(17), stack(14)];
     let mut encoder = Format::Trail.encoder();
     let mut bytes = Vec::new();
@@ -65,7 +65,7 @@ fn an_event_that_says_too_much_again_is_dropped_and_reported() {
     assert!(decoding.events == shown(&[first, last]), "they come back");
 }
 
-/// The segments of a trace: where each begins, and its kind.
+/// Returns where each segment of a trace begins, and its kind.
 fn segments(trace: &[u8]) -> Vec<(usize, u8)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -77,7 +77,7 @@ fn segments(trace: &[u8]) -> Vec<(usize, u8)> {
     found
 }
 
-/// Calls by several threads, with a new method now and then: some segments.
+/// Returns calls by several threads with occasional new methods, enough for several segments.
 fn long_trace() -> Vec<Event<'static>> {
     let mut events = Vec::new();
     let time = |n: u64| Timestamp(1_700_000_000_000_000_000 + n as i64 * 37);
@@ -111,7 +111,7 @@ fn long_trace() -> Vec<Event<'static>> {
     events
 }
 
-/// The trace, in some segments.
+/// Encodes the events as a trail of several segments.
 fn in_segments(events: &[Event<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut encoder = Format::Trail.encoder();
@@ -126,7 +126,8 @@ fn in_segments(events: &[Event<'_>]) -> Vec<u8> {
     out
 }
 
-/// An index comes in time, wherever segments of definitions stand between those of events.
+/// The encoder writes an index in time, wherever segments of definitions stand between segments of
+/// events.
 #[test]
 fn no_index_comes_late() {
     let (definition, call) = (MethodDef::default(), MethodEnter::default());
@@ -154,8 +155,8 @@ fn an_index_is_in_time_whether_or_not_the_segment_before_it_has_definitions() {
         let mut encoder = Format::Trail.encoder();
         encoder.begin(&mut out);
         for n in 0..600 {
-            // In pairs, but for the first one: so the last ones before an index do not fit in
-            // evenly.
+            // Segments come in pairs of definitions and events, except the first one, so that the
+            // last ones before an index are not a whole pair.
             if n >= alone {
                 let def = MethodDef {
                     method: MethodId(n),
@@ -292,12 +293,12 @@ fn parts_that_are_not_selected_are_not_read() {
         read(&|part| part.threads.contains(&ThreadId(77))).0.len(),
         definitions(&all)
     );
-    // Without an end there is no index to begin with.
+    // Without the end of the file, the index can't be found.
     let cut = &whole[..whole.len() - 1];
     assert!(Parts::open(Cursor::new(cut)).expect("read").is_none());
 }
 
-/// Files of each version of the format are read as they were meant.
+/// Files of each version of the format are read correctly.
 #[test]
 fn old_versions_are_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trail");
@@ -320,8 +321,8 @@ fn old_versions_are_read() {
     }
 }
 
-/// Checksums do not tell what a writer got wrong. Decoders stay sane, by steps and in rows, and so
-/// do readers of segments.
+/// Checksums don't detect errors of a writer. Decoders, step by step and in rows, and readers of
+/// segments must survive them.
 #[test]
 fn a_change_under_right_checksums_does_no_harm() {
     const HEADER: usize = 56;

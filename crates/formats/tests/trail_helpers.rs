@@ -1,4 +1,4 @@
-//! A trail is the same, byte for byte, whoever packs its segments.
+//! A trail is the same, byte for byte, whichever thread packs its segments.
 
 use crate::common::trail::busy;
 use jtrail_formats::trail::Encoder;
@@ -10,18 +10,18 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Some threads; each job may take them a while.
+/// A pool of helper threads, which may be slow.
 #[derive(Default)]
 struct Threads {
     count: usize,
     jobs: Mutex<VecDeque<Job>>,
     given: Condvar,
-    /// How many jobs threads did, and how many whoever waited for one.
+    /// Number of jobs done by the pool's threads, and by threads that waited for a job.
     done: [AtomicUsize; 2],
 }
 
 impl Threads {
-    /// So many, of which so many ever take something.
+    /// Returns a pool that claims to have `count` threads, of which only `take` take jobs.
     fn start(count: usize, take: usize, pause: Duration) -> Arc<Self> {
         let threads = Arc::new(Self {
             count,
@@ -69,7 +69,7 @@ impl Helpers for Threads {
     }
 }
 
-/// Events as a trail, with a flush now and then.
+/// Encodes events as a trail, with occasional flushes.
 fn encoded(mut encoder: Encoder, events: &[Event<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
     encoder.begin(&mut out);
@@ -108,12 +108,12 @@ fn a_trace_is_the_same_whoever_packs_it() {
             .each_ref()
             .map(|done| done.load(Ordering::Relaxed));
         assert_eq!(others + own > 0, count > 0);
-        // Where nobody else does it, whoever waits for it does.
+        // If no helper takes a job, the thread that waits for it does it.
         assert!(count == 0 || take > 0 || own > 0, "{others} and {own}");
     }
 }
 
-/// An error in a helper is one of who waits for it, and not a wait without end.
+/// If a helper panics, the thread that waits for its job fails instead of waiting forever.
 #[test]
 fn a_helper_that_fails_is_noticed() {
     struct Failing;

@@ -1,5 +1,5 @@
-//! Which calls are open where a segment of a trail begins: what it tells, against what was told to
-//! the encoder.
+//! The lists of open calls at the begin of a trail's segments agree with the events that were
+//! encoded.
 
 use crate::common::trail::Random;
 use crate::common::{decode, shown};
@@ -16,7 +16,7 @@ struct Thread {
     ticket: u32,
 }
 
-/// Threads that call and return.
+/// Generates the events of threads that call and return.
 struct Program {
     threads: BTreeMap<u64, Thread>,
     time: i64,
@@ -72,7 +72,8 @@ impl Program {
         }));
     }
 
-    /// Calls go so much deeper, or return so far; and then some calls that change nothing.
+    /// Opens `by` calls, or ends as many if `by` is negative. Then makes some calls that end at
+    /// once.
     fn go(&mut self, thread: u64, by: i64, random: &mut Random) {
         for _ in 0..by {
             self.enter(thread, 1 + random.below(300) as u64);
@@ -87,7 +88,7 @@ impl Program {
     }
 }
 
-/// Writes events, with a segment for each part of them.
+/// Encodes events, with a segment for each part.
 fn encoded(parts: &[Vec<Event<'static>>]) -> Vec<u8> {
     let mut encoder = Format::Trail.encoder();
     let mut out = Vec::new();
@@ -100,8 +101,8 @@ fn encoded(parts: &[Vec<Event<'static>>]) -> Vec<u8> {
     out
 }
 
-/// Compares what each segment tells of the calls that are open at its begin with what the events
-/// before it leave open.
+/// Tests that each segment's list of open calls agrees with the calls that the events before it
+/// leave open. A list has at most `most` calls per thread.
 fn assert_reported(trace: &[u8], most: usize) {
     let segments = Segments::open(Cursor::new(trace));
     let segments = segments.expect("read").expect("whole");
@@ -182,14 +183,15 @@ fn each_segment_reports_open_calls() {
     }
 }
 
-/// What a list takes is in proportion to what changes, however deep a thread is.
+/// The size of a list is in proportion to what changed since the last one, however deep a thread's
+/// stack is.
 #[test]
 fn a_deep_thread_takes_no_more_than_what_changes() {
     let (mut program, mut random) = (Program::new(), Random(7));
     program.go(1, 20_000, &mut random);
     let mut parts = vec![std::mem::take(&mut program.events)];
     for number in 0..300 {
-        // Once it comes back from half of its calls, and goes on there.
+        // Once, the thread returns from half of its calls, and continues from there.
         let by = if number == 20 { -10_000 } else { 100 };
         program.go(1, by, &mut random);
         program.go(1, -100, &mut random);
@@ -198,12 +200,12 @@ fn a_deep_thread_takes_no_more_than_what_changes() {
     let trace = encoded(&parts);
     assert_reported(&trace, usize::MAX);
     let events: usize = parts.iter().map(Vec::len).sum();
-    // Whole lists each time would be some forty bytes an event.
+    // Complete lists in each segment would take some forty bytes per event.
     assert!(trace.len() < 6 * events, "{} of {events}", trace.len());
 }
 
-/// Of calls deeper than 65,536, lists lack the innermost ones, and their ends are records; the
-/// events are the same.
+/// Lists omit open calls beyond a depth of 65,536. The ends of these calls are written as records,
+/// and the events are unchanged.
 #[test]
 fn recursion_beyond_what_is_kept_comes_back() {
     let (mut program, mut random) = (Program::new(), Random(7));
@@ -219,7 +221,7 @@ fn recursion_beyond_what_is_kept_comes_back() {
     assert_reported(&trace, 1 << 16);
 }
 
-/// Calls that end as they should not: the lists are what the reader makes of them, too.
+/// Calls that end irregularly: the lists agree with the reader's view of them.
 #[test]
 fn calls_that_do_not_nest_come_back() {
     let (mut program, mut random) = (Program::new(), Random(9));
@@ -228,7 +230,7 @@ fn calls_that_do_not_nest_come_back() {
         program.go(1, random.below(400) as i64 - 190, &mut random);
         let open = &mut program.threads.entry(1).or_default().open;
         match random.below(3) {
-            // Some end without a word, or one is told that never began.
+            // Some calls end without an event, or a call ends that never began.
             0 => open.truncate(open.len().saturating_sub(random.below(300))),
             1 => open.push(OpenCall {
                 method: MethodId(9_999),

@@ -1,4 +1,4 @@
-//! What is sound in a damaged trail is recovered, and what is missing is told.
+//! Recovery of damaged trails: sound parts are kept, and missing ones are reported.
 
 use crate::common::trail::{
     DEFINITIONS, EVENTS, HEADER, Random, Segment, busy, in_segments, segments,
@@ -12,7 +12,7 @@ use std::num::NonZero;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A trail, and what is in it.
+/// A trail with its events and segments.
 struct Sample {
     events: Vec<Event<'static>>,
     bytes: Vec<u8>,
@@ -39,8 +39,8 @@ impl Sample {
             .count() as u64
     }
 
-    /// Events that are gone when what `is_bad` says is damaged: those of segments of events, but
-    /// for definitions with a sound copy.
+    /// Returns the number of events lost if the segments for which `is_bad` is true are damaged.
+    /// Definitions with a sound copy are not lost.
     fn lost(&self, is_bad: impl Fn(&Segment) -> bool) -> u64 {
         let mut lost = 0;
         for (n, segment) in self.segments.iter().enumerate() {
@@ -55,20 +55,20 @@ impl Sample {
     }
 }
 
-/// Recovers, and tests what is promised of whatever there is: nothing is made up, losses are in the
-/// new trace, that is sound, and is recovered to itself.
+/// Recovers a trail and tests what holds for any damage. No event is made up, the new trail is
+/// sound and records the losses, and recovering it again changes nothing.
 fn recovered(bytes: &[u8], events: &[Event<'static>]) -> Recovered {
     Prover::new(events).recovered(bytes)
 }
 
-/// Recovers again and again from what was one trail.
+/// Recovers damaged variants of one trail.
 struct Prover<'a> {
     events: &'a [Event<'static>],
-    /// The trace of the last time, which is often the same next time, and what was found in it.
+    /// The last recovered trail with its content; the next variant often gives the same.
     last: Option<(Vec<u8>, Content)>,
 }
 
-/// What a recovered trace holds.
+/// Content of a recovered trail.
 #[derive(Clone, Copy)]
 struct Content {
     taken: u64,
@@ -158,7 +158,7 @@ fn a_sound_trail_stays_as_it_is() {
     assert!(out == bytes);
 }
 
-/// At each `stride`th byte from `first` on.
+/// Cuts the trail at each `stride`th byte from `first` on.
 fn cut_anywhere(sample: &Sample, first: usize, stride: usize) {
     let mut prover = Prover::new(&sample.events);
     for cut in (4 + first..sample.bytes.len()).step_by(stride) {
@@ -168,7 +168,8 @@ fn cut_anywhere(sample: &Sample, first: usize, stride: usize) {
         let mut headers = sample.segments.iter().filter(|s| s.start + HEADER <= cut);
         let reported = headers.next_back().map_or(0, |s| s.before + s.events);
         let ahead: u64 = match sample.segments.iter().rposition(|s| s.end <= cut) {
-            // Copies may be there of definitions of which no header tells.
+            // The trail may end with copies of definitions whose own segment, with its header, was
+            // cut off.
             Some(n)
                 if sample.segments[n].kind == DEFINITIONS
                     && reported == sample.segments[n].before =>
@@ -307,7 +308,7 @@ fn missing_and_repeated_segments_are_reported() {
     }
 }
 
-/// Two processes wrote to one file, or an old file's blocks came back.
+/// The file was written by two processes, or has blocks of an old file.
 #[test]
 fn segments_of_another_trace_are_distinguished() {
     let (ours, theirs) = (Sample::new(3_000, 10), Sample::new(1_500, 11));
@@ -327,7 +328,7 @@ fn segments_of_another_trace_are_distinguished() {
             assert!(!found.is_complete(), "{n}: {found:?}");
         }
     }
-    // Killed, and started again.
+    // A process was killed, and another one started.
     for cut in [1_000, 20_000, ours.bytes.len() / 3 * 2, ours.bytes.len()] {
         let mut bytes = ours.bytes[..cut].to_vec();
         bytes.extend_from_slice(&theirs.bytes);
@@ -343,7 +344,7 @@ fn segments_of_another_trace_are_distinguished() {
     }
 }
 
-/// Segments of another trace that would fit by their numbers, in the place of some that are gone.
+/// Segments of another trace have numbers that fit a gap.
 #[test]
 fn segments_of_another_trace_do_not_fill_a_gap() {
     let (ours, theirs) = (Sample::new(4_000, 12), Sample::new(4_000, 13));
@@ -364,7 +365,7 @@ fn segments_of_another_trace_do_not_fill_a_gap() {
     assert!(filled > 5);
 }
 
-/// A header in a payload is not believed without a payload of its own.
+/// A header inside a payload is not accepted unless its own payload follows.
 #[test]
 fn what_looks_like_a_header_is_not_believed() {
     let sample = Sample::new(3_000, 14);
@@ -385,7 +386,7 @@ fn what_looks_like_a_header_is_not_believed() {
     }
 }
 
-/// Headers that are right, and claim payloads as large as can be, as many as there is room for.
+/// The file consists of correct headers only, each of which claims a payload of maximum size.
 #[test]
 fn looking_takes_time_in_proportion() {
     let sample = Sample::new(300, 15);

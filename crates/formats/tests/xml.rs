@@ -1,4 +1,4 @@
-//! The XML spelling: what we write, and that it is read back.
+//! The TPTP XML format: written documents, and reading them back.
 
 use crate::common::document::{HEAD, document, elements, xml};
 use crate::common::{
@@ -73,7 +73,7 @@ fn events_without_an_element_are_custom_ones() {
         name: "a\u{fffd} \"<init>\"".into(),
     });
     assert_eq!(xml(&text).events, shown(&[read]));
-    // What only looks like one stays text.
+    // Text that only resembles an event stays text.
     for body in [
         "jtrail thread-name thread=1",
         "jtrail unpark thread=1 time=1 more=1",
@@ -185,7 +185,7 @@ fn a_truncated_document_keeps_its_whole_elements() {
         assert_eq!(decoding.remarks.len(), 1, "{cut}");
         let (place, message) = decoding.only(Severity::Truncated);
         assert_eq!(message, "the trace is truncated: missing </TRACE>");
-        // The place is that of the element cut off, or the end.
+        // The position is that of the element that was cut, or the end.
         if cut >= HEAD.len() {
             let start = places.iter().rev().find(|start| **start <= cut).unwrap();
             assert!(

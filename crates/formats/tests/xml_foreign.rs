@@ -1,11 +1,11 @@
-//! The XML spelling: what a reader does with documents that are not ours, and with damaged ones.
+//! The TPTP XML format: reading documents of other agents, and damaged ones.
 
 use crate::common::document::{GC, HEAD, elements, gc, xml};
 use crate::common::{decode, decode_pieces, shown};
 use jtrail_formats::{Format, Severity};
 use jtrail_model::*;
 
-/// The look of a document of the older agent: no encoding, one line, no end.
+/// Documents of the older agent have no encoding, no line breaks, and no end.
 #[test]
 fn documents_of_the_older_agent_are_read() {
     let text = "<?xml version=\"1.0\"?>\n<TRACE>\
