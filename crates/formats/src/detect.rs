@@ -83,8 +83,7 @@ impl Format {
         Self::ALL.into_iter().find(|f| f.name() == name)
     }
 
-    /// Returns the format whose files have the extension `extension`. The first match in
-    /// [`Self::ALL`] wins.
+    /// Returns the format whose files have the extension `extension`.
     pub fn by_extension(extension: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|f| f.extension() == extension)
     }

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 pub(crate) type Seed = foldhash::fast::RandomState;
 
 /// Digest that replaces a text where only equality matters. It takes less memory than the text.
-/// Nobody will ever find two texts with the same digest, because the seeds are random.
+/// In practice, no two texts have the same digest: it has 128 bits, and its keys are random.
 pub(crate) type Digest = [u64; 2];
 
 /// Creates the digests of one table.

@@ -184,7 +184,7 @@ impl<R: Read> Reader<R> {
         let mut hand_out = |bulk: Option<Bulk<'_>>| match (&mut order, bulk) {
             (Some(order), Some(bulk)) => order.take(bulk, &mut *visit),
             (None, Some(bulk)) => visit(bulk),
-            // The source may block, so nothing waits here meanwhile.
+            // The next read may block, so waiting calls are handed out first.
             (Some(order), None) => order.flush(&mut *visit),
             (None, None) => ControlFlow::Continue(()),
         };
@@ -217,7 +217,7 @@ impl<R: Read> Reader<R> {
                 Step::End => return Ok(None),
                 Step::NeedMore if self.at_end => return Ok(None),
                 Step::NeedMore => {
-                    // A reader in bulk need not deliver events as soon as the source provides them.
+                    // In bulk, events need not be handed out as soon as the source provides them.
                     if !IN_BULK && let ControlFlow::Break(value) = hand_out(None) {
                         return Ok(Some(value));
                     }

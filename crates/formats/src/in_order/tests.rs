@@ -6,7 +6,7 @@ use jtrail_model::{
 
 const THREADS: u64 = 4;
 
-/// Numbers that look like chance, the same ones each time.
+/// Returns the next number of a reproducible pseudo-random sequence.
 fn random(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -14,7 +14,7 @@ fn random(state: &mut u64) -> u64 {
     *state >> 20
 }
 
-/// What one thread does: when, and whether that is a call.
+/// Returns random events of each thread: their times, and true for each event that is a call.
 fn program(state: &mut u64) -> Vec<VecDeque<(i64, bool)>> {
     let thread = |_| {
         let mut now = 1_000_000;
@@ -38,7 +38,7 @@ fn start(thread: u64, time: i64) -> Event<'static> {
     })
 }
 
-/// Hands something to `order`, and notes what comes out.
+/// Passes `bulk` to `order`, and appends the events that are handed out to `out`.
 fn feed(order: &mut InOrder, bulk: Bulk<'_>, out: &mut Vec<Event<'static>>) {
     let flow: ControlFlow<()> = order.take(bulk, |bulk| note(bulk, out));
     assert!(flow.is_continue());
@@ -54,8 +54,8 @@ fn note(bulk: Bulk<'_>, out: &mut Vec<Event<'static>>) -> ControlFlow<()> {
     })
 }
 
-/// As a writer does it: the thread whose next event is earliest goes on, with calls that are so far
-/// ahead at most.
+/// Feeds events to `order` in the order of a writer of trails. The thread with the earliest event
+/// always continues, with calls that are at most [`CALLS_AHEAD`] later than this event.
 fn written(threads: &mut [VecDeque<(i64, bool)>], order: &mut InOrder) -> Vec<Event<'static>> {
     let mut out = Vec::new();
     let mut calls = [0_u32; THREADS as usize];
@@ -100,7 +100,7 @@ fn written(threads: &mut [VecDeque<(i64, bool)>], order: &mut InOrder) -> Vec<Ev
             );
             continue;
         }
-        // One by one, or in a row.
+        // A single call is fed as an event, and several calls together.
         if steps.len() == 1 {
             let event = Event::MethodEnter(MethodEnter {
                 thread,
@@ -247,7 +247,8 @@ fn it_is_truncated_and_goes_on() {
     assert!(times.iter().copied().eq(1..=10), "{times:?}");
 }
 
-/// A method's first call may be ahead: what tells of the method lets nothing else out.
+/// A method's first call may precede earlier events. Definitions of its method must not hand out
+/// other calls.
 #[test]
 fn what_comes_with_a_call_that_is_ahead_does_not_break_the_order() {
     let call = |thread: u64, time: i64| {

@@ -193,7 +193,7 @@ pub(super) struct OpenList {
     pub(super) thread: ThreadId,
     /// Number of segments of events between this list and the list that has the outermost calls.
     pub(super) back: u64,
-    /// Number of calls from that earlier list that are still open.
+    /// Number of outermost calls that are taken from that earlier list.
     pub(super) from: u64,
     /// The remaining calls, outermost first.
     pub(super) calls: Vec<OpenCall>,

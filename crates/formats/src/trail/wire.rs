@@ -102,8 +102,8 @@ impl Header {
     }
 }
 
-/// Returns the next position in `bytes` after the first byte where a segment may begin. If there is
-/// none, returns the position before which surely none begins.
+/// Returns the first position in `bytes`, except for position 0, at which a segment may begin. If
+/// there is none, returns the position before which surely no segment begins.
 pub(super) fn next_place(bytes: &[u8]) -> usize {
     let rest = bytes.get(1..).unwrap_or_default();
     let found = rest.windows(MAGIC.len()).position(|four| four == MAGIC);
