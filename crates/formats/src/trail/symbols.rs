@@ -41,8 +41,8 @@ const OWN: u32 = 1 << 30;
 const CODES: u32 = 256;
 const LEAVE_BY_EXCEPTION: u32 = CODES - 1;
 
-/// An event of a segment that is being filled: twice the number of a method if a call begins, plus
-/// one if it ends.
+/// An event of a segment that is being filled: twice the number of a method, plus one if the call
+/// ends.
 pub(super) type Step = u32;
 
 /// Returns the step for a record with the code `code`.

@@ -297,7 +297,7 @@ impl Block {
         let most = most.min(MOST_CALLS).min(self.left() as usize - 1);
         let stream = self.streams.get_mut(self.current)?;
         let before = stream.thread;
-        // Reading event by event handles what a sound trace never has.
+        // A sound trace never has such a depth. `next` handles it event by event.
         let depth = u32::try_from(before.depth).ok()?;
         if stream.open.len() > depth as usize || depth.checked_add(most as u32).is_none() {
             return None;

@@ -13,11 +13,11 @@ use jtrail_model::{
 };
 use std::collections::HashMap;
 
-/// A segment is written when it has this many events,
+/// Number of events at which a segment is written.
 const EVENTS: u32 = (1 << 18) - 4096; // another row fits without doubling buffers
-/// or this many bytes before compression,
+/// Number of bytes of records, before compression, at which a segment is written.
 const BYTES: usize = 2 << 20;
-/// or lists this many open calls, or has the maximum number of threads.
+/// Number of listed open calls at which a segment is written.
 const OPEN: usize = 1 << 17;
 /// Maximum encoded size of a listed open call, in bytes, unless its ids are extremely large.
 const OPEN_BYTES: usize = 16;
