@@ -1,15 +1,15 @@
 //! JinsightLive traces: `.trc`.
 //!
 //! JinsightLive shows the execution of Java programs on IBM System z. Its file format dates from
-//! the days of JVMPI: a header, and then records, one for each event. The format's description
-//! leaves points open; where it does, the choice made here is marked *(choice)*.
+//! the days of JVMPI: a header, and then one record for each event. The format's description leaves
+//! some points open. Where it does, the choice made here is marked *(choice)*.
 //!
 //! # File
 //!
-//! A header of 45 bytes, records without padding and without a length, and END_FILE. All numbers
-//! are unsigned. The header is always little-endian; the records are as its platform says: 11
-//! (Windows) and 44 (Linux x86) little-endian, 22 (AIX), 33 (OS/390) and 55 (Linux/390) big-endian.
-//! We write 44 and read all five.
+//! A file is a header of 45 bytes, records without padding and without a length, and END_FILE. All
+//! numbers are unsigned. The header is always little-endian. The byte order of the records depends
+//! on the header's platform: 11 (Windows) and 44 (Linux x86) are little-endian; 22 (AIX), 33
+//! (OS/390) and 55 (Linux/390) are big-endian. We write 44 and read all five.
 //!
 //! | Offset | Bytes | Field | We write |
 //! |--:|--:|---|---|
@@ -26,17 +26,17 @@
 //! | 41 | 4 | overhead: ticks that one callback costs | [the option](jtrail_model::RECORD_OVERHEAD); 0 without it |
 //!
 //! **Time.** startTicks stand for the later of vmStartTime and connectionStartTime; all other ticks
-//! count from there. These fields say the second only. So our ticks are nanoseconds since 1970, and
-//! when startTicks, taken for such, fall into the second of connectionStartTime, all ticks are
-//! taken so *(choice)*. The header is written with the first event that has a time. When an earlier
-//! one turns up later, startTicks are patched; a reader that can't wait for that finds smaller
-//! ticks.
+//! count from there. These two fields are precise to the second only. So our ticks are nanoseconds
+//! since 1970. A reader tries startTicks as nanoseconds since 1970. If the result falls into the
+//! second of connectionStartTime, the reader takes all ticks as nanoseconds since 1970 *(choice)*.
+//! The header is written with the first event that has a time. If an earlier event follows,
+//! startTicks are patched. A reader that can't wait for the patch finds smaller ticks.
 //!
 //! # Records
 //!
-//! Each but END_FILE starts with its type in one byte and its ticks in eight. Numbers of 1, 2, 4
-//! and 8 bytes are b, h, i, q; s is a text: its length in two bytes, then its bytes. We write
-//! UTF-8, and read UTF-8, or else the JVM's modified UTF-8, or else Latin-1.
+//! Each record but END_FILE starts with its type in one byte and its ticks in eight bytes. Numbers
+//! of 1, 2, 4 and 8 bytes are b, h, i, q; s is a text: its length in two bytes, then its bytes. We
+//! write texts in UTF-8. We read UTF-8, or else the JVM's modified UTF-8, or else Latin-1.
 //!
 //! | Type | Name | Fields behind the ticks |
 //! |---|---|---|
@@ -60,53 +60,55 @@
 //!
 //! Element types have two numbers, *type* in ARRAY_DEFINED and *kind* in ARRAY_CREATED: int 1 and
 //! 10, long 2 and 11, float 3 and 6, double 4 and 7, boolean 5 and 4, byte 6 and 8, char 7 and 5,
-//! short 8 and 9. References have ARRAY_CLASS_DEFINED, and kind 2. Sizes are bytes on the heap;
-//! plain objects have none.
+//! short 8 and 9. Arrays of references have ARRAY_CLASS_DEFINED, and kind 2. Sizes are bytes on the
+//! heap; plain objects have no size.
 //!
-//! **Ids.** Classes count from 0: `java/lang/Object` is 0, `java/lang/Thread` 1, the others 2, 3, 4
-//! … in the order of the file, up to 65534. Methods are numbers in the list of their class. Threads
-//! and objects count from 1, and no id is used twice.
+//! **Ids.** Classes count from 0: `java/lang/Object` is 0, `java/lang/Thread` is 1, the others are
+//! 2, 3, 4 … in the order of the file, up to 65534. The id of a method is its index in the list of
+//! its class. Threads and objects count from 1, and no id is used twice.
 //!
 //! # Rules over the whole file
 //!
-//! - Definitions come before use. The first class is Object. CLASS_DEFINE and CLASS_LOAD of a
-//!   class stand together, behind its superclass and interfaces.
-//! - THREAD_START stands behind the THREAD_DEFINE of a thread that was seen to start. We write it
-//!   for those that come after the JVM is ready *(choice)*. Nothing of a thread follows
+//! - Definitions come before use. The first class is Object. CLASS_DEFINE and CLASS_LOAD of a class
+//!   are adjacent, after those of its superclass and interfaces.
+//! - THREAD_START comes after the THREAD_DEFINE of a thread that was seen to start. We write it for
+//!   threads that start after the JVM is initialized *(choice)*. No record of a thread follows its
 //!   THREAD_EXIT.
-//! - A leave closes the innermost call of its thread. Leaves by exception are no different.
-//! - Ticks never fall among the records of one thread, nor below those of the BEGIN_BURST before
-//!   them. What comes with lower ones is moved up, and counted *(choice)*. Only the first burst has
-//!   what was earlier than the start of the trace with its own ticks *(choice)*.
-//! - *_CREATED stands behind the definition of its object, once.
-//! - Collections begin and end in turn, inside of a burst.
-//! - Everything of ours stands between BEGIN_BURST and END_BURST, but for END_FILE. A trace without
-//!   pauses has one burst. At its end, all open calls have leaves with the ticks of END_BURST; at
-//!   the begin of the next, all calls that are under way have enters with the ticks of BEGIN_BURST,
-//!   those that began in between too ([`Encode::under_way`](crate::Encode::under_way)); those that
-//!   ended in between have not. An enter of ours with those ticks is moved by one, and so is the
-//!   end behind a leave.
-//! - A collection that ends in a pause ended where that began.
-//! - What happens between bursts is written behind the next BEGIN_BURST with its ticks, and dropped
-//!   if there is none.
+//! - A leave ends the innermost call of its thread. A leave by exception has no mark.
+//! - Ticks never decrease along the records of one thread, and are never below those of the
+//!   preceding BEGIN_BURST. An event with lower ticks is moved up, and counted *(choice)*. Only in
+//!   the first burst do events from before the start of the trace keep their own ticks *(choice)*.
+//! - `*_CREATED` comes after the definition of its object, once.
+//! - Starts and ends of collections alternate, inside a burst.
+//! - All our records but END_FILE are between BEGIN_BURST and END_BURST. A trace without pauses has
+//!   one burst.
+//! - At the end of a burst, all open calls have leaves with the ticks of END_BURST. An END_BURST
+//!   that would get the ticks of a real leave is moved by one tick.
+//! - At the start of the next burst, all calls in progress have enters with the ticks of
+//!   BEGIN_BURST. This includes calls that began during the pause
+//!   ([`Encode::under_way`](crate::Encode::under_way)), but not those that ended during the pause.
+//!   A real enter that would get the ticks of BEGIN_BURST is moved by one tick.
+//! - A collection that ends during a pause ended when the pause began.
+//! - Events between bursts are written after the next BEGIN_BURST, with its ticks. They are dropped
+//!   if no burst follows.
 //!
 //! # Classes, written once
 //!
-//! A class must list its methods when it is defined. An event stream may tell of them one by one.
+//! A class must list its methods when it is defined. A trace may define the methods one by one.
 //!
-//! - With [`ClassDetail`](jtrail_model::ClassDetail), a class is written when that comes, with all
-//!   methods and fields.
-//! - Without, or with one that tells only the loader, it is written when something needs it, with
-//!   the methods known by then. A method that turns up later is written in a further class of the
-//!   same name and another id: for the format, one of another loader. These are counted as *classes
-//!   split* *(choice)*.
-//! - Superclasses and interfaces that are not written yet are written first, with no more than is
-//!   known. One that was only a name is the class that is defined next under that name.
-//! - When all ids are given, there is class 65535, `*overflow*`, with one method `*overflow*()V`,
-//!   for all calls and objects of further classes.
+//! - With [`ClassDetail`](jtrail_model::ClassDetail), a class is written when this event is
+//!   reported, with all methods and fields.
+//! - Without it, or with one that holds only the loader, a class is written when a record needs it,
+//!   with the methods known by then. A method that is defined later is written in a further class
+//!   of the same name and another id: for the format, a class of another loader. These classes are
+//!   counted as *classes split* *(choice)*.
+//! - Superclasses and interfaces that are not written yet are written first, with what is known of
+//!   them. If only the name was known, the next class defined under this name takes over the id.
+//! - When all ids are assigned, class 65535, `*overflow*`, stands for all further classes. Its one
+//!   method `*overflow*()V` stands for all their calls.
 //!
-//! Names have slashes. A dot in a name of the format is a slash in the model, so that hidden
-//! classes keep theirs.
+//! Names have slashes. A dot in a name of the format is a slash in the model, so that the names of
+//! hidden classes are preserved.
 //!
 //! # Texts
 //!
@@ -124,13 +126,13 @@
 //! jtrail lost thread=1 events=1200 from=… to=… reason=overflow
 //! ```
 //!
-//! Ids are those of the file, `-` is none. In quotes, `\"` and `\\` stand for a quotation mark and
-//! a backslash. Parks and the two of the runtime go beyond the format's usual texts *(choice)*.
-//! Notes of jtrail itself stand as they are, but that a thread is one of the file, and that totals
-//! leave out what the file does not hold. Free text has the ticks of the record before. What does
-//! not read exactly so is free text.
+//! Ids are those of the file; `-` is an absent id. In quotes, `\"` and `\\` stand for a quotation
+//! mark and a backslash. The texts of parks and of the runtime's start and end are not among the
+//! format's usual ones *(choice)*. Notes of jtrail itself are written unchanged, with two
+//! exceptions: thread ids become those of the file, and totals exclude what the file does not hold.
+//! Free text has the ticks of the preceding record. A text in any other form is free text.
 //!
-//! The thread called `*unknown*` stands for none *(choice)*.
+//! The thread named `*unknown*` stands for no thread *(choice)*.
 //!
 //! # What a reader does
 //!
@@ -153,28 +155,29 @@
 //! | bytes after END_FILE | skipped, counted as a fault |
 //! | other number of events than promised | counted |
 //!
-//! What is counted has one remark for each kind at the end. No fault ends the reading
-//! *(choice)*: `jtrail verify` is what refuses a trace for them.
+//! Everything counted is reported at the end, in one remark for each kind. No fault ends the
+//! reading *(choice)*: `jtrail verify` is the command that rejects a trace for its faults.
 //!
-//! Plain objects come with size 0. `jtrail convert` says how many, for formats that have a field
-//! for sizes.
+//! Plain objects are read with size 0. `jtrail convert` prints their number if the output format
+//! has a field for sizes.
 //!
-//! Methods are announced at their first call. Classes with superclass 0 have `java.lang.Object`
-//! above them, interfaces too.
+//! Methods are reported as defined at their first call. Classes with superclass 0, including
+//! interfaces, have the superclass `java.lang.Object`.
 //!
 //! # What is dropped
 //!
-//! - **Receivers of calls** *(choice)*. Calls are recorded without `this`, as it would cost each of
-//!   them the look for the object's number.
-//! - **Calls that ran before hooks came.** Bursts do not begin with calls that were under way when
-//!   the trace began, or the agent came. The JVM would tell them, but not when they end: code that
-//!   runs then has no hooks, and an agent that came to a running JVM has no events of frames.
+//! - **Receivers of calls** *(choice)*. Calls are recorded without `this`: otherwise each call
+//!   would have to look up the object's id.
+//! - **Calls that began before the method was instrumented.** The first burst does not begin with
+//!   calls that were in progress when the trace began or the agent was attached. The JVM can list
+//!   them, but not report when they end: running code has no hooks, and an agent attached to a
+//!   running JVM has no events for stack frames.
 //!
-//! [`Encode::dropped`](crate::Encode::dropped) counts all of it by kind. Most of all: exceptions,
-//! samples, CPU times, sizes of plain objects, stacks of monitor events, and what the trace says of
-//! the machine and the agent. Tickets and depths are counted anew. A collection that a pause or the
-//! end cuts is ended there. A class that is split, or known only by name, comes back as one that
-//! has no other methods.
+//! [`Encode::dropped`](crate::Encode::dropped) counts all of it by kind. The most important kinds
+//! are exceptions, samples, CPU times, sizes of plain objects, stacks of monitor events, and data
+//! on the machine and the agent. Tickets and depths are counted anew. A collection that is in
+//! progress at a pause or at the end of the trace is ended there. A class that is split, or known
+//! only by name, is read back as a class with no other methods.
 
 mod decode;
 mod encode;
@@ -186,8 +189,8 @@ pub use decode::Decoder;
 pub(crate) use decode::remarks::Remarked;
 pub use encode::Encoder;
 
-/// The first bytes of a JinsightLive trace: the tag and the version.
+/// First bytes of a JinsightLive trace: the tag and the version.
 pub const MAGIC: &[u8] = b"b\x08\0\0\0";
 
-/// Name of the format in errors.
+/// Name of the format in error messages.
 const FORMAT: &str = "jinsight";
