@@ -270,20 +270,20 @@ use wire::FILE_ID;
 
 use names::kind_of;
 
-/// The first bytes of a log profile.
+/// First bytes of an uncompressed log profile.
 pub const MAGIC: &[u8] = &FILE_ID.to_le_bytes();
-/// The first bytes of one that is compressed.
+/// First bytes of a compressed log profile: the magic number of gzip.
 pub const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
 
-/// The data versions that there are here.
+/// Data versions that are supported.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum DataVersion {
-    /// The first one.
+    /// Data version 1, the first one described.
     #[default]
     V1,
-    /// The last one.
+    /// Data version 17, the last one.
     V17,
 }
 
-/// Name of the format in errors.
+/// Name of the format in error messages.
 const FORMAT: &str = "mlpd";
