@@ -75,7 +75,7 @@
 //!
 //! # Events
 //!
-//! The low four bits of the first byte are the type. A time follows it, but for 26 in version 1.
+//! The low four bits of the first byte are the type. A time follows, except for 26 in version 1.
 //!
 //! | Byte | Event | Fields of version 1 | Version 17 |
 //! |---|---|---|---|
@@ -111,7 +111,7 @@
 //! | 4 domain, 5 thread | flags | flags, name str |
 //! | 6 context, 7 table | version 17: domain ptr; 7: and class ptr | |
 //!
-//! Flags are a uleb 0 in version 1, and not there in version 17. The description says nothing of
+//! Flags are a uleb 0 in version 1, and absent in version 17. The description says nothing of
 //! threads and assemblies, and marks only failures; classes and images are read in its spelling too
 //! (02, 82).
 //!
@@ -176,24 +176,24 @@
 //! - **Threads** keep their ids, which must be below 2⁴⁸. Events without a thread (collections,
 //!   heap dumps, class unloads) are those of the reserved thread 2⁴⁸ + 1 (named `VM`). The reserved
 //!   threads are loaded when agent and trace begin, and unloaded when they end. A thread that the
-//!   trace does not announce is loaded before its first event, with an empty name.
+//!   trace does not define is loaded before its first event, with an empty name.
 //! - **Compilations** *(choice)* are those of the reserved thread 2⁴⁸ + 2 (named `compiler`), which
-//!   begins with the first of them: a trace may tell them ahead of events that were earlier, and
-//!   the time of a thread must not fall.
+//!   begins with the first of them: a trace may report compilations before earlier events, and the
+//!   time of a thread must not decrease.
 //! - **The end** *(choice)*. The format has none. A file of ours ends with the unload of the
 //!   agent's reserved thread, or, when it was made of a whole trace that does not say when the
 //!   agent ended, with an empty buffer of definitions. One with neither is truncated.
 //! - **Objects** keep their ids: object *n* is at address 8·*n*.
 //! - **Classes, methods, loaders** are numbered in the order of their definitions; number *n*, from
 //!   1, has the id 4·*n*. A loader is a domain, an image and an assembly of its name; a class whose
-//!   loader is not told yet is in that named `unknown`, and is repeated in its own when it is told.
-//!   In version 17 each class has one table, of the class's id. There is one image for a loader,
-//!   not for each jar or module *(choice)*: events tell the loader only. From which jar a class
-//!   comes, its protection domain says, by Java code that the agent must not run while the class
-//!   loads.
+//!   loader is not reported yet is in the loader named `unknown`, and is repeated in its own loader
+//!   later. In version 17 each class has one table, of the class's id. There is one image for a
+//!   loader, not for each jar or module *(choice)*: events hold only the loader. The jar of a class
+//!   is known to its protection domain, and reading that takes Java code, which the agent must not
+//!   run while the class loads.
 //! - **Names** are those of Java sources: `java.lang.String[]`; `demo.Main:main
-//!   (java.lang.String[])`. A method belongs to the class of its name that was told last; the class
-//!   is repeated where it must be.
+//!   (java.lang.String[])`. A method belongs to the last class defined under its class name; the
+//!   class is repeated where necessary.
 //! - **Methods** are named by an event 43 whose address is the method's id and whose size is the
 //!   length of the bytecode, or 0 where none is told right behind the method: no code yet. It is
 //!   told with the details of classes. Any other address is that of compiled code. Methods and
@@ -209,9 +209,10 @@
 //!   rewritten, and with `details`.
 //! - **Allocations** have a backtrace of one frame where the allocating method is known.
 //! - **Collections**: young ones are of generation 0, full ones and parts of concurrent ones 1,
-//!   unknown ones 0. The generation is set when it is told, unless the batch was written by then: a
-//!   full one waits for the end of a collection, until it is twice as large.
-//! - **Calls** nest: a leave without its call is dropped; one that skips open calls closes them.
+//!   unknown ones 0. The generation is set when it is reported, unless the batch is written by
+//!   then. A full batch is held until the collection ends, or until the batch has twice its size.
+//! - **Calls** nest: a leave without an open call is dropped; a leave that skips open calls ends
+//!   them.
 //! - **References** of a heap dump are written as they are told, whether or not the dump lists
 //!   their targets *(choice)*: these may follow. Our agent's dumps list all; `jtrail verify` tells
 //!   of others.
