@@ -1,8 +1,9 @@
-//! Events without a message of their own: they travel as text in `custom`.
+//! Events without a message of their own, which are written as text in `custom` events.
 
 use jtrail_model::{Custom, Event, text};
 
-/// The `custom` event that carries `event`, its text in `buffer`; `None` when it has none.
+/// Returns the `custom` event that contains `event` as text, which is written to `buffer`. Returns
+/// `None` if the event has no text form.
 pub(super) fn wrapped<'b>(event: &Event<'_>, buffer: &'b mut String) -> Option<Event<'b>> {
     buffer.clear();
     text::write(event, buffer).then(|| {
@@ -11,7 +12,7 @@ pub(super) fn wrapped<'b>(event: &Event<'_>, buffer: &'b mut String) -> Option<E
     })
 }
 
-/// The event that a `custom` one carries, or else the event itself.
+/// Returns the event that a `custom` event contains. Returns all other events unchanged.
 pub(super) fn unwrapped(event: Event<'_>) -> Event<'_> {
     match event {
         Event::Custom(e) => text::parse(&e.body).unwrap_or(Event::Custom(e)),

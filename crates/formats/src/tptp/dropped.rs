@@ -1,4 +1,4 @@
-//! What neither spelling has a field for.
+//! What both encoders drop.
 
 use crate::tally::kinds;
 

@@ -1,10 +1,10 @@
 //! TPTP trace files: `.trcbin` and `.trcxml`.
 //!
-//! The profiling agents of the Eclipse Test and Performance Tools Platform wrote traces as XML: one
-//! element an event. A later design gave the same events a binary spelling. Both hold the same
-//! thirty events, so each file can be turned into the other.
+//! The profiling agents of the Eclipse Test and Performance Tools Platform wrote traces as XML,
+//! with one element per event. A later design gave the same events a binary form. Both forms
+//! contain the same thirty events, so each file converts to the other.
 //!
-//! The design leaves points open. Where it does, the choice made here is marked *(choice)*.
+//! The design leaves points open. Choices made here are marked *(choice)*.
 //!
 //! # Binary stream
 //!
@@ -19,11 +19,11 @@
 //! | 7 | 1 | byte order: 0 is big-endian, 1 is little-endian | 1 |
 //! | 8 | 4 | where the data start, from the first byte of the file *(choice)* | 12 |
 //!
-//! All numbers behind byte 7 are in that byte order. The platform changes no field.
+//! All numbers after byte 7 have that byte order. The platform does not change any field.
 //!
-//! Then messages without padding: id (2 bytes), size (4 bytes), and the fields in a fixed order,
-//! with nothing left out. The size counts the whole message, its first six bytes included. Ids up
-//! to 1000 are the system's, 1001 to 32767 those of data.
+//! Messages follow without padding: id (2 bytes), size (4 bytes), and the fields in a fixed order,
+//! none omitted. The size counts the whole message including its first six bytes. Ids up to 1000
+//! belong to system messages, 1001 to 32767 to data messages.
 //!
 //! | Type | Bytes | Unset | Encoding |
 //! |---|--:|---|---|
@@ -35,20 +35,21 @@
 //! | Duration | 8 | 0 | a Long: ticks |
 //! | Frames | | 0 | Integer *n*, *n* Strings, *n* Longs: innermost frame first *(choice)* |
 //!
-//! Two system messages stand before the data, once each, in this order. The design prints them
-//! without a size, against its own rule; we write it, and read both *(choice)*:
+//! Two system messages precede the data, once each, in this order. The design shows them without a
+//! size, against its own rule; our encoder writes the size, and our decoder reads both forms
+//! *(choice)*:
 //!
 //! | Id | We write | Meaning |
 //! |--:|---|---|
 //! | 1 | `01 00 0b 00 00 00 55 54 46 38 00` | encoding of all text: `UTF8` |
 //! | 2 | `02 00 0e 00 00 00 00 ca 9a 3b 00 00 00 00` | ticks a second, a Long: 10⁹ |
 //!
-//! Message 2 has a size when the four bytes behind its id read 14. Message 1 has one when they read
-//! 7 to 128, and so many bytes are there, printable ASCII up to a last `00`. Without these
-//! messages, text is UTF-8 and a tick a nanosecond. With other ticks, a time in nanoseconds is
-//! `ticks · 10⁹ / f` rounded down.
+//! Message 2 has a size if the four bytes after its id have the value 14. Message 1 has a size if
+//! these bytes have a value from 7 to 128, and a message of that size is printable ASCII up to a
+//! final `00`. Without these messages, text is UTF-8 and a tick is a nanosecond. With `f` ticks per
+//! second, a time in nanoseconds is `ticks · 10⁹ / f` rounded down.
 //!
-//! Text is true UTF-8. A zero inside of it becomes U+FFFD in writing.
+//! Text is standard UTF-8. A zero inside of a text is written as U+FFFD.
 //!
 //! ## A message, byte by byte
 //!
@@ -105,20 +106,22 @@
 //! </TRACE>
 //! ```
 //!
-//! UTF-8, one event a line, no document type. Elements are empty, but for the four monitor events,
-//! whose frames are children *(choice)*: `<annotation key="stackFrame" value="…" line="…"/>`.
+//! The document is UTF-8 without a document type, and has one event per line. Elements are empty,
+//! except for the four monitor events, whose frames are children *(choice)*: `<annotation
+//! key="stackFrame" value="…" line="…"/>`.
 //!
-//! Integers are in decimal. Times and durations are seconds with exactly nine digits behind the
-//! point. The characters `& < > "` are escaped by name, tab, line feed and carriage return by
-//! number; what XML 1.0 forbids becomes U+FFFD. A constructor is called `-init-`, a class
-//! initialiser `-clinit-`, in frames too. Going back, `-init-` is `<init>` if the descriptor ends
-//! in `)V`, and `-clinit-` is `<clinit>` if it is `()V`; an empty descriptor fits both *(choice)*.
+//! Integers are in decimal. Times and durations are seconds with exactly nine digits after the
+//! point. The characters `& < > "` are escaped by name; tab, line feed and carriage return are
+//! escaped by number. Characters that XML 1.0 forbids become U+FFFD. A constructor is called
+//! `-init-` and a class initialiser `-clinit-`, also in frames. Reading turns `-init-` into
+//! `<init>` if the descriptor ends in `)V`, and `-clinit-` into `<clinit>` if the descriptor is
+//! `()V`; an empty descriptor allows both *(choice)*.
 //!
 //! # Messages and elements
 //!
-//! Fields in the order of the message: S string, I integer, L long, T timestamp, D duration, B
-//! byte, F frames. Fields that we write unset are in small letters. Attributes stand in the order
-//! of the element; those in brackets are left out when their field is unset.
+//! Fields are in the order of the message: S string, I integer, L long, T timestamp, D duration, B
+//! byte, F frames. Fields that our encoder writes as unset are in small letters. Attributes are in
+//! the order of the element; those in brackets are omitted if their field is unset.
 //!
 //! | Id | Bytes at least | Fields | Element and attributes |
 //! |--:|--:|---|---|
@@ -153,49 +156,50 @@
 //! | 1040 | 30 | L source, L target, L dump | `objReference` sourceIdRef targetIdRef heapDumpIdRef |
 //! | 1041 | 7 | S text | `custom` body |
 //!
-//! Events that have no message here are written as 1041, their text in the grammar of
-//! [`jtrail_model::text`], and are read back from it *(choice)*. Class and method names in that
-//! text are raw ones, in XML too. Every other 1041 is free text.
+//! Events without a message of their own are written as message 1041, as text in the grammar of
+//! [`jtrail_model::text`], and are read back from that text *(choice)*. That text contains raw
+//! class and method names, in XML, too. Every other message 1041 is free text.
 //!
-//! Two fields are written although the design flags them as unused: the signature in 1012, without
-//! which overloads look alike, and method and class in 1016, where the flags seem to have slipped
-//! by one row. The numbers missing between 1001 and 1041 belong to an older format.
+//! Our encoder writes two fields although the design flags them as unused. One is the signature in
+//! 1012, without which overloads look alike. The other is method and class in 1016, where the flags
+//! seem to be shifted by one row. The ids missing between 1001 and 1041 belong to an older format.
 //!
 //! # Rules over the whole trace
 //!
-//! - **Order.** 1001, 1002, 1003, 1005 open the trace, once each. Then all filters, all options,
-//!   and everything else. 1006 and then 1004 close it.
-//! - **Ids.** One counter for threads, classes, methods and dumps, from 1; objects have one of
-//!   their own *(choice)*. Readers keep a table for each kind. 0 means none.
-//! - **Definitions come before use**, and once. After `threadEnd` nothing of that thread follows.
-//! - **Calls.** Entries and exits nest on each thread. An exit carries ticket and method of the
+//! - **Order.** 1001, 1002, 1003 and 1005 open the trace, once each. All filters, all options, and
+//!   everything else follow in this order. 1006 and then 1004 close the trace.
+//! - **Ids.** One counter numbers threads, classes, methods and dumps from 1; objects have a
+//!   counter of their own *(choice)*. Readers keep a table for each kind. 0 means none.
+//! - **Definitions** come before use, and once. After `threadEnd` no event of that thread follows.
+//! - **Calls.** Entries and exits nest on each thread. An exit has the ticket and method of the
 //!   innermost open entry. Calls open when the JVM stops stay open.
-//! - **Tickets** count the calls of a thread from 1, unsigned in 32 bits; behind the largest
-//!   comes 1. Readers ask only that they rise.
-//! - **Depth.** Ours counts recorded calls from 1. Readers ask only that a call is deeper than its
-//!   caller.
-//! - **Time** never falls along a thread, definitions aside. Between threads it may.
-//! - **Objects** are announced once, by allocation, by definition, or by the thread or class that
-//!   they stand for, before anything else names them. They are freed once. Frees are written later
-//!   than the collection that found them, ours behind its finish; nothing that happened after the
-//!   free names the object.
-//! - **Collections** begin and end in turn. What the JVM says of one comes at or behind it, once.
+//! - **Tickets** count the calls of a thread from 1, unsigned in 32 bits; 1 follows the largest
+//!   number. Readers require only that tickets rise.
+//! - **Depth.** Our agent counts recorded calls from 1. Readers require only that a call is deeper
+//!   than its caller.
+//! - **Time** never falls along a thread, except in definitions. Between threads it may.
+//! - **Objects** are defined once before any other event refers to them: by allocation, by
+//!   definition, or by the thread or class that they represent. They are freed once. Frees are
+//!   written later than the collection that found the dead objects, by our agent after the
+//!   collection's finish. No event that happened after the free refers to the object.
+//! - **Collections** begin and end alternately. The JVM's details of a collection come with its
+//!   begin or later, once.
 //! - **Monitors.** Begin and end of waiting, and of blocking, pair up by thread and object; park
-//!   and unpark pair up by thread. A wait of a thread that does not own the monitor has no end; one
-//!   of the JVM itself has no begin. What is open at the end of the trace stays open.
-//! - **Threads.** Names, CPU times and samples are those of live threads. CPU time never falls
-//!   along a thread. Virtual threads take and leave carriers in turn. An event of a thread that was
-//!   never announced has thread 0.
-//! - **Exceptions** have a class that was announced, and a place.
-//! - **Classes** are unloaded once. Compiled code is thrown away that was there, by method and
-//!   address.
-//! - **Lines** of a method ascend, each once.
-//! - **Heap dumps** that have an end hold their roots, objects and references before it. A dump
-//!   that lists objects lists each once, and all that it refers to.
+//!   and unpark pair up by thread. A wait of a thread that does not own the monitor has no end; a
+//!   wait of the JVM itself has no begin. What is open at the end of the trace stays open.
+//! - **Threads.** Names, CPU times and samples belong to live threads. CPU time never falls along a
+//!   thread. Virtual threads mount and unmount alternately. An event of an undefined thread has
+//!   thread 0.
+//! - **Exceptions** have a class that was defined, and a place.
+//! - **Classes** are unloaded once. Compiled code that is unloaded was loaded before, with the same
+//!   method and address.
+//! - **Lines** of a method ascend, each listed once.
+//! - **Heap dumps** that have an end contain their roots, objects and references before it. A dump
+//!   that lists objects lists each object once, and every object that it refers to.
 //! - **Aggregated calls** are written as a tree for each thread, in a trace without single calls.
-//! - **Totals** that the agent tells are those of the trace.
+//! - **Totals** that the agent reports match the trace.
 //!
-//! [`Checker`](crate::Checker) checks them.
+//! [`Checker`](crate::Checker) checks these rules.
 //!
 //! # What a reader does
 //!
@@ -222,16 +226,16 @@
 //!
 //! # What is dropped
 //!
-//! Neither spelling says whether an exception ended a call. XML has no trace id in filters (they
-//! take that of the trace that began before them), and no characters that XML forbids. A method
-//! named `<init>` that is no constructor comes back as `-init-`, and a constructor-like method
-//! named `-init-` as `<init>`.
+//! Neither form says whether an exception ended a call. XML has no trace id in filters, which
+//! belong to the trace that began before them, and no characters that XML forbids. A method named
+//! `<init>` that is no constructor is read back as `-init-`, and a constructor-like method named
+//! `-init-` as `<init>`.
 
 pub mod binary;
 mod custom;
 mod dropped;
 pub mod xml;
 
-/// Bytes of the largest event that is written or read. Class files and thread names stay far below;
-/// it bounds what a damaged size can make a reader hold.
+/// Maximum bytes of an event that is written or read. Class files and thread names stay far below.
+/// The limit bounds how much input a decoder buffers because of a corrupt size.
 const LARGEST_EVENT: usize = 16 << 20;

@@ -58,7 +58,7 @@ impl Queue {
         self.events.len() >= MOST_WAITING
     }
 
-    /// Marks all events as complete.
+    /// Treats all events as complete.
     pub(super) fn release(&mut self) {
         self.waiting.clear();
     }

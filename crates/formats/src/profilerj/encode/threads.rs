@@ -77,7 +77,7 @@ pub(super) struct Thread {
     pub(super) sampled_until: Option<Timestamp>,
     /// Latest CPU time of the thread, in nanoseconds.
     pub(super) cpu: u64,
-    /// Roots of its trees, if it has any.
+    /// Roots of the thread's trees, or [`NONE`].
     pub(super) calls: Place,
     pub(super) samples: Place,
     /// True if the thread allocated objects.

@@ -1,17 +1,17 @@
-//! The short way for the two messages that nearly all of a trace is made of.
+//! A fast path for the two messages that are nearly all of a trace.
 //!
-//! Without text in them, 1015 and 1016 have a fixed size, and each field a fixed place. Both are
-//! written as one copy of a template, and read by loads from fixed places, when the stream is
-//! spelled as ours are. What does not fit takes the long way through the table in `message`; tests
-//! hold the two ways against each other.
+//! Without text, messages 1015 and 1016 have a fixed size, and each field has a fixed offset. The
+//! encoder writes each as a copy of a template. The decoder reads each by loads from fixed offsets,
+//! if the stream has the byte order and tick of our encoder. All other messages go through the
+//! table in `message`; tests compare the two paths.
 
 use jtrail_model::{
     ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
 };
 
-/// Bytes of a 1015 without text.
+/// Size in bytes of a message 1015 without text.
 const ENTER: usize = 84;
-/// Bytes of a 1016 without text.
+/// Size in bytes of a message 1016 without text.
 const LEAVE: usize = 85;
 
 const ENTER_HEAD: [u8; 6] = head(1015, ENTER);
@@ -32,7 +32,7 @@ fn load<const N: usize>(message: &[u8], at: usize) -> [u8; N] {
     bytes
 }
 
-/// Appends a 1015.
+/// Appends a message 1015.
 #[inline]
 pub(super) fn put_enter(e: &MethodEnter, out: &mut Vec<u8>) {
     let mut m = [0; ENTER];
@@ -47,7 +47,7 @@ pub(super) fn put_enter(e: &MethodEnter, out: &mut Vec<u8>) {
     out.extend_from_slice(&m);
 }
 
-/// Appends a 1016.
+/// Appends a message 1016.
 #[inline]
 pub(super) fn put_leave(e: &MethodLeave, out: &mut Vec<u8>) {
     let mut m = [0; LEAVE];
@@ -61,8 +61,8 @@ pub(super) fn put_leave(e: &MethodLeave, out: &mut Vec<u8>) {
     out.extend_from_slice(&m);
 }
 
-/// Reads a 1015 or 1016 of our own spelling at the begin of `input`, and its size; `None` for
-/// anything else.
+/// Reads a message 1015 or 1016 as our encoder writes it at the start of `input`. Returns the event
+/// and the message's size, or `None` for anything else.
 #[inline]
 pub(super) fn take(input: &[u8]) -> Option<(Event<'static>, usize)> {
     let head: &[u8; 6] = input.first_chunk()?;

@@ -6,20 +6,20 @@ use std::borrow::Cow;
 /// The character set of a stream's text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Charset {
-    /// What we write, and what holds when message 1 is missing.
+    /// The character set of our encoder, and the default without message 1.
     #[default]
     Utf8,
     Ascii,
     Latin1,
-    /// The one that the format's design note gives as an example besides UTF-8.
+    /// The example besides UTF-8 in the format's design note.
     Koi8R,
 }
 
-/// KOI8-R from 0x80 upwards.
+/// The characters of KOI8-R from 0x80 upwards.
 const KOI8_R: &str = "─│┌┐└┘├┤┬┴┼▀▄█▌▐░▒▓⌠■∙√≈≤≥\u{a0}⌡°²·÷═║╒ё╓╔╕╖╗╘╙╚╛╜╝╞╟╠╡Ё╢╣╤╥╦╧╨╩╪╫╬©юабцдефгхийклмнопярстужвьызшэщчъЮАБЦДЕФГХИЙКЛМНОПЯРСТУЖВЬЫЗШЭЩЧЪ";
 
 impl Charset {
-    /// The character set of that name, in any case.
+    /// Returns the character set called `name`, regardless of case.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         Some(match name.to_ascii_uppercase().replace('_', "-").as_str() {
             "UTF8" | "UTF-8" => Self::Utf8,
@@ -30,7 +30,7 @@ impl Charset {
         })
     }
 
-    /// Its name in messages.
+    /// Returns the character set's name in messages.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "UTF-8",
@@ -40,7 +40,7 @@ impl Charset {
         }
     }
 
-    /// The text that `bytes` spell, if they spell one.
+    /// Decodes `bytes`. Returns `None` if they are invalid in this character set.
     pub(super) fn decode(self, bytes: &[u8]) -> Option<Text<'_>> {
         match self {
             _ if bytes.is_ascii() => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),

@@ -1,4 +1,4 @@
-//! The thirty data messages, field by field: this table is the format.
+//! The thirty data messages, field by field. This table defines the format.
 
 use super::value::{Fault, Field, Fields};
 use jtrail_model::{
@@ -9,12 +9,12 @@ use jtrail_model::{
     ThreadStart, TraceEnd, TraceOption, TraceStart,
 };
 
-/// A row is: id, variant and payload of the event, name in the format, fields in order. A type in
-/// brackets stands for a field that we write unset and skip in reading.
+/// A row contains: id, variant and payload of the event, name in the format, fields in order. A
+/// type in brackets is a field that is written as unset and skipped when read.
 macro_rules! messages {
     ($($id:literal $variant:ident($payload:ident) $name:literal { $($field:tt)* })*) => {
-        /// Appends the fields of `event` and answers with the message's id; `None` when the format
-        /// has no message for it.
+        /// Appends the fields of `event` and returns the message's id, or `None` if the format has
+        /// no message for the event.
         pub(super) fn put(event: &Event<'_>, out: &mut Vec<u8>) -> Option<u16> {
             match event {
                 $(Event::$variant(e) => {
@@ -25,8 +25,8 @@ macro_rules! messages {
             }
         }
 
-        /// Reads the fields of message `id`, which must be one of the table; says in which field
-        /// the fault is.
+        /// Reads the fields of message `id`, which must be in the table. An error contains the name
+        /// of the faulty field.
         pub(super) fn take<'a>(
             id: u16,
             fields: &mut Fields<'a>,
@@ -41,7 +41,7 @@ macro_rules! messages {
             }))
         }
 
-        /// Name of message `id`, if it is one of the table.
+        /// Returns the name of message `id`, if it is in the table.
         pub(super) fn name(id: u16) -> Option<&'static str> {
             Some(match id {
                 $($id => $name,)*

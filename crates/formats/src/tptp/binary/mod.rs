@@ -1,11 +1,11 @@
-//! The binary spelling: see the [format's specification](super).
+//! The binary form of TPTP traces. The [module above](super) specifies the format.
 //!
 //! | Module | Holds |
 //! |---|---|
 //! | `wire` | sizes and numbers of the stream |
 //! | `message` | the table of messages: which fields, in which order |
 //! | `value` | the types of fields |
-//! | `call` | a short way for method entries and exits |
+//! | `call` | a fast path for method entries and exits |
 //! | `charset` | the character sets that are understood |
 //! | `encode`, `decode` | the stream around the messages |
 

@@ -1,4 +1,4 @@
-//! The types of fields, written and read.
+//! Types of fields, written and read.
 
 use super::charset::Charset;
 use super::wire::NANOSECONDS;
@@ -7,12 +7,12 @@ use jtrail_model::{
 };
 use std::fmt;
 
-/// How a stream spells its fields.
+/// The encoding of a stream's fields.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spelling {
     pub(super) big_endian: bool,
     pub(super) charset: Charset,
-    /// Ticks a second, above 0.
+    /// Ticks per second, above 0.
     pub(super) frequency: i64,
 }
 
@@ -51,7 +51,7 @@ impl Spelling {
         }
     }
 
-    /// Nanoseconds that so many ticks are, rounded down.
+    /// Converts ticks to nanoseconds, rounded down. Returns `None` on overflow.
     fn nanoseconds(self, ticks: i64) -> Option<i64> {
         if self.frequency == NANOSECONDS {
             return Some(ticks);
@@ -64,18 +64,18 @@ impl Spelling {
     }
 }
 
-/// What is wrong with a field. Its message is skipped, those after it are read.
+/// An error in a field. The message is skipped, and the messages after it are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fault {
     /// The message ends before the field does.
     Short,
-    /// A string without end inside its message.
+    /// A string without an end inside its message.
     Unended,
-    /// Bytes that are no text in the stream's character set.
+    /// Bytes that are invalid in the stream's character set.
     NotText(Charset),
-    /// A stack depth that can't be.
+    /// An impossible number of frames.
     Depth(i32),
-    /// A time that nanoseconds in 64 bits can't hold.
+    /// A time that does not fit into 64 bits as nanoseconds.
     Time(i64),
 }
 
@@ -91,7 +91,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The fields of a message that are still to be read.
+/// The unread fields of a message.
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
     spelling: Spelling,
@@ -108,12 +108,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Bytes left.
+    /// Returns the number of unread bytes.
     pub(super) fn left(&self) -> usize {
         self.rest.len()
     }
 
-    /// The next `N` bytes.
+    /// Reads the next `N` bytes.
     pub(super) fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
         let (head, rest) = self.rest.split_first_chunk().ok_or(Fault::Short)?;
         self.rest = rest;
@@ -133,7 +133,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A type that fields have.
+/// A type of fields.
 pub(super) trait Field<'a>: Sized {
     fn put(&self, out: &mut Vec<u8>);
     fn take(fields: &mut Fields<'a>) -> Result<Self, Fault>;
@@ -225,7 +225,7 @@ macro_rules! times {
 times!(Timestamp Duration);
 
 impl<'a> Field<'a> for Text<'a> {
-    /// A zero would end the text early, so it becomes U+FFFD.
+    /// Writes the text. A zero would end the text early, so it becomes U+FFFD.
     fn put(&self, out: &mut Vec<u8>) {
         for (i, part) in self.split('\0').enumerate() {
             if i > 0 {
@@ -252,10 +252,10 @@ impl<'a> Field<'a> for Text<'a> {
 /// Bytes of the smallest frame: an empty text and a line.
 const SMALLEST_FRAME: usize = 1 + 8;
 
-/// The number of frames, all texts, all lines.
+/// Frames are encoded as their number, all texts, all lines.
 impl<'a> Field<'a> for Vec<Frame<'a>> {
     fn put(&self, out: &mut Vec<u8>) {
-        // More frames than this would pass the largest message by far.
+        // More frames than this exceed the largest message by far.
         let depth = i32::try_from(self.len()).unwrap_or(i32::MAX);
         depth.put(out);
         self.iter().for_each(|frame| frame.method.put(out));

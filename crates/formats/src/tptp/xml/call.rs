@@ -1,16 +1,16 @@
-//! The short way for the two elements that nearly all of a trace is made of.
+//! A fast path for the two elements that are nearly all of a trace.
 //!
-//! It reads `methodEntry` and `methodExit` as our encoder writes them, byte by byte: the attributes
-//! in order, one blank between them, plain numbers. What looks otherwise takes the long way through
-//! the scanner and the table; tests hold the two ways against each other.
+//! The fast path reads `methodEntry` and `methodExit` as our encoder writes them, byte by byte:
+//! attributes in order, one blank between them, plain numbers. Any other spelling goes through the
+//! scanner and the table; tests compare the two paths.
 
 use crate::xml;
 use jtrail_model::{
     ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
 };
 
-/// Reads a call at the begin of `input`, or behind the line feed there. Answers with the number of
-/// bytes used up; `None` for anything else.
+/// Reads a call at the start of `input`, after an optional line feed. Returns the event and the
+/// number of bytes used, or `None` for anything else.
 pub(super) fn take(input: &[u8]) -> Option<(Event<'static>, usize)> {
     let line = input.strip_prefix(b"\n").unwrap_or(input);
     let mut cursor = Cursor {
@@ -80,7 +80,7 @@ impl Cursor<'_> {
         Some(number)
     }
 
-    /// Seconds with exactly nine digits behind the point.
+    /// Reads seconds with exactly nine digits after the point. Returns nanoseconds.
     #[inline]
     fn seconds(&mut self) -> Option<i64> {
         let seconds = self.number()?;

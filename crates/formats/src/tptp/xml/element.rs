@@ -1,4 +1,4 @@
-//! The thirty elements, attribute by attribute: this table is the format.
+//! The thirty elements, attribute by attribute. This table defines the format.
 
 use super::decode::remarks::{Remarked, UNUSED};
 use super::value::Value;
@@ -28,10 +28,11 @@ impl Remarks<'_> {
     }
 }
 
-/// A row of the table: name, and whether it stands in brackets.
+/// A row of the table: the attribute's name, and true if the attribute is in brackets.
 type Row = (&'static str, bool);
 
-/// Returns true if no event holds the attribute. One that says something is remarked.
+/// Returns true if no event contains the attribute. Counts a remark if its value is not zero or
+/// empty.
 fn is_unused(attribute: &Attribute<'_>, remarks: &mut Remarks<'_>) -> bool {
     let is_unused = UNUSED.contains(&attribute.name);
     if is_unused && !attribute.value.bytes().all(|b| matches!(b, b'0' | b'.')) {
@@ -40,12 +41,12 @@ fn is_unused(attribute: &Attribute<'_>, remarks: &mut Remarks<'_>) -> bool {
     is_unused
 }
 
-/// An entry is: variant and payload of the event, name of the element, attributes in order. An
-/// attribute in brackets is left out when its field is unset.
+/// An entry contains: variant and payload of the event, name of the element, attributes in order.
+/// An attribute in brackets is omitted if its field is unset.
 macro_rules! elements {
     ($($variant:ident($payload:ident) $element:literal { $($attribute:tt = $field:ident)* })*) => {
-        /// Appends the start of the element and its attributes, without the closing bracket;
-        /// answers with its name, or `None` when the format has no element for the event.
+        /// Appends the element's start and attributes, without the closing bracket. Returns the
+        /// element's name, or `None` if the format has no element for the event.
         pub(super) fn write(event: &Event<'_>, out: &mut Vec<u8>) -> Option<&'static str> {
             match event {
                 $(Event::$variant(e) => {
@@ -57,10 +58,10 @@ macro_rules! elements {
             }
         }
 
-        /// Reads an element. `Ok(None)`: it is not one of the format.
+        /// Reads an element. Returns `Ok(None)` if the format does not have the element.
         ///
         /// # Errors
-        /// The attribute whose value is none of its type.
+        /// The name of an attribute whose value has the wrong type.
         pub(super) fn read<'a>(
             name: &str,
             attributes: impl Iterator<Item = Attribute<'a>>,
@@ -119,16 +120,16 @@ macro_rules! write_attribute {
     };
 }
 
-/// Which attributes of an element were seen.
+/// The attributes of an element that were read.
 #[derive(Default)]
 struct Seen {
-    /// A bit for each row of the table.
+    /// Bit set of the rows of the table that were read.
     rows: u32,
     other_order: bool,
 }
 
 impl Seen {
-    /// Takes note of an attribute, and answers with its name when it is in the table.
+    /// Notes an attribute. Returns its name if the attribute is in the table.
     fn row(
         &mut self,
         rows: &[Row],

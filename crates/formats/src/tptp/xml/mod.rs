@@ -1,4 +1,4 @@
-//! The XML spelling: see the [format's specification](super).
+//! The XML form of TPTP traces. The [module above](super) specifies the format.
 //!
 //! | Module | Holds |
 //! |---|---|

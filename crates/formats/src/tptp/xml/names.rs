@@ -1,8 +1,8 @@
-//! Names of constructors and class initialisers, which XML spells in a way of its own.
+//! Names of constructors and class initialisers, which have a form of their own in XML.
 
 use std::borrow::Cow;
 
-/// Name of a method as the XML spelling has it.
+/// Returns the name of a method as in XML.
 pub(super) fn to_xml(name: &str) -> &str {
     match name {
         "<init>" => "-init-",
@@ -11,8 +11,8 @@ pub(super) fn to_xml(name: &str) -> &str {
     }
 }
 
-/// The method's own name. The descriptor tells a constructor from a method truly named `-init-`; an
-/// empty one says nothing, and is taken as a constructor's.
+/// Returns the method's name in the model. The descriptor distinguishes a constructor from a method
+/// that is called `-init-`; an empty descriptor counts as a constructor's.
 pub(super) fn from_xml<'n>(name: &'n str, signature: &str) -> &'n str {
     match name {
         "-init-" if signature.is_empty() || signature.ends_with(")V") => "<init>",
@@ -21,8 +21,8 @@ pub(super) fn from_xml<'n>(name: &'n str, signature: &str) -> &'n str {
     }
 }
 
-/// `class.method(descriptor)result`, cut before the method and behind it. A descriptor holds one
-/// opening bracket and no point, whatever the names before it hold.
+/// Splits `class.method(descriptor)result` before and after the method. A descriptor contains one
+/// opening bracket and no point, whatever the names before it contain.
 fn split_frame(frame: &str) -> Option<(&str, &str, &str)> {
     let (class_and_method, _) = frame.rsplit_once('(')?;
     let signature = &frame[class_and_method.len()..];
@@ -31,12 +31,12 @@ fn split_frame(frame: &str) -> Option<(&str, &str, &str)> {
     Some((class, method, signature))
 }
 
-/// Text of a frame as the XML spelling has it.
+/// Returns the text of a frame as in XML.
 pub(super) fn frame_to_xml(frame: &str) -> Cow<'_, str> {
     renamed(frame, |method, _| to_xml(method))
 }
 
-/// Text of a frame.
+/// Returns the text of a frame in the model.
 pub(super) fn frame_from_xml(frame: &str) -> Cow<'_, str> {
     renamed(frame, from_xml)
 }

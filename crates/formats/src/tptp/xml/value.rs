@@ -7,14 +7,14 @@ use jtrail_model::{
 use jtrail_xml::escape;
 use std::borrow::Cow;
 
-/// A type that attributes have.
+/// A type of attributes.
 pub(super) trait Value<'a>: Sized {
     fn write(&self, out: &mut Vec<u8>);
 
-    /// Whether a bracketed attribute is left out.
+    /// True if an attribute in brackets is omitted.
     fn is_unset(&self) -> bool;
 
-    /// `None` when the text is none of this type.
+    /// Reads a value. Returns `None` if the text is no value of this type.
     fn read(text: Cow<'a, str>) -> Option<Self>;
 }
 
@@ -27,7 +27,7 @@ fn write_signed(n: i64, out: &mut Vec<u8>) {
     write_unsigned(n.unsigned_abs(), out);
 }
 
-/// Appends nanoseconds as seconds with nine digits behind the point.
+/// Appends nanoseconds as seconds with nine digits after the point.
 pub(super) fn write_seconds(ns: i64, out: &mut Vec<u8>) {
     if ns < 0 {
         out.push(b'-');
@@ -50,7 +50,7 @@ fn read_signed(text: &str) -> Option<i64> {
         .then(|| text.parse().ok())?
 }
 
-/// Seconds in decimal to nanoseconds. Digits behind the ninth are below a nanosecond, and dropped.
+/// Converts decimal seconds to nanoseconds. Digits after the ninth are dropped.
 fn read_seconds(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),

@@ -1,15 +1,15 @@
-//! Numbers and names that stand in files of the format. Those of elements are in `element`.
+//! Numbers and names in files of the format. Those of elements are in `element`.
 
-/// The root.
+/// The root element.
 pub(super) const ROOT: &str = "TRACE";
-/// What stands before the first element.
+/// The text before the first element.
 pub(super) const HEAD: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<TRACE>\n";
-/// What stands after the last element.
+/// The text after the last element.
 pub(super) const END: &[u8] = b"</TRACE>\n";
 
 /// The element of a frame, inside of a monitor event.
 pub(super) const ANNOTATION: &str = "annotation";
-/// The key of an annotation that is a frame.
+/// The key of an annotation that contains a frame.
 pub(super) const STACK_FRAME: &str = "stackFrame";
-/// What stands before the text of a frame.
+/// The text before a frame's own text.
 pub(super) const FRAME: &[u8] = b"<annotation key=\"stackFrame\" value=\"";

@@ -1,4 +1,4 @@
-//! Binary messages to events.
+//! Decoder: binary messages to events.
 
 pub(super) mod remarks;
 mod system;
@@ -12,10 +12,10 @@ use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use remarks::Remarked;
 use system::System;
 
-/// Reads the binary stream: both byte orders, any tick, any minor version.
+/// Decodes the binary stream, in both byte orders, with any tick and any minor version.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// Where the input of the next step starts, from the begin of the trace.
+    /// Offset of the next step's input, from the start of the trace.
     offset: u64,
     state: State,
     spelling: Spelling,
@@ -33,16 +33,15 @@ enum State {
     System,
     /// From the first data message on.
     Data,
-    /// From the first data message on, in a stream spelled as ours are: calls may take the short
-    /// way.
+    /// After the first data message, in a stream encoded like ours: calls may take the fast path.
     OwnData,
-    /// Inside of something that is skipped; the state `then` follows.
+    /// Inside of skipped bytes; the state `then` follows.
     Skip {
         left: u64,
         what: Skipped,
         then: Box<State>,
     },
-    /// All is read: the remarks follow, and then how the trace ended.
+    /// The input is complete: the remarks follow, and then the result.
     Ending(Result<(), DecodeError>),
 }
 
@@ -50,9 +49,9 @@ enum State {
 enum Skipped {
     /// Bytes between the header and the data.
     Gap,
-    /// A message of an id that we don't know, which starts at a place.
+    /// A message of an unknown id, with its offset.
     Unknown(u16, u64),
-    /// A message larger than any that we take.
+    /// A message above the maximum size, with its offset.
     Large(u16, u64),
 }
 
@@ -136,7 +135,7 @@ impl Decoder {
         }
     }
 
-    /// Reads the message that starts `input`; its id is known already.
+    /// Reads the message at the start of `input`, whose id is `id`.
     fn message<'a>(&mut self, id: u16, input: &'a [u8], last: bool) -> Decoded<'a> {
         match id {
             ENCODING => return self.encoding(input, last),
@@ -247,7 +246,7 @@ impl Decoder {
         }
     }
 
-    /// Returns the remark on a system message that is not where it must be, and is skipped.
+    /// Returns the remark on a misplaced system message, which is skipped.
     fn misplaced<'a>(&self, id: u16, seen: bool, used: usize) -> Option<Decoded<'a>> {
         let message = match self.state {
             State::System if !seen => return None,
@@ -312,7 +311,7 @@ impl Decoder {
         }
     }
 
-    /// A message is not whole: waits for the rest, or ends the trace where there is none.
+    /// Waits for the rest of a message, or ends the trace as truncated if `last` is true.
     fn more<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
         if last {
             self.truncated(self.offset, input)
@@ -327,12 +326,12 @@ impl Decoder {
         remark(input.len(), start, Severity::Truncated, message)
     }
 
-    /// Gives up at `at` bytes into the input.
+    /// Refuses the trace because of byte `at` of the input.
     fn refuse<'a>(&mut self, at: u64, message: String) -> Decoded<'a> {
         self.refuse_place(self.offset + at, message)
     }
 
-    /// Gives up at byte `offset` of the trace.
+    /// Refuses the trace because of byte `offset` of the trace.
     fn refuse_place<'a>(&mut self, offset: u64, message: String) -> Decoded<'a> {
         self.state = State::Ending(Err(DecodeError {
             format: FORMAT,

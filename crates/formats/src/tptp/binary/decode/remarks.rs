@@ -1,4 +1,4 @@
-//! What the reader of the binary spelling remarks.
+//! Remarks of the binary decoder.
 
 use crate::RemarkKind;
 use crate::tally::{kinds, skipped};

@@ -1,33 +1,33 @@
-//! Messages 1 and 2, with a size and without.
+//! Messages 1 and 2, with and without a size.
 //!
-//! The design note of the format prints them without a size, its general rule gives every message
-//! one. So both forms may be met, and must be told apart by what stands behind the id.
+//! The format's design note shows these messages without a size, but its general rule gives every
+//! message one. So both forms occur, and the bytes after the id decide which form a message has.
 
 use crate::tptp::binary::charset::Charset;
 use crate::tptp::binary::value::Spelling;
 use crate::tptp::binary::wire::MESSAGE_HEAD;
 
-/// Bytes of message 2 with its size.
+/// Size in bytes of message 2 with its size field.
 const FREQUENCY_SIZE: usize = 14;
-/// Sizes that message 1 can have.
+/// Sizes in bytes that message 1 may have.
 const ENCODING_SIZES: std::ops::RangeInclusive<usize> = 7..=128;
-/// Longest name in a message 1 without a size.
+/// Maximum bytes of a name in message 1 without a size field.
 const LONGEST_NAME: usize = *ENCODING_SIZES.end() - MESSAGE_HEAD;
 
-/// What stands at a place where message 1 or 2 begins.
+/// The result of reading message 1 or 2.
 #[derive(PartialEq, Eq, Debug)]
 pub(in crate::tptp) enum System<'a, T> {
-    /// The message, and how many bytes it takes.
+    /// The message, and its length in bytes.
     Whole(T, usize),
     /// The input ends inside the message.
     Part,
-    /// No such message: what stands where the name should be.
+    /// The bytes at the place of the name are no such message.
     Wrong(&'a [u8]),
 }
 
-/// Reads a message 1 at the begin of `input`: the name of the character set.
+/// Reads message 1 at the start of `input`: the name of the character set.
 ///
-/// `last` says that nothing follows `input`.
+/// `last` is true if nothing follows `input`.
 pub(in crate::tptp) fn encoding(input: &[u8], spelling: Spelling, last: bool) -> System<'_, &str> {
     let size = size(input, spelling).filter(|size| ENCODING_SIZES.contains(size));
     if let Some(size) = size {
@@ -44,7 +44,8 @@ pub(in crate::tptp) fn encoding(input: &[u8], spelling: Spelling, last: bool) ->
     let rest = &rest[..rest.len().min(LONGEST_NAME + 1)];
     match rest.iter().position(|&b| b == 0) {
         Some(end) if end > 0 && printable(&rest[..end]) => whole(&rest[..end], 2 + end + 1),
-        // Cut off inside the size, or behind a sensible one: no name, and not a wrong one either.
+        // The input ends inside the size, or after a plausible one: the message is incomplete, not
+        // wrong.
         _ if input.len() < size.unwrap_or(MESSAGE_HEAD) => System::Part,
         Some(end) => System::Wrong(&rest[..end]),
         None if rest.len() > LONGEST_NAME || (last && !printable(rest)) => System::Wrong(rest),
@@ -63,7 +64,7 @@ fn whole(name: &[u8], size: usize) -> System<'_, &str> {
     }
 }
 
-/// Reads a message 2 at the begin of `input`: ticks a second.
+/// Reads message 2 at the start of `input`: the number of ticks per second.
 pub(in crate::tptp) fn frequency(input: &[u8], spelling: Spelling) -> System<'_, i64> {
     let Some(size) = size(input, spelling) else {
         return System::Part;
@@ -79,13 +80,13 @@ pub(in crate::tptp) fn frequency(input: &[u8], spelling: Spelling) -> System<'_,
     }
 }
 
-/// What the size field says, if it is one.
+/// Returns the value of the size field, if the input contains one.
 fn size(input: &[u8], spelling: Spelling) -> Option<usize> {
     let &bytes = input.get(2..)?.first_chunk()?;
     usize::try_from(spelling.integer(bytes)).ok()
 }
 
-/// The character set of that name, or what to say about it.
+/// Returns the character set called `name`, or an error message.
 pub(in crate::tptp) fn charset(name: &str) -> Result<Charset, String> {
     Charset::by_name(name).ok_or_else(|| format!("text in {name:?}: this encoding is not known"))
 }

@@ -1,4 +1,4 @@
-//! Events to binary messages.
+//! Encoder: events to binary messages.
 
 use super::wire::{DATA, HEADER_SIZE, MAJOR, MESSAGE_HEAD, SYSTEM};
 use super::{MAGIC, call, message};
@@ -8,11 +8,11 @@ use crate::tptp::{LARGEST_EVENT, custom};
 use crate::{DropCount, Encode};
 use jtrail_model::{Calls, EnterOrLeave, Event};
 
-/// Writes the binary stream, little-endian, in nanoseconds.
+/// Encodes the binary stream: little-endian, times in nanoseconds.
 #[derive(Debug, Default)]
 pub struct Encoder {
     dropped: DropTally<Dropped>,
-    /// The text of an event that has no message.
+    /// Buffer for the text of an event without a message of its own.
     text: String,
 }
 

@@ -1,4 +1,4 @@
-//! XML elements to events.
+//! Decoder: XML elements to events.
 
 pub(super) mod remarks;
 
@@ -17,20 +17,20 @@ use jtrail_xml::{Attribute, Error, Scanner, Tag, Token};
 use remarks::Remarked;
 use std::borrow::Cow;
 
-/// Elements that may be open inside of each other, the root not counted.
+/// Maximum number of nested open elements, without the root.
 const DEEPEST: usize = 32;
 
-/// Reads the XML document: ours, and those of older agents.
+/// Decodes the XML document, of our encoder and of older agents.
 #[derive(Debug)]
 pub struct Decoder {
     document: Document,
     scanner: Scanner,
-    /// Elements that are open inside of the root.
+    /// Names of the open elements inside of the root, outermost first.
     open: Vec<String>,
-    /// What the outermost of them is.
+    /// Kind of the outermost open element.
     outer: Outer,
     remarks: RemarkTally<Remarked>,
-    /// Id of the trace, which filters belong to; their own element does not say it.
+    /// Id of the trace that filters belong to, which their own element does not contain.
     trace_id: String,
 }
 
@@ -47,15 +47,15 @@ impl Default for Decoder {
     }
 }
 
-/// What an element right inside of the root is.
+/// Kind of an element directly inside of the root.
 #[derive(Debug, Default)]
 enum Outer {
-    /// Skipped, with all that is in it.
+    /// The element is skipped with its content.
     #[default]
     Skipped,
-    /// An event that was handed out.
+    /// An event that was returned already.
     Done,
-    /// An event that takes frames until its end.
+    /// An event that collects frames until its end tag.
     Pending(Pending),
 }
 
@@ -63,7 +63,7 @@ enum Outer {
 struct Pending {
     event: Event<'static>,
     start: u64,
-    /// Bytes of its frames so far.
+    /// Bytes of the frames so far.
     size: usize,
 }
 
@@ -93,7 +93,7 @@ impl Decoder {
         let (space, rest, offset) = self.document.skip_space(input);
         let scanned = match rest {
             [b'<', ..] | [] => self.scanner.scan(rest, offset, last),
-            // It is refused before its end comes.
+            // Such text is refused before the token is complete.
             _ => Err(Error::new(offset, "text where an element is expected")),
         };
         let error = match scanned {
@@ -108,7 +108,7 @@ impl Decoder {
         self.document.refuse(error)
     }
 
-    /// Takes a token at `offset`.
+    /// Reads a token at `offset`.
     fn take<'a>(&mut self, token: Token<'a>, offset: u64) -> Result<Step<'a>, Cow<'static, str>> {
         match self.document.take(token, &self.scanner)? {
             Some(Element::Start(tag)) => self.start(tag, offset),
@@ -145,13 +145,13 @@ impl Decoder {
             (1, Outer::Pending(_) | Outer::Done) => {
                 unknown_element(&mut self.remarks, name, offset);
             }
-            // Inside of something skipped.
+            // A token inside of a skipped element.
             _ => {}
         }
         Ok(Step::Nothing)
     }
 
-    /// Takes an element right inside of the root.
+    /// Reads an element directly inside of the root.
     fn event<'a>(&mut self, tag: Tag<'a>, offset: u64) -> Step<'a> {
         let Tag { text, name, empty } = tag;
         self.outer = Outer::Skipped;
@@ -200,7 +200,7 @@ impl Decoder {
         }
     }
 
-    /// The trace is over, or is truncated in what starts behind `space`.
+    /// Ends the trace, or reports that it is truncated in the token that starts after `space`.
     fn end_of_input<'a>(&mut self, input: &'a [u8], space: usize) -> Decoded<'a> {
         let Some(offset) = self.document.end_of_input(input, space) else {
             return done(input.len(), Step::Nothing);
@@ -232,7 +232,8 @@ impl Pending {
     }
 }
 
-/// The event as one that can wait for its frames; `None` when it has none.
+/// Returns a copy of an event that collects frames, without any. Returns `None` for events that
+/// have no frames.
 fn without_stack(event: &Event<'_>) -> Option<Event<'static>> {
     let stack = Vec::new();
     Some(match *event {
@@ -293,7 +294,7 @@ fn without_stack(event: &Event<'_>) -> Option<Event<'static>> {
     })
 }
 
-/// Reads an annotation. `Ok(None)`: it is about something else than a frame.
+/// Reads an annotation. Returns `Ok(None)` if the annotation is not a frame.
 fn frame<'a>(
     tally: &mut RemarkTally<Remarked>,
     offset: u64,

@@ -1,9 +1,9 @@
-//! What the reader of the XML spelling remarks.
+//! Remarks of the XML decoder.
 
 use crate::RemarkKind;
 use crate::tally::{kinds, odd, skipped};
 
-/// Attributes that no event holds: fields flagged unused, and the old agent's own cost.
+/// Attributes that no event contains: fields flagged as unused, and the older agents' own cost.
 pub(in crate::tptp::xml) const UNUSED: &[&str] = &[
     "collationValue",
     "overhead",

@@ -1,4 +1,4 @@
-//! Events to XML elements.
+//! Encoder: events to XML elements.
 
 use super::value::Value;
 use super::wire::{END, FRAME, HEAD};
@@ -10,11 +10,11 @@ use crate::{DropCount, Encode};
 use jtrail_model::{Event, Frame, MethodDef};
 use jtrail_xml::escape;
 
-/// Writes the XML document, an event a line.
+/// Encodes the XML document, with one event per line.
 #[derive(Debug, Default)]
 pub struct Encoder {
     dropped: DropTally<Dropped>,
-    /// The text of an event that has no element.
+    /// Buffer for the text of an event without an element of its own.
     text: String,
 }
 
@@ -70,7 +70,7 @@ impl Encode for Encoder {
     }
 }
 
-/// The method with its name as XML has it.
+/// Returns the method definition with the method's name as in XML.
 fn renamed<'a>(e: &'a MethodDef<'_>) -> Event<'a> {
     Event::MethodDef(MethodDef {
         method: e.method,
@@ -82,7 +82,7 @@ fn renamed<'a>(e: &'a MethodDef<'_>) -> Event<'a> {
     })
 }
 
-/// The frames of the four events that have some.
+/// Returns the frames of the four events that have frames, and none for other events.
 fn stack<'e, 'a>(event: &'e Event<'a>) -> &'e [Frame<'a>] {
     match event {
         Event::MonitorWait(e) => &e.stack,
