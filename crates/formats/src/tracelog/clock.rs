@@ -6,19 +6,18 @@ const MS: i64 = 1_000_000;
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// Milliseconds since 1970-01-01 UTC, rounded down.
+/// Returns milliseconds since 1970-01-01 UTC, rounded down.
 pub(super) fn whole_ms(time: Timestamp) -> i64 {
     time.0.div_euclid(MS)
 }
 
-/// That many milliseconds behind `base`, if a timestamp can hold it.
+/// Returns the time `ms` milliseconds after `base`, if a timestamp can hold it.
 pub(super) fn timestamp(base: i64, ms: u64) -> Option<Timestamp> {
     let ms = base.checked_add(i64::try_from(ms).ok()?)?;
     Some(Timestamp(ms.checked_mul(MS)?))
 }
 
-/// Writes a point in time, in milliseconds since 1970, as the clock on the wall has it that is so
-/// many minutes west of UTC.
+/// Formats a time, in milliseconds since 1970, as local time `minutes_west` minutes west of UTC.
 pub(super) fn write(ms: i64, minutes_west: i32) -> String {
     let local = ms.saturating_sub(i64::from(minutes_west) * MINUTE);
     // What is read is a timestamp again.
@@ -30,8 +29,7 @@ pub(super) fn write(ms: i64, minutes_west: i32) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{ms:03}")
 }
 
-/// Reads a point in time, in milliseconds since 1970, and how many minutes west of UTC its clock
-/// is.
+/// Reads a local time. Returns milliseconds since 1970, and the minutes west of UTC of its zone.
 pub(super) fn read(text: &str) -> Option<(i64, i32)> {
     let mut words = text.split(' ').filter(|word| !word.is_empty());
     let (date, time) = (words.next()?, words.next()?);
@@ -91,7 +89,7 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     )
 }
 
-/// The date that many days after 1970-01-01. Years outside of four digits are the nearest one in.
+/// Returns the date `days` days after 1970-01-01. Years outside of four digits are clamped.
 fn date(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

@@ -1,13 +1,13 @@
-//! What a trace holds: the configuration lines at its head.
+//! Contents of a trace: the configuration lines at its head.
 
 use super::value;
 
-/// How calls are told.
+/// How calls are recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Collection {
     /// Calls are not written.
     None,
-    /// Calls are the stacks that a sampler saw.
+    /// Calls are the stacks of samples.
     Sampling,
     /// Each call is written.
     #[default]
@@ -25,7 +25,7 @@ impl Collection {
         }
     }
 
-    /// The one of that name.
+    /// Returns the method called `name`.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|c| c.name() == name)
     }
@@ -34,14 +34,14 @@ impl Collection {
 /// What an encoder writes. Kinds of lines that are switched off are dropped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// How calls are told.
+    /// How calls are recorded.
     pub collection: Collection,
-    /// Milliseconds between two samples; told only.
+    /// Milliseconds between two samples; written to the configuration only.
     pub sampling_interval_ms: u64,
     /// A line for each sample. Without it, samples that follow each other with one stack are one
     /// line.
     pub high_granularity: bool,
-    /// The trace begins with a pause.
+    /// True if the trace begins with a pause.
     pub suspended_on_start: bool,
     /// `prc cpu` lines.
     pub process_cpu: bool,
@@ -56,7 +56,7 @@ pub struct Settings {
     pub gc: bool,
     /// `gch alt` lines.
     pub live_tables: bool,
-    /// Code maps, of source lines.
+    /// Code maps with source lines.
     pub code_maps: bool,
     /// Threads of `jit` and `gch` lines are told by the number of the process, in decimal: the
     /// Visual Studio tools read nothing else.
@@ -87,7 +87,7 @@ impl Default for Settings {
 /// what it says.
 const MAP_UNIT: (&str, &str) = ("CodeMapUnit", "SourceLine");
 
-/// Whether a configuration line says that code maps have source lines, and not offsets of bytecode.
+/// True if a configuration line says that code maps have source lines instead of bytecode offsets.
 pub(super) fn has_line_maps(name: &str, value: &str) -> bool {
     (name, value) == MAP_UNIT
 }
@@ -125,7 +125,7 @@ impl Settings {
         self.code_maps = has("jit");
     }
 
-    /// Takes the time between two samples, as an option of jtrail has it (`10ms`, `2s`, `1m`).
+    /// Reads the time between two samples in the format of jtrail's options (`10ms`, `2s`, `1m`).
     pub(super) fn interval(&mut self, text: &str) {
         let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
         let factor = match &text[digits.len()..] {
@@ -139,7 +139,7 @@ impl Settings {
         }
     }
 
-    /// Takes a configuration line. `false` when it is none of ours.
+    /// Reads a configuration line. Returns false if its name is unknown.
     pub(super) fn line(&mut self, name: &str, value: &str) -> bool {
         let switch = value == "T";
         let number = || value::read_dec(value.as_bytes());
@@ -204,7 +204,7 @@ pub(super) fn line(name: &str, value: &str, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Whether a configuration line may have that name.
+/// True if a configuration line may have the name `name`.
 pub(super) fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.bytes().all(|b| b.is_ascii_alphanumeric())

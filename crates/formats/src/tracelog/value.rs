@@ -5,7 +5,7 @@ use std::borrow::Cow;
 const UPPER: &[u8; 16] = b"0123456789ABCDEF";
 const LOWER: &[u8; 16] = b"0123456789abcdef";
 
-/// A decimal number.
+/// Appends a decimal number.
 pub(super) fn dec(mut number: u64, out: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut at = digits.len();
@@ -180,7 +180,7 @@ impl Starts {
         Self(starts)
     }
 
-    /// The next start behind one.
+    /// Returns the next start after `start`.
     pub(super) fn after(&self, start: u64) -> Option<u64> {
         let at = self.0.partition_point(|other| *other <= start);
         self.0.get(at).copied()

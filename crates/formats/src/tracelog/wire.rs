@@ -1,8 +1,8 @@
-//! Numbers and names that stand in files of the format.
+//! Numbers and names in files of the format.
 
-/// The loader of all classes that have none.
+/// The loader of all classes without a loader.
 pub(super) const DEFAULT_LOADER: &str = "bootstrap";
-/// Ids of classes and methods that only frames name: this one, and those above.
+/// Lowest id of classes and methods that only frames name.
 pub(super) const MADE_UP: u64 = 1 << 63;
 /// Bytes of the longest line that is read.
 pub(super) const LONGEST_LINE: usize = 16 << 20;
@@ -22,7 +22,7 @@ pub(super) const KINDS: [(&str, &str); 11] = [
     ("sam", "str mem"),
 ];
 
-/// Whether there is such a record.
+/// True if the format has such a record.
 pub(super) fn is_known(kind: &[u8], sub: &[u8]) -> bool {
     let of_kind = KINDS.iter().find(|(word, _)| word.as_bytes() == kind);
     of_kind.is_some_and(|(_, subs)| subs.split(' ').any(|word| word.as_bytes() == sub))

@@ -92,14 +92,14 @@ impl Definitions {
         class.is_some_and(|class| class.name.is_some())
     }
 
-    /// Whether the function is defined and named.
+    /// True if the function is defined and named.
     #[inline]
     pub(super) fn has_function(&self, iid: u32) -> bool {
         let function = self.functions.get(u64::from(iid));
         function.is_some_and(|function| function.frame.is_some())
     }
 
-    /// Method and class of a function.
+    /// Returns method and class of a function.
     #[inline]
     pub(super) fn method(&self, iid: u32) -> Option<(MethodId, ClassId)> {
         let function = self.functions.get(u64::from(iid))?;
@@ -122,7 +122,7 @@ impl Definitions {
         self.classes.insert(u64::from(iid), class)
     }
 
-    /// The function that a line names by its id.
+    /// Returns the function with id `id`.
     pub(super) fn function_of(&self, id: u64) -> Option<u32> {
         self.function_iids.get(&id).copied()
     }
@@ -184,7 +184,7 @@ impl Definitions {
 }
 
 impl Decoder {
-    /// A class has its name.
+    /// Defines a class when its name is known.
     pub(super) fn define_class(&mut self, iid: u32, name: String) {
         let class = class_id(iid);
         let time = self.now;
@@ -254,7 +254,7 @@ impl Decoder {
         self.remark_if(token != u64::from(usual_token), "fun inf", Remarked::Tokens);
     }
 
-    /// A function has its name.
+    /// Defines a function when its name is known.
     pub(super) fn define_function(
         &mut self,
         iid: u32,
@@ -327,7 +327,7 @@ impl Decoder {
         self.define_function(iid, (full, name), signature);
     }
 
-    /// Keeps the code of a function until its compilation is told.
+    /// Keeps the code of a function until the line of its compilation.
     pub(super) fn code(
         &mut self,
         function: u32,
@@ -348,7 +348,7 @@ impl Decoder {
         });
     }
 
-    /// Hands out code whose compilation is told nowhere.
+    /// Reports code without a line of its compilation.
     pub(super) fn end_code(&mut self) {
         if let Some(code) = self.definitions.code.take() {
             let time = self.now;

@@ -1,4 +1,4 @@
-//! Lines to events.
+//! Decoder: lines to events.
 
 mod definitions;
 mod lines;
@@ -19,11 +19,11 @@ use stacks::{Expansion, Threads};
 use std::collections::VecDeque;
 use words::Words;
 
-/// Reads the trace log: ours, and those of the profiler that it comes from.
+/// Decodes the trace log, of our encoder and of Tizen's CoreProfiler.
 #[derive(Debug, Default)]
 pub struct Decoder {
     strict: bool,
-    /// Where the input of the next step starts, from the begin of the trace.
+    /// Offset of the next step's input, from the start of the trace.
     offset: u64,
     /// The number of the line there.
     line: u64,
@@ -72,7 +72,7 @@ enum Line {
 }
 
 impl Decoder {
-    /// A decoder that refuses what the specification does not allow.
+    /// Returns a decoder that refuses what the specification does not allow.
     pub fn strict() -> Self {
         Self {
             strict: true,
@@ -115,7 +115,7 @@ impl Decoder {
         self.queue.push_back(event);
     }
 
-    /// The next event that waits.
+    /// Returns the next queued event.
     #[inline]
     fn waiting(&mut self) -> Option<Event<'static>> {
         self.queue.pop_front().or_else(|| self.expanded())
@@ -327,7 +327,7 @@ impl Decoder {
         })
     }
 
-    /// The thread of a line, announced.
+    /// Returns the thread of a line, and defines it first if necessary.
     fn thread(&mut self, iid: u32) -> ThreadId {
         let id = ThreadId(u64::from(iid) + 1);
         match self.threads.state(iid) {
@@ -344,7 +344,7 @@ impl Decoder {
         id
     }
 
-    /// The class of a line, announced.
+    /// Returns the class of a line, and defines it first if necessary.
     fn class(&mut self, iid: u32) -> ClassId {
         if !self.definitions.is_named(iid) {
             self.remark("", Remarked::UndefinedClasses);
@@ -354,7 +354,7 @@ impl Decoder {
         definitions::class_id(iid)
     }
 
-    /// A function that frames name, announced.
+    /// Defines a function that a frame names, if necessary.
     fn function(&mut self, iid: u32) {
         if !self.definitions.has_function(iid) {
             self.remark("", Remarked::UndefinedFunctions);
@@ -376,7 +376,7 @@ impl Decode for Decoder {
     }
 }
 
-/// Whether a trace that starts so looks like one of these: its first line is a record.
+/// True if `head` starts like a trace log, whose first line is a record.
 pub(crate) fn is_begin(head: &[u8]) -> bool {
     let mut words = Words::new(head.trim_ascii_start());
     match (words.word(), words.word()) {
@@ -389,7 +389,7 @@ fn step(used: usize, step: Step<'_>) -> Decoded<'_> {
     Decoded { used, step }
 }
 
-/// Type and sub-type of a line.
+/// Returns type and sub-type of a line as text.
 fn name(kind: &[u8], sub: &[u8]) -> String {
     let cut = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(8)]).into_owned();
     format!("{} {}", cut(kind), cut(sub))

@@ -18,7 +18,7 @@ pub(super) struct Opening {
 }
 
 impl Decoder {
-    /// Whether the opening events are still to come.
+    /// True if the opening events are not yet returned.
     pub(super) fn is_opening(&self) -> bool {
         !self.opening.done
     }
@@ -47,7 +47,7 @@ impl Decoder {
         }
     }
 
-    /// Hands out the opening events, if that was not done.
+    /// Queues the opening events, unless that happened before.
     pub(super) fn open(&mut self) {
         if self.opening.done {
             return;

@@ -1,4 +1,4 @@
-//! What the reader of trace logs remarks.
+//! Remarks of the trace-log decoder.
 
 use crate::RemarkKind;
 use crate::tally::{corrupt, fault, kinds, odd, skipped};

@@ -1,4 +1,4 @@
-//! The threads' stacks, and the events that a change of one gives.
+//! Stacks of the threads, and the events that result from their changes.
 
 use super::words::{Words, is_ip, parts, read_iid};
 use super::{Decoder, Line, Remarked};
@@ -11,16 +11,16 @@ use jtrail_model::{
     Timestamp,
 };
 
-/// Frames of a sample, the innermost ones.
+/// Maximum number of frames of a sample; the innermost frames are kept.
 const MOST_FRAMES: usize = 4096;
 
 /// All threads.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     table: Table<Option<Box<Thread>>>,
-    /// How calls are told: by the configuration, or else by the first record.
+    /// How calls are recorded, according to the configuration or else the first record.
     pub(super) collection: Option<Collection>,
-    /// Functions of the record at hand.
+    /// Functions of the current record.
     frames: Vec<u32>,
 }
 
@@ -46,7 +46,7 @@ struct Thread {
     is_unknown: bool,
 }
 
-/// What a record still gives.
+/// Events of the current record that are not yet returned.
 #[derive(Debug, Default)]
 pub(super) enum Expansion {
     #[default]
@@ -112,7 +112,7 @@ impl Threads {
         self.get(0)?.os_id
     }
 
-    /// Adds CPU time; answers with all that was used.
+    /// Adds CPU time in microseconds. Returns the thread's total.
     pub(super) fn used(&mut self, iid: u32, us: u64) -> Option<u64> {
         let thread = self.get(iid)?;
         thread.cpu_us = thread.cpu_us.saturating_add(us);
@@ -226,7 +226,7 @@ impl Decoder {
         self.expansion = Expansion::Sample { iid, time, ticks };
     }
 
-    /// The next event of the record at hand.
+    /// Returns the next event of the current record.
     #[inline]
     pub(super) fn expanded(&mut self) -> Option<Event<'static>> {
         match &mut self.expansion {
@@ -274,7 +274,7 @@ impl Decoder {
         };
         *at += 1;
         let (method, class) = self.definitions.method(function)?;
-        // Behind the largest comes 1.
+        // Ticket 1 follows the largest one.
         state.ticket = state.ticket.checked_add(1).unwrap_or(1);
         let ticket = state.ticket;
         state.stack.push((function, ticket));

@@ -3,7 +3,7 @@
 use crate::tracelog::value::{read_dec, read_hex};
 use std::borrow::Cow;
 
-/// The words of a line that were not read yet.
+/// The unread words of a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Words<'a> {
     rest: &'a [u8],
@@ -14,7 +14,7 @@ impl<'a> Words<'a> {
         Self { rest: line }
     }
 
-    /// The next word; none at the end.
+    /// Returns the next word, or `None` at the end of the line.
     #[inline]
     pub(super) fn word(&mut self) -> Option<&'a [u8]> {
         let mut rest = self.rest;
@@ -31,7 +31,7 @@ impl<'a> Words<'a> {
         Some(word)
     }
 
-    /// What is left of the line, without blanks around it.
+    /// Returns the rest of the line, without blanks around it.
     pub(super) fn text(&mut self) -> Cow<'a, str> {
         String::from_utf8_lossy(std::mem::take(&mut self.rest).trim_ascii())
     }
@@ -61,13 +61,13 @@ impl<'a> Words<'a> {
         read_hex(self.word()?)
     }
 
-    /// An internal id; `?` is the largest.
+    /// Reads an internal id; `?` is the largest id.
     #[inline]
     pub(super) fn iid(&mut self) -> Option<u32> {
         read_iid(self.word()?)
     }
 
-    /// Nothing but blanks is left.
+    /// Returns `None` unless only blanks are left.
     pub(super) fn end(&self) -> Option<()> {
         self.rest.iter().all(|b| *b == b' ').then_some(())
     }
@@ -82,10 +82,10 @@ pub(super) fn read_iid(word: &[u8]) -> Option<u32> {
     }
 }
 
-/// Parts of a word, and one more if it has that.
+/// Parts of a word, and an optional further part.
 type Parts<'a, const N: usize> = ([&'a [u8]; N], Option<&'a [u8]>);
 
-/// The parts of a word that colons separate: so many, and if there is one more, that it is.
+/// Splits a word at colons into `N` parts and an optional further part.
 #[inline]
 pub(super) fn parts<const N: usize>(word: &[u8]) -> Option<Parts<'_, N>> {
     let mut parts = word.split(|b| *b == b':');
@@ -97,13 +97,13 @@ pub(super) fn parts<const N: usize>(word: &[u8]) -> Option<Parts<'_, N>> {
     parts.next().is_none().then_some((found, more))
 }
 
-/// An instruction pointer.
+/// True if the word is an instruction pointer.
 pub(super) fn is_ip(word: &[u8]) -> bool {
     word == b"?" || read_hex(word).is_some() || read_hex(&[b"0x", word].concat()).is_some()
 }
 
-/// The thread of a `jit` or `gch` line: internal id, `?`, or a decimal number of the operating
-/// system. Answers whether it says anything.
+/// Reads the thread of a `jit` or `gch` line: an internal id, `?`, or a decimal number of the
+/// operating system. Returns false for `?`, and `None` for anything else.
 pub(super) fn is_thread(word: &[u8]) -> Option<bool> {
     match word {
         b"?" => Some(false),

@@ -142,7 +142,7 @@ impl Definitions {
         new
     }
 
-    /// The internal id of a class; its lines are written if it has none yet.
+    /// Returns the internal id of a class. Writes the lines of the class first if it has none yet.
     pub(super) fn class(&mut self, id: ClassId, out: &mut Vec<u8>) -> Option<u32> {
         let class = self.classes.get_mut(id.0)?;
         if class.iid.is_some() || self.classes_written > MOST {
@@ -186,7 +186,8 @@ impl Definitions {
         loader.and_then(|loader| loader.id).unwrap_or(1)
     }
 
-    /// The internal id of a method; its lines are written if it has none yet.
+    /// Returns the internal id of a method. Writes the lines of the method first if it has none
+    /// yet.
     #[inline]
     pub(super) fn function(&mut self, id: MethodId, out: &mut Vec<u8>) -> Option<u32> {
         match self.methods.get(id.0)?.iid {
@@ -296,19 +297,19 @@ impl Definitions {
         )
     }
 
-    /// Whether a class was announced.
+    /// True if the class is defined.
     pub(super) fn has_class(&self, id: ClassId) -> bool {
         self.classes.get(id.0).is_some()
     }
 
-    /// Whether a method of a known class was announced.
+    /// True if the method and its class are defined.
     #[inline]
     pub(super) fn has_method(&self, id: MethodId) -> bool {
         let method = self.methods.get(id.0);
         method.is_some_and(|method| method.iid.is_some() || self.has_class(method.class))
     }
 
-    /// The method that a frame names.
+    /// Returns the method that a frame names.
     pub(super) fn frame(&mut self, frame: &str) -> Option<MethodId> {
         let key = self.digests.of(frame);
         match self.by_frame.get(&key) {

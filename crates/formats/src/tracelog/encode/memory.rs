@@ -1,4 +1,4 @@
-//! Allocations, collections, and what is alive behind them.
+//! Allocations, collections, and tables of live objects.
 
 use super::dropped::Dropped;
 use super::{Encoder, Merged, Pending};
@@ -8,7 +8,7 @@ use jtrail_model::{
     ObjectDef, ObjectFree, ThreadId,
 };
 
-/// Words of a JVM for collections that somebody asked for.
+/// Causes by which a JVM describes requested collections.
 const INDUCED: [&str; 4] = [
     "induced",
     "System.gc()",
@@ -16,7 +16,7 @@ const INDUCED: [&str; 4] = [
     "Diagnostic Command",
 ];
 
-/// How far the collections are.
+/// The state of garbage collection.
 #[derive(Debug, Default)]
 pub(super) struct Gc {
     open: bool,
@@ -69,7 +69,7 @@ impl Encoder {
         };
         thread.ms = thread.ms.max(ms);
         let ms = thread.ms;
-        // A sum that the trace tells keeps its time.
+        // A sum that the trace contains keeps its time.
         if matches!(self.merged, Some((Merged::Sums, id, at)) if id == e.thread && at != ms) {
             self.end_merged(out);
         }
@@ -117,7 +117,7 @@ impl Encoder {
         };
     }
 
-    /// A sum that is one already.
+    /// Writes a sum of allocations that the trace contains.
     pub(super) fn allocation_sum(&mut self, e: &AllocationSum, out: &mut Vec<u8>) {
         if self.iid(e.thread).is_none() {
             return;
@@ -148,7 +148,7 @@ impl Encoder {
         self.threads.soil(e.thread);
     }
 
-    /// Writes the allocations of a thread that were not written.
+    /// Writes the pending allocations of a thread.
     pub(super) fn end_sums(&mut self, id: ThreadId, out: &mut Vec<u8>) {
         let Some(thread) = self.threads.get(id) else {
             return;
@@ -272,7 +272,7 @@ impl Encoder {
         self.table_at_last(out);
     }
 
-    /// Writes the table, if the frees of a collection came and something else comes now.
+    /// Writes the table of live objects if the frees of a collection have ended.
     #[inline]
     pub(super) fn table_after_frees(&mut self, out: &mut Vec<u8>) {
         if self.gc.table == Table::Frees {
@@ -312,7 +312,7 @@ impl Encoder {
         write_items(&items, out);
     }
 
-    /// A table that the trace tells.
+    /// Writes a table of live objects that the trace contains.
     pub(super) fn live_objects(&mut self, e: &LiveObjects, out: &mut Vec<u8>) {
         if self.paused || !self.settings.live_tables || self.gc.open {
             self.dropped.event(Dropped::LiveTables);

@@ -1,4 +1,4 @@
-//! Events to lines.
+//! Encoder: events to lines.
 
 mod definitions;
 mod dropped;
@@ -22,7 +22,7 @@ use opening::Opening;
 use process::Process;
 use threads::Threads;
 
-/// Bytes that are held back at most until it is known whether the trace has calls or samples.
+/// Maximum bytes that are buffered until the first call or sample.
 const LONGEST_HELD: usize = 64 << 10;
 
 /// Writes the trace log, a record a line.
@@ -142,7 +142,8 @@ impl Encoder {
         dropped
     }
 
-    /// The mode that an event shows, or that is taken when too much waits.
+    /// Returns the collection method that an event implies, or a default if too many bytes are
+    /// buffered.
     fn shown(event: &Event<'_>, waiting: usize) -> Option<Collection> {
         match event {
             Event::MethodEnter(_) => Some(Collection::Instrumentation),
@@ -316,7 +317,7 @@ impl Encode for Encoder {
     }
 }
 
-/// Text that is escaped already, in quotes.
+/// Appends escaped text in quotes.
 fn quoted(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());

@@ -8,18 +8,18 @@ use std::collections::{BTreeMap, HashMap};
 
 const PAGE: usize = 64;
 
-/// The objects that were announced and not freed.
+/// Objects that were defined and not freed.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     pages: HashMap<u64, Box<Page>>,
-    /// Class and size of objects; an object is known by its place here.
+    /// Class and size of objects; each object refers to an entry by index.
     shapes: Vec<(ClassId, u64)>,
     shape_places: HashMap<(ClassId, u64), u32>,
     /// Objects and bytes, by class.
     live: BTreeMap<ClassId, (u64, u64)>,
     /// The latest time of an allocation, a free, or the end of a collection.
     pub(super) ms: u64,
-    /// Frees are known to be told.
+    /// True if frees are known to be recorded.
     pub(super) sure: bool,
     /// The trace has tables of its own.
     pub(super) has_tables: bool,
@@ -30,12 +30,12 @@ pub(super) struct Objects {
 #[derive(Debug)]
 struct Page {
     objects: u32,
-    /// The place of each object's shape, plus 1; 0 for no object.
+    /// Index of each object's shape plus 1; 0 for no object.
     shapes: [u32; PAGE],
 }
 
 impl Objects {
-    /// Takes a new object. One that is there already stays as it is.
+    /// Adds an object. An existing object stays unchanged.
     pub(super) fn add(&mut self, id: ObjectId, class: ClassId, size: u64, ms: u64) {
         self.ms = self.ms.max(ms);
         self.any = true;
@@ -61,7 +61,7 @@ impl Objects {
         *bytes = bytes.saturating_add(size);
     }
 
-    /// Takes an object away; `false` when it is not there.
+    /// Removes an object. Returns false if the object is unknown.
     pub(super) fn remove(&mut self, id: ObjectId, ms: u64) -> bool {
         self.ms = self.ms.max(ms);
         self.freed = true;
@@ -87,12 +87,13 @@ impl Objects {
         true
     }
 
-    /// Whether the counts say what is alive: without frees they would say what ever was.
+    /// True if the counts say what is alive. Without frees they would count every object ever
+    /// allocated.
     pub(super) fn countable(&self) -> bool {
         self.any && !self.has_tables && (self.sure || self.freed)
     }
 
-    /// Classes with live objects: objects and bytes.
+    /// Returns the number of objects and bytes of each class with live objects.
     pub(super) fn live(&self) -> Vec<(ClassId, (u64, u64))> {
         let counts = self.live.iter().map(|(class, counts)| (*class, *counts));
         counts.filter(|(_, (objects, _))| *objects > 0).collect()

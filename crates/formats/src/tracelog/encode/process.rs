@@ -17,7 +17,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// A thread used time. Answers with the time of a line, if one is due.
+    /// Adds CPU time of a thread. Returns the time of a line, if one is due.
     pub(super) fn used(&mut self, us: u64, ms: u64, interval: u64) -> Option<u64> {
         if self.has_own {
             return None;
@@ -83,7 +83,7 @@ impl Encoder {
         out.extend_from_slice(b" 0x00000000\n");
     }
 
-    /// The thread of a line that is the JVM's own doing.
+    /// Writes the thread of a line about the JVM's own work.
     pub(super) fn jvm_thread(&self, out: &mut Vec<u8>) {
         if self.settings.os_thread_ids {
             value::dec(self.opening.pid, out);

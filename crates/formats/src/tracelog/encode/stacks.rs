@@ -1,4 +1,4 @@
-//! Calls and samples: lines that tell how a thread's stack changed.
+//! Calls and samples: lines that record changes of a thread's stack.
 
 use super::dropped::Dropped;
 use super::threads::{Call, Run};
@@ -7,7 +7,7 @@ use crate::tracelog::settings::Collection;
 use crate::tracelog::value;
 use jtrail_model::{MethodEnter, MethodLeave, Sample, ThreadId};
 
-/// Open calls that are looked through for the one that a leave belongs to.
+/// Maximum number of open calls that are searched for the call that a leave ends.
 const FARTHEST_LEAVE: usize = 1000;
 
 impl Encoder {
@@ -153,7 +153,7 @@ impl Encoder {
         }
     }
 
-    /// Writes that all calls of a thread are left.
+    /// Writes that all calls of a thread ended.
     pub(super) fn empty_stack(&mut self, id: ThreadId, ms: u64, out: &mut Vec<u8>) {
         let Some(thread) = self.threads.get(id) else {
             return;
@@ -236,7 +236,7 @@ impl Encoder {
         }
     }
 
-    /// Writes the samples of a thread that were not written.
+    /// Writes the pending samples of a thread.
     pub(super) fn end_run(&mut self, id: ThreadId, out: &mut Vec<u8>) {
         let thread = self.threads.get(id);
         if thread.is_none_or(|thread| thread.run.is_none()) {
@@ -278,7 +278,7 @@ impl Encoder {
         self.frames.clear();
     }
 
-    /// Writes what a thread gathered.
+    /// Writes the pending samples and allocations of a thread.
     pub(super) fn end_interval(&mut self, id: ThreadId, out: &mut Vec<u8>) {
         self.end_run(id, out);
         self.end_sums(id, out);

@@ -9,7 +9,7 @@ use jtrail_model::{
 };
 use std::collections::BTreeMap;
 
-/// All threads that were announced; none for those that ended.
+/// All threads by id; `None` for those that ended.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     table: Table<Option<Box<Thread>>>,
@@ -46,11 +46,12 @@ pub(super) struct Thread {
 pub(super) struct Call {
     pub(super) ticket: u32,
     pub(super) method: MethodId,
-    /// Its frame is written. Those that are not lie below all that are, or never will be.
+    /// True if the call's frame is written. Unwritten frames lie below all written ones, or are
+    /// never written.
     pub(super) written: bool,
 }
 
-/// Samples of one stack that follow each other.
+/// Consecutive samples of one stack.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) stack: Vec<MethodId>,
@@ -192,7 +193,7 @@ impl Encoder {
         }
     }
 
-    /// Whether CPU times of threads are told, or make that of the process.
+    /// True if CPU times of threads are written, or summed up for the process.
     #[inline]
     fn has_cpu(&self) -> bool {
         // A trace log that is written anew tells that of the process, or does not have it.
