@@ -1,7 +1,7 @@
-//! Names of classes and methods: as a JVM spells them, and in source form.
+//! Names of classes and methods, in the form of the JVM and in source form.
 //!
-//! All text here is as it stands between quotes: escaped. A class that is called as a primitive
-//! type is has its first character written by number, so that the two stay apart.
+//! All text in source form is escaped, as between quotes. The first character of a class that has
+//! the name of a primitive type is escaped, so that the two differ.
 
 use super::value::{escape, escape_first, unescape};
 
@@ -16,15 +16,15 @@ const PRIMITIVES: [(&str, char); 9] = [
     ("int", 'I'),
     ("long", 'J'),
 ];
-/// Dimensions that an array of a JVM may have.
+/// Maximum number of dimensions of an array in a JVM.
 const MOST_DIMENSIONS: usize = 255;
 
-/// The metadata token of a class, by its internal id.
+/// Returns the metadata token of a class for its internal id.
 pub(super) fn class_token(iid: u32) -> u32 {
     0x0200_0000 | iid.wrapping_add(1) & 0xff_ffff
 }
 
-/// The metadata token of a function, by its place among those of its class.
+/// Returns the metadata token of a function for its index in its class.
 pub(super) fn function_token(place: u32) -> u32 {
     0x0600_0000 | place & 0xff_ffff
 }
@@ -39,7 +39,8 @@ fn letter(word: &str) -> Option<char> {
     Some(found.1)
 }
 
-/// Splits one type off a descriptor: its dimensions, its class or its letter, and what follows.
+/// Splits the first type off a descriptor. Returns its dimensions, its class or letter, and the
+/// rest.
 fn split_type(text: &str) -> Option<(usize, Result<&str, char>, &str)> {
     let base = text.trim_start_matches('[');
     let dimensions = text.len() - base.len();
@@ -55,7 +56,7 @@ fn split_type(text: &str) -> Option<(usize, Result<&str, char>, &str)> {
     (primitive(first).is_some() && !void).then(|| (dimensions, Err(first), &base[1..]))
 }
 
-/// A class name in source form, from that of `Class.getName`: `[Ljava.lang.String;` is
+/// Appends the source form of a class name as in `Class.getName`: `[Ljava.lang.String;` becomes
 /// `java.lang.String[]`.
 pub(super) fn class_to_source(name: &str, out: &mut String) {
     match split_type(name) {
@@ -71,7 +72,7 @@ pub(super) fn class_to_source(name: &str, out: &mut String) {
     }
 }
 
-/// The name as `Class.getName` has it.
+/// Returns the class name as in `Class.getName`.
 pub(super) fn class_from_source(text: &str) -> String {
     let base = text.trim_end_matches("[]");
     let dimensions = (text.len() - base.len()) / 2;
@@ -85,7 +86,7 @@ pub(super) fn class_from_source(text: &str) -> String {
     }
 }
 
-/// Writes one type of a descriptor, and answers with what follows it.
+/// Appends the first type of a descriptor in source form, and returns the rest.
 fn type_to_source<'t>(text: &'t str, out: &mut String) -> Option<&'t str> {
     let (dimensions, base, rest) = split_type(text)?;
     match base {
@@ -104,8 +105,8 @@ fn type_to_source<'t>(text: &'t str, out: &mut String) -> Option<&'t str> {
     Some(rest)
 }
 
-/// Return type and parameters in source form, from a descriptor. Of what is none, the return type
-/// is empty and the parameters are the text itself.
+/// Returns return type and parameters of a descriptor in source form. If the text is no descriptor,
+/// the return type is empty and the parameters are the text itself.
 pub(super) fn signature_to_source(descriptor: &str) -> (String, String) {
     types_to_source(descriptor).unwrap_or_else(|| {
         let mut raw = String::new();
@@ -114,7 +115,7 @@ pub(super) fn signature_to_source(descriptor: &str) -> (String, String) {
     })
 }
 
-/// Whether it is the descriptor of a method.
+/// True if `text` is the descriptor of a method.
 pub(super) fn is_descriptor(text: &str) -> bool {
     types_to_source(text).is_some()
 }
@@ -140,7 +141,7 @@ fn types_to_source(descriptor: &str) -> Option<(String, String)> {
     rest.is_empty().then_some((returned, parameters))
 }
 
-/// The descriptor, from return type and parameters.
+/// Returns the descriptor for a return type and parameters.
 pub(super) fn signature_from_source(returned: &str, parameters: &str) -> String {
     let list = parameters
         .strip_prefix('(')
@@ -173,7 +174,7 @@ fn type_from_source(text: &str, out: &mut String) {
     }
 }
 
-/// The full name of a function: class in source form, dot, method.
+/// Appends the full name of a function: class in source form, dot, method.
 pub(super) fn function_to_source(class: &str, method: &str, out: &mut String) {
     class_to_source(class, out);
     if !class.is_empty() {
@@ -182,19 +183,19 @@ pub(super) fn function_to_source(class: &str, method: &str, out: &mut String) {
     escape(method, &['.'], out);
 }
 
-/// The class in the full name of a function, in source form.
+/// Returns the class in the full name of a function, in source form.
 pub(super) fn class_of_source(text: &str) -> &str {
     text.rsplit_once('.').map_or("", |(class, _)| class)
 }
 
-/// The method's name in the full name of a function.
+/// Returns the method's name in the full name of a function.
 pub(super) fn method_from_source(text: &str) -> String {
     let name = text.rsplit_once('.').map_or(text, |(_, name)| name);
     unescape(name).into_owned()
 }
 
-/// The parts of a frame's text `class.method(descriptor)result`: class, method, descriptor. Joined
-/// they are the text again, with a dot behind the class if it is not empty.
+/// Splits a frame's text `class.method(descriptor)result` into class, method and descriptor.
+/// Joined, with a dot after the class if it is not empty, these parts are the text again.
 pub(super) fn frame_parts(text: &str) -> (&str, &str, &str) {
     let at = text
         .match_indices('(')
@@ -209,7 +210,7 @@ pub(super) fn frame_parts(text: &str) -> (&str, &str, &str) {
     }
 }
 
-/// Brackets of a frame that are looked at for the begin of its descriptor.
+/// Maximum number of brackets of a frame that are tried as the start of its descriptor.
 const MOST_BRACKETS: usize = 16;
 
 #[cfg(test)]
@@ -262,7 +263,7 @@ mod tests {
             assert_eq!(signature_to_source(descriptor), expected, "{descriptor}");
             assert_eq!(signature_from_source(returned, parameters), descriptor);
         }
-        // As others write it.
+        // Other writers add blanks.
         let read = signature_from_source("int", "( int, a.B )");
         assert_eq!(read, "(ILa/B;)I");
     }

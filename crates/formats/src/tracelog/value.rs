@@ -20,12 +20,12 @@ pub(super) fn dec(mut number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// `0x` and eight digits.
+/// Appends `0x` and eight digits.
 pub(super) fn h32(number: u32, out: &mut Vec<u8>) {
     upper(u64::from(number), 8, out);
 }
 
-/// `0x` and sixteen digits.
+/// Appends `0x` and sixteen digits.
 pub(super) fn h64(number: u64, out: &mut Vec<u8>) {
     upper(number, 16, out);
 }
@@ -36,7 +36,7 @@ fn upper(number: u64, digits: u32, out: &mut Vec<u8>) {
     out.extend((0..digits).rev().map(digit));
 }
 
-/// `0x` and as few digits as it takes.
+/// Appends `0x` and as few digits as possible.
 pub(super) fn hex(number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(b"0x");
     let digits = (64 - number.leading_zeros()).div_ceil(4).max(1);
@@ -44,7 +44,7 @@ pub(super) fn hex(number: u64, out: &mut Vec<u8>) {
     out.extend((0..digits).rev().map(digit));
 }
 
-/// A character as its number: `\u0022`. Only for those of the first plane.
+/// Appends a character of the Basic Multilingual Plane as its number: `\u0022`.
 fn by_number(c: char, out: &mut String) {
     out.push_str("\\u");
     let digit = |at: u32| char::from(UPPER[(u32::from(c) >> (4 * at)) as usize & 15]);
@@ -55,13 +55,13 @@ fn is_control(c: char) -> bool {
     c < ' ' || c == '\u{7f}'
 }
 
-/// Appends text, with what quoted text can't hold and those of `also` by their numbers.
+/// Appends text. Characters that quoted text can't contain, and those in `also`, become numbers.
 pub(super) fn escape(text: &str, also: &[char], out: &mut String) {
     let special = |c: char| is_control(c) || matches!(c, '"' | '\\') || also.contains(&c);
     escape_those(text, special, out);
 }
 
-/// Appends text, all of whose first character is written by its number.
+/// Appends text with its first character as a number.
 pub(super) fn escape_first(text: &str, out: &mut String) {
     let mut chars = text.chars();
     if let Some(first) = chars.next() {
@@ -80,8 +80,8 @@ fn escape_those(text: &str, special: impl Fn(char) -> bool, out: &mut String) {
     out.push_str(rest);
 }
 
-/// The value of a configuration line: bare text. A backslash is written by its number only where it
-/// would read as the begin of one; blanks where readers would cut them off.
+/// Appends the value of a configuration line, which has no quotes. A backslash becomes a number
+/// only where it would start an escape; blanks become numbers only where readers would trim them.
 pub(super) fn escape_bare(text: &str, out: &mut String) {
     let inner = text.trim_matches(' ');
     let before = text.len() - text.trim_start_matches(' ').len();
@@ -98,8 +98,7 @@ pub(super) fn escape_bare(text: &str, out: &mut String) {
     blanks(after.min(text.len() - before), out);
 }
 
-/// Text with `\uXXXX` turned back; every other backslash stays. Two halves of a character outside
-/// of the first plane are one.
+/// Decodes `\uXXXX`; every other backslash is unchanged. Surrogate pairs become one character.
 pub(super) fn unescape(text: &str) -> Cow<'_, str> {
     if !text.contains("\\u") {
         return text.into();
@@ -131,7 +130,7 @@ pub(super) fn unescape(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// The number at the begin of `\uXXXX…`.
+/// Returns the number of a leading `\uXXXX`.
 fn unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     let all = digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -152,7 +151,7 @@ pub(super) fn read_dec(word: &[u8]) -> Option<u64> {
     })
 }
 
-/// Reads `0x` and one to sixteen digits, small or large.
+/// Reads `0x` and one to sixteen digits of either case.
 #[inline]
 pub(super) fn read_hex(word: &[u8]) -> Option<u64> {
     let digits = word.strip_prefix(b"0x").or(word.strip_prefix(b"0X"))?;
@@ -170,7 +169,8 @@ pub(super) fn read_hex(word: &[u8]) -> Option<u64> {
     })
 }
 
-/// Where the ranges of a method's code start, in order. Each ends where the next one starts.
+/// Sorted start offsets of the ranges of a method's code. Each range ends where the next one
+/// starts.
 pub(super) struct Starts(Vec<u64>);
 
 impl Starts {
