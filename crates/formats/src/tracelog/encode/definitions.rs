@@ -247,8 +247,8 @@ impl Definitions {
         Some(())
     }
 
-    /// Writes the code of a method, and answers with its id in the file. `None` when it is not
-    /// known.
+    /// Writes the code of a method. Returns the method's id in the file, or `None` if the method is
+    /// undefined.
     pub(super) fn code(
         &mut self,
         e: &MethodCompile<'_>,

@@ -24,7 +24,7 @@ pub(super) struct Gc {
     table: Table,
 }
 
-/// Whether a table of live objects is to be written.
+/// Progress of the next table of live objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Table {
     /// Since the last one there was no collection.
@@ -133,7 +133,8 @@ impl Encoder {
         };
         thread.ms = thread.ms.max(ms);
         let ms = thread.ms;
-        // What a thread allocated in one millisecond is one line, however it was told.
+        // Allocations of one thread in one millisecond are one line, whether the trace contains
+        // single allocations or sums.
         let goes_on = !thread.sums.is_empty() && thread.sums_ms == ms;
         let merged = (Merged::Sums, e.thread, ms);
         self.settle_unless(merged, out);
@@ -163,8 +164,8 @@ impl Encoder {
         let (iid, sums) = (thread.iid, std::mem::take(&mut thread.sums));
         thread.line_ms = thread.line_ms.max(thread.sums_ms);
         let ms = thread.line_ms;
-        // The stack in which they were allocated comes right before, and before both what they
-        // name.
+        // The record of the stack in which the objects were allocated directly precedes the line.
+        // Definitions of both precede that record.
         if !matches!(&self.pending, Pending::Stack { thread, .. } if *thread == id) {
             self.flush(out);
         }

@@ -76,11 +76,11 @@ enum Pending {
     },
     /// A collection began, and what the JVM says of it may follow.
     Gc { ms: u64, induced: bool, full: bool },
-    /// CPU time of the process, if nobody else tells it.
+    /// CPU time of the process, unless the trace contains it.
     ProcessCpu { ms: u64 },
 }
 
-/// What another trace log tells in one record, and the model in several events.
+/// Events that a trace log combines in one record, where the model has several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Merged {
     Samples,
@@ -88,7 +88,7 @@ enum Merged {
 }
 
 impl Encoder {
-    /// An encoder that is told what the trace holds.
+    /// Returns an encoder with fixed settings.
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -109,7 +109,7 @@ impl Encoder {
         })
     }
 
-    /// Leaves the head: what comes now is of the trace proper.
+    /// Ends the head: the trace proper begins with `event`.
     fn open(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         self.base_ms = self.opening.start_ms(event);
         self.definitions.by_text =
@@ -181,11 +181,11 @@ impl Encoder {
         }
     }
 
-    /// Writes what waits, but for a thread's stack: an event is to be written behind it.
+    /// Writes what is pending, except a thread's stack, because an event will be written after it.
     ///
-    /// Only such an event may end what waits. One that is not written is missing when the log is
-    /// read, and the lines are to be the same when it is written again. For that, too, all that is
-    /// written late is written in one order: definitions, the pending record, the line.
+    /// Only an event that is written may end a pending record. An event that is not written is
+    /// missing when the log is read, and writing the log again must give the same lines. For the
+    /// same reason all delayed output has one order: definitions, the pending record, the line.
     #[inline]
     fn settle(&mut self, out: &mut Vec<u8>) {
         self.end_merged(out);

@@ -1,4 +1,4 @@
-//! What stands before the first line of the trace proper.
+//! Lines before the trace proper.
 
 use super::dropped::Dropped;
 use crate::tally::DropTally;
@@ -20,7 +20,7 @@ pub(super) struct Opening {
     minutes_west: i32,
     pub(super) pid: u64,
     name: String,
-    /// Options that get a line behind ours, with their values as written.
+    /// Further options with their values as written; their lines follow those of the settings.
     options: Vec<(String, String)>,
 }
 
@@ -34,7 +34,7 @@ impl Opening {
         }
     }
 
-    /// Takes an event, if it belongs before the first line.
+    /// Handles an event, if it belongs before the first line.
     pub(super) fn take(
         &mut self,
         event: &Event<'_>,
@@ -44,7 +44,8 @@ impl Opening {
         match event {
             Event::Node(e) => {
                 self.start_ms.get_or_insert(clock::whole_ms(e.time));
-                // No clock is a day off; a year off, times could not be told from there.
+                // Time zones differ from UTC by less than a day; with larger offsets, times might
+                // not be readable.
                 let is_zone = e.timezone.unsigned_abs() < 24 * 60;
                 self.minutes_west = if is_zone { e.timezone } else { 0 };
                 dropped.part_if(e.timezone != 0, Dropped::TimeZones);
@@ -126,7 +127,7 @@ impl Opening {
         for (name, value) in &self.options {
             settings::line(name, value, out);
         }
-        // Thread 0 stands for the process: readers look for the thread whose number is the
+        // Thread 0 represents the process: readers look for the thread whose number is the
         // process's.
         out.extend_from_slice(b"thr crt 0x0000000000000001 0x00000000\nthr aos 0x00000000 ");
         value::dec(self.pid, out);

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     table: Table<Option<Box<Thread>>>,
-    /// Threads written; the first stands for the process.
+    /// Number of threads written; the first one represents the process.
     written: u32,
     /// Threads with something that a pause or the end of the trace ends, and maybe others.
     dirty: Vec<ThreadId>,
@@ -177,7 +177,8 @@ impl Encoder {
         self.cpu(e.thread, ms, e.cpu_time, out);
     }
 
-    /// A call tells the CPU time of its thread. It is written when the last line is old enough.
+    /// Handles the CPU time of a thread in a call event, which is written if the last line is old
+    /// enough.
     #[inline]
     pub(super) fn call_cpu(&mut self, id: ThreadId, ms: u64, cpu: Duration, out: &mut Vec<u8>) {
         if cpu.0 == 0 || !self.has_cpu() {
@@ -196,7 +197,7 @@ impl Encoder {
     /// True if CPU times of threads are written, or summed up for the process.
     #[inline]
     fn has_cpu(&self) -> bool {
-        // A trace log that is written anew tells that of the process, or does not have it.
+        // A trace log that is read and written again contains the process's CPU time, or lacks it.
         let of_process = self.settings.process_cpu && !self.opening.recoded;
         !self.paused && (self.settings.thread_cpu || of_process)
     }
