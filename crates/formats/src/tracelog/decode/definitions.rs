@@ -12,11 +12,11 @@ use jtrail_model::{
 };
 use std::collections::HashMap;
 
-/// The class of functions whose class is not known.
+/// Id of the class of functions without a known class.
 const NO_CLASS: u64 = 1 << 33;
-/// Ids of methods that can't have that of their function: these, and those above.
+/// Lowest id of methods whose function id is 0, too large or already used.
 const FALLBACK: u64 = 0b11 << 62;
-/// Bytes of a class's name that frames have, though its functions do not tell it.
+/// Maximum bytes of a class name in frames, unless the full name of the function is long, too.
 const LONG_CLASS: usize = 1 << 10;
 
 /// What lines may name.
@@ -34,7 +34,7 @@ pub(super) struct Definitions {
     pub(super) modules: HashMap<u64, u64>,
     /// Code maps have source lines: those that we write.
     pub(super) has_line_maps: bool,
-    /// Code that was told, whose compilation may be in the next line.
+    /// Code whose compilation may be in the next line.
     code: Option<Code>,
     no_class: bool,
 }
@@ -153,7 +153,7 @@ impl Definitions {
         self.replaced_assemblies += usize::from(is_skipped);
     }
 
-    /// Whether an assembly is called so.
+    /// True if assembly `id` is called `name`.
     pub(super) fn is_assembly(&self, id: u64, name: &str) -> bool {
         let assembly = self.assemblies.get(&id);
         assembly.is_some_and(|assembly| *assembly.name == *name)
@@ -284,8 +284,8 @@ impl Decoder {
                 .and_then(|class| class.name.clone())
                 .unwrap_or_default()
         };
-        // Functions tell the names of their classes. Those that do not can't all have one that is
-        // far longer than what they tell.
+        // Full names of functions contain their class. If a full name does not, the frame must not
+        // repeat a class name that is far longer than the full name.
         let class_name = match class_name.len() <= LONG_CLASS.max(2 * full.len()) {
             true => &*class_name,
             false => names::class_of_source(full),
@@ -407,8 +407,8 @@ impl Decoder {
                 line,
             }];
             ranges.push(CodeRange { offset, frames });
-            // A range ends where the next one starts. Where this one does not, nothing is told of
-            // what follows.
+            // A range ends where the next one starts. If this range ends earlier, the code up to
+            // the next range gets a range without frames.
             let next = starts.after(start);
             match i64::try_from(end) {
                 _ if end < start || end == next.unwrap_or(size) => {}

@@ -14,7 +14,7 @@ use jtrail_model::{
 use std::borrow::Cow;
 
 impl Decoder {
-    /// Reads a record behind its type and sub-type. `None` when its fields do not fit.
+    /// Reads a record after its type and sub-type. Returns `None` if its fields do not fit.
     #[inline]
     pub(super) fn record(&mut self, kind: &[u8], sub: &[u8], mut words: Words<'_>) -> Option<Line> {
         if (kind, sub) == (b"sam", b"str") {
@@ -24,7 +24,7 @@ impl Decoder {
         self.other(kind, sub, &mut words)
     }
 
-    /// What comes now is no part of the opening, and tells of no compilation.
+    /// Ends the opening, and reports code whose compilation is not in this line.
     #[inline]
     fn begin_events(&mut self) {
         if self.is_opening() {
@@ -376,7 +376,7 @@ impl Decoder {
         Some(())
     }
 
-    /// Threads of collections and compilations are told nowhere in the model.
+    /// Remarks on threads of collections and compilations, which the model does not contain.
     fn thread_of_jvm(&mut self, named: bool, kind: &str) {
         self.remark_if(named, kind, Remarked::Workers);
     }
@@ -385,13 +385,12 @@ impl Decoder {
         self.remark_if(hr != 0, kind, Remarked::Statuses);
     }
 
-    /// Looks at the id of a thread or class in the profiling interface: ours is the internal one,
-    /// and one.
+    /// Remarks on an id that is not the internal id plus 1, as our encoder writes it.
     fn look_at_id(&mut self, id: u64, iid: u32, kind: &str) {
         self.remark_if(id != u64::from(iid) + 1, kind, Remarked::Ids);
     }
 
-    /// Looks at texts as they were read: those that had to be mended are copies.
+    /// Remarks on texts with invalid UTF-8 or escapes: decoding such a text makes a copy.
     fn look_at_texts(&mut self, kind: &str, texts: &[&Cow<'_, str>]) {
         let mended = texts.iter().any(|text| matches!(text, Cow::Owned(_)));
         self.remark_if(mended, kind, Remarked::Texts);

@@ -258,7 +258,7 @@ impl Decoder {
         })
     }
 
-    /// Takes a line without its end.
+    /// Reads a line without its end.
     #[inline]
     fn take(&mut self, line: &[u8]) -> Result<(), DecodeError> {
         self.line += 1;

@@ -1,4 +1,5 @@
-//! The begin of a trace: gathered, since the model tells of the process before it tells of options.
+//! The start of a trace. Its lines are collected, because in the model the process precedes the
+//! options.
 
 use super::{Decoder, Remarked};
 use crate::tracelog::clock;

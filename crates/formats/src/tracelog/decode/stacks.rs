@@ -86,8 +86,8 @@ impl Threads {
         self.table.insert(u64::from(iid), Some(Box::default()));
     }
 
-    /// Notes that the thread was announced. Answers with its number of the operating system, if
-    /// that is to be told now.
+    /// Notes that the thread is defined. Returns its number of the operating system if that is now
+    /// to be reported.
     pub(super) fn define(&mut self, iid: u32) -> Option<u64> {
         if self.get(iid).is_none() {
             match self.table.get_mut(u64::from(iid)) {
