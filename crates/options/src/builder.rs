@@ -1,8 +1,9 @@
-//! Options while they are read: what each key stores, and what follows from all of them together.
+//! Collects options while they are read: stores the value of each key, then derives what depends on
+//! several keys.
 //!
-//! Both spellings of the option text use it: the parser splits the text and calls
-//! [`Builder::set`] for each key and value, then [`Builder::finish`]. Most keys store into
-//! [`Options`] at once. What depends on keys that may come later waits in the builder.
+//! The parsers of both spellings split the option text, call [`Builder::set`] for each key and
+//! value, and then [`Builder::finish`]. Most keys store their value into [`Options`] at once.
+//! Values that depend on keys that may come later wait in the builder.
 
 use crate::burst::{Burst, MOST_BURSTS};
 use crate::checks::{Check, Conflict, OF_THE_AGENT, OF_THE_TRACE};
@@ -18,29 +19,29 @@ use crate::tptp;
 use crate::value::{Overflow, Server};
 use std::io;
 
-/// Reads a file that the options name.
+/// Function that reads a file that the options name.
 pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> io::Result<String>;
 
-/// Options that are being read.
+/// Options while they are read.
 pub(crate) struct Builder<'a> {
     pub(crate) options: Options,
-    /// Value of `file`. Without it, the name follows from the format.
+    /// Value of `file`. Without it, the format decides the name.
     pub(crate) file: Option<FilePattern>,
-    /// Value of `events`. What it adds to depends on the format.
+    /// Value of `events`. The default kinds, which it may extend, depend on the format.
     pub(crate) events: Option<EventsChoice>,
     /// Rules of `include` and `exclude`.
     rules: Vec<Rule>,
-    /// Triggers of `save`, which take the place of bursts in a flight recorder.
+    /// Triggers of `save`, which replace bursts in a flight recorder.
     saving: Vec<Burst>,
     given: Given,
     read_file: ReadFile<'a>,
 }
 
-/// Why a value is not taken.
+/// Reason why a value is refused.
 pub(crate) enum Fault {
     /// The value is wrong, for this reason.
     Value(String),
-    /// The value names a file, in which something is wrong.
+    /// The value names a file, and this error is in the file.
     InFile(OptionError),
 }
 
@@ -50,7 +51,7 @@ impl From<String> for Fault {
     }
 }
 
-/// Which keys were given, and where.
+/// The keys that were given, with their positions.
 #[derive(Default)]
 pub(crate) struct Given(Vec<GivenKey>);
 
@@ -63,12 +64,12 @@ struct GivenKey {
 }
 
 impl Given {
-    /// True if the text has the key.
+    /// True if the option text has the key.
     pub(crate) fn contains(&self, key: &str) -> bool {
         self.0.iter().any(|given| given.key == key)
     }
 
-    /// Returns the error, at the conflict's key that was given last.
+    /// Returns the error for a conflict, at the position of the conflict's key that was given last.
     fn locate(&self, conflict: Conflict) -> OptionError {
         let last = self
             .0
@@ -98,7 +99,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Stores the value of a key, as the key's row says.
+    /// Stores the value of a key, with the function of the key's row.
     ///
     /// # Errors
     /// If the key was given before, or the value is wrong.
@@ -167,8 +168,8 @@ impl<'a> Builder<'a> {
             .map_or(default, |choice| choice.resolve(default))
     }
 
-    /// Returns the options, once each key is set: fills in what depends on several of them, and
-    /// checks that they go together. `events` are the kinds that are requested.
+    /// Returns the options after all keys are set: fills in what depends on several keys, and
+    /// checks that the options go together. `events` are the requested kinds of events.
     ///
     /// # Errors
     /// The first combination of options that is not allowed.

@@ -1,4 +1,4 @@
-//! Bursts: recording for a while, when something happens.
+//! Bursts: recording for a limited time when a trigger fires.
 //!
 //! ```text
 //! burst   = trigger [ "/" limit ]
@@ -10,8 +10,9 @@
 //! limit   = time | number                     for that time, or for so many events; 10s without it
 //! ```
 //!
-//! `method` is a pattern as in `include`, `class` one without a method part: such an exception's
-//! class or one of its superclasses fits it. The key may be repeated.
+//! `method` is a pattern as in `include`. `class` is a pattern without a method part, and matches
+//! an exception if it fits the exception's class or one of its superclasses. The key may be
+//! repeated.
 
 use crate::error::quoted;
 use crate::filter::{Rule, push_rules};
@@ -29,41 +30,41 @@ pub enum BurstLimit {
     Events(u64),
 }
 
-/// Most values of `burst`: a method's triggers are bits of a word.
+/// Maximum number of values of `burst`: a method's triggers are bits of a 32-bit word.
 pub(crate) const MOST_BURSTS: usize = 31;
 
-/// Limit of a burst that is given none.
+/// Limit of a burst whose value has none.
 const DEFAULT_LIMIT: BurstLimit = BurstLimit::Time(Duration::from_secs(10));
 
-/// When a burst begins.
+/// Condition that begins a burst.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Trigger {
     /// When a method is called.
     Call {
-        /// Rules that the method fits, made as those of `include`.
+        /// Rules for the method, built like those of `include`.
         methods: Vec<Rule>,
         /// Number of the call that begins the burst, from 1.
         nth: u64,
     },
     /// When a call takes longer than a time.
     Slow {
-        /// Rules that the method fits, made as those of `include`.
+        /// Rules for the method, built like those of `include`.
         methods: Vec<Rule>,
-        /// How long the call takes at least; not 0.
+        /// Duration that the call exceeds; not 0.
         longer_than: Duration,
     },
     /// When an exception is thrown.
     Exception {
-        /// Pattern that the exception's class, or one of its superclasses, fits.
+        /// Pattern for the exception's class or one of its superclasses.
         class: Pattern,
     },
-    /// This long after the start.
+    /// At this time after the start.
     At(Duration),
-    /// Again and again after this time, which is not 0.
+    /// Repeatedly, with this period, which is not 0.
     Every(Duration),
 }
 
-/// A burst and what begins it.
+/// A burst and its trigger.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Burst {
     /// When the burst begins.
@@ -97,8 +98,8 @@ impl Burst {
         Ok(Self { trigger, limit })
     }
 
-    /// Returns the burst of a trigger of `save`: what is saved is recorded already, so its limit
-    /// means nothing.
+    /// Returns the burst for a trigger of `save`. Its limit has no meaning, because the events to
+    /// save are recorded already.
     pub(crate) fn saving(trigger: Trigger) -> Self {
         Self {
             trigger,
@@ -142,7 +143,7 @@ impl Trigger {
         })
     }
 
-    /// Reads a trigger of `save`. Returns `None` if the text is no such trigger at all.
+    /// Reads a trigger of `save`. Returns `None` if the text does not begin like one.
     pub(crate) fn parse_saving(text: &str) -> Option<Result<Self, String>> {
         const SAVING: [&str; 3] = ["call", "slow", "exception"];
         let (word, _) = text.split_once(':')?;
@@ -179,8 +180,8 @@ fn methods(value: &str) -> Result<Vec<Rule>, String> {
     Ok(rules)
 }
 
-/// Returns rules as the option has them: without a method if they are of a class and those nested
-/// in it.
+/// Returns the rules as the option text spells them: without a method part if they are those of a
+/// class and its nested classes.
 fn methods_text(rules: &[Rule]) -> String {
     match rules {
         [only] => format!("{}#{}", only.class, only.method),
@@ -208,7 +209,7 @@ fn positive_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The limit as the option has it.
+/// Writes the limit as the option text spells it.
 impl fmt::Display for BurstLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -218,7 +219,7 @@ impl fmt::Display for BurstLimit {
     }
 }
 
-/// The trigger as the option has it, with `#` between class and method.
+/// Writes the trigger as the option text spells it, with `#` between class and method.
 impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -237,7 +238,7 @@ impl fmt::Display for Trigger {
     }
 }
 
-/// Trigger and limit as the option has them.
+/// Writes trigger and limit as the option text spells them.
 impl fmt::Display for Burst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.trigger, self.limit)

@@ -1,4 +1,4 @@
-//! The options of another trace, begun while the program runs.
+//! Options of a further trace that begins while the program runs.
 
 use crate::builder::Given;
 use crate::checks::OF_THE_TRACE;
@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::set::EventsChoice;
 use crate::value::OutputFormat;
 
-/// Options of another trace of the same agent, as far as they differ from the first one's. The
+/// Differences between the options of a further trace and those of the agent's first trace. The
 /// default changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceChange {
@@ -16,16 +16,16 @@ pub struct TraceChange {
     pub format: Option<OutputFormat>,
     /// Name of the trace's file.
     pub file: Option<String>,
-    /// Value of `events`. With another format and without this, what was requested before is
-    /// recorded as far as the format has a place for it.
+    /// Value of `events`. If only the format changes, the kinds requested before are recorded as
+    /// far as the new format supports them.
     pub events: Option<String>,
-    /// Values of `include` (true) and `exclude` (false), which replace all filters. Without any,
-    /// the filters stay.
+    /// Values of `include` (true) and `exclude` (false), which replace all filters. If empty, the
+    /// filters stay.
     pub patterns: Vec<(bool, String)>,
 }
 
 impl Options {
-    /// Returns the options of another trace.
+    /// Returns these options with the changes for a further trace.
     ///
     /// # Errors
     /// A sentence that says what is wrong, or which options do not go together.

@@ -1,7 +1,7 @@
-//! Which options go together.
+//! Checks which options go together.
 //!
-//! Each check looks at options that are complete, and returns the keys that contradict each other
-//! and why. The error is shown at that key of them which was given last.
+//! Each check examines complete options, and returns the keys that contradict each other and why.
+//! The error is shown at the key among them that was given last.
 
 use crate::builder::Given;
 use crate::keys::find;
@@ -12,18 +12,18 @@ use crate::value::{
     AllocMode, AtMaxSize, Engine, OutputFormat, Overflow, Server, Trivial, size_text,
 };
 
-/// Options that are not allowed together.
+/// A contradiction between options.
 pub(crate) struct Conflict {
-    /// Keys at which the error may be shown; one at least.
+    /// Keys at which the error may be shown; at least one.
     pub(crate) keys: &'static [&'static str],
     /// A sentence that says what is wrong.
     pub(crate) problem: String,
 }
 
-/// Returns the conflict, if the options have it.
+/// A check: returns the conflict if the options have it.
 pub(crate) type Check = fn(&Options, &Given) -> Result<(), Conflict>;
 
-/// Checks of what a client may change for another trace of the same agent: format, file, events,
+/// Checks of what a client may change for a further trace of the same agent: format, file, events,
 /// filters.
 pub(crate) const OF_THE_TRACE: &[Check] = &[
     events_have_a_place,
@@ -34,7 +34,7 @@ pub(crate) const OF_THE_TRACE: &[Check] = &[
     coarse_clock,
 ];
 
-/// Checks of what holds as long as the agent is there.
+/// Checks of what stays the same for the agent's lifetime.
 pub(crate) const OF_THE_AGENT: &[Check] = &[
     filter_file_or_patterns,
     short_calls_among_sums,
@@ -46,14 +46,14 @@ pub(crate) const OF_THE_AGENT: &[Check] = &[
     bounded_files,
 ];
 
-/// Returns the conflict of these keys.
+/// Returns a conflict between these keys.
 fn conflict(keys: &'static [&'static str], problem: impl Into<String>) -> Result<(), Conflict> {
     debug_assert!(keys.iter().all(|key| find(key).is_some()));
     let problem = problem.into();
     Err(Conflict { keys, problem })
 }
 
-/// What the format has no place for is left out, but something must be left.
+/// Kinds of events that the format does not support are dropped, but at least one kind must remain.
 fn events_have_a_place(options: &Options, _: &Given) -> Result<(), Conflict> {
     if options.events.is_empty() {
         let (format, events) = (options.format, options.no_place);
@@ -135,7 +135,7 @@ fn short_calls_as_sums(options: &Options, _: &Given) -> Result<(), Conflict> {
     )
 }
 
-/// A client may still ask for a trace of sums, in which short calls are nothing special.
+/// A client may later start a trace of sums nevertheless; short calls then have no special role.
 fn short_calls_among_sums(options: &Options, _: &Given) -> Result<(), Conflict> {
     match sums(options).filter(|_| options.has_short_calls()) {
         Some(option) => conflict(&["min", "maxrate"], format!("{option} adds all calls up")),
@@ -143,7 +143,7 @@ fn short_calls_among_sums(options: &Options, _: &Given) -> Result<(), Conflict> 
     }
 }
 
-/// The coarse clock is of no use where each call needs a look at a clock.
+/// The coarse clock has no use if each call must read a clock anyway.
 fn coarse_clock(options: &Options, _: &Given) -> Result<(), Conflict> {
     if !options.has_ticks() {
         return Ok(());
@@ -198,7 +198,7 @@ fn socket(options: &Options, _: &Given) -> Result<(), Conflict> {
     }
 }
 
-/// Only an agent that clients can reach may leave because none is connected.
+/// `linger` ends the agent when no client is connected, so clients must be able to connect.
 fn linger(options: &Options, _: &Given) -> Result<(), Conflict> {
     let is_reachable = options.server != Server::Standalone && options.control != Control::Off;
     if options.linger.is_none() || is_reachable {
@@ -210,13 +210,13 @@ fn linger(options: &Options, _: &Given) -> Result<(), Conflict> {
     )
 }
 
-/// A flight recorder writes traces that begin in the middle of the program.
+/// A flight recorder writes traces that begin in the middle of the program's run.
 fn flight_recorder(options: &Options, given: &Given) -> Result<(), Conflict> {
     if options.overflow != Overflow::Ring {
         return Ok(());
     }
-    // Counters of lines count from the program's begin, and objects of a heap snapshot may have
-    // been defined at any time.
+    // Line counters count from the program's start, and objects of a heap snapshot may have been
+    // defined at any time.
     let events = words_among(options.events, &[Events::HEAP, Events::LINES]);
     let what = if !events.is_empty() {
         format!("events={}", events.join("+"))
@@ -225,7 +225,7 @@ fn flight_recorder(options: &Options, given: &Given) -> Result<(), Conflict> {
     } else if options.format == OutputFormat::None {
         "format=none".to_owned()
     } else if options.begins_idle() {
-        // A client, or the program, would begin a trace.
+        // A client or the program would start the trace.
         format!("server={}", options.server)
     } else if given.contains("burst") {
         "burst".to_owned()
@@ -239,7 +239,7 @@ fn flight_recorder(options: &Options, given: &Given) -> Result<(), Conflict> {
     conflict(&["overflow"], format!("ring is not available with {what}"))
 }
 
-/// Triggers of `burst`, or of `save`, must be seen, and something must come of them.
+/// Triggers of `burst` and `save` must be detectable, and must have an effect.
 fn triggers(options: &Options, _: &Given) -> Result<(), Conflict> {
     let problem = if options.has_call_triggers() && options.engine == Engine::Jvmti {
         "calls that begin a burst are seen in rewritten classes, and engine=jvmti rewrites none"
@@ -254,10 +254,10 @@ fn triggers(options: &Options, _: &Given) -> Result<(), Conflict> {
     }
 }
 
-/// Smallest `maxsize`, in bytes, of all files together where the oldest ones are deleted.
+/// Minimum of `maxsize`, in bytes for all files together, if the oldest files are deleted.
 const SMALLEST_RING: u64 = 8 << 20;
 
-/// Files have a bound only where the trace can go on in another one.
+/// The size of files can be limited only if the trace can continue in another file.
 fn bounded_files(options: &Options, _: &Given) -> Result<(), Conflict> {
     let Some(bytes) = options.max_size else {
         return Ok(());
@@ -284,7 +284,7 @@ fn bounded_files(options: &Options, _: &Given) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// Returns the option that makes the trace one of sums, if one does.
+/// Returns the option that makes this a trace of sums, if there is one.
 fn sums(options: &Options) -> Option<&'static str> {
     if options.format == OutputFormat::ProfilerJ {
         Some("format=profilerj")
@@ -295,7 +295,7 @@ fn sums(options: &Options) -> Option<&'static str> {
     }
 }
 
-/// Returns the words of those kinds that are among the events.
+/// Returns the words for those of `kinds` that are among the events.
 fn words_among(events: Events, kinds: &[Events]) -> Vec<String> {
     let kinds = kinds.iter().filter(|kind| events.contains(**kind));
     kinds.map(Events::to_string).collect()

@@ -1,12 +1,12 @@
-//! The one line that says what is wrong with the options.
+//! The one-line error for wrong options.
 
 use std::fmt;
 
-/// What is wrong with the options, and where.
+/// An error in the options, with its position.
 ///
-/// It is displayed as one line (several for [`OptionError::is_help`]), for instance
-/// `option format at byte 7: no such value "binry"; allowed are xml, binary, none; did you mean
-/// "binary"?`. Bytes count from 0 in the option text; a fault in a file has `file:line` instead.
+/// It is displayed as one line (several for [`OptionError::is_help`]), for instance `option format
+/// at byte 7: no such value "binry"; allowed are xml, binary, none; did you mean "binary"?`. Bytes
+/// count from 0 in the option text. An error in a file has the position `file:line` instead.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{position}{problem}")]
 pub struct OptionError {
@@ -17,13 +17,13 @@ pub struct OptionError {
 }
 
 impl OptionError {
-    /// True if the text also holds `onerror=continue`: the program shall then run without a trace.
+    /// True if the option text also has `onerror=continue`: the program then runs without a trace.
     pub fn may_continue(&self) -> bool {
         self.may_continue
     }
 
-    /// Returns the option that is wrong, if the fault is one option's. With [`Self::problem`], it
-    /// makes a message for users who never saw the text in which the bytes count.
+    /// Returns the wrong option, if a single option is wrong. Together with [`Self::problem`], it
+    /// makes a message for users who never saw the option text and its byte positions.
     pub fn key(&self) -> Option<&str> {
         match &self.position {
             Position::Option { key, .. } => Some(key),
@@ -31,12 +31,13 @@ impl OptionError {
         }
     }
 
-    /// Returns what is wrong, without its position.
+    /// Returns the error without its position.
     pub fn problem(&self) -> &str {
         &self.problem
     }
 
-    /// True if nothing is wrong: the text asked for help, which the display is, in several lines.
+    /// True if the text asked for help, which is not an error. The display is then the help text,
+    /// in several lines.
     pub fn is_help(&self) -> bool {
         self.help
     }
@@ -108,8 +109,8 @@ impl fmt::Display for Position {
     }
 }
 
-/// Returns text of the user as a one-line message may have it: with control characters escaped,
-/// and cut if it is long.
+/// Returns text from the user in a form for one-line messages: control characters are escaped, and
+/// long text is cut.
 pub(crate) fn shown(text: &str) -> String {
     const LIMIT: usize = 60;
     let mut out: String = text
@@ -123,12 +124,13 @@ pub(crate) fn shown(text: &str) -> String {
     out
 }
 
-/// Returns text as [`shown`], within quotation marks.
+/// Returns text like [`shown`], but in quotation marks.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", shown(text))
 }
 
-/// Returns `; allowed are …`, and the allowed word that looks most like `word`, if one does.
+/// Returns `; allowed are …`, followed by the allowed word most similar to `word`, if one is
+/// similar.
 pub(crate) fn allowed(word: &str, words: &[&str]) -> String {
     let list = match words {
         [only] => format!("; allowed is {only}"),
@@ -137,7 +139,7 @@ pub(crate) fn allowed(word: &str, words: &[&str]) -> String {
     list + &did_you_mean(word, words.iter().copied())
 }
 
-/// Returns `; did you mean "…"?` with the word that looks most like this one, or nothing.
+/// Returns `; did you mean "…"?` with the word most similar to `word`, or nothing.
 pub(crate) fn did_you_mean<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> String {
     let word = word.to_lowercase();
     let best = words
@@ -151,9 +153,10 @@ pub(crate) fn did_you_mean<'a>(word: &str, words: impl Iterator<Item = &'a str>)
     best.map_or_else(String::new, |(_, w)| format!("; did you mean \"{w}\"?"))
 }
 
-/// Counts the edits between two words: insertions, removals, replacements, and swaps of neighbours.
+/// Returns the edit distance of two words: insertions, removals, replacements, and swaps of
+/// neighbours.
 fn distance(a: &str, b: &str) -> usize {
-    // Nobody misspells a word of that length, and the table below stays small.
+    // No misspelled option is that long, and the table below stays small.
     if a.len() > 64 || b.len() > 64 {
         return usize::MAX;
     }

@@ -5,7 +5,7 @@ use crate::value::OutputFormat;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The name of a trace's file, with letters to fill in:
+/// Name of a trace's file, with placeholders:
 ///
 /// | Letters | Become |
 /// |---|---|
@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FilePattern(String);
 
-/// Where a trace goes.
+/// Destination of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Target {
     /// Standard output.
@@ -53,7 +53,7 @@ impl FilePattern {
         Ok(Self(text.to_owned()))
     }
 
-    /// Returns the name for a format if none is given: `trace.trcxml`, `trace.trcbin`.
+    /// Returns the default name for a format, such as `trace.trcxml` or `trace.trcbin`.
     pub(crate) fn default_for(format: OutputFormat) -> Self {
         Self(format!("trace.{}", format.extension()))
     }
@@ -68,8 +68,8 @@ impl FilePattern {
         &self.0
     }
 
-    /// Returns the name with its letters filled in. Characters of `host` that a file name can't
-    /// hold become `_`.
+    /// Returns the destination after replacing the placeholders. Characters of `host` that a file
+    /// name can't contain become `_`.
     pub fn expand(&self, pid: u32, start: SystemTime, host: &str) -> Target {
         if self.is_stdout() {
             return Target::Stdout;
@@ -104,8 +104,8 @@ impl FilePattern {
 fn utc(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March here, so that a leap day ends one; 719 468 days lie between the first of
-    // March of year 0 and 1970. An era is the 400 years after which the calendar repeats.
+    // Years begin in March here, so that a leap day is a year's last day. There are 719 468 days
+    // between 1 March of year 0 and 1970. An era is the 400 years after which the calendar repeats.
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era =

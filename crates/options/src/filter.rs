@@ -1,17 +1,17 @@
 //! Which methods are traced.
 //!
-//! A list of rules; the first that fits a class and method decides. A value of `include` or
-//! `exclude` without a method part speaks of a class and the classes nested in it: `com.acme.Foo`
-//! becomes the two rules `com.acme.Foo` and `com.acme.Foo$*`, because its lambdas
-//! and anonymous classes belong to it. `exclude=com.acme.Foo$*,include=com.acme.Foo` leaves them
-//! out. With a method part only the class itself is meant.
+//! A filter is a list of rules; the first rule that matches a class and method decides. A value of
+//! `include` or `exclude` without a method part applies to a class and its nested classes:
+//! `com.acme.Foo` becomes the two rules `com.acme.Foo` and `com.acme.Foo$*`, because the class's
+//! lambdas and anonymous classes belong to it. `exclude=com.acme.Foo$*,include=com.acme.Foo`
+//! excludes them. A value with a method part applies only to the class itself.
 
 use crate::pattern::{Pattern, split_class_method};
 
 /// A rule that includes or excludes the methods that fit it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// Pattern of class names, which are as `Class.getName` prints them: `com.acme.Foo$Inner`.
+    /// Pattern of class names in the form of `Class.getName`: `com.acme.Foo$Inner`.
     pub class: Pattern,
     /// Pattern of method names: `run`, `<init>`.
     pub method: Pattern,
@@ -34,7 +34,7 @@ pub enum ClassVerdict {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter {
     rules: Vec<Rule>,
-    /// Methods of the JDK that no rule fits are traced too.
+    /// True if methods of the JDK that no rule matches are traced, too.
     jdk_too: bool,
 }
 
@@ -66,8 +66,8 @@ impl Filter {
         }
     }
 
-    /// True if a method is traced. Class and `jdk` are as in [`Self::class`]; the method's name has
-    /// no descriptor.
+    /// True if a method is traced. `class` and `jdk` are as in [`Self::class`]; `method` is the
+    /// name without a descriptor.
     pub fn method(&self, class: &str, method: &str, jdk: bool) -> bool {
         let rule = self
             .rules
@@ -76,7 +76,7 @@ impl Filter {
         rule.map_or_else(|| self.default_for(jdk), |r| r.include)
     }
 
-    /// True if a method that no rule fits is traced.
+    /// True if methods that no rule matches are traced.
     fn default_for(&self, jdk: bool) -> bool {
         self.jdk_too || !jdk
     }
@@ -84,7 +84,7 @@ impl Filter {
     /// Returns the filter of values of `include` (true) and `exclude` (false), in the order given.
     ///
     /// # Errors
-    /// Which value is wrong, and a sentence that says why.
+    /// Returns the index of the wrong value, and a sentence that says why it is wrong.
     pub fn from_patterns(patterns: &[(bool, String)]) -> Result<Self, (usize, String)> {
         let mut rules = Vec::new();
         for (n, (include, value)) in patterns.iter().enumerate() {
@@ -93,8 +93,8 @@ impl Filter {
         Ok(Self::from_rules(rules))
     }
 
-    /// Returns the filter of a TPTP filter file. A method that no rule fits is traced, as TPTP's
-    /// specification says.
+    /// Returns the filter of a TPTP filter file. Methods that no rule matches are traced, as TPTP's
+    /// specification demands.
     pub(crate) fn from_file(rules: Vec<Rule>) -> Self {
         Self {
             rules,
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use ClassVerdict::{All, ByMethod, None};
 
-    /// `+value` includes, `-value` excludes.
+    /// Builds a filter: `+value` includes, `-value` excludes.
     fn filter(rules: &[&str]) -> Filter {
         let mut out = Vec::new();
         for rule in rules {
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// The verdict on the class and those on its methods never contradict each other.
+    /// The verdict on a class never contradicts the verdicts on its methods.
     #[test]
     fn class_and_method_verdicts_agree() {
         let values = ["a.B", "a.*", "a.B.m", "*.n", "*B", "a.B#m*", "*"];

@@ -1,4 +1,4 @@
-//! What each format of a trace has a place for.
+//! Kinds of events and features that each format supports.
 
 use crate::set::Events;
 use crate::value::OutputFormat;
@@ -18,14 +18,13 @@ impl OutputFormat {
         }
     }
 
-    /// Returns the kinds of events that are recorded by default: those that cost little and that
-    /// the format has a place for.
+    /// Returns the kinds of events that are recorded by default: those that are cheap and that the
+    /// format supports.
     pub fn default_events(self) -> Events {
         self.split(Events::default()).0
     }
 
-    /// Returns the kinds of events that the format has a place for, at least for a part of their
-    /// contents.
+    /// Returns the kinds of events that the format supports, at least in part.
     const fn supported(self) -> Events {
         let common = Events::METHODS
             .union(Events::THREADS)
@@ -61,25 +60,25 @@ impl OutputFormat {
         }
     }
 
-    /// True if a burst begins with the calls that are open, so that stacks are kept up to date
-    /// while collection pauses.
+    /// True if a burst begins with the calls that are open. Call stacks are then kept up to date
+    /// while recording pauses.
     pub const fn keeps_stacks(self) -> bool {
         matches!(self, Self::Jinsight)
     }
 
-    /// True if samples are written from their outermost frame on, so that a stack that is too deep
-    /// loses its innermost frames.
+    /// True if samples are written from their outermost frame on, so that a stack beyond the
+    /// maximum depth loses its innermost frames.
     pub const fn keeps_roots(self) -> bool {
         matches!(self, Self::TraceLog | Self::ProfilerJ)
     }
 
-    /// True if the format has a place for calls that are added up.
+    /// True if the format supports calls that are added up.
     pub(crate) const fn has_sums_of_calls(self) -> bool {
         !matches!(self, Self::Jinsight | Self::Mlpd | Self::TraceLog)
     }
 
-    /// Splits requested kinds of events into those that are recorded, and those that the format has
-    /// no place for. Kinds that the format needs beside a recorded one are added.
+    /// Splits the requested kinds of events into those that are recorded and those that the format
+    /// does not support. Adds kinds that the format needs in addition to a recorded one.
     pub(crate) fn split(self, requested: Events) -> (Events, Events) {
         let mut recorded = requested.without(requested.without(self.supported()));
         if recorded.is_empty() {
@@ -87,9 +86,9 @@ impl OutputFormat {
         }
         let has = |events| recorded.contains(events);
         let (with, without) = match self {
-            // A class is defined with all its methods, before anything happens in it.
+            // A class is defined with all of its methods, before any event in it.
             Self::Jinsight => (Events::DETAILS, Events::NONE),
-            // A trace log has either calls or samples, and tables of live objects follow
+            // A trace log has either calls or samples. Its tables of live objects follow garbage
             // collections.
             Self::TraceLog => (
                 if has(Events::FREE) {
@@ -103,7 +102,7 @@ impl OutputFormat {
                     Events::NONE
                 },
             ),
-            // Figures are those of live objects.
+            // The figures are those of live objects.
             Self::ProfilerJ if has(Events::ALLOC) => (Events::FREE, Events::NONE),
             _ => (Events::NONE, Events::NONE),
         };

@@ -102,8 +102,8 @@ fn value(key: &str, text: &str, start: usize) -> Result<(String, usize), OptionE
     Ok((value, text.len()))
 }
 
-/// Returns a value as option text may have it: as it is, or within quotation marks if it needs
-/// them.
+/// Returns a value in the form that the option text needs: unchanged, or in quotation marks if
+/// necessary.
 ///
 /// ```
 /// assert_eq!(jtrail_options::escape("app.trcbin"), "app.trcbin");

@@ -1,37 +1,37 @@
-//! What a key of the option text is.
+//! Definition of a key of the option text.
 
 use crate::builder::{Builder, Fault};
 use crate::options::Options;
 use crate::value::OutputFormat;
 
-/// A key of the option text: what is said about it, and what it does.
+/// A key of the option text: its description and its effect.
 ///
-/// The rows are in `keys/`. Parser, help, command line, documents and the options that a trace
-/// lists are all made from them.
+/// The rows of the table are in `keys/`. Parser, help, command line, documents and the options
+/// listed in a trace are derived from them.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Name of the key. A key of one format has the format's name before it, and a dot.
+    /// Name of the key. For a key of one format, the format's name and a dot precede it.
     pub name: &'static str,
-    /// Other names that are understood.
+    /// Other accepted names.
     pub aliases: &'static [&'static str],
-    /// Names that the key had once. They are refused, and the error says the present one.
+    /// Former names of the key. They are refused with an error that gives the present name.
     pub former: &'static [&'static str],
-    /// The words that the key takes, where it takes nothing else; else empty.
+    /// The words that the key takes; empty if it takes other values, too.
     pub words: &'static [&'static str],
-    /// What the key takes where that is not [`Self::words`], as a short phrase.
+    /// Description of the values if they are not [`Self::words`], as a short phrase.
     pub(crate) values: &'static str,
-    /// What holds without the key where that depends on other options, as a short phrase that
-    /// follows the value of [`Options::default`].
+    /// Description of the default if it depends on other options, as a short phrase that follows
+    /// the value of [`Options::default`].
     pub default_note: &'static str,
     /// What the key does, in one line.
     pub help: &'static str,
-    /// True if the value is the path of a file, or stands for one.
+    /// True if the value is a path of a file, or a keyword in place of one.
     pub is_path: bool,
-    /// Stores a value.
+    /// Stores a value of the key.
     pub(crate) set: fn(&mut Builder<'_>, &str) -> Result<(), Fault>,
-    /// Returns the value that the options hold, as the option text spells it.
+    /// Returns the value in the options, as the option text spells it.
     pub(crate) show: fn(&Options) -> Option<String>,
-    /// Returns the keys and values that the options hold of a key that may be repeated, in place of
+    /// Returns the keys and values in the options, for a key that may be repeated; replaces
     /// [`Self::show`].
     pub(crate) show_each: Option<ShowEach>,
     /// True if the value has an effect with these options.
@@ -41,7 +41,7 @@ pub struct Key {
 /// Returns keys and values in the order given.
 pub(crate) type ShowEach = fn(&Options) -> Vec<(&'static str, String)>;
 
-/// What rows leave out.
+/// Defaults for the fields that a row does not set.
 pub(crate) const KEY: Key = Key {
     name: "",
     aliases: &[],
@@ -57,17 +57,17 @@ pub(crate) const KEY: Key = Key {
     matters: |_| true,
 };
 
-/// Keys that belong together, as help and documents show them.
+/// Keys on one subject, grouped as in help and documents.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject {
-    /// What the keys are about.
+    /// Title of the subject.
     pub title: &'static str,
     /// The keys, in the order in which they are shown.
     pub keys: &'static [Key],
 }
 
 impl Key {
-    /// Returns what the key takes, as a short phrase.
+    /// Returns a description of the key's values, as a short phrase.
     pub fn values(&self) -> String {
         if self.words.is_empty() {
             self.values.to_owned()
@@ -81,20 +81,20 @@ impl Key {
         self.show_each.is_some()
     }
 
-    /// Returns the format that the key belongs to: with another one, the key has no effect.
+    /// Returns the format to which the key belongs. The key has no effect with other formats.
     pub fn format(&self) -> Option<OutputFormat> {
         let (format, _) = self.name.split_once('.')?;
         OutputFormat::parse(format).ok()
     }
 
-    /// Returns the value that the options hold, as the option text spells it. A key that may be
-    /// repeated has none.
+    /// Returns the value in the options, as the option text spells it; `None` for a key that may be
+    /// repeated.
     pub fn value(&self, options: &Options) -> Option<String> {
         (self.show)(options)
     }
 
-    /// Returns what holds where the key is not given, as a short phrase. `options` are those of an
-    /// option text that gives none of the keys in question, such as [`Options::default`].
+    /// Returns a description of the default, as a short phrase. `options` come from an option text
+    /// without the keys in question, such as [`Options::default`].
     pub fn default_with(&self, options: &Options) -> String {
         match (self.value(options), self.default_note) {
             (None, "") => "none".to_owned(),
@@ -104,7 +104,7 @@ impl Key {
         }
     }
 
-    /// Returns the keys and values that are in force, as a trace lists them.
+    /// Returns the effective keys and values, as a trace lists them.
     pub(crate) fn in_force(&self, options: &Options) -> Vec<(&'static str, String)> {
         let has_format = self.format().is_none_or(|format| format == options.format);
         if !has_format || !(self.matters)(options) {

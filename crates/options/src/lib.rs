@@ -1,8 +1,9 @@
 //! The agent's options: keys, values, filters.
 //!
-//! Pure parsing: text in, [`Options`] or one [`OptionError`] out. Files that the options name are
-//! read by a function of the caller's, usually [`read_file`]. The agent and the command line both
-//! use this crate, so both take the same options and report the same errors.
+//! The crate only parses: it turns text into [`Options`] or one [`OptionError`]. The caller
+//! provides a function that reads the files that the options name, usually [`read_file`]. The agent
+//! and the command line both use this crate, so both accept the same options and report the same
+//! errors.
 //!
 //! # Grammar
 //!
@@ -15,31 +16,31 @@
 //! ```
 //!
 //! A backslash before any other character stands for itself, so `file=C:\tmp\app.trcbin` needs no
-//! care. Each key comes at most once, unless it is repeatable. [`keys`] lists them; `help` alone
-//! answers with that list. Empty text means: everything at its default.
+//! escaping. Each key may be given once, unless it is repeatable. [`keys`] lists the keys; `help`
+//! alone returns this list. Empty text means that every option has its default.
 //!
 //! Text that begins with `JPIAgent` is read in the spelling of the TPTP agent instead
 //! (`JPIAgent:server=standalone,file=app.trcxml;CGProf:execdetails=true`).
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | `key` | what a key is: what is said about it, and what it does |
-//! | `keys` | the table of keys, in a file for each subject |
+//! | `key` | definition of a key: its description and its effect |
+//! | `keys` | the table of keys, one file per subject |
 //! | `value` | enumerated values, booleans, numbers, sizes, times |
 //! | `set` | sets of words: events, moments of heap snapshots |
-//! | `item` | text to key and value |
-//! | `pattern`, `filter` | class and method patterns; which method is traced |
-//! | `burst` | when something is recorded, and for how long |
-//! | `format` | what each format of a trace has a place for |
+//! | `item` | splits the text into keys and values |
+//! | `pattern`, `filter` | class and method patterns; which methods are traced |
+//! | `burst` | when a burst is recorded, and for how long |
+//! | `format` | what each format supports |
 //! | `file` | the output file's name and its `%` letters |
-//! | `options` | the result: what the agent shall do |
+//! | `options` | the result: the settings of the agent |
 //! | `parse` | the parser of our own spelling |
-//! | `builder` | options while they are read, whatever the spelling |
+//! | `builder` | options while they are read, in either spelling |
 //! | `checks` | which options go together |
 //! | `socket` | where clients find the agent |
-//! | `change` | the options of another trace |
+//! | `change` | options of a further trace |
 //! | `tptp` | the TPTP spelling, filter file and options file |
-//! | `error` | the one line that says what is wrong |
+//! | `error` | the one-line error |
 
 #![forbid(unsafe_code)]
 
@@ -85,10 +86,11 @@ use std::io::{self, Read};
 /// Size of the largest file of rules or options that is read, in bytes.
 const LARGEST_FILE: u64 = 16 << 20;
 
-/// Reads a file that the options name: the `read_file` of [`parse`] in programs.
+/// Reads a file that the options name. Programs pass this function to [`parse`] as `read_file`.
 ///
 /// # Errors
-/// If the file can't be read, is no UTF-8, or is larger than 16 MiB: a device may have no end.
+/// If the file can't be read, is not UTF-8, or is larger than 16 MiB. The limit also stops the
+/// reading of devices without end.
 pub fn read_file(path: &str) -> io::Result<String> {
     let mut text = String::new();
     let size = File::open(path)?
@@ -106,17 +108,17 @@ pub fn read_file(path: &str) -> io::Result<String> {
 /// `read_file` reads the files that the text names (`filters`, `options`).
 ///
 /// # Errors
-/// The first thing that is wrong. [`OptionError::may_continue`] says whether the program shall
-/// go on without a trace.
+/// Returns the first error in the text. [`OptionError::may_continue`] says whether the program
+/// should continue without a trace.
 pub fn parse(
     text: &str,
     read_file: &dyn Fn(&str) -> io::Result<String>,
 ) -> Result<Options, OptionError> {
     if tptp::is_tptp(text) {
-        // Its specification lets the program run without collection after any error.
+        // TPTP's specification lets the program run without a trace after any error.
         return tptp::parse(text, read_file).map_err(|e| e.with_continue(true));
     }
-    // Plain search, because the wrong option may be one that upsets the splitting of the rest.
+    // This is a plain text search, because the wrong option may break the splitting of the rest.
     let requested = text
         .split(',')
         .any(|o| o == "onerror=continue" || o == "onerror=\"continue\"");

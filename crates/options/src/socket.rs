@@ -1,16 +1,16 @@
-//! Where clients find the agent.
+//! Location of the agent's socket.
 
 use crate::file::FilePattern;
 
-/// Where the socket of the command channel is.
+/// Location of the command channel's socket.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Control {
-    /// At its usual place, if there is a command channel.
+    /// The default location, if there is a command channel.
     #[default]
     Usual,
-    /// There is no socket.
+    /// No socket.
     Off,
-    /// At this path.
+    /// This path.
     Path(FilePattern),
 }
 
@@ -23,7 +23,7 @@ impl Control {
         }
     }
 
-    /// Returns the value as the option text has it, if the option is needed to say it.
+    /// Returns the value as the option text spells it, or `None` for the default.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Self::Usual => None,

@@ -6,10 +6,10 @@
 //! profiler = ( "CGProf" | "HeapProf" | "ThreadProf" ) [ ":" key "=" value *( "," key "=" value ) ]
 //! ```
 //!
-//! Values hold neither comma nor semicolon, and there is no quoting. One profiler at least is
-//! needed; what several record adds up. The words of `server` are those of our own option.
-//! Without a filter file, the application's classes are traced and the JDK's are not, as in our own
-//! spelling.
+//! Values contain neither commas nor semicolons, and there is no quoting. At least one profiler is
+//! needed; several profilers add up what they record. The words of `server` are those of jtrail's
+//! own option. Without a filter file, the application's classes are traced and the JDK's are not,
+//! as in jtrail's own spelling.
 //!
 //! | Profiler | Records | Its key |
 //! |---|---|---|
@@ -18,15 +18,15 @@
 //! | `HeapProf` | alloc, free, gc | `allocsites=true\|false` |
 //! | `ThreadProf` | monitors | |
 //!
-//! **Filter file**: one rule a line, class pattern, method pattern, `INCLUDE` or `EXCLUDE`,
-//! separated by blanks; quotation marks around a pattern are dropped; empty lines are skipped. A
-//! pattern is exact, or has one `*` at its begin or its end, or is `*` alone. The first rule that
-//! fits decides; a method that no rule fits is traced.
+//! **Filter file**: one rule per line: class pattern, method pattern, `INCLUDE` or `EXCLUDE`,
+//! separated by blanks. Quotation marks around a pattern are dropped, and empty lines are skipped.
+//! A pattern is exact, has one `*` at its begin or end, or is `*` alone. The first rule that
+//! matches decides; methods that no rule matches are traced.
 //!
-//! **Options file**: `KEY = value` a line; a line that begins with `*` is a comment. Some keys
-//! change what is recorded: `CPU_TIME` adds cpu, `MONITOR_MODE=none` takes the monitors from
-//! `ThreadProf`, and `TRACK_GC_EVENT_TYPES=none` the frees from `HeapProf`. In our own spelling
-//! there are no profilers, so these keys only add to `events` (`frees` and `deletes` only where
+//! **Options file**: one `KEY = value` per line; lines that begin with `*` are comments. Some keys
+//! change what is recorded: `CPU_TIME` adds cpu, `MONITOR_MODE=none` removes the monitors of
+//! `ThreadProf`, and `TRACK_GC_EVENT_TYPES=none` the frees of `HeapProf`. In jtrail's own spelling
+//! there are no profilers, so these keys only add to `events` (`frees` and `deletes` only if
 //! objects are recorded).
 
 use crate::builder::{Builder, Fault, ReadFile};
@@ -41,10 +41,10 @@ use crate::value::{BOOLEANS, OnError, no_such_value, parse_boolean};
 
 const AGENT: &str = "JPIAgent";
 
-/// A key of TPTP's spelling: the key of our own spelling with that name or alias.
+/// A key of TPTP's spelling, which stands for the key of jtrail's spelling with that name or alias.
 struct TptpKey {
     name: &'static str,
-    /// The words that TPTP's spelling takes, if not all that the key takes.
+    /// The words that TPTP's spelling accepts, if they are not all words of the key.
     words: Option<&'static [&'static str]>,
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn parse(text: &str, read_file: ReadFile<'_>) -> Result<Options, Opti
     builder.finish(events)
 }
 
-/// Stores the value of `key=value`, where the key must be one of `keys`. `at` is its position in
+/// Stores the value of `key=value`; the key must be one of `keys`. `at` is the item's position in
 /// the option text.
 fn set(
     builder: &mut Builder<'_>,
@@ -162,7 +162,7 @@ fn set(
     builder.set(key, &item)
 }
 
-/// Returns the pieces of `text` between separators, each with its position in the option text.
+/// Splits `text` at the separator. Returns each piece with its position in the option text.
 fn pieces(text: &str, start: usize, separator: char) -> impl Iterator<Item = (usize, &str)> {
     let mut at = start;
     text.split(separator).map(move |piece| {
@@ -259,11 +259,11 @@ fn tptp_pattern(word: &str) -> Result<Pattern, String> {
     Ok(Pattern::new(bare))
 }
 
-/// A key of the options file, and what takes its value.
+/// A key of the options file, with the function that stores its value.
 struct FileKey(&'static str, fn(&mut Options, &str) -> Result<(), String>);
 
-/// `CPU_TIME`, `MONITOR_MODE` and `TRACK_GC_EVENT_TYPES` have their effect once all options are
-/// there. Most keys have none, and are only written back into the trace.
+/// `CPU_TIME`, `MONITOR_MODE` and `TRACK_GC_EVENT_TYPES` take effect only after all options are
+/// read. Most keys have no effect, and are only written into the trace.
 const FILE_KEYS: &[FileKey] = &[
     FileKey("FILTERS", |options, value| {
         options.write_filters = parse_boolean(value)?;
@@ -304,7 +304,7 @@ const FILE_KEYS: &[FileKey] = &[
     FileKey("LLDATA_ENABLED", no_effect),
 ];
 
-/// Takes `true` alone: the agent does anyway what the key asks for.
+/// Accepts only `true`, for keys that request what the agent does in any case.
 fn always_on(_: &mut Options, value: &str) -> Result<(), String> {
     match value {
         "true" => Ok(()),
@@ -351,7 +351,7 @@ pub(crate) fn read_options(
 fn file_option(options: &mut Options, name: &str, value: &str) -> Result<(), String> {
     match FILE_KEYS.iter().find(|key| key.0 == name) {
         Some(FileKey(_, set)) => set(options, value),
-        // Keys with a dot are other tools', and are written back into the trace.
+        // Keys with a dot belong to other tools, and are written into the trace.
         None if name.contains('.') => Ok(()),
         None => {
             let hint = did_you_mean(name, FILE_KEYS.iter().map(|key| key.0));
@@ -360,7 +360,7 @@ fn file_option(options: &mut Options, name: &str, value: &str) -> Result<(), Str
     }
 }
 
-/// Returns the events that our own spelling requests, with those that an options file adds.
+/// Returns the events that jtrail's own spelling requests, plus those that an options file adds.
 pub(crate) fn with_file_events(mut events: Events, options: &Options) -> Events {
     let said = |key| in_file(options, key);
     if said("CPU_TIME") == Some("true") {

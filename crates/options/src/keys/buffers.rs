@@ -50,7 +50,7 @@ pub(super) const SUBJECT: Subject = Subject {
     ],
 };
 
-/// The moments of `save`, then its triggers.
+/// Returns the moments of `save`, followed by its triggers.
 fn save_text(options: &Options) -> Option<String> {
     let moments = (!options.save.is_empty()).then(|| options.save.to_string());
     let triggers = options.bursts.iter().map(|burst| burst.trigger.to_string());

@@ -1,4 +1,4 @@
-//! Keys of calls: how they are seen, timed and written.
+//! Keys about calls: how they are recorded, timed and written.
 
 use super::{put, text};
 use crate::key::{KEY, Key, Subject};

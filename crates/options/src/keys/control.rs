@@ -1,4 +1,4 @@
-//! Keys of who begins and ends the trace: clients, the program, bursts.
+//! Keys about who starts and ends the trace: clients, the program, bursts.
 
 use super::{put, text};
 use crate::key::{KEY, Key, Subject};

@@ -1,7 +1,7 @@
-//! The table of keys: a row for each, in a file for each subject.
+//! The table of keys: one row per key, one file per subject.
 //!
-//! Parser, help, command line, manual and `docs/options.md` are made from the rows.
-//! `docs/design/adding-an-option.md` says how a row is added.
+//! Parser, help, command line, manual and `docs/options.md` are derived from the rows.
+//! `docs/design/adding-an-option.md` describes how to add a row.
 
 mod buffers;
 mod calls;
@@ -28,7 +28,7 @@ pub const SUBJECTS: &[Subject] = &[
     formats::SUBJECT,
 ];
 
-/// Keys that a later version will have: the error says so, instead of "no such option".
+/// Keys planned for a later version. The error says so instead of "no such option".
 const LATER_KEYS: &[&str] = &["start"];
 
 /// Returns all keys, in the order of help and documents.
@@ -36,17 +36,17 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
     SUBJECTS.iter().flat_map(|subject| subject.keys)
 }
 
-/// Returns the key with a name, which may be an alias.
+/// Returns the key with this name or alias.
 pub fn find(name: &str) -> Option<&'static Key> {
     keys().find(|key| key.has_name(name))
 }
 
-/// Returns the key that once had a name, if none has it now.
+/// Returns the key that had this name formerly, if no key has it now.
 pub fn renamed(name: &str) -> Option<&'static Key> {
     keys().find(|key| key.former.contains(&name))
 }
 
-/// Returns what is wrong with a name that no key has.
+/// Returns the error message for a name that no key has.
 pub(crate) fn unknown(name: &str) -> String {
     if LATER_KEYS.contains(&name) {
         return "not available in this version".to_owned();
@@ -57,8 +57,8 @@ pub(crate) fn unknown(name: &str) -> String {
     }
 }
 
-/// Returns `; did you mean "…"?` with the key that had a name once, or else the key or the one of
-/// `others` that looks most like it.
+/// Returns `; did you mean "…"?` with the key that formerly had the name, or otherwise the most
+/// similar one among the keys and `others`.
 pub(crate) fn hint(name: &str, others: &[&str]) -> String {
     match renamed(name) {
         Some(key) => format!("; did you mean \"{}\"?", key.name),
@@ -98,13 +98,13 @@ pub fn help() -> String {
     text
 }
 
-/// Stores a value that was read, or returns what is wrong with it: for `set` of a row.
+/// Stores a parsed value, or returns its error. Used by rows for `set`.
 fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), Fault> {
     *field = value?;
     Ok(())
 }
 
-/// Returns the text of a value that is always there: for `show` of a row.
+/// Returns the text of a value that is never absent. Used by rows for `show`.
 fn text(value: impl Display) -> Option<String> {
     Some(value.to_string())
 }
@@ -115,7 +115,7 @@ mod tests {
     use crate::set::{Events, HeapMoments, SaveMoments};
     use crate::value::OutputFormat;
 
-    /// Phrases about values say what the parsers of these values take.
+    /// Each row's description of values agrees with what the parser accepts.
     #[test]
     fn the_table_agrees_with_the_values() {
         let row = |name| find(name).expect("listed");

@@ -1,4 +1,4 @@
-//! Keys of what is recorded: kinds of events, and which methods.
+//! Keys about what is recorded: kinds of events, and methods.
 
 use super::text;
 use crate::key::{KEY, Key, Subject};
@@ -27,7 +27,7 @@ pub(super) const SUBJECT: Subject = Subject {
             values: "class pattern, CLASS.METHOD or CLASS#METHOD, with *",
             help: "Trace these; the first rule that fits decides",
             set: |builder, value| Ok(builder.add_pattern(true, value)?),
-            // Those of `exclude` as well: their order matters.
+            // This lists the values of `exclude`, too, because the order of both matters.
             show_each: Some(|options| {
                 let name = |include: bool| if include { "include" } else { "exclude" };
                 let patterns = options.patterns.iter();
