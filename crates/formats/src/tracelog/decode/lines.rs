@@ -390,7 +390,7 @@ impl Decoder {
         self.remark_if(id != u64::from(iid) + 1, kind, Remarked::Ids);
     }
 
-    /// Remarks on texts with invalid UTF-8 or escapes: decoding such a text makes a copy.
+    /// Remarks on texts with invalid UTF-8: decoding such a text makes a copy.
     fn look_at_texts(&mut self, kind: &str, texts: &[&Cow<'_, str>]) {
         let mended = texts.iter().any(|text| matches!(text, Cow::Owned(_)));
         self.remark_if(mended, kind, Remarked::Texts);
