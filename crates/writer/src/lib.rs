@@ -9,7 +9,7 @@
 //! | Module | Holds |
 //! |---|---|
 //! | `writer`, `action`, `setup`, `progress`, `program` | the interface of the writer |
-//! | `command`, `work` | commands to the writer's thread, and what the thread does |
+//! | `command`, `writer_thread` | commands to the writer's thread, and what the thread does |
 //! | `stream`, `merge` | the records of one buffer in order, and those of all buffers |
 //! | `compilations`, `windows` | compiled code and bursts, which are ordered among the records by time |
 //! | `format`, `preamble`, `dropped` | the encoder, the opening of a trace, and what its format has no field for |
@@ -35,8 +35,8 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod windows;
-mod work;
 mod writer;
+mod writer_thread;
 
 pub use action::{Acted, Action, Burst, Handshake, Meeting, NextTrace, SaveReason};
 pub use command::FirstTrace;

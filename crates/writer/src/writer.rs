@@ -5,7 +5,7 @@ use crate::command::{Command, FirstTrace};
 use crate::names::Names;
 use crate::progress::Progress;
 use crate::setup::Setup;
-use crate::work::Work;
+use crate::writer_thread::WriterThread;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use jtrail_guard::guard;
 use jtrail_guard::threads::{lower_priority, without_signals};
@@ -40,7 +40,7 @@ impl Writer {
         let progress = Arc::<Mutex<Progress>>::default();
         let (bursts, names) = (setup.bursts.clone(), Arc::clone(&setup.names));
         let priority = setup.options.priority;
-        let work = Work::new(setup, Arc::clone(&progress));
+        let work = WriterThread::new(setup, Arc::clone(&progress));
         let run = move || {
             if priority == Priority::Low {
                 lower_priority();

@@ -3,7 +3,7 @@
 //! of them. On request or after a trigger, the events in the buffers are saved as a trace, which
 //! begins with the calls that are open then.
 
-use super::{Merged, Work};
+use super::{Merged, WriterThread};
 use crate::action::{NextTrace, SaveReason};
 use crate::output::numbered;
 use crate::preamble::hostname;
@@ -78,7 +78,7 @@ impl Ring {
     }
 }
 
-impl Work {
+impl WriterThread {
     /// Reads the oldest records, up to the tick `limit` at most, while few chunks are empty.
     pub(super) fn make_room(&mut self, limit: u64) {
         let some = self.merge.some_chunks();

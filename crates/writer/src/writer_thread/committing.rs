@@ -2,12 +2,12 @@
 //! spool's state says so.
 
 use super::traces::clock_note;
-use super::{Work, write};
+use super::{WriterThread, write};
 use jtrail_guard::log;
 use jtrail_model::Timestamp;
 use jtrail_records::spool::{State, TraceState};
 
-impl Work {
+impl WriterThread {
     /// Writes all records that were read, commits the new state to the spool, and gives the chunks
     /// back.
     pub(super) fn commit(&mut self) {

@@ -1,6 +1,6 @@
 //! Continues a trace in another file when its file is full.
 
-use super::Work;
+use super::WriterThread;
 use crate::action::{Action, NextTrace};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -11,7 +11,7 @@ use jtrail_records::OpenCalls;
 use std::path::Path;
 use std::sync::Arc;
 
-impl Work {
+impl WriterThread {
     /// Returns the size at which the file is full, and the number of bytes below that size at which
     /// it counts as full already.
     pub(super) fn bound(&self) -> Option<(u64, u64)> {

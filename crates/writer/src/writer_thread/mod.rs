@@ -49,7 +49,7 @@ const ACTION_INTERVAL: Duration = Duration::from_millis(5);
 /// call would take the writer several times as long as the calls themselves.
 const AHEAD: Duration = Duration::from_nanos(trail::CALLS_AHEAD.0.unsigned_abs());
 
-pub(super) struct Work {
+pub(super) struct WriterThread {
     setup: Setup,
     merge: Merge,
     /// The trace. It exists from the moment when the JVM is live, as long as writing succeeds.
@@ -84,7 +84,7 @@ enum Merged {
     FileFull,
 }
 
-impl Work {
+impl WriterThread {
     pub(super) fn new(setup: Setup, progress: Arc<Mutex<Progress>>) -> Self {
         let merge = Merge::new(setup.input.empty.clone(), setup.commits.is_some());
         Self {

@@ -1,6 +1,6 @@
 //! Begins and ends traces.
 
-use super::Work;
+use super::WriterThread;
 use super::flushing::write;
 use super::trace::{Trace, process_cpu};
 use crate::action::NextTrace;
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 /// still be merged with those of other threads in the right order.
 const MERGE_WINDOW: Duration = Duration::from_millis(10);
 
-impl Work {
+impl WriterThread {
     pub(super) fn open(&mut self, at: u64, next: NextTrace, calls: OpenCalls) {
         let Some(trace) = &mut self.trace else { return };
         let Some(encoder) = format::encoder(&next.options, &self.helpers) else {

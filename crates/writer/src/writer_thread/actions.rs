@@ -1,7 +1,7 @@
 //! Actions that clients, the program and triggers request, each at its tick.
 
 use super::flushing::triggered;
-use super::{DRAIN_INTERVAL, Work};
+use super::{DRAIN_INTERVAL, WriterThread};
 use crate::action::{Acted, Action, Burst, Handshake, NextTrace, SaveReason};
 use crate::output::write_whole;
 use crossbeam_channel::bounded;
@@ -11,7 +11,7 @@ use jtrail_records::OpenCalls;
 use std::path::PathBuf;
 use std::time::Duration;
 
-impl Work {
+impl WriterThread {
     pub(super) fn next_action(&mut self, at: u64) {
         if self.ring.is_none() {
             self.merge_until(at); // a flight recorder keeps these records
