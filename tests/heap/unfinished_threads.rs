@@ -20,7 +20,7 @@ fn snapshots_while_virtual_threads_are_made() {
             runs += 1;
             let folder = temp_dir();
             let file = folder.path().join("trace");
-            let output = program(&jdk, "harness.Unborn")
+            let output = program(&jdk, "harness.UnfinishedThreads")
                 .jvm_arg("-XX:+UseSerialGC")
                 .jvm_arg("-Xmx64m")
                 .arg(COLLECTIONS.to_string())
@@ -40,7 +40,11 @@ fn snapshots_while_virtual_threads_are_made() {
             // The program may end during the last snapshots.
             let complete = dumps.iter().filter(|dump| dump.is_complete());
             let found = complete.filter(|dump| {
-                ["harness.Unborn$OnStack", "harness.Unborn$Captured"].map(|class| dump.count(class))
+                [
+                    "harness.UnfinishedThreads$OnStack",
+                    "harness.UnfinishedThreads$Captured",
+                ]
+                .map(|class| dump.count(class))
                     == [1, 1]
             });
             let found = found.count();

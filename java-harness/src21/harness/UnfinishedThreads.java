@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * Meanwhile one virtual thread waits, another one has not been started, and each of the two keeps
  * an object alive. Argument: number of collections.
  */
-public final class Unborn {
+public final class UnfinishedThreads {
     static final class OnStack {
         int uses;
     }
