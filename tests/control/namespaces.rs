@@ -5,8 +5,8 @@
 use crate::support::cli::outcome;
 use crate::support::programs::copy_classes;
 use crate::support::{Trace, agent, at_once, few_versions, harness, program};
-use jtrail_control::{Client, Command as Ask, sight};
-use jtrail_testkit::{Jdk, Output, Run, Running, STRANGER, give_to_stranger, is_ci, temp_dir};
+use jtrail_control::{Client, Command as Ask, find_agents};
+use jtrail_testkit::{Jdk, Output, Run, Running, STRANGER, give_to_other_user, is_ci, temp_dir};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -111,7 +111,7 @@ impl SeparatedJvm {
         }
         if apart == Apart::OtherUser {
             copy_classes(jdk, &path("classes"));
-            give_to_stranger(folder.path())?;
+            give_to_other_user(folder.path())?;
             run = Run::new(jdk, MAIN)
                 .class_path(path("classes"))
                 .user(STRANGER);
@@ -163,7 +163,12 @@ impl SeparatedJvm {
             assert!(begin.elapsed() < PATIENCE, "{:?}: it stays", self.apart);
             sleep(Duration::from_millis(5));
         }
-        assert_eq!(sight(self.pid).expect("it runs"), [], "{:?}", self.apart);
+        assert_eq!(
+            find_agents(self.pid).expect("it runs"),
+            [],
+            "{:?}",
+            self.apart
+        );
         let mut places = vec![
             self.folder.path().join("tmp"),
             self.folder.path().join("run"),
@@ -445,7 +450,7 @@ fn the_agent_of_a_killed_client_leaves() {
                 assert!(begin.elapsed() < PATIENCE, "{apart:?}: it stays");
                 sleep(Duration::from_millis(50));
             }
-            assert_eq!(sight(there.pid).expect("it runs"), [], "{apart:?}");
+            assert_eq!(find_agents(there.pid).expect("it runs"), [], "{apart:?}");
             let output = there.end();
             assert!(
                 output.stderr.contains(
@@ -471,7 +476,7 @@ fn the_trace_of_a_killed_jvm_is_fetched() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let begin = Instant::now();
-                while !sight(pid).is_ok_and(|all| !all.is_empty()) {
+                while !find_agents(pid).is_ok_and(|all| !all.is_empty()) {
                     assert!(begin.elapsed() < PATIENCE, "no agent");
                     sleep(Duration::from_millis(5));
                 }

@@ -7,7 +7,7 @@ use crate::support::control::{ControlledRun, rounds};
 use crate::support::programs::copy_classes;
 use crate::support::{FILTER, agent, few_versions, program};
 use jtrail_control::{Command as Ask, Incoming, Notice};
-use jtrail_testkit::{Jdk, Run, STRANGER, ask_as, ask_as_stranger, give_to_stranger, temp_dir};
+use jtrail_testkit::{Jdk, Run, STRANGER, ask_as, ask_as_stranger, give_to_other_user, temp_dir};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
@@ -114,7 +114,7 @@ fn the_agent_of_another_user() {
         let text = |name: &str| path(name).to_str().expect("text").to_owned();
         fs::copy(agent(), path("libjtrail.so")).expect("ours");
         copy_classes(&jdk, &path("classes"));
-        if give_to_stranger(folder.path()).is_none() {
+        if give_to_other_user(folder.path()).is_none() {
             return;
         }
         let events = "events=methods+threads";

@@ -14,7 +14,7 @@
 
 use crate::process::Process;
 use anyhow::{Context, bail};
-use jtrail_control::{Sighting, peer_pid, sight};
+use jtrail_control::{FoundAgent, find_agents, peer_pid};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -25,11 +25,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Maximum time until a JVM opens its socket, which happens at the JVM's next safepoint.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ATTACH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum bytes of an answer.
-const LONGEST_ANSWER: u64 = 1 << 20;
+const MAX_ANSWER: u64 = 1 << 20;
 /// Maximum bytes of an argument that HotSpot reads.
-const LONGEST_ARGUMENT: usize = 1024;
+const MAX_ARGUMENT: usize = 1024;
 
 /// A running JVM.
 pub(crate) struct Jvm {
@@ -67,24 +67,24 @@ impl Jvm {
     ///
     /// # Errors
     /// If the JVM can't be reached, or if the library or `Agent_OnAttach` fails.
-    pub(crate) fn load(&self, library: &Path, options: &str) -> anyhow::Result<Sighting> {
+    pub(crate) fn load(&self, library: &Path, options: &str) -> anyhow::Result<FoundAgent> {
         let pid = self.process.pid;
         let text = library.to_str().context("the agent's path is not UTF-8")?;
         for argument in [text, options] {
-            if argument.len() > LONGEST_ARGUMENT {
+            if argument.len() > MAX_ARGUMENT {
                 bail!(
-                    "the JVM takes no more than {LONGEST_ARGUMENT} bytes of options this way; long filters can be in a file, with filters=FILE"
+                    "the JVM takes no more than {MAX_ARGUMENT} bytes of options this way; long filters can be in a file, with filters=FILE"
                 );
             }
             if argument.contains('\0') {
                 bail!("the options have a character 0 in them");
             }
         }
-        let before = sight(pid)?;
+        let before = find_agents(pid)?;
         let answer = self.ask("load", [text, "true", options])?;
         check_answer(&answer).with_context(|| format!("JVM {pid} did not take the agent"))?;
-        let is_new = |found: &Sighting| before.iter().all(|old| old.identity != found.identity);
-        sight(pid)?.into_iter().find(is_new).with_context(|| {
+        let is_new = |found: &FoundAgent| before.iter().all(|old| old.identity != found.identity);
+        find_agents(pid)?.into_iter().find(is_new).with_context(|| {
             format!(
                 "JVM {pid} says that it has loaded {text}, but has no jtrail agent that is new; is that jtrail's library?"
             )
@@ -110,7 +110,7 @@ impl Jvm {
         let command = ["1", command, first, second, third].join("\0") + "\0";
         stream.write_all(command.as_bytes())?;
         let mut answer = Vec::new();
-        stream.take(LONGEST_ANSWER).read_to_end(&mut answer)?;
+        stream.take(MAX_ANSWER).read_to_end(&mut answer)?;
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
@@ -119,7 +119,7 @@ impl Jvm {
         let socket = self.socket();
         match self.connect_to(&socket)? {
             Some(stream) => Ok(stream),
-            None => self.have_it_listen(&socket),
+            None => self.make_it_listen(&socket),
         }
     }
 
@@ -144,7 +144,7 @@ impl Jvm {
             .then_some(stream))
     }
 
-    fn have_it_listen(&self, socket: &Path) -> anyhow::Result<UnixStream> {
+    fn make_it_listen(&self, socket: &Path) -> anyhow::Result<UnixStream> {
         let pid = self.process.pid;
         if is_socket(socket) && self.listens() {
             // The JVM listens already, so QUIT would make it print a thread dump.
@@ -167,10 +167,10 @@ impl Jvm {
                 drop(request);
                 return Ok(stream);
             }
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > ATTACH_TIMEOUT {
                 bail!(
                     "JVM {pid} does not answer within {} s, at {}; was it started with -XX:+DisableAttachMechanism, or is it stopped?",
-                    PATIENCE.as_secs(),
+                    ATTACH_TIMEOUT.as_secs(),
                     socket.display()
                 );
             }

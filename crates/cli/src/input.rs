@@ -215,7 +215,7 @@ impl Input {
             _ => None,
         };
         let Some(mut parts) = parts else {
-            return self.bulks(|bulk| unbroken(show(bulk, is_whole, &mut visit)));
+            return self.bulks(|bulk| into_result(show(bulk, is_whole, &mut visit)));
         };
         let mut ending = Ending {
             truncated: parts.is_truncated(),
@@ -229,7 +229,7 @@ impl Input {
                 let definitions: Vec<_> = parts.definitions(&part)?.collect();
                 if !visit(Selected::Part(&part, &definitions))? {
                     if let Some(order) = &mut order {
-                        unbroken(order.flush(|bulk| show(bulk, is_whole, &mut visit)))?;
+                        into_result(order.flush(|bulk| show(bulk, is_whole, &mut visit)))?;
                     }
                     for event in &definitions {
                         ending.events += 1;
@@ -247,11 +247,11 @@ impl Input {
                     offset: 0,
                     event: event.clone(),
                 };
-                unbroken(order.take(Bulk::Item(item), |bulk| show(bulk, is_whole, &mut visit)))
+                into_result(order.take(Bulk::Item(item), |bulk| show(bulk, is_whole, &mut visit)))
             })?;
         }
         if let Some(order) = &mut order {
-            unbroken(order.flush(|bulk| show(bulk, is_whole, &mut visit)))?;
+            into_result(order.flush(|bulk| show(bulk, is_whole, &mut visit)))?;
         }
         Ok(ending)
     }
@@ -314,7 +314,7 @@ fn show(
 }
 
 /// Converts a break into an error.
-fn unbroken(flow: ControlFlow<anyhow::Error>) -> anyhow::Result<()> {
+fn into_result(flow: ControlFlow<anyhow::Error>) -> anyhow::Result<()> {
     match flow {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
@@ -350,7 +350,7 @@ pub(crate) struct Bar {
     is_visible: bool,
 }
 
-const PATIENCE: Duration = Duration::from_secs(1);
+const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
 impl Bar {
     pub(crate) fn new(size: Option<u64>, is_visible: bool) -> Self {
@@ -364,7 +364,7 @@ impl Bar {
 
     /// Sets the number of processed bytes.
     pub(crate) fn is_at(&mut self, done: u64) {
-        if !self.is_visible || self.begin.elapsed() < PATIENCE {
+        if !self.is_visible || self.begin.elapsed() < SHOWN_AFTER {
             return;
         }
         let (size, begin) = (self.size, self.begin);

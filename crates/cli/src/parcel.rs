@@ -209,7 +209,7 @@ impl Parcel {
         for name in names_in(&folder)? {
             let spool = name.strip_suffix(spool::SPOOL);
             if is_file_of(&self.file, &name) {
-                let taken = Taken::of(&folder, &name, self.temp.user)?;
+                let taken = UntrustedFile::of(&folder, &name, self.temp.user)?;
                 taken.put(&self.to.join(&name), name == self.file)?;
             } else if spool.is_some_and(|name| is_file_of(&self.file, name)) {
                 self.fetch_spool(&folder, &name)?;
@@ -233,7 +233,7 @@ impl Parcel {
             if !files.iter().chain(&states).any(|known| **known == *file) {
                 bail!("{name}/{file:?} is no file of a spool");
             }
-            Taken::of(&spool, &file, self.temp.user)?.put(&to.join(&file), true)?;
+            UntrustedFile::of(&spool, &file, self.temp.user)?.put(&to.join(&file), true)?;
         }
         Ok(rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?)
     }
@@ -277,13 +277,13 @@ fn names_in(folder: &OwnedFd) -> anyhow::Result<Vec<String>> {
 }
 
 /// File in a folder of the JVM's user.
-struct Taken<'a> {
+struct UntrustedFile<'a> {
     folder: &'a OwnedFd,
     name: &'a str,
     file: File,
 }
 
-impl<'a> Taken<'a> {
+impl<'a> UntrustedFile<'a> {
     /// Opens the file if it belongs to the user. Does not follow a link.
     fn of(folder: &'a OwnedFd, name: &'a str, user: u32) -> anyhow::Result<Self> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

@@ -412,7 +412,7 @@ fn the_biggest_differences_come_first() {
          bytes\t{old}\treference\t3\t1280\t\t\n\
          bytes\t{new}\tdiffers\t3\t480\t1\t\n\
          waits\t{old}\treference\t1\t1\t\t\n\
-         waits\t{new}\tnot comparable\t\t\t\tthe format has no place for them\n\n\
+         waits\t{new}\tnot comparable\t\t\t\tthe format has no field for them\n\n\
          # differences\nquantity\tfile\texpected\tfound\tkey\n\
          objects\t{new}\t2\t1\tint[]\n\
          bytes\t{new}\t1200\t400\tint[]\n"

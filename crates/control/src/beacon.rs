@@ -36,7 +36,7 @@ impl Beacon {
     ///
     /// # Errors
     /// If the system does not support files in memory, or the socket's folder does not exist.
-    pub fn light(version: &str, socket: Option<&Path>) -> io::Result<Self> {
+    pub fn announce(version: &str, socket: Option<&Path>) -> io::Result<Self> {
         // A system may forbid executable files in memory (`vm.memfd_noexec`). Before Linux 6.3, the
         // flag is unknown.
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL;
@@ -59,7 +59,7 @@ impl Beacon {
 
 /// The content of a process's beacon.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Sighting {
+pub struct FoundAgent {
     /// The agent's version.
     pub version: String,
     /// The agent's socket, as a path in the process's file system. `None` if it has no socket.
@@ -73,7 +73,7 @@ pub struct Sighting {
 ///
 /// # Errors
 /// If the process does not exist, or belongs to another user.
-pub fn sight(pid: u32) -> io::Result<Vec<Sighting>> {
+pub fn find_agents(pid: u32) -> io::Result<Vec<FoundAgent>> {
     let folder = PathBuf::from(format!("/proc/{pid}/fd"));
     let failed =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
@@ -90,12 +90,12 @@ pub fn sight(pid: u32) -> io::Result<Vec<Sighting>> {
     Ok(all)
 }
 
-fn read(path: &Path) -> io::Result<Option<Sighting>> {
+fn read(path: &Path) -> io::Result<Option<FoundAgent>> {
     let file = File::open(path)?;
     let identity = file.metadata()?.ino();
     let mut content = Vec::new();
     file.take(LONGEST).read_to_end(&mut content)?;
-    Ok(parse(&content).map(|(version, socket)| Sighting {
+    Ok(parse(&content).map(|(version, socket)| FoundAgent {
         version,
         socket,
         identity,
@@ -141,18 +141,18 @@ mod tests {
         let real = base.path().canonicalize().expect("there");
         symlink(&real, real.join("link")).expect("a link");
         let seen = |version: &str| {
-            let all = sight(own).expect("our own process");
+            let all = find_agents(own).expect("our own process");
             let mut all = all.into_iter().filter(|found| found.version == version);
             all.next().map(|found| found.socket)
         };
-        let first = Beacon::light("1.test", Some(&real.join("link/1.sock"))).expect("made");
+        let first = Beacon::announce("1.test", Some(&real.join("link/1.sock"))).expect("made");
         assert_eq!(seen("1.test"), Some(Some(real.join("1.sock"))));
         drop(first);
         assert_eq!(seen("1.test"), None);
-        let second = Beacon::light("2.test", None).expect("made");
+        let second = Beacon::announce("2.test", None).expect("made");
         assert_eq!(seen("2.test"), Some(None));
         drop(second);
-        Beacon::light("3.test", Some(&real.join("none/1.sock"))).expect_err("no folder");
+        Beacon::announce("3.test", Some(&real.join("none/1.sock"))).expect_err("no folder");
     }
 
     #[test]

@@ -61,7 +61,7 @@ mod within;
 pub use agent::*;
 pub use answer::*;
 #[cfg(unix)]
-pub use beacon::{Beacon, Sighting, sight, within};
+pub use beacon::{Beacon, FoundAgent, find_agents, within};
 #[cfg(unix)]
 pub use client::*;
 pub use command::*;

@@ -28,7 +28,7 @@ const TICK: Timespec = Timespec {
 /// The pause after a failed accept, for instance for lack of descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The time that clients get to read the last messages.
-const FAREWELL: Duration = Duration::from_millis(500);
+const DRAIN_TIME: Duration = Duration::from_millis(500);
 
 /// The messages of a [`Stopper`].
 const STOP: u8 = 1;
@@ -168,7 +168,7 @@ impl<A: Agent> Service<A> {
         if !self.server.is_detached() {
             self.server.end(EndReason::Shutdown);
         }
-        self.say_farewell();
+        self.drain_output();
         for (id, _) in std::mem::take(&mut self.clients) {
             self.server.disconnect(id);
         }
@@ -309,8 +309,8 @@ impl<A: Agent> Service<A> {
     }
 
     /// Gives clients a short time to read the last messages.
-    fn say_farewell(&mut self) {
-        let end = Instant::now() + FAREWELL;
+    fn drain_output(&mut self) {
+        let end = Instant::now() + DRAIN_TIME;
         loop {
             self.server.tick(Instant::now());
             let mut fds: Vec<_> = self

@@ -7,7 +7,7 @@
 //! folder from examining an existing file until it listens. So an existing socket without a
 //! listener is stale, and can't change between the examination and its removal.
 
-use crate::beacon::{open_folder, sight, within};
+use crate::beacon::{find_agents, open_folder, within};
 use crate::folder::{
     about, above, check_way, environment_folders, kind, make_folder, own_folders, refused,
     socket_name, stat,
@@ -300,7 +300,7 @@ pub(crate) fn connect_to_process(pid: u32, timeout: Duration) -> io::Result<Unix
         uid: owner.st_uid,
     };
     let mut without = None;
-    for found in sight(pid).unwrap_or_default() {
+    for found in find_agents(pid).unwrap_or_default() {
         match found.socket {
             Some(path) => return server.connect_within(&path, timeout),
             None => without = Some(found.version),
@@ -309,7 +309,7 @@ pub(crate) fn connect_to_process(pid: u32, timeout: Duration) -> io::Result<Unix
     if let Some(version) = without {
         let message = format!(
             "the agent of process {pid} (jtrail {version}) has no command channel: it needs server=enabled, controlled or application, \
-             and a place for its socket"
+             and a path for its socket"
         );
         return Err(io::Error::new(io::ErrorKind::NotFound, message));
     }

@@ -116,7 +116,7 @@ impl Quantity {
 
 const NO_FREES: &str = "it does not record which objects died";
 const TOTALS: &str = "it holds totals, no single events";
-const NO_PLACE: &str = "the format has no place for them";
+const NO_FIELD: &str = "the format has no field for them";
 
 impl Format {
     /// Returns how much of `quantity` the format records.
@@ -137,13 +137,13 @@ impl Format {
                 Q::Bytes => Arrays("it has sizes of arrays only"),
                 Q::Objects | Q::Frees | Q::Live | Q::Collections => Exactly,
                 Q::Contended | Q::Waits => Exactly,
-                Q::Throws | Q::Catches => Nothing(NO_PLACE),
+                Q::Throws | Q::Catches => Nothing(NO_FIELD),
             },
             Self::Mlpd => match quantity {
                 Q::Threads | Q::Calls | Q::ThreadCalls | Q::Elapsed | Q::ExceptionLeaves => Exactly,
                 Q::Objects | Q::Bytes | Q::Collections | Q::Contended => Exactly,
                 Q::Frees | Q::Live => Nothing(NO_FREES),
-                Q::Waits => Nothing(NO_PLACE),
+                Q::Waits => Nothing(NO_FIELD),
                 Q::Throws | Q::Catches => Exactly,
             },
             Self::TraceLog => match quantity {
@@ -154,7 +154,7 @@ impl Format {
                 Q::Objects | Q::Bytes | Q::Collections => Exactly,
                 Q::Frees => Nothing(NO_FREES),
                 Q::Live => AfterCollections,
-                Q::Contended | Q::Waits | Q::Throws | Q::Catches => Nothing(NO_PLACE),
+                Q::Contended | Q::Waits | Q::Throws | Q::Catches => Nothing(NO_FIELD),
             },
             Self::Trail => Exactly,
             Self::ProfilerJ => match quantity {
@@ -164,7 +164,7 @@ impl Format {
                 Q::Elapsed => RoundedNodes(1_000),
                 Q::Objects | Q::Bytes => Nothing("it counts only objects that are alive"),
                 Q::Frees | Q::Collections => Nothing(TOTALS),
-                Q::Contended | Q::Waits => Nothing(NO_PLACE),
+                Q::Contended | Q::Waits => Nothing(NO_FIELD),
                 Q::Throws | Q::Catches => {
                     Nothing("it counts calls that an exception ended, which is not the same")
                 }

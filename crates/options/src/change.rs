@@ -44,7 +44,7 @@ impl Options {
                 let events = choice.resolve(options.format.default_events());
                 options.request(events, choice.is_all());
             }
-            None => options.request(self.events.union(self.no_place), false),
+            None => options.request(self.events.union(self.unsupported), false),
         }
         if !change.patterns.is_empty() {
             let wrong = |(_, problem)| problem;

@@ -56,10 +56,10 @@ fn conflict(keys: &'static [&'static str], problem: impl Into<String>) -> Result
 /// Kinds of events that the format does not support are dropped, but at least one kind must remain.
 fn events_have_a_place(options: &Options, _: &Given) -> Result<(), Conflict> {
     if options.events.is_empty() {
-        let (format, events) = (options.format, options.no_place);
+        let (format, events) = (options.format, options.unsupported);
         return conflict(
             &["events"],
-            format!("{format} has no place for {events}, and nothing else is asked for"),
+            format!("{format} has no field for {events}, and no other event is requested"),
         );
     }
     Ok(())
@@ -115,10 +115,7 @@ fn all_calls_as_sums(options: &Options, _: &Given) -> Result<(), Conflict> {
     }
     conflict(
         &["execdetails"],
-        format!(
-            "{} has no place for calls that are added up",
-            options.format
-        ),
+        format!("{} has no field for aggregated calls", options.format),
     )
 }
 
@@ -128,10 +125,7 @@ fn short_calls_as_sums(options: &Options, _: &Given) -> Result<(), Conflict> {
     }
     conflict(
         &["min", "maxrate"],
-        format!(
-            "{} has no place for calls that are added up",
-            options.format
-        ),
+        format!("{} has no field for aggregated calls", options.format),
     )
 }
 

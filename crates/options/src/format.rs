@@ -116,8 +116,8 @@ mod tests {
     use super::*;
 
     fn split(format: OutputFormat, asked: Events) -> (String, String) {
-        let (recorded, no_place) = format.split(asked);
-        (recorded.to_string(), no_place.to_string())
+        let (recorded, unsupported) = format.split(asked);
+        (recorded.to_string(), unsupported.to_string())
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_is_left_out() {
+    fn what_has_no_field_is_dropped() {
         let asked = Events::LINES.union(Events::ALLOC).union(Events::SAMPLES);
         for (format, recorded, left_out) in [
             (OutputFormat::Binary, "alloc+samples+lines", ""),

@@ -33,11 +33,11 @@ pub struct Options {
     pub on_error: OnError,
 
     // What is recorded.
-    /// Kinds of events that are recorded: those requested that the format has a place for.
+    /// Kinds of events that are recorded: those requested that the format has fields for.
     pub events: Events,
     /// Kinds of events that were requested by name, and are not recorded because the format has no
     /// place for them.
-    pub no_place: Events,
+    pub unsupported: Events,
     /// Which methods are traced.
     pub filter: Filter,
     /// Values of `include` (true) and `exclude` (false), in the order given.
@@ -148,7 +148,7 @@ impl Default for Options {
             at_max_size: AtMaxSize::Rotate,
             on_error: OnError::Stop,
             events: format.default_events(),
-            no_place: Events::NONE,
+            unsupported: Events::NONE,
             filter: Filter::default(),
             patterns: Vec::new(),
             filters_file: None,
@@ -270,12 +270,12 @@ impl Options {
         self.bursts.iter().any(is_exception)
     }
 
-    /// Requests these kinds of events: they are recorded as far as the format has a place for them.
+    /// Requests these kinds of events: they are recorded if the format has fields for them.
     /// The others are noted as left out, unless simply all kinds are requested.
     pub(crate) fn request(&mut self, events: Events, is_all: bool) {
-        let (recorded, no_place) = self.format.split(events);
+        let (recorded, unsupported) = self.format.split(events);
         self.events = recorded;
-        self.no_place = if is_all { Events::NONE } else { no_place };
+        self.unsupported = if is_all { Events::NONE } else { unsupported };
     }
 
     /// Returns keys and values as they are in force, defaults included: what TPTP message 1008

@@ -121,7 +121,7 @@ fn short_calls_become_sums_as_asked() {
     assert!(sums.is_ok_and(|options| options.is_of_sums()));
     assert_eq!(
         options.changed(&change(OutputFormat::Mlpd)),
-        Err("mlpd has no place for calls that are added up".to_owned())
+        Err("mlpd has no field for aggregated calls".to_owned())
     );
 }
 
@@ -292,8 +292,8 @@ fn the_default_file_follows_the_format_wherever_it_stands() {
 }
 
 #[test]
-fn events_are_those_that_the_format_has_a_place_for() {
-    for (text, events, no_place) in [
+fn events_are_those_that_the_format_has_fields_for() {
+    for (text, events, unsupported) in [
         (
             "events=+cpu,format=jinsight",
             "methods+threads+classes+gc+details",
@@ -334,7 +334,7 @@ fn events_are_those_that_the_format_has_a_place_for() {
     ] {
         let options = ok(text);
         assert_eq!(options.events.to_string(), events, "{text}");
-        assert_eq!(options.no_place.to_string(), no_place, "{text}");
+        assert_eq!(options.unsupported.to_string(), unsupported, "{text}");
     }
 }
 
@@ -561,7 +561,7 @@ fn who_names_a_socket_wants_clients() {
 #[test]
 fn another_trace_has_options_of_its_own() {
     let first = ok("format=mlpd,file=a.mlpd,events=+alloc+lines,include=com.acme.*,buffer=2m");
-    assert_eq!(first.no_place, Events::LINES);
+    assert_eq!(first.unsupported, Events::LINES);
     let same = first.changed(&TraceChange::default()).expect("right");
     assert_eq!(same, first);
     let change = TraceChange {
@@ -572,7 +572,7 @@ fn another_trace_has_options_of_its_own() {
     assert_eq!(second.file.text(), "trace.trcbin");
     assert!(second.events.contains(Events::LINES.union(Events::ALLOC)));
     assert_eq!(
-        (second.no_place, second.buffer_bytes),
+        (second.unsupported, second.buffer_bytes),
         (Events::NONE, 2 << 20)
     );
     assert_eq!(second.filter, first.filter);
@@ -595,7 +595,7 @@ fn another_trace_has_options_of_its_own() {
             events,
             ..TraceChange::default()
         }),
-        "mlpd has no place for parks, and nothing else is asked for"
+        "mlpd has no field for parks, and no other event is requested"
     );
     let file = Some("%x".to_owned());
     assert!(
@@ -613,6 +613,6 @@ fn another_trace_has_options_of_its_own() {
     };
     assert_eq!(
         added_up.changed(&change).expect_err("no place"),
-        "mlpd has no place for calls that are added up"
+        "mlpd has no field for aggregated calls"
     );
 }

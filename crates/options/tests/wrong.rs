@@ -154,15 +154,15 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "events=lines,format=mlpd",
-            "option events at byte 7: mlpd has no place for lines, and nothing else is asked for",
+            "option events at byte 7: mlpd has no field for lines, and no other event is requested",
         ),
         (
             "format=profilerj,events=gc+monitors",
-            "option events at byte 24: profilerj has no place for gc+monitors, and nothing else is asked for",
+            "option events at byte 24: profilerj has no field for gc+monitors, and no other event is requested",
         ),
         (
             "format=mlpd,execdetails=false",
-            "option execdetails at byte 24: mlpd has no place for calls that are added up",
+            "option execdetails at byte 24: mlpd has no field for aggregated calls",
         ),
         (
             "mlpd.version=2",
@@ -727,11 +727,11 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "format=mlpd,min=1ms",
-            "option min at byte 16: mlpd has no place for calls that are added up",
+            "option min at byte 16: mlpd has no field for aggregated calls",
         ),
         (
             "maxrate=1000,min=1ms,format=mlpd",
-            "option min at byte 17: mlpd has no place for calls that are added up",
+            "option min at byte 17: mlpd has no field for aggregated calls",
         ),
         (
             "min=1ms,format=profilerj",

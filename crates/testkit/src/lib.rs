@@ -49,7 +49,7 @@ pub use mprof::MprofReport;
 pub use python::{Dialogue, python};
 pub use run::{DEFAULT_TIMEOUT, Output, Run, RunError, Running};
 #[cfg(unix)]
-pub use stranger::{STRANGER, ask_as, ask_as_stranger, give_to_stranger};
+pub use stranger::{STRANGER, ask_as, ask_as_stranger, give_to_other_user};
 pub use truth::{CpuMillis, Group, Site, Stack, Truth, Waits, differences, differences_in_range};
 
 /// Returns true under CI (`CI=true`), where everything that a test requests must exist.

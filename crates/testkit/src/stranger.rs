@@ -70,7 +70,7 @@ pub fn ask_as(user: u32, socket: &Path) -> String {
 ///
 /// # Panics
 /// If the process is not root's under CI, or the system refuses.
-pub fn give_to_stranger(folder: &Path) -> Option<()> {
+pub fn give_to_other_user(folder: &Path) -> Option<()> {
     can_be_strangers().then(|| give(folder))
 }
 

@@ -6,7 +6,7 @@ use crate::outcome::Streams;
 use crate::parcel::LibraryCopy;
 use crate::process::Process;
 use anyhow::{anyhow, bail};
-use jtrail_control::{Answer, Client, Command, Sighting};
+use jtrail_control::{Answer, Client, Command, FoundAgent};
 use jtrail_options::{Control, Engine, Events, Options, OutputFormat, Overflow, Server};
 use std::fs::File;
 use std::io::Read;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     {
         writeln!(
             streams.err,
-            "jtrail: the agent has no command channel, for a reason that is on the program's standard error; name a place for its socket with --control"
+            "jtrail: the agent has no command channel, for a reason that is on the program's standard error; name a path for its socket with --control"
         )?;
     }
     Ok(crate::outcome::SOUND)
@@ -109,7 +109,7 @@ pub(super) fn attach(
     library: Option<PathBuf>,
     mut given: AgentOptions,
     name_of: &mut dyn FnMut(&str, &str) -> anyhow::Result<String>,
-) -> anyhow::Result<(Options, Sighting)> {
+) -> anyhow::Result<(Options, FoundAgent)> {
     if !given
         .pairs
         .iter()
@@ -131,7 +131,7 @@ pub(super) fn attach(
 ///
 /// The library is the JVM's own file at the given absolute path, or this program's library. The JVM
 /// gets a copy of a library that it can't see.
-fn load(jvm: &Jvm, given: Option<PathBuf>, options: &str) -> anyhow::Result<Sighting> {
+fn load(jvm: &Jvm, given: Option<PathBuf>, options: &str) -> anyhow::Result<FoundAgent> {
     let process = &jvm.process;
     let own = given.as_deref().filter(|path| path.is_absolute());
     if let Some(own) = own.filter(|own| !process.sees_same(own) && process.within(own).is_file()) {

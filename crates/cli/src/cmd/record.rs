@@ -26,15 +26,15 @@ use std::time::{Duration, Instant};
 /// Interval between checks of signals and of the time.
 const TICK: Duration = Duration::from_millis(100);
 /// Interval between requests for progress.
-const LOOK: Duration = Duration::from_secs(1);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum time for each answer.
 ///
 /// Before the agent answers, it writes the end of the trace and restores the classes.
-const PATIENCE: Duration = Duration::from_secs(300);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// Time until the agent detaches after its client has disconnected (option `linger`).
 const LINGER: &str = "5s";
 /// Maximum time until the agent opens its command channel.
-const CHANNEL: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Record a running program for a while: attach, record, stop and detach
 ///
@@ -85,9 +85,9 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let process = Process::find(args.pid)?;
     let control = value("control").map(|path| path.replace("%p", &process.own_pid.to_string()));
     let connect = || {
-        let found = Client::of_process(args.pid, PATIENCE);
+        let found = Client::of_process(args.pid, ANSWER_TIMEOUT);
         match (&control, found) {
-            (Some(path), Err(_)) => Client::of_socket(Path::new(path), PATIENCE),
+            (Some(path), Err(_)) => Client::of_socket(Path::new(path), ANSWER_TIMEOUT),
             (_, found) => found,
         }
     };
@@ -104,7 +104,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
             let jvm = Jvm::find(args.pid)?;
             let mut name_of = |key: &str, path: &str| target.name_of(key, path);
             attach(&jvm, args.agent, options, &mut name_of)?;
-            (patiently(connect)?, true)
+            (connect_with_retries(connect)?, true)
         }
     };
     let mut recording = Recording::default();
@@ -197,12 +197,14 @@ impl Destination {
 /// Repeats `connect` until the agent accepts the connection.
 ///
 /// The agent opens its command channel only after it has begun to record.
-fn patiently(connect: impl Fn() -> Result<Client, ClientError>) -> anyhow::Result<Client> {
+fn connect_with_retries(
+    connect: impl Fn() -> Result<Client, ClientError>,
+) -> anyhow::Result<Client> {
     let begin = Instant::now();
     loop {
         match connect() {
             Ok(client) => return Ok(client),
-            Err(error) if begin.elapsed() > CHANNEL => {
+            Err(error) if begin.elapsed() > CONNECT_TIMEOUT => {
                 return Err(error).context("the agent records, but can't be reached");
             }
             Err(_) => std::thread::sleep(TICK),
@@ -320,7 +322,7 @@ impl Recording {
             }
             if let Some(bar) = &bar {
                 bar.set_position(begin.elapsed().as_millis() as u64);
-                if looked.elapsed() >= LOOK {
+                if looked.elapsed() >= PROGRESS_INTERVAL {
                     looked = Instant::now();
                     let status = client.call(Command::Status, |incoming| self.take(incoming))?;
                     if let Answer::Status(status) = status

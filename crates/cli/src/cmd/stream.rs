@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Settings like the agent's options: events, include, exclude. The last two are applied in
     /// order and may be repeated
     #[arg(value_name = "KEY=VALUE")]
-    wishes: Vec<String>,
+    settings: Vec<String>,
 }
 
 fn format(word: &str) -> Result<OutputFormat, String> {
@@ -55,8 +55,8 @@ fn format(word: &str) -> Result<OutputFormat, String> {
 }
 
 pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
-    let wishes = start(&args.wishes)?;
-    if wishes.file.is_some() || wishes.format.is_some() {
+    let settings = start(&args.settings)?;
+    if settings.file.is_some() || settings.format.is_some() {
         bail!("the file is --output, the format --format");
     }
     let stop = Arc::new(AtomicBool::new(false));
@@ -82,7 +82,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
         file = ownership::open(&args.output).with_context(|| format!("can't write {shown}"))?;
         &mut file
     };
-    let mut taking = Taking {
+    let mut taking = Receiver {
         out,
         written: Ok(()),
         ended: None,
@@ -90,7 +90,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     };
     let start = Command::Start(Start {
         to: Some(Destination::Stream),
-        ..wishes
+        ..settings
     });
     client.call(start, |incoming| taking.take(incoming))?;
     let until = args.time.map(|time| Instant::now() + time);
@@ -118,7 +118,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
 }
 
 /// Trace that is being received and written.
-struct Taking<'a> {
+struct Receiver<'a> {
     out: &'a mut dyn Write,
     /// First failure of the output. Data received after it is dropped.
     written: io::Result<()>,
@@ -127,7 +127,7 @@ struct Taking<'a> {
     failure: Option<String>,
 }
 
-impl Taking<'_> {
+impl Receiver<'_> {
     fn take(&mut self, incoming: Incoming) -> io::Result<()> {
         match incoming {
             Incoming::Data(bytes) if self.written.is_ok() => {

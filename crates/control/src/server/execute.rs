@@ -38,7 +38,7 @@ impl<A: Agent> Server<A> {
                 Ok(Answer::Started(trace))
             }
             Command::Stop => {
-                self.under_way()?;
+                self.active_state()?;
                 let ended = self.agent.stop()?;
                 self.notify(&Notice::TraceEnded {
                     reason: EndReason::Stop,
@@ -48,7 +48,7 @@ impl<A: Agent> Server<A> {
                 Ok(Answer::Ended(ended))
             }
             Command::Pause => {
-                if self.under_way()? == State::Paused {
+                if self.active_state()? == State::Paused {
                     return Err(state("it is paused already"));
                 }
                 self.agent.pause()?;
@@ -56,7 +56,7 @@ impl<A: Agent> Server<A> {
                 Ok(Answer::Done)
             }
             Command::Resume => {
-                if self.under_way()? == State::Recording {
+                if self.active_state()? == State::Recording {
                     return Err(state("it is not paused"));
                 }
                 self.agent.resume()?;
@@ -67,7 +67,7 @@ impl<A: Agent> Server<A> {
             Command::Go => self.agent.go().map(|()| Answer::Done),
             Command::Rotate { file } => self.rotate(file.as_deref()),
             Command::Save { file } => {
-                self.under_way()?;
+                self.active_state()?;
                 let saved = self.agent.save(file.as_deref())?;
                 self.notify(&Notice::TraceSaved {
                     reason: "command".to_owned(),
@@ -76,7 +76,7 @@ impl<A: Agent> Server<A> {
                 Ok(Answer::Saved(saved))
             }
             Command::Snapshot { kind, file } => {
-                self.under_way()?;
+                self.active_state()?;
                 let file = self.agent.snapshot(kind, file.as_deref())?;
                 Ok(Answer::Snapshot { kind, file })
             }
@@ -86,7 +86,7 @@ impl<A: Agent> Server<A> {
                 Ok(Answer::Filters { retransformed })
             }
             Command::Mark { text } => {
-                self.under_way()?;
+                self.active_state()?;
                 self.agent.mark(&text).map(|()| Answer::Done)
             }
             Command::Status => {
@@ -209,7 +209,7 @@ impl<A: Agent> Server<A> {
     }
 
     fn rotate(&mut self, file: Option<&str>) -> Result<Answer, Failure> {
-        self.under_way()?;
+        self.active_state()?;
         if file.is_some() && self.streamed_format().is_some() {
             let problem = "the trace goes to the stream, which has no file";
             return Err(Failure::at(ErrorCode::Invalid, "rotate/@file", problem));
@@ -248,7 +248,7 @@ impl<A: Agent> Server<A> {
         }
     }
 
-    fn under_way(&self) -> Result<State, Failure> {
+    fn active_state(&self) -> Result<State, Failure> {
         match self.agent.state() {
             State::Idle => Err(state("there is no trace")),
             state => Ok(state),

@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The time that a client gets to read why it is disconnected.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The number of a client, never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -248,7 +248,7 @@ impl<A: Agent> Server<A> {
             let since = client
                 .refused
                 .then(|| *client.refused_since.get_or_insert(now));
-            if since.is_some_and(|since| now.saturating_duration_since(since) > LAST_WORDS) {
+            if since.is_some_and(|since| now.saturating_duration_since(since) > CLOSE_TIMEOUT) {
                 client.outbox.close("it does not read why it is sent away");
             }
         }

@@ -13,8 +13,8 @@ pub(super) const SUBJECT: Subject = Subject {
                      samples heap lines mounts details clinit, joined with +; with a + before the \
                      first, the default ones too; or all",
             default_note: "with details for jinsight, without gc for profilerj",
-            help: "What to record; what the format has no place for is left out, and reported at \
-                   the end",
+            help: "What to record; events that the format has no field for are dropped, and \
+                   reported at the end",
             set: |builder, value| {
                 builder.events = Some(EventsChoice::parse(value)?);
                 Ok(())

@@ -225,7 +225,7 @@ impl WriterThread {
             let writes_notes = !format::is_ours(options.format);
             if writes_notes && format::has_notes(options.format) {
                 let of_trace = dropped::without(of_trace.clone(), &trace.opening);
-                translator.note_dropped(options.no_place, &of_trace);
+                translator.note_dropped(options.unsupported, &of_trace);
             }
             translator.emit_frees(time); // if the trace ends in the middle of a collection
             let clock = clock_note(&self.setup, &trace.timeline);
@@ -246,7 +246,7 @@ impl WriterThread {
             if let Some(files) = &mut self.files {
                 files.add_dropped(&mut all, &mut lost);
             }
-            let message = dropped::message(options.format, options.no_place, &all);
+            let message = dropped::message(options.format, options.unsupported, &all);
             let patches = translator.patches();
             let has_notes = format::has_notes(options.format);
             self.flush();

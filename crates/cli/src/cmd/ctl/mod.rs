@@ -68,7 +68,7 @@ enum Action {
         /// Settings like the agent's options: file, format, events, include, exclude. The last two
         /// are applied in order and may be repeated
         #[arg(value_name = "KEY=VALUE")]
-        wishes: Vec<String>,
+        settings: Vec<String>,
     },
     /// End the trace
     Stop,
@@ -167,9 +167,9 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
 fn command(action: Action) -> anyhow::Result<Command> {
     Ok(match action {
         Action::Status => Command::Status,
-        Action::Start { wishes } => Command::Start(Start {
+        Action::Start { settings } => Command::Start(Start {
             to: Some(Destination::File),
-            ..start(&wishes)?
+            ..start(&settings)?
         }),
         Action::Stop => Command::Stop,
         Action::Pause => Command::Pause,
@@ -216,12 +216,12 @@ fn command(action: Action) -> anyhow::Result<Command> {
 /// Returns the settings of a trace from `KEY=VALUE` arguments.
 ///
 /// The agent checks events and patterns.
-pub(super) fn start(wishes: &[String]) -> anyhow::Result<Start> {
+pub(super) fn start(settings: &[String]) -> anyhow::Result<Start> {
     let mut start = Start::default();
-    for wish in wishes {
-        let (key, value) = wish
+    for setting in settings {
+        let (key, value) = setting
             .split_once('=')
-            .ok_or_else(|| anyhow!("{wish} is not KEY=VALUE"))?;
+            .ok_or_else(|| anyhow!("{setting} is not KEY=VALUE"))?;
         let twice = match key {
             "file" => start.file.replace(here(value)?).is_some(),
             "format" => {

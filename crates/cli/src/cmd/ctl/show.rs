@@ -40,7 +40,7 @@ pub(crate) fn ended_text(name: &str, ended: &Ended) -> String {
 ///
 /// For a ring, the text is
 /// `the newest events: trail, of the last 12.100 s; recorded before: 48,213, saved: 4.0 MiB`.
-fn under_way_text(trace: &Ended) -> String {
+fn active_text(trace: &Ended) -> String {
     let name = target(&trace.trace);
     if trace.trace.to != Destination::Ring {
         return ended_text(name, trace);
@@ -88,7 +88,7 @@ fn status_text(status: &Status, out: &mut dyn Write) -> io::Result<()> {
     let mut line = |name: &str, value: String| writeln!(out, "{name:<10}{value}");
     line("state", status.state.to_string())?;
     if let Some(trace) = &status.trace {
-        line("trace", under_way_text(trace))?;
+        line("trace", active_text(trace))?;
     }
     line(
         "process",

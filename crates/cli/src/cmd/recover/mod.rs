@@ -9,7 +9,7 @@ use crate::output::{OutputFile, count};
 use anyhow::{Context, bail};
 use jtrail_formats::trail::recover::{Gap, More, Other, Recovered, recover_with};
 use serde_json::{Value, json};
-use spooled::{Before, First, Spooled};
+use spooled::{First, Spooled, TracePrefix};
 use std::io::{self, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
@@ -62,8 +62,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     };
     let spool = spooled.as_ref().map(|spooled| spooled.folder.clone());
     let (source, is_newest): (Box<dyn Source>, bool) = match spooled.as_ref().map(|s| &s.before) {
-        Some(Before::Opening(opening)) => (Box::new(Cursor::new(opening.clone())), true),
-        Some(Before::File(length)) => {
+        Some(TracePrefix::Opening(opening)) => (Box::new(Cursor::new(opening.clone())), true),
+        Some(TracePrefix::File(length)) => {
             (Box::new(First::new(open_file(&args.file)?, *length)), false)
         }
         None => (Box::new(open_file(&args.file)?), false),

@@ -16,12 +16,12 @@ pub(super) struct Spooled {
     spool: Option<Spool>,
     /// Folder of the spool.
     pub(super) folder: PathBuf,
-    pub(super) before: Before,
+    pub(super) before: TracePrefix,
     defined: NumberSet,
 }
 
 /// Part of the trace before the spool's events.
-pub(super) enum Before {
+pub(super) enum TracePrefix {
     /// The first bytes of the file. The value is their number.
     File(u64),
     /// The opening events of a trace, encoded as a trail.
@@ -56,7 +56,7 @@ impl Spooled {
         });
         let of_trail = |folder: PathBuf| {
             let other = Self::in_folder(&folder, trail).ok()??;
-            matches!(other.before, Before::File(_)).then_some(other)
+            matches!(other.before, TracePrefix::File(_)).then_some(other)
         };
         match others.find_map(of_trail) {
             Some(other) => Ok(Some(other)),
@@ -85,10 +85,10 @@ impl Spooled {
             return Ok(None);
         };
         let before = match &trace.opening {
-            Some(opening) => Before::Opening(opening.clone()),
-            None => Before::File(trace.length),
+            Some(opening) => TracePrefix::Opening(opening.clone()),
+            None => TracePrefix::File(trace.length),
         };
-        if let Before::File(length) = before {
+        if let TracePrefix::File(length) = before {
             let is_of = File::open(trail)
                 .and_then(|file| is_of(&file, length, &trace.agent_id))
                 .map_err(|error| unused(error.to_string()))?;

@@ -39,8 +39,8 @@ pub(crate) struct Args {
     pub(super) depth: usize,
     /// Omit branches of the call tree below this minimum: a share of the total time (1%) or a time
     /// (10ms)
-    #[arg(long, value_name = "PART|TIME", default_value = "1%", value_parser = Least::parse)]
-    pub(super) min: Least,
+    #[arg(long, value_name = "PART|TIME", default_value = "1%", value_parser = MinTime::parse)]
+    pub(super) min: MinTime,
     /// Subtract the time that recording took, as measured by the agent, from the times of calls
     #[arg(long)]
     pub(super) net: bool,
@@ -130,13 +130,13 @@ impl Args {
 
 /// Minimum total time of a branch in the call tree.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Least {
+pub(super) enum MinTime {
     /// Share of the total time, 0 to 1.
     Share(f64),
     Ns(i64),
 }
 
-impl Least {
+impl MinTime {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || "write a part like 1% or a time like 500us, 10ms, 2s".to_owned();
         let number = |digits: &str| match digits.parse::<f64>() {
@@ -176,13 +176,13 @@ mod tests {
     #[test]
     fn least_values() {
         for (text, expected) in [
-            ("0", Some(Least::Ns(0))),
-            ("1%", Some(Least::Share(0.01))),
-            ("0.5%", Some(Least::Share(0.005))),
-            ("10ms", Some(Least::Ns(10_000_000))),
-            ("1.5s", Some(Least::Ns(1_500_000_000))),
-            ("500us", Some(Least::Ns(500_000))),
-            ("7ns", Some(Least::Ns(7))),
+            ("0", Some(MinTime::Ns(0))),
+            ("1%", Some(MinTime::Share(0.01))),
+            ("0.5%", Some(MinTime::Share(0.005))),
+            ("10ms", Some(MinTime::Ns(10_000_000))),
+            ("1.5s", Some(MinTime::Ns(1_500_000_000))),
+            ("500us", Some(MinTime::Ns(500_000))),
+            ("7ns", Some(MinTime::Ns(7))),
             ("", None),
             ("%", None),
             ("-1%", None),
@@ -190,7 +190,7 @@ mod tests {
             ("1", None),
             ("ms", None),
         ] {
-            assert_eq!(Least::parse(text).ok(), expected, "{text}");
+            assert_eq!(MinTime::parse(text).ok(), expected, "{text}");
         }
     }
 }

@@ -33,7 +33,7 @@ const WITH_VALUE: [&str; 14] = [
 const BEFORE_PROGRAM: [&str; 3] = ["-jar", "-m", "--module"];
 
 /// Maximum depth of files that name files (`-XX:VMOptionsFile`), deeper than any JVM reads.
-const DEEPEST: u32 = 4;
+const MAX_DEPTH: u32 = 4;
 
 /// Explanation of what the JVM does with an agent and one of the flags.
 const REFUSES: &str = "the JVM does not start with an agent when it is to write an archive; \
@@ -53,7 +53,7 @@ pub(super) fn warnings(
     let words = arguments.iter().map(|word| text(word)).collect();
     match direct {
         true => found.launcher(words, ""),
-        false => found.jvm(words, "", DEEPEST),
+        false => found.jvm(words, "", MAX_DEPTH),
     }
     for name in VARIABLES {
         let Some(value) = variable(name) else {
@@ -62,7 +62,7 @@ pub(super) fn warnings(
         let (words, origin) = (split(&text(&value), false), format!(" in {name}"));
         match name == VARIABLES[0] {
             true => found.launcher(words, &origin),
-            false => found.jvm(words, &origin, DEEPEST),
+            false => found.jvm(words, &origin, MAX_DEPTH),
         }
     }
     found.0
@@ -85,7 +85,7 @@ impl Found {
                 false => options.push(word),
             }
         }
-        self.jvm(options, origin, DEEPEST);
+        self.jvm(options, origin, MAX_DEPTH);
     }
 
     /// Searches words that the JVM itself reads.
@@ -96,7 +96,7 @@ impl Found {
                     let words = split(&String::from_utf8_lossy(&file), false);
                     self.jvm(words, &format!(" in {path}"), depth - 1);
                 }
-            } else if let Some(what) = defeat(&word) {
+            } else if let Some(what) = explanation(&word) {
                 let line = format!("jtrail: {word}{origin}: {what}");
                 if !self.0.contains(&line) {
                     self.0.push(line);
@@ -133,7 +133,7 @@ fn ends_options(word: &str) -> bool {
 }
 
 /// Returns the explanation of a flag that does not work with an agent, or `None` for other flags.
-fn defeat(word: &str) -> Option<&'static str> {
+fn explanation(word: &str) -> Option<&'static str> {
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     match (word, name) {
         ("-Xshare:dump" | "-XX:+AutoCreateSharedArchive" | "-XX:+DumpSharedSpaces", _)

@@ -50,7 +50,7 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
             "jtrail: ran {took}; nothing was saved (overflow=ring, save={})",
             ran.options.save
         )?;
-        return unwritten(ran, streams);
+        return report_spools(ran, streams);
     }
     if files.is_empty() {
         writeln!(
@@ -72,7 +72,7 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
             files.len(),
             bytes(all)
         )?;
-        unwritten(ran, streams)?;
+        report_spools(ran, streams)?;
         return unrecorded(ran, streams);
     }
     for (path, size) in files {
@@ -83,12 +83,12 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
         writeln!(streams.err, "jtrail: {line}, time: {took}")?;
         writeln!(streams.err, "jtrail: {} ({})", path.display(), bytes(size))?;
     }
-    unwritten(ran, streams)?;
+    report_spools(ran, streams)?;
     unrecorded(ran, streams)
 }
 
 /// Reports spools with unwritten events, left by killed processes.
-fn unwritten(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
+fn report_spools(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
     for (path, _) in found(ran, SPOOL) {
         writeln!(
             streams.err,
@@ -101,7 +101,7 @@ fn unwritten(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
 
 /// Reports events that were asked for and not recorded, because the format has no field for them.
 fn unrecorded(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
-    let (format, events) = (ran.options.format, ran.options.no_place);
+    let (format, events) = (ran.options.format, ran.options.unsupported);
     if !events.is_empty()
         && let Some(message) = dropped_message(format, &format!("events={events}"), &[])
     {
@@ -135,7 +135,7 @@ fn files(ran: &Ran<'_>) -> Vec<(PathBuf, u64)> {
 /// With an ending, that path is a folder, and the trace file itself may be missing.
 fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
     let pid = ran.direct.then_some(ran.pid);
-    let fits = fitting(ran.options, pid, ending).into_iter();
+    let fits = existing_paths(ran.options, pid, ending).into_iter();
     let changed =
         fits.filter(|fit| ran.before.0.get(&fit.entry) != Some(&FileStamp::of(&fit.about)));
     // A trace that is still being written belongs to another program.
@@ -156,8 +156,8 @@ pub(super) struct Before(HashMap<PathBuf, FileStamp>);
 impl Before {
     /// Records all existing paths that the program's traces may have.
     pub(super) fn look(options: &Options) -> Self {
-        let all = ["", SPOOL].map(|ending| fitting(options, None, ending));
-        let seen = |fit: Fit| (fit.entry, FileStamp::of(&fit.about));
+        let all = ["", SPOOL].map(|ending| existing_paths(options, None, ending));
+        let seen = |fit: ExistingPath| (fit.entry, FileStamp::of(&fit.about));
         Self(all.into_iter().flatten().map(seen).collect())
     }
 }
@@ -181,7 +181,7 @@ impl FileStamp {
 }
 
 /// File or folder that belongs to a trace by its name.
-struct Fit {
+struct ExistingPath {
     entry: PathBuf,
     trace: PathBuf,
     about: Metadata,
@@ -191,7 +191,7 @@ struct Fit {
 ///
 /// Process ids, time and host name are arbitrary, except for the JVM's process id if `pid` is
 /// known.
-fn fitting(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Fit> {
+fn existing_paths(options: &Options, pid: Option<u32>, ending: &str) -> Vec<ExistingPath> {
     let mut name = options.file.text().replace("%%", "\0");
     if let Some(pid) = pid {
         name = name.replace("%p", &pid.to_string());
@@ -218,11 +218,11 @@ fn fitting(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Fit> {
         let name = entry.file_name();
         let name = name.to_str()?.strip_suffix(ending)?;
         let about = fs::metadata(entry.path()).ok()?;
-        let is_such = match ending {
+        let has_right_kind = match ending {
             "" => about.is_file(),
             _ => about.is_dir(),
         };
-        (is_such && is_trace_name(name)).then(|| Fit {
+        (has_right_kind && is_trace_name(name)).then(|| ExistingPath {
             entry: entry.path(),
             trace: Path::new(&folder).join(name),
             about,

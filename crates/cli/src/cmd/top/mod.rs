@@ -59,15 +59,15 @@ pub(crate) struct Args {
     /// Settings like the agent's options: events, include, exclude. The last two are applied in
     /// order and may be repeated
     #[arg(value_name = "KEY=VALUE")]
-    wishes: Vec<String>,
+    settings: Vec<String>,
 }
 
 /// Interval between checks of signals.
 const TICK: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
-    let wishes = start(&args.wishes)?;
-    if wishes.file.is_some() || wishes.format.is_some() {
+    let settings = start(&args.settings)?;
+    if settings.file.is_some() || settings.format.is_some() {
         bail!("there is no trace to be kept: a file and a format make no sense");
     }
     let stop = Arc::new(AtomicBool::new(false));
@@ -79,7 +79,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
         false => args.batch,
     };
     let is_live = rounds.is_none() && stdout().is_terminal() && stdin().is_terminal();
-    let mut source = Source::new(args.agent.connect()?, wishes)?;
+    let mut source = Source::new(args.agent.connect()?, settings)?;
     let result = match is_live {
         true => {
             let screen = Screen {

@@ -139,7 +139,7 @@ impl Calls {
 }
 
 /// Incremental analysis of a document that arrives in pieces.
-pub(super) struct Summing {
+pub(super) struct DocumentAnalysis {
     decoder: Box<dyn Decode>,
     /// Bytes that the decoder has not consumed yet.
     rest: Vec<u8>,
@@ -147,7 +147,7 @@ pub(super) struct Summing {
     problem: Option<String>,
 }
 
-impl Default for Summing {
+impl Default for DocumentAnalysis {
     fn default() -> Self {
         Self {
             decoder: Format::ProfilerJ.decoder(),
@@ -158,7 +158,7 @@ impl Default for Summing {
     }
 }
 
-impl Summing {
+impl DocumentAnalysis {
     /// Processes the next bytes.
     pub(super) fn take(&mut self, bytes: &[u8]) {
         if self.problem.is_none() {
@@ -307,14 +307,14 @@ pub(super) mod tests {
 
     /// Returns a round of two seconds with the document and the status.
     pub(in super::super) fn round() -> Round {
-        let mut summing = Summing::default();
-        summing.take(&document());
+        let mut analysis = DocumentAnalysis::default();
+        analysis.take(&document());
         Round {
             length: Duration::from_secs(2),
             status: status(),
             events: vec![("calls".into(), 140), ("allocations".into(), 1_000)],
             lost: 0,
-            calls: Some(summing.finish().expect("whole")),
+            calls: Some(analysis.finish().expect("whole")),
         }
     }
 
@@ -346,19 +346,19 @@ pub(super) mod tests {
     fn pieces_make_no_difference() {
         let document = document();
         for size in [1, 7, 100] {
-            let mut summing = Summing::default();
-            document.chunks(size).for_each(|piece| summing.take(piece));
-            let calls = summing.finish().expect("whole");
+            let mut analysis = DocumentAnalysis::default();
+            document.chunks(size).for_each(|piece| analysis.take(piece));
+            let calls = analysis.finish().expect("whole");
             assert_eq!(Some(calls), round().calls, "pieces of {size}");
         }
     }
 
     #[test]
     fn what_is_no_document_is_reported() {
-        let mut summing = Summing::default();
-        summing.take(b"no such thing");
-        summing.take(b" at all");
-        assert!(summing.finish().is_err());
+        let mut analysis = DocumentAnalysis::default();
+        analysis.take(b"no such thing");
+        analysis.take(b" at all");
+        assert!(analysis.finish().is_err());
     }
 
     #[test]

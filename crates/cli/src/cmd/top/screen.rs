@@ -28,7 +28,7 @@ pub(super) struct Screen {
 
 /// Action of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Wish {
+pub(super) enum KeyAction {
     Quit,
     Sort(Sort),
     Threads,
@@ -41,8 +41,8 @@ pub(super) enum Wish {
     Slower,
 }
 
-const SHORTEST: Duration = Duration::from_millis(250);
-const LONGEST: Duration = Duration::from_secs(60);
+const MIN_INTERVAL: Duration = Duration::from_millis(250);
+const MAX_INTERVAL: Duration = Duration::from_secs(60);
 
 const HELP: &[(&str, &str)] = &[
     ("s", "by self time: in the method, without what it calls"),
@@ -59,25 +59,25 @@ const HELP: &[(&str, &str)] = &[
 
 impl Screen {
     /// Carries out a key's action.
-    pub(super) fn act(&mut self, wish: Wish) {
-        match wish {
-            Wish::Quit => {}
-            Wish::Sort(sort) => {
+    pub(super) fn act(&mut self, key_action: KeyAction) {
+        match key_action {
+            KeyAction::Quit => {}
+            KeyAction::Sort(sort) => {
                 (self.sort, self.first) = (sort, 0);
                 self.order();
             }
-            Wish::Threads => {
+            KeyAction::Threads => {
                 (self.threads, self.first) = (!self.threads, 0);
             }
-            Wish::Help => self.help = !self.help,
-            Wish::Hold => self.held = !self.held,
-            Wish::Scroll(rows) => {
+            KeyAction::Help => self.help = !self.help,
+            KeyAction::Hold => self.held = !self.held,
+            KeyAction::Scroll(rows) => {
                 let last = self.rows().saturating_sub(1);
                 self.first = self.first.saturating_add_signed(rows).min(last);
             }
-            Wish::Top => self.first = 0,
-            Wish::Slower => self.interval = (self.interval * 2).min(LONGEST),
-            Wish::Faster => self.interval = (self.interval / 2).max(SHORTEST),
+            KeyAction::Top => self.first = 0,
+            KeyAction::Slower => self.interval = (self.interval * 2).min(MAX_INTERVAL),
+            KeyAction::Faster => self.interval = (self.interval / 2).max(MIN_INTERVAL),
         }
     }
 
@@ -324,23 +324,23 @@ mod tests {
         screen.show(round());
         let calls = screen.round.as_mut().and_then(|r| r.calls.as_mut());
         calls.expect("calls").methods[1].calls = 99;
-        screen.act(Wish::Sort(Sort::Calls));
+        screen.act(KeyAction::Sort(Sort::Calls));
         assert!(drawn(&screen, 80, 24)[5].ends_with("x.Y.b(int)"));
-        screen.act(Wish::Scroll(1));
+        screen.act(KeyAction::Scroll(1));
         assert!(drawn(&screen, 80, 24)[5].ends_with("x.Y.a(int)"));
-        screen.act(Wish::Scroll(100));
+        screen.act(KeyAction::Scroll(100));
         assert!(drawn(&screen, 80, 24)[5].ends_with("x.Y.a(int)"));
-        screen.act(Wish::Scroll(-100));
-        screen.act(Wish::Threads);
+        screen.act(KeyAction::Scroll(-100));
+        screen.act(KeyAction::Threads);
         let lines = drawn(&screen, 80, 24);
         assert!(
             lines[4].ends_with("thread") && lines[5].ends_with("main"),
             "{lines:?}"
         );
-        screen.act(Wish::Help);
+        screen.act(KeyAction::Help);
         assert!(drawn(&screen, 80, 24).iter().any(|l| l.contains("Ctrl-C")));
-        screen.act(Wish::Help);
-        screen.act(Wish::Hold);
+        screen.act(KeyAction::Help);
+        screen.act(KeyAction::Hold);
         let mut other = round();
         other.status.pid = 1;
         screen.show(other.clone());
@@ -348,17 +348,17 @@ mod tests {
             drawn(&screen, 80, 24)[0].contains("4711")
                 && drawn(&screen, 80, 24)[0].contains("HELD")
         );
-        screen.act(Wish::Hold);
+        screen.act(KeyAction::Hold);
         screen.show(other);
         assert!(drawn(&screen, 80, 24)[0].starts_with("jtrail top 1 "));
         for _ in 0..20 {
-            screen.act(Wish::Faster);
+            screen.act(KeyAction::Faster);
         }
-        assert_eq!(screen.interval, SHORTEST);
+        assert_eq!(screen.interval, MIN_INTERVAL);
         for _ in 0..20 {
-            screen.act(Wish::Slower);
+            screen.act(KeyAction::Slower);
         }
-        assert_eq!(screen.interval, LONGEST);
+        assert_eq!(screen.interval, MAX_INTERVAL);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! If another trace is active, or if another client has the stream, only the counts of `status` are
 //! available.
 
-use super::round::{Calls, Round, Summing};
+use super::round::{Calls, DocumentAnalysis, Round};
 use anyhow::bail;
 use jtrail_control::{
     Answer, Client, ClientError, Command, Destination, EndReason, ErrorCode, Incoming, Notice,
@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 /// Connection to a running agent that is queried at intervals.
 pub(super) struct Source {
     client: Client,
-    wishes: Start,
+    request: Start,
     /// This client's trace, if one is active.
-    own: Option<Own>,
+    own: Option<OwnTrace>,
     /// Reason why this client has no trace.
     pub(super) why_not: Option<&'static str>,
     /// Time and status of the previous query. Only used for other clients' traces.
@@ -31,24 +31,24 @@ pub(super) struct Source {
 
 /// Data received from this client's trace.
 #[derive(Default)]
-struct Own {
-    summing: Summing,
+struct OwnTrace {
+    analysis: DocumentAnalysis,
     /// Calls of a complete document.
     whole: Option<Result<Calls, String>>,
     /// Reason why the trace has ended, unless this client ended it.
     ended: Option<String>,
 }
 
-impl Own {
+impl OwnTrace {
     fn take(&mut self, incoming: Incoming) {
         match incoming {
-            Incoming::Data(bytes) => self.summing.take(&bytes),
+            Incoming::Data(bytes) => self.analysis.take(&bytes),
             Incoming::Notice(Notice::TraceEnded {
                 reason,
                 ended,
                 message,
             }) if ended.trace.to == Destination::Stream => {
-                self.whole = Some(std::mem::take(&mut self.summing).finish());
+                self.whole = Some(std::mem::take(&mut self.analysis).finish());
                 self.ended = match reason {
                     EndReason::Rotate => None,
                     EndReason::Stop => Some("another client has stopped the trace".to_owned()),
@@ -64,10 +64,10 @@ impl Own {
 
 impl Source {
     /// Creates the source, and begins a trace if the agent is idle.
-    pub(super) fn new(client: Client, wishes: Start) -> anyhow::Result<Self> {
+    pub(super) fn new(client: Client, request: Start) -> anyhow::Result<Self> {
         let mut source = Self {
             client,
-            wishes,
+            request,
             own: None,
             why_not: None,
             before: None,
@@ -96,9 +96,9 @@ impl Source {
         }
         let start = Start {
             to: Some(Destination::Stream),
-            ..self.wishes.clone()
+            ..self.request.clone()
         };
-        self.own = Some(Own::default());
+        self.own = Some(OwnTrace::default());
         match self.call(Command::Start(start)) {
             Ok(_) => self.why_not = None,
             // Another client has begun a trace in the meantime.

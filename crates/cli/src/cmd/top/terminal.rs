@@ -1,7 +1,7 @@
 //! Terminal: reads keys, draws the screen, and restores the terminal on every exit.
 
 use super::round::Sort;
-use super::screen::{Screen, Wish};
+use super::screen::{KeyAction, Screen};
 use super::source::Source;
 use anyhow::Context;
 use ratatui::DefaultTerminal;
@@ -50,10 +50,10 @@ pub(super) fn run(
             changed = true;
         } else if event::poll(left.min(TICK))? {
             match event::read()? {
-                Event::Key(key) if key.kind != KeyEventKind::Release => match wish(key) {
-                    Some(Wish::Quit) => return Ok(()),
-                    Some(wish) => {
-                        screen.act(wish);
+                Event::Key(key) if key.kind != KeyEventKind::Release => match key_action(key) {
+                    Some(KeyAction::Quit) => return Ok(()),
+                    Some(key_action) => {
+                        screen.act(key_action);
                         changed = true;
                     }
                     None => {}
@@ -66,26 +66,26 @@ pub(super) fn run(
     Ok(())
 }
 
-fn wish(key: KeyEvent) -> Option<Wish> {
+fn key_action(key: KeyEvent) -> Option<KeyAction> {
     const PAGE: isize = 10;
     Some(match key.code {
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Wish::Quit,
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => KeyAction::Quit,
         _ if key.modifiers.contains(KeyModifiers::CONTROL) => return None,
-        KeyCode::Char('q') | KeyCode::Esc => Wish::Quit,
-        KeyCode::Char('s') => Wish::Sort(Sort::Own),
-        KeyCode::Char('t') => Wish::Sort(Sort::Total),
-        KeyCode::Char('c') => Wish::Sort(Sort::Calls),
-        KeyCode::Char('n') => Wish::Sort(Sort::Name),
-        KeyCode::Tab => Wish::Threads,
-        KeyCode::Char(' ') => Wish::Hold,
-        KeyCode::Char('?' | 'h') => Wish::Help,
-        KeyCode::Char('+') => Wish::Slower,
-        KeyCode::Char('-') => Wish::Faster,
-        KeyCode::Up | KeyCode::Char('k') => Wish::Scroll(-1),
-        KeyCode::Down | KeyCode::Char('j') => Wish::Scroll(1),
-        KeyCode::PageUp => Wish::Scroll(-PAGE),
-        KeyCode::PageDown => Wish::Scroll(PAGE),
-        KeyCode::Home => Wish::Top,
+        KeyCode::Char('q') | KeyCode::Esc => KeyAction::Quit,
+        KeyCode::Char('s') => KeyAction::Sort(Sort::Own),
+        KeyCode::Char('t') => KeyAction::Sort(Sort::Total),
+        KeyCode::Char('c') => KeyAction::Sort(Sort::Calls),
+        KeyCode::Char('n') => KeyAction::Sort(Sort::Name),
+        KeyCode::Tab => KeyAction::Threads,
+        KeyCode::Char(' ') => KeyAction::Hold,
+        KeyCode::Char('?' | 'h') => KeyAction::Help,
+        KeyCode::Char('+') => KeyAction::Slower,
+        KeyCode::Char('-') => KeyAction::Faster,
+        KeyCode::Up | KeyCode::Char('k') => KeyAction::Scroll(-1),
+        KeyCode::Down | KeyCode::Char('j') => KeyAction::Scroll(1),
+        KeyCode::PageUp => KeyAction::Scroll(-PAGE),
+        KeyCode::PageDown => KeyAction::Scroll(PAGE),
+        KeyCode::Home => KeyAction::Top,
         _ => return None,
     })
 }
@@ -96,16 +96,19 @@ mod tests {
 
     #[test]
     fn keys() {
-        let of = |code, modifiers| wish(KeyEvent::new(code, modifiers));
+        let of = |code, modifiers| key_action(KeyEvent::new(code, modifiers));
         let plain = |c| of(KeyCode::Char(c), KeyModifiers::NONE);
-        assert_eq!(plain('q'), Some(Wish::Quit));
-        assert_eq!(plain('c'), Some(Wish::Sort(Sort::Calls)));
+        assert_eq!(plain('q'), Some(KeyAction::Quit));
+        assert_eq!(plain('c'), Some(KeyAction::Sort(Sort::Calls)));
         assert_eq!(
             of(KeyCode::Char('c'), KeyModifiers::CONTROL),
-            Some(Wish::Quit)
+            Some(KeyAction::Quit)
         );
         assert_eq!(of(KeyCode::Char('s'), KeyModifiers::CONTROL), None);
         assert_eq!(plain('x'), None);
-        assert_eq!(of(KeyCode::Tab, KeyModifiers::NONE), Some(Wish::Threads));
+        assert_eq!(
+            of(KeyCode::Tab, KeyModifiers::NONE),
+            Some(KeyAction::Threads)
+        );
     }
 }
