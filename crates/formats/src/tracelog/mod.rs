@@ -1,155 +1,213 @@
 //! Trace logs: the text trace of Tizen's CoreProfiler (`.log`).
 //!
-//! One record a line. The profiler was made for .NET; what it says of application domains,
-//! assemblies and functions we say of the JVM, class loaders and methods. Where its description,
-//! its source and the tools that read its traces disagree, the description counts; further choices
-//! are marked *(choice)*.
+//! A trace log has one record per line. CoreProfiler traces .NET programs. Here, its application
+//! domain is the JVM, its assemblies are class loaders, and its functions are methods. Where
+//! CoreProfiler's description, its source and the tools that read its traces disagree, this module
+//! follows the description. Our own choices are marked *(choice)*.
 //!
 //! # Lines
 //!
-//! UTF-8, `\n` at the end of every line, one blank between fields, none at the end. A line starts
-//! with a type and a sub-type of three letters each.
+//! Text is UTF-8. Every line ends with `\n`. One blank separates two fields; no blank ends a line.
+//! A line starts with a type and a sub-type of three letters each.
 //!
 //! | Name | Text |
 //! |---|---|
 //! | `dec` | decimal number, no leading zeros |
-//! | `h32`, `h64` | `0x` and 8 or 16 digits, capital letters |
-//! | `hex` | `0x` and as few digits as it takes, small letters; inside of items |
-//! | `str` | text in quotes: `"`, `\`, characters below U+0020 and U+007F are `\uXXXX`, all else stands as it is |
-//! | `iid` | internal id: threads, classes and functions count from 0, each in the order of their lines |
-//! | `th` | thread of the JVM's own work: `?` (or the number of the process, by [`Settings::os_thread_ids`]) |
+//! | `h32`, `h64` | `0x` and 8 or 16 hex digits, in upper case |
+//! | `hex` | `0x` and the fewest possible hex digits, in lower case; used inside of items |
+//! | `str` | text in quotes; `"`, `\`, characters below U+0020, and U+007F are written as `\uXXXX` |
+//! | `iid` | internal id: threads, classes and functions each count from 0, in the order of their lines |
+//! | `th` | thread that did the JVM's own work: `?`, or the process id with [`Settings::os_thread_ids`] |
 //! | `ms` | whole milliseconds since the start, `dec` |
 //! | `us` | microseconds, `dec` |
 //!
-//! Values of `prf cfg` are bare text to the end of the line. In them control characters, blanks at
-//! either end, and a backslash before a `u` are `\uXXXX`.
+//! The value of a `prf cfg` line is text without quotes, up to the end of the line. In a value,
+//! control characters, leading and trailing blanks, and a backslash before a `u` are written as
+//! `\uXXXX`.
 //!
 //! | Record | Fields | Meaning |
 //! |---|---|---|
-//! | `prf stm` | `YYYY-MM-DD hh:mm:ss.mmm` | start, local time; readers take a zone (`+hh:mm`) behind it |
-//! | `prf cfg` | name, value | what the trace holds, and options of the trace |
+//! | `prf stm` | `YYYY-MM-DD hh:mm:ss.mmm` | start, local time; readers accept a zone (`+hh:mm`) after it |
+//! | `prf cfg` | name, value | what the trace contains, and options of the trace |
 //! | `prf tps`, `prf trs` | `ms` | pause, resume |
-//! | `prc cpu` | `ms us` | CPU time of the process since the last such line |
-//! | `thr crt` | `h64` id, `h32` iid | thread; id = iid + 1 |
-//! | `thr aos` | `h32` iid, `dec` | its number of the operating system |
-//! | `thr dst` | `h32` iid | its end |
-//! | `thr cpu` | `h32` iid, `ms us` | its CPU time since the last such line |
+//! | `prc cpu` | `ms us` | CPU time of the process since the preceding line of this type |
+//! | `thr crt` | `h64` id, `h32` iid | new thread; id = iid + 1 |
+//! | `thr aos` | `h32` iid, `dec` | the operating system's id of the thread |
+//! | `thr dst` | `h32` iid | end of the thread |
+//! | `thr cpu` | `h32` iid, `ms us` | CPU time of the thread since its preceding `thr cpu` |
 //! | `apd crf` | `h64` 1, `h64` process id, `h32` 0, `str` | the process and its name |
-//! | `asm ldf` | `h64` id, `h64` 1, `h64` module, `h32` 0, `str` | class loader; 1 is `bootstrap`, and all classes whose loader is not told are its *(choice)* |
-//! | `mod ldf` | `h64` id, `h64` 0, `h64` assembly, `h32` 0, `str` | its module; same id, same name |
-//! | `mod ata` | `h64` module, `h64` assembly | |
-//! | `cls ldf` | `h64` id, `h32` iid, `h64` module, `h32` token, `h32` 0 | class; id = iid + 1, token `0x02000000` + id *(choice)*: a JVM has no tokens, and no id that lives longer than the class |
-//! | `cls nam` | `h32` iid, `str` | its name in source form: `a.B$C`, `int[]` |
-//! | `fun inf` | `h32` iid, `h64` id, `h64` class, `h64` module, `h32` token, blocks `h64:hex` address and size, map `hex:hex:hex` | method; id is that of the model, token `0x06000000` + its place among those written of its class, from 1 *(choice)*: a JVM's id of a method is an address, and is used again. A later one adds code |
-//! | `fun nam` | `h32` iid, `str str str` | full name (split at the last dot), return type, `(t1,t2)` |
-//! | `jit cmf` | `th ms`, `h64` function, `h32` 0 | compiled; stands behind the `fun inf` that has the code |
-//! | `gch gcs` | `th ms`, `induced` or `?`, four of `t`, `f` | collection; `tttt` when the JVM says that it was full, whoever asked for it, else `tfff`; `induced` when its cause is a request, of the program's (`System.gc()`), a tool's or an agent's *(choice)* |
-//! | `gch gcf` | `th ms` | its end |
-//! | `gch alt` | `ms`, items `hex:dec:dec` | live objects: class iid, objects, bytes |
-//! | `sam str` | `h32` iid, `ms`, `dec` ticks, `dec:dec` match and size, frames `hex` | how a stack changed |
-//! | `sam mem` | `h32` iid, `ms`, items `hex:dec:dec` | what a thread allocated since its last such line, in the calls that are open *(choice)*: the method and line that an allocation names are no stack, and have no place |
+//! | `asm ldf` | `h64` id, `h64` 1, `h64` module, `h32` 0, `str` | class loader |
+//! | `mod ldf` | `h64` id, `h64` 0, `h64` assembly, `h32` 0, `str` | module of the loader, with the loader's id and name |
+//! | `mod ata` | `h64` module, `h64` assembly | the module belongs to the assembly |
+//! | `cls ldf` | `h64` id, `h32` iid, `h64` module, `h32` token, `h32` 0 | class |
+//! | `cls nam` | `h32` iid, `str` | name of the class in source form: `a.B$C`, `int[]` |
+//! | `fun inf` | `h32` iid, `h64` id, `h64` class, `h64` module, `h32` token, blocks `h64:hex`, map `hex:hex:hex` | method; a further `fun inf` adds code |
+//! | `fun nam` | `h32` iid, `str str str` | full name (its last dot precedes the method), return type, `(t1,t2)` |
+//! | `jit cmf` | `th ms`, `h64` function, `h32` 0 | the method was compiled; follows the `fun inf` that contains the code |
+//! | `gch gcs` | `th ms`, `induced` or `?`, four of `t`, `f` | start of a collection |
+//! | `gch gcf` | `th ms` | end of the collection |
+//! | `gch alt` | `ms`, items `hex:dec:dec` | live objects; an item is class iid, objects, bytes |
+//! | `sam str` | `h32` iid, `ms`, `dec` ticks, `dec:dec` match and size, frames `hex` | change of a stack |
+//! | `sam mem` | `h32` iid, `ms`, items `hex:dec:dec` | what a thread allocated since its preceding `sam mem` |
 //!
-//! The map of a method's code has source lines where .NET has offsets of its bytecode, for that is
-//! what events tell *(choice)*: line, first byte, first byte behind, of the method itself and not
-//! of what is inlined. A trace with such maps says so in its configuration: `CodeMapUnit
-//! SourceLine`. In one that does not say so, maps have offsets, of which no line can be made:
-//! readers skip them.
+//! - `asm ldf`: loader 1 is `bootstrap`. It is also the loader of all classes whose loader the
+//!   trace does not name *(choice)*.
+//! - `cls ldf`: id = iid + 1, and the token is `0x02000000` + id *(choice)*. A JVM has no tokens,
+//!   and no id that outlives the class.
+//! - `fun inf`: the id is the model's id of the method. The token is `0x06000000` + the number of
+//!   the method among the written methods of its class, from 1 *(choice)*. A JVM's own id of a
+//!   method is an address, which the JVM may use again.
+//! - `fun inf`: a block is address and size of code. [Code maps](#code-maps) describes the map.
+//! - `gch gcs`: the four letters are `tttt` if the JVM reports a full collection, whatever its
+//!   cause, and `tfff` otherwise. The reason is `induced` if the program (`System.gc()`), a tool or
+//!   an agent requested the collection *(choice)*.
+//! - `sam mem`: the allocations belong to the calls that are open on the thread *(choice)*. The
+//!   method and line of an allocation event are not a stack, and the record has no field for them.
 //!
-//! A class, a parameter or a result that is called as a primitive type is has its first character
-//! as `\uXXXX`, and so have blank, dot, comma and brackets inside of class names in signatures,
-//! dots in method names and `[` in class names *(choice)*. A signature that is no descriptor stands
-//! as it is, and its return type is empty *(choice)*. Functions that only stacks name have ids from
-//! 2⁶³ on *(choice)*.
+//! ## Code maps
+//!
+//! An item of a map is a source line, the offset of its first byte of code, and the offset after
+//! its last byte *(choice)*. .NET has offsets of bytecode in place of source lines, but our events
+//! contain lines. Lines are those of the compiled method, not of inlined methods.
+//!
+//! A trace with such maps has the configuration line `CodeMapUnit SourceLine`. Without that line,
+//! maps contain bytecode offsets. No line can be derived from them, so readers skip these maps.
+//!
+//! ## Names
+//!
+//! Some characters of names are written as `\uXXXX`, so that a name reads back unchanged
+//! *(choice)*:
+//!
+//! - the first character of a class that is named like a primitive type, in signatures and as the
+//!   element type of an array;
+//! - blanks, dots, commas and parentheses inside of class names in signatures;
+//! - dots in method names;
+//! - `[` in names of classes that are not arrays.
+//!
+//! A signature that is not a descriptor is written unchanged, with an empty return type *(choice)*.
+//! Functions that occur in stacks only have ids from 2⁶³ on *(choice)*.
 //!
 //! # Stacks
 //!
-//! Each thread has a stack of functions, empty at first. `size` of a `sam str` is its depth before
-//! the record; `match` frames of it stay, and the frames of the record come on top, outermost
-//! first. `ticks` belong to the stack behind the change.
+//! Each thread has a stack of functions, which starts empty. `size` of a `sam str` is the depth
+//! before the record. The outermost `match` frames stay. Then the frames of the record are pushed,
+//! outermost first. `ticks` counts for the stack after the change.
 //!
-//! - **Instrumentation.** A record tells leaves and then enters of one millisecond, never an enter
-//!   followed by its leave: each call pushes one frame. Ticks are 0. Calls that are open at the end
-//!   stay open. The record ends where a line of anything but a definition follows, another
-//!   millisecond, or a leave behind an enter, and nowhere else: leaves that a pause makes are
-//!   leaves like others, and an event that is not written ends nothing. So a log of ours is the
-//!   same when it is read and written again.
-//! - **Sampling.** Samples of one stack that follow each other on a thread are one record, at the
-//!   time of the last; with HighGranularityEnabled each is a record of its own.
+//! - **Instrumentation.** A record contains leaves and then enters of one millisecond. It never
+//!   contains an enter and its leave: each call pushes one frame. Ticks are 0. Calls that are open
+//!   at the end of the trace stay open.
+//! - **Sampling.** Consecutive samples of one stack on a thread are one record, at the time of the
+//!   last sample. With HighGranularityEnabled, each sample is a record of its own.
+//!
+//! In instrumentation mode, exactly three things end a record: a line that is not a definition,
+//! another millisecond, and a leave after an enter. Leaves that a pause causes are ordinary leaves,
+//! and an event that is not written does not end a record. So a log of ours is the same after it is
+//! read and written again.
 //!
 //! # Order
 //!
-//! - `prf stm`, all `prf cfg`, thread 0, `apd crf`, loader 1, and then the rest. Thread 0 stands
-//!   for the process, whose number it has: readers look for it.
-//! - Classes and functions are written when a line first names them, before that line; `cls nam`
-//!   right behind its `cls ldf`, `fun nam` right behind the first `fun inf`.
-//! - Times do not fall among the `sam` lines of a thread, its `thr cpu` lines, all `gch` lines, all
-//!   `prc cpu` lines, and all pauses. A time that would is the last one.
-//! - A `sam mem` ends where its calls change, and at multiples of CpuTraceTimeoutMs *(choice)*.
-//!   Sums that the trace tells keep their times; those of one thread and millisecond that no line
-//!   parts are one line.
-//! - `gch alt` comes behind the frees of a collection; when more of them follow, again before the
-//!   next collection *(choice)*. It is written only if frees are told.
-//! - `thr cpu` comes from CPU times of threads, and from those of calls every CpuTraceTimeoutMs.
-//!   `prc cpu` is their sum, unless the trace tells it.
-//! - At a pause all stacks are emptied, and a collection ends. While the trace pauses only
-//!   definitions, starts and ends of threads and compilations are written. A call that is open at a
-//!   pause is left there, for good.
+//! - The first lines are `prf stm`, all `prf cfg`, thread 0, `apd crf` and loader 1. Thread 0
+//!   stands for the process and has its id as `thr aos`, because readers look for such a thread.
+//! - Classes and functions are written directly before the first line that refers to them. `cls
+//!   nam` directly follows its `cls ldf`; `fun nam` directly follows the first `fun inf`.
+//! - Times never decrease within each of these groups: the `sam` lines of a thread, the `thr cpu`
+//!   lines of a thread, all `gch` lines, all `prc cpu` lines, all pauses and resumes. An earlier
+//!   time is replaced by the preceding one of its group.
+//! - A `sam mem` ends where the open calls of its thread change, and at multiples of
+//!   CpuTraceTimeoutMs *(choice)*. Sums that the trace contains keep their times. Those of one
+//!   thread and millisecond are one line, unless another line separates them.
+//! - `gch alt` follows the frees of a collection. If more frees follow, another `gch alt` precedes
+//!   the next collection *(choice)*. The table is written only if frees are recorded.
+//! - `thr cpu` contains CPU times of threads, and CPU times of calls every CpuTraceTimeoutMs.
+//!   `prc cpu` is their sum, unless the trace contains CPU times of the process.
+//!
+//! At a pause, all open calls are left for good, and a collection ends. During a pause, only these
+//! lines are written: definitions, starts and ends of threads, `thr aos`, and compilations.
 //!
 //! # What a trace holds
 //!
-//! `prf cfg` lines, in this order: CollectionMethod (`None`, `Sampling`, `Instrumentation`),
-//! SamplingTimeoutMs, HighGranularityEnabled, TracingSuspendedOnStart, LineTraceEnabled (always `F`
-//! *(choice)*: places in frames are addresses here, and events tell lines), CpuTraceProcessEnabled,
-//! CpuTraceThreadEnabled, CpuTraceTimeoutMs, ExecutionTraceEnabled, MemoryTraceEnabled,
-//! StackTrackingEnabled (`T` with calls), GcTraceEnabled, GcAllocTableEnabled; CodeMapUnit where
-//! compilations are told *(choice)*; then options of the trace whose names are letters and digits
-//! *(choice)*. What is switched off is not written.
+//! `prf cfg` lines come in this order:
 //!
-//! An encoder that is not told by [`Settings`] learns *(choice)*:
+//! 1. CollectionMethod: `None`, `Sampling` or `Instrumentation`
+//! 2. SamplingTimeoutMs
+//! 3. HighGranularityEnabled
+//! 4. TracingSuspendedOnStart
+//! 5. LineTraceEnabled: always `F` *(choice)*, because line tracing adds addresses to frames, and
+//!    events contain lines instead
+//! 6. CpuTraceProcessEnabled
+//! 7. CpuTraceThreadEnabled
+//! 8. CpuTraceTimeoutMs
+//! 9. ExecutionTraceEnabled
+//! 10. MemoryTraceEnabled
+//! 11. StackTrackingEnabled: `T` in instrumentation mode
+//! 12. GcTraceEnabled
+//! 13. GcAllocTableEnabled
+//! 14. CodeMapUnit: only if the trace has code maps *(choice)*
+//! 15. options of the trace whose names consist of letters and digits *(choice)*
 //!
-//! - from options by these names, which are those of a trace log that was read;
-//! - or else from the option `events` of our own traces: calls before samples, and a kind of lines
-//!   where its events are recorded;
-//! - or else everything is switched on, and the first call or sample says which of the two the
-//!   trace has. Up to 64 KiB of lines wait for it; longer ones are taken for calls, and a trace
-//!   that ends without either has `None`.
+//! Lines of a kind that is switched off are not written.
+//!
+//! An encoder without [`Settings`] from its caller takes them from the first of these that the
+//! trace has *(choice)*:
+//!
+//! - Options with the names above, which come from a trace log that was read.
+//! - The option `events` of jtrail's own traces. Calls take precedence over samples. A kind of
+//!   lines is switched on if its events are recorded.
+//! - The first call or sample, which decides the collection method. All other kinds are switched
+//!   on. Up to 64 KiB of lines wait for that event. After more than that, the method is
+//!   `Instrumentation`; a trace that ends before has `None`.
 //!
 //! # What a reader does
 //!
 //! | Found | Done |
 //! |---|---|
 //! | other width or case of hex digits, more blanks, blank lines, `\r\n`, a byte order mark | read |
-//! | quotes inside of quoted text, backslashes that begin no `\uXXXX` | they are part of the text |
-//! | no `prf stm` at the begin | fault; times count from 1970. Refused if no line at all is a record |
-//! | unknown type or sub-type | skipped, counted for each |
+//! | quotes inside of quoted text, backslashes that begin no `\uXXXX` | read as part of the text |
+//! | no `prf stm` at the start | fault; times count from 1970 |
+//! | no record in any line | refused |
+//! | unknown type or sub-type | skipped, counted by type and sub-type |
 //! | fields that do not fit | fault; skipped, counted by type and sub-type |
-//! | thread, class or function that was not defined | fault; it gets a name made of its number |
-//! | `size` that is not the depth | fault. `match` frames stay if there are as many; else all calls are left, and records of the thread are skipped up to one with match 0 |
-//! | `thr dst` with two numbers | the last is the iid |
-//! | last line without its end | read if it fits; the trace is truncated there |
+//! | thread, class or function that is not defined | fault; its name contains its number |
+//! | `size` that differs from the depth | fault; `match` frames stay if the stack has that many |
+//! | `match` above the depth | fault; the stack is emptied; records of the thread are skipped up to one with match 0 |
+//! | `thr dst` with two numbers | the last one is the iid |
+//! | last line without `\n` | read if its fields fit; the trace is truncated there |
 //! | line above 16 MiB | fault; skipped |
-//! | more ticks than anybody can wait for (a thousand frames by byte of the trace, and a million) | fault; so many are read |
-//! | instruction pointers, threads of `jit` and `gch` lines, `jit cms`, `css`, `csf`, `gch gen`, `lin src`, `fil src`, and all else that no event holds | skipped, counted by kind. `docs/formats.md` has the list |
-//! | ids, tokens, base addresses and names of modules | the same, where they are not as we write them: made of internal ids, 0, that of the assembly |
-//! | assemblies of no class, classes and functions without a name | the same |
+//! | sample with more than 4096 frames or 1 MiB of names | its outermost frames are cut; counted |
+//! | code map with more than 1 MiB of names | cut there; counted |
+//! | records that no event holds: `jit cms`, `jit css`, `jit csf`, `gch gen`, `lin src`, `fil src` | skipped, counted by kind |
+//! | instruction pointers; threads of `jit` and `gch` lines | skipped, counted by kind |
+//! | ids and tokens that are not made of internal ids; base addresses other than 0 | skipped, counted by kind |
+//! | names of modules that differ from the name of their assembly | skipped, counted by kind |
+//! | assemblies of no class, classes and functions without a name | skipped, counted by kind |
 //! | a code map in a trace without `CodeMapUnit SourceLine` | skipped, counted |
-//! | a range of code that ends before the next one starts | read, with a range without frames behind it |
+//! | a range of code that ends before the next one starts | read; a range without frames follows it |
 //! | `fun nam` without `fun inf` | a method of class `?` |
-//! | code without `jit cmf` in the next line | compiled at the latest time so far |
+//! | code without `jit cmf` in the next record, `fun nam` aside | compiled at the latest time so far |
 //!
-//! What is counted has one remark for each kind at the end. [`Decoder::strict`] refuses at the
-//! first fault. Threads are called `thread` and their iid; thread 0 is announced when something
-//! happens on it. Ids of threads and classes are iid + 1, those of methods the function ids, as
-//! long as each is used once and below 2⁶³. The opening events have no names but the process's; a
-//! trace log has no end of its own. One of samples converts into formats of single calls, too
-//! *(choice)*: they get what else it has.
+//! `docs/formats.md` lists everything that is skipped or counted. The end of the trace has one
+//! remark for each kind. [`Decoder::strict`] refuses the trace at the first fault.
+//!
+//! A thread is named `thread` and its iid. Thread 0 is defined when the first event on it occurs.
+//! Ids of threads and classes are iid + 1. The id of a method is its function id, if that is
+//! unique, not 0, and below 2⁶³.
+//!
+//! Of the opening events, only that of the process has a name. A trace log has no record for the
+//! end of the trace. A trace log of samples also converts into formats of single calls *(choice)*:
+//! they contain everything but the samples.
 //!
 //! # What is dropped
 //!
-//! Fractions of milliseconds, of calls too; times of single allocations; objects, sizes apart;
-//! frees, but for the counts; exceptions, monitors, parks, heap dumps, line counts, members of
-//! classes, names of threads, lines of frames, notes and other free text; the machine, the agent,
-//! and the zone of the clock: local time is read as UTC.
+//! - fractions of milliseconds, also in times of calls
+//! - times of single allocations
+//! - ids of objects; sizes are kept as sums
+//! - frees, except for their effect on tables of live objects
+//! - exceptions, monitors, parks, heap dumps and line counts
+//! - members of classes, names of threads, and lines of frames
+//! - notes and other free text
+//! - data on the machine and the agent
+//! - the time zone: local time is read as UTC
+//!
 //! [`Encode::dropped`](crate::Encode::dropped) counts them.
 
 mod clock;
