@@ -1,4 +1,4 @@
-//! Classes and functions, as the lines define them.
+//! Classes and functions that lines of a trace define.
 
 use super::{Decoder, Remarked};
 use crate::check::table::Table;
@@ -12,29 +12,29 @@ use jtrail_model::{
 };
 use std::collections::HashMap;
 
-/// Id of the class of functions without a known class.
+/// Id of the class `?`, which functions without a known class get.
 const NO_CLASS: u64 = 1 << 33;
 /// Lowest id of methods whose function id is 0, too large or already used.
 const FALLBACK: u64 = 0b11 << 62;
 /// Maximum bytes of a class name in frames, unless the full name of the function is long, too.
 const LONG_CLASS: usize = 1 << 10;
 
-/// What lines may name.
+/// Definitions so far, which other lines may refer to.
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
     classes: Table<Class>,
     functions: Table<Function>,
-    /// Internal ids by those of the profiling interface, which may be used again.
+    /// Internal ids by the ids of the profiling interface, which may reuse its ids.
     class_iids: HashMap<u64, u32>,
     function_iids: HashMap<u64, u32>,
     assemblies: HashMap<u64, Assembly>,
-    /// Assemblies of no class that others took the ids of.
+    /// Number of assemblies of no class that were replaced by another one of the same id.
     replaced_assemblies: usize,
     /// The assembly of each module.
     pub(super) modules: HashMap<u64, u64>,
-    /// Code maps have source lines: those that we write.
+    /// True if code maps contain source lines, as in traces that we write.
     pub(super) has_line_maps: bool,
-    /// Code whose compilation may be in the next line.
+    /// Code from a `fun inf` whose `jit cmf` may follow.
     code: Option<Code>,
     no_class: bool,
 }
@@ -42,12 +42,12 @@ pub(super) struct Definitions {
 #[derive(Debug)]
 struct Assembly {
     name: Box<str>,
-    /// A class is in it.
+    /// True if a class belongs to the assembly.
     used: bool,
 }
 
 impl Assembly {
-    /// True for the loader of classes without a loader.
+    /// True for the loader of classes whose loader is unknown.
     fn is_default(&self) -> bool {
         *self.name == *DEFAULT_LOADER
     }
@@ -60,9 +60,9 @@ impl Assembly {
 #[derive(Debug)]
 struct Class {
     module: u64,
-    /// Functions so far.
+    /// Number of functions so far.
     functions: u32,
-    /// Unless it has none yet.
+    /// `None` until a line names the class.
     name: Option<Box<str>>,
 }
 
@@ -70,7 +70,7 @@ struct Class {
 struct Function {
     id: MethodId,
     class: ClassId,
-    /// `class.method(descriptor)result`, unless it has no name yet.
+    /// `class.method(descriptor)result`; `None` until a line names the function.
     frame: Option<Box<str>>,
 }
 
@@ -81,7 +81,7 @@ struct Code {
     map: Vec<(u64, u64, u64)>,
 }
 
-/// The model's id of a class.
+/// Returns the model's id of a class.
 pub(super) fn class_id(iid: u32) -> ClassId {
     ClassId(u64::from(iid) + 1)
 }
@@ -99,19 +99,19 @@ impl Definitions {
         function.is_some_and(|function| function.frame.is_some())
     }
 
-    /// Returns method and class of a function.
+    /// Returns the method and the class of a function.
     #[inline]
     pub(super) fn method(&self, iid: u32) -> Option<(MethodId, ClassId)> {
         let function = self.functions.get(u64::from(iid))?;
         Some((function.id, function.class))
     }
 
-    /// A frame of a function.
+    /// Returns the text that stands for the function in frames.
     pub(super) fn frame(&self, iid: u32) -> Option<&str> {
         self.functions.get(u64::from(iid))?.frame.as_deref()
     }
 
-    /// `cls ldf`. `false` when the class is there already.
+    /// Handles `cls ldf`. Returns false if the class exists already.
     pub(super) fn add_class(&mut self, id: u64, iid: u32, module: u64) -> bool {
         self.class_iids.insert(id, iid);
         let class = Class {
@@ -127,7 +127,7 @@ impl Definitions {
         self.function_iids.get(&id).copied()
     }
 
-    /// `fun inf`. `false` when the function is there already.
+    /// Handles `fun inf`. Returns false if the function exists already.
     pub(super) fn add_function(&mut self, iid: u32, id: u64, class: u64) -> bool {
         if self.functions.get(u64::from(iid)).is_some() {
             return false;
@@ -145,7 +145,7 @@ impl Definitions {
         self.functions.insert(u64::from(iid), function)
     }
 
-    /// `asm ldf`
+    /// Handles `asm ldf`.
     pub(super) fn add_assembly(&mut self, id: u64, name: Box<str>) {
         let assembly = Assembly { name, used: false };
         let replaced = self.assemblies.insert(id, assembly);
@@ -159,20 +159,20 @@ impl Definitions {
         assembly.is_some_and(|assembly| *assembly.name == *name)
     }
 
-    /// The assembly of a class, and with it its loader.
+    /// Returns the assembly of a class, which stands for its loader.
     fn assembly(&mut self, iid: u32) -> Option<&mut Assembly> {
         let module = self.classes.get(u64::from(iid))?.module;
         let assembly = self.modules.get(&module).copied().unwrap_or(module);
         self.assemblies.get_mut(&assembly)
     }
 
-    /// Assemblies that are the loaders of no class.
+    /// Returns the number of assemblies without classes.
     pub(super) fn unused_assemblies(&self) -> usize {
         let unused = self.assemblies.values().filter(|a| a.is_unused());
         self.replaced_assemblies + unused.count()
     }
 
-    /// Classes and functions without a name.
+    /// Returns the numbers of classes and of functions without a name.
     pub(super) fn nameless(&self) -> (usize, usize) {
         let classes = self.classes.iter();
         let functions = self.functions.iter();
@@ -184,7 +184,7 @@ impl Definitions {
 }
 
 impl Decoder {
-    /// Defines a class when its name is known.
+    /// Stores the name of a class, and emits the definition of the class.
     pub(super) fn define_class(&mut self, iid: u32, name: String) {
         let class = class_id(iid);
         let time = self.now;
@@ -226,7 +226,7 @@ impl Decoder {
         }
     }
 
-    /// Looks at what a `fun inf` says besides: ids that our own lines make of others.
+    /// Remarks on ids, modules and tokens of a `fun inf` that our encoder would not write.
     pub(super) fn look_at_function(
         &mut self,
         iid: u32,
@@ -254,7 +254,7 @@ impl Decoder {
         self.remark_if(token != u64::from(usual_token), "fun inf", Remarked::Tokens);
     }
 
-    /// Defines a function when its name is known.
+    /// Stores the name of a function, and emits the definition of the method.
     pub(super) fn define_function(
         &mut self,
         iid: u32,
@@ -276,7 +276,7 @@ impl Decoder {
             self.define_no_class(class);
             "?".into()
         } else {
-            // Classes are defined before their functions, and their ids are one more.
+            // The id of a class is its internal id + 1.
             let class_iid = u32::try_from(class.0.saturating_sub(1)).unwrap_or(u32::MAX);
             self.class(class_iid);
             let class = self.definitions.classes.get(u64::from(class_iid));
@@ -316,7 +316,7 @@ impl Decoder {
         }
     }
 
-    /// `fun nam`
+    /// Handles `fun nam`.
     pub(super) fn function_name(&mut self, iid: u32, full: &str, returned: &str, parameters: &str) {
         if self.definitions.has_function(iid) {
             self.remark("fun nam", Remarked::FunctionNamesAgain);
@@ -327,7 +327,7 @@ impl Decoder {
         self.define_function(iid, (full, name), signature);
     }
 
-    /// Keeps the code of a function until the line of its compilation.
+    /// Keeps the code of a function until its `jit cmf`.
     pub(super) fn code(
         &mut self,
         function: u32,
@@ -348,7 +348,7 @@ impl Decoder {
         });
     }
 
-    /// Reports code without a line of its compilation.
+    /// Emits kept code that no `jit cmf` followed, as compiled at the latest time.
     pub(super) fn end_code(&mut self) {
         if let Some(code) = self.definitions.code.take() {
             let time = self.now;
@@ -356,7 +356,7 @@ impl Decoder {
         }
     }
 
-    /// `jit cmf`
+    /// Handles `jit cmf` of the function with id `id`.
     pub(super) fn compiled(&mut self, id: u64, time: Timestamp) {
         let Some(iid) = self.definitions.function_of(id) else {
             self.end_code();

@@ -1,4 +1,4 @@
-//! The records, by type and sub-type.
+//! Reading of records, by type and sub-type.
 
 use super::stacks::Life;
 use super::words::{Words, is_thread, parts, read_item};
@@ -24,7 +24,7 @@ impl Decoder {
         self.other(kind, sub, &mut words)
     }
 
-    /// Ends the opening, and reports code whose compilation is not in this line.
+    /// Emits the opening events, and kept code that no `jit cmf` followed.
     #[inline]
     fn begin_events(&mut self) {
         if self.is_opening() {
@@ -299,7 +299,7 @@ impl Decoder {
         let (iid, ms) = (words.iid()?, words.dec()?);
         let items = *words;
         let mut with_ip = false;
-        // All of them are looked at first: a line is taken whole or not at all.
+        // All items are checked before the first event, so that a corrupt line emits none.
         while let Some(word) = words.word() {
             with_ip |= read_item(word)?.3;
         }
@@ -376,7 +376,7 @@ impl Decoder {
         Some(())
     }
 
-    /// Remarks on threads of collections and compilations, which the model does not contain.
+    /// Remarks on the thread of a collection or compilation, for which events have no field.
     fn thread_of_jvm(&mut self, named: bool, kind: &str) {
         self.remark_if(named, kind, Remarked::Workers);
     }
@@ -390,14 +390,14 @@ impl Decoder {
         self.remark_if(id != u64::from(iid) + 1, kind, Remarked::Ids);
     }
 
-    /// Remarks on texts with invalid UTF-8: decoding such a text makes a copy.
+    /// Remarks on texts with invalid UTF-8. Only for these does decoding make an owned copy.
     fn look_at_texts(&mut self, kind: &str, texts: &[&Cow<'_, str>]) {
         let mended = texts.iter().any(|text| matches!(text, Cow::Owned(_)));
         self.remark_if(mended, kind, Remarked::Texts);
     }
 }
 
-/// CPU time from microseconds.
+/// Returns microseconds of CPU time as a duration.
 fn cpu(us: u64) -> Duration {
     Duration(i64::try_from(us).unwrap_or(i64::MAX).saturating_mul(1000))
 }

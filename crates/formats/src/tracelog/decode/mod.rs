@@ -19,25 +19,25 @@ use stacks::{Expansion, Threads};
 use std::collections::VecDeque;
 use words::Words;
 
-/// Decodes the trace log, of our encoder and of Tizen's CoreProfiler.
+/// Decodes trace logs of our encoder and of Tizen's CoreProfiler.
 #[derive(Debug, Default)]
 pub struct Decoder {
     strict: bool,
     /// Offset of the next step's input, from the start of the trace.
     offset: u64,
-    /// The number of the line there.
+    /// Number of the last line that was read.
     line: u64,
-    /// Bytes of the input that hold no end of a line, as the last step found.
+    /// Bytes of the next step's input that were searched for `\n` without finding one.
     searched: usize,
     state: State,
-    /// Start of the line at hand.
+    /// Start of the current line.
     position: Position,
-    /// A record was read.
+    /// True if a line was a record of this format.
     matched: bool,
-    /// Why the line at hand is refused, in strict mode.
+    /// First fault of the current line, in strict mode.
     refused: Option<String>,
     remarks: RemarkTally<Remarked>,
-    /// Events that wait to be handed out, and after them those of a record.
+    /// Events to return before those of [`Self::expansion`].
     queue: VecDeque<Event<'static>>,
     expansion: Expansion,
     opening: Opening,
@@ -55,14 +55,14 @@ enum State {
     #[default]
     Start,
     Lines,
-    /// In a line that is too long to be one.
+    /// Inside a line above [`LONGEST_LINE`].
     Skipping,
-    /// All is read: the remarks follow.
+    /// All input is read; the remarks follow.
     Ending,
     Done,
 }
 
-/// How the fields of a line were found.
+/// How a line was handled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Line {
     Read,
@@ -72,7 +72,7 @@ enum Line {
 }
 
 impl Decoder {
-    /// Returns a decoder that refuses what the specification does not allow.
+    /// Returns a decoder that refuses a trace at its first fault.
     pub fn strict() -> Self {
         Self {
             strict: true,
@@ -80,7 +80,7 @@ impl Decoder {
         }
     }
 
-    /// Counts a remark on the line at hand. `record` is its type and sub-type, if they matter.
+    /// Counts a remark on the current line. `record` is its type and sub-type, if they matter.
     #[cold]
     fn remark(&mut self, record: &str, kind: Remarked) {
         self.remark_many(record, kind, 1);
@@ -102,7 +102,7 @@ impl Decoder {
             .add_named(kind, (record, ""), self.position, count);
     }
 
-    /// A point in time; the latest is kept.
+    /// Returns the time `ms` milliseconds after the start, and updates the latest time.
     #[inline]
     fn time(&mut self, ms: u64) -> Option<Timestamp> {
         let time = clock::timestamp(self.base_ms, ms)?;
@@ -157,7 +157,7 @@ impl Decoder {
         Ok(step(end + 1, next))
     }
 
-    /// The input ends: in the middle of a line, unless nothing is left.
+    /// Handles the end of the input. A rest that is not blank is a line without `\n`.
     fn cut<'a>(&mut self, input: &'a [u8]) -> Result<Decoded<'a>, DecodeError> {
         if input.trim_ascii().is_empty() {
             self.close();
@@ -165,7 +165,7 @@ impl Decoder {
             let next = self.waiting().map_or(Step::Nothing, Step::Event);
             return Ok(step(input.len(), next));
         }
-        // Only a line that matches counts; what is wrong with it is that it is cut.
+        // A line with faults is cut, not corrupt: its faults are not counted.
         let (remarks, strict) = (std::mem::take(&mut self.remarks), self.strict);
         self.strict = false;
         self.take(input)?;
@@ -194,7 +194,7 @@ impl Decoder {
         Ok(step(input.len(), Step::Remark(remark)))
     }
 
-    /// Nothing follows: what waits for other lines is handed out.
+    /// Emits what waits for further lines, because none follow.
     fn close(&mut self) {
         if self.matched {
             self.open();
@@ -203,7 +203,7 @@ impl Decoder {
         self.count_unused();
     }
 
-    /// Counts definitions that no event needed.
+    /// Remarks on definitions that no event needed.
     fn count_unused(&mut self) {
         let (classes, functions) = self.definitions.nameless();
         for (count, record, kind) in [
@@ -258,7 +258,7 @@ impl Decoder {
         })
     }
 
-    /// Reads a line without its end.
+    /// Reads a line; `line` excludes the final `\n`.
     #[inline]
     fn take(&mut self, line: &[u8]) -> Result<(), DecodeError> {
         self.line += 1;
@@ -294,7 +294,7 @@ impl Decoder {
         self.refuse()
     }
 
-    /// The first line.
+    /// Handles the first line. `with_time` is true if the line is a `prf stm`.
     fn start(&mut self, with_time: bool) {
         if matches!(self.state, State::Start) {
             self.state = State::Lines;
@@ -327,7 +327,7 @@ impl Decoder {
         })
     }
 
-    /// Returns the thread of a line, and defines it first if necessary.
+    /// Returns a thread that a line refers to, and defines it first if necessary.
     fn thread(&mut self, iid: u32) -> ThreadId {
         let id = ThreadId(u64::from(iid) + 1);
         match self.threads.state(iid) {
@@ -344,7 +344,7 @@ impl Decoder {
         id
     }
 
-    /// Returns the class of a line, and defines it first if necessary.
+    /// Returns a class that a line refers to, and defines it first if necessary.
     fn class(&mut self, iid: u32) -> ClassId {
         if !self.definitions.is_named(iid) {
             self.remark("", Remarked::UndefinedClasses);
@@ -354,7 +354,7 @@ impl Decoder {
         definitions::class_id(iid)
     }
 
-    /// Defines a function that a frame names, if necessary.
+    /// Defines a function that a line refers to, if necessary.
     fn function(&mut self, iid: u32) {
         if !self.definitions.has_function(iid) {
             self.remark("", Remarked::UndefinedFunctions);
@@ -376,7 +376,7 @@ impl Decode for Decoder {
     }
 }
 
-/// True if `head` starts like a trace log, whose first line is a record.
+/// True if `head` starts with the type and sub-type of a record.
 pub(crate) fn is_begin(head: &[u8]) -> bool {
     let mut words = Words::new(head.trim_ascii_start());
     match (words.word(), words.word()) {
@@ -389,7 +389,7 @@ fn step(used: usize, step: Step<'_>) -> Decoded<'_> {
     Decoded { used, step }
 }
 
-/// Returns type and sub-type of a line as text.
+/// Returns the type and sub-type of a line as text, each cut to eight bytes.
 fn name(kind: &[u8], sub: &[u8]) -> String {
     let cut = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(8)]).into_owned();
     format!("{} {}", cut(kind), cut(sub))

@@ -8,7 +8,7 @@ use jtrail_model::{
     TraceStart,
 };
 
-/// What opens a trace.
+/// Contents of the first lines, kept until the opening events are queued.
 #[derive(Debug, Default)]
 pub(super) struct Opening {
     done: bool,
@@ -19,7 +19,7 @@ pub(super) struct Opening {
 }
 
 impl Decoder {
-    /// True if the opening events are not yet returned.
+    /// True if the opening events are not yet queued.
     pub(super) fn is_opening(&self) -> bool {
         !self.opening.done
     }
@@ -48,7 +48,7 @@ impl Decoder {
         }
     }
 
-    /// Queues the opening events, unless that happened before.
+    /// Queues the opening events if they are not yet queued.
     pub(super) fn open(&mut self) {
         if self.opening.done {
             return;

@@ -4,7 +4,7 @@ use crate::RemarkKind;
 use crate::tally::{corrupt, fault, kinds, odd, skipped};
 
 kinds! {
-    /// What a decoder remarks. The names are those of records: type and sub-type.
+    /// Kinds of remarks. Records are named by their type and sub-type.
     pub(crate) enum Remarked: RemarkKind {
         OtherRecords = skipped(
             "jit cms, jit css, jit csf, gch gen, lin src, fil src",

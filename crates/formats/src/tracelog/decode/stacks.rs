@@ -24,11 +24,12 @@ pub(super) struct Threads {
     frames: Vec<u32>,
 }
 
-/// What is known of a thread.
+/// State of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Life {
     Unknown,
-    /// Thread 0 may stand for the process: it is announced when something happens on it.
+    /// `thr crt` was read, and no event has defined the thread. Thread 0 stays in this state while
+    /// it only stands for the process.
     Created,
     Defined,
     Ended,
@@ -38,11 +39,11 @@ pub(super) enum Life {
 struct Thread {
     defined: bool,
     os_id: Option<u64>,
-    /// Outermost first: function, and the number of the call.
+    /// Frames, outermost first: function and ticket of the call. In samples, tickets are 0.
     stack: Vec<(u32, u32)>,
     ticket: u32,
     cpu_us: u64,
-    /// The stack is unknown until a record has all of it.
+    /// True until the next record with match 0, because an earlier record did not fit the stack.
     is_unknown: bool,
 }
 
@@ -51,14 +52,14 @@ struct Thread {
 pub(super) enum Expansion {
     #[default]
     None,
-    /// Leaves, and then enters of [`Threads::frames`] from a place on.
+    /// `leaves` leaves, and then enters of [`Threads::frames`] from index `at` on.
     Calls {
         iid: u32,
         time: Timestamp,
         leaves: usize,
         at: usize,
     },
-    /// A sample of the stack as it is.
+    /// A sample of the thread's current stack.
     Sample {
         iid: u32,
         time: Timestamp,
@@ -81,13 +82,13 @@ impl Threads {
         }
     }
 
-    /// `thr crt`
+    /// Handles `thr crt`.
     pub(super) fn create(&mut self, iid: u32) {
         self.table.insert(u64::from(iid), Some(Box::default()));
     }
 
-    /// Notes that the thread is defined. Returns its number of the operating system if that is now
-    /// to be reported.
+    /// Marks the thread as defined. Returns its operating-system id if [`Self::set_os_id`] stored
+    /// one.
     pub(super) fn define(&mut self, iid: u32) -> Option<u64> {
         if self.get(iid).is_none() {
             match self.table.get_mut(u64::from(iid)) {
@@ -100,14 +101,14 @@ impl Threads {
         thread.os_id.take()
     }
 
-    /// `thr aos` of a thread that was not defined.
+    /// Stores the operating-system id of a thread that is not yet defined.
     pub(super) fn set_os_id(&mut self, iid: u32, os_id: u64) {
         if let Some(thread) = self.get(iid) {
             thread.os_id = Some(os_id);
         }
     }
 
-    /// Returns the operating system's number of thread 0 if nothing happened on that thread.
+    /// Returns the operating-system id of thread 0 if no event has defined that thread.
     pub(super) fn unused_os_id(&mut self) -> Option<u64> {
         self.get(0)?.os_id
     }
@@ -121,7 +122,7 @@ impl Threads {
 }
 
 impl Decoder {
-    /// `thr dst`
+    /// Handles `thr dst`.
     pub(super) fn thread_end(&mut self, iid: u32) {
         if self.threads.state(iid) == Life::Ended {
             self.remark("thr dst", Remarked::EndsAgain);
@@ -135,7 +136,7 @@ impl Decoder {
         self.emit(Event::ThreadEnd(ThreadEnd { thread, time }));
     }
 
-    /// `sam str`
+    /// Handles `sam str`.
     pub(super) fn stack(&mut self, words: &mut Words<'_>) -> Option<Line> {
         let (iid, ms, count) = (words.iid()?, words.dec()?, words.dec()?);
         let ([same, size], call_point) = parts(words.word()?)?;
@@ -173,7 +174,8 @@ impl Decoder {
         Some(Line::Read)
     }
 
-    /// The stack of a thread changes: of `size` frames `same` stay, and others come.
+    /// Changes a thread's stack: the outermost `same` of `size` frames stay, and
+    /// [`Threads::frames`] are pushed.
     fn change(&mut self, iid: u32, time: Timestamp, count: u64, same: u64, size: u64) {
         let Some(thread) = self.threads.get(iid) else {
             return;
@@ -274,7 +276,7 @@ impl Decoder {
         };
         *at += 1;
         let (method, class) = self.definitions.method(function)?;
-        // Ticket 1 follows the largest one.
+        // After the largest ticket, tickets start again at 1.
         state.ticket = state.ticket.checked_add(1).unwrap_or(1);
         let ticket = state.ticket;
         state.stack.push((function, ticket));

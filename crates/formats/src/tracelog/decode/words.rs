@@ -1,4 +1,4 @@
-//! A line, word by word.
+//! Reading of a line, word by word.
 
 use crate::tracelog::value::{read_dec, read_hex};
 use std::borrow::Cow;
@@ -36,8 +36,8 @@ impl<'a> Words<'a> {
         String::from_utf8_lossy(std::mem::take(&mut self.rest).trim_ascii())
     }
 
-    /// Text in quotes. Others do not escape quotes inside of it, so the last is one that ends the
-    /// line or that another text in quotes follows.
+    /// Reads text in quotes. Other writers do not escape quotes inside of text. So the text ends at
+    /// the first quote that ends the line or precedes another text in quotes.
     pub(super) fn quoted(&mut self) -> Option<Cow<'a, str>> {
         let text = self.rest.trim_ascii().strip_prefix(b"\"")?;
         let is_last = |rest: &[u8]| match rest {
@@ -73,7 +73,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// An internal id, or `?`.
+/// Reads an internal id; `?` is the largest id.
 #[inline]
 pub(super) fn read_iid(word: &[u8]) -> Option<u32> {
     match word {
@@ -82,7 +82,7 @@ pub(super) fn read_iid(word: &[u8]) -> Option<u32> {
     }
 }
 
-/// Parts of a word, and an optional further part.
+/// `N` parts of a word, and an optional further part.
 type Parts<'a, const N: usize> = ([&'a [u8]; N], Option<&'a [u8]>);
 
 /// Splits a word at colons into `N` parts and an optional further part.
@@ -102,8 +102,8 @@ pub(super) fn is_ip(word: &[u8]) -> bool {
     word == b"?" || read_hex(word).is_some() || read_hex(&[b"0x", word].concat()).is_some()
 }
 
-/// Reads the thread of a `jit` or `gch` line: an internal id, `?`, or a decimal number of the
-/// operating system. Returns false for `?`, and `None` for anything else.
+/// Reads the thread of a `jit` or `gch` line: an internal id, `?`, or an operating-system id in
+/// decimal. Returns false for `?`, true for an id, and `None` for anything else.
 pub(super) fn is_thread(word: &[u8]) -> Option<bool> {
     match word {
         b"?" => Some(false),
@@ -111,7 +111,7 @@ pub(super) fn is_thread(word: &[u8]) -> Option<bool> {
     }
 }
 
-/// `class:objects:bytes`, and whether an instruction pointer follows.
+/// Reads an item `class:objects:bytes`. The last result is true if an instruction pointer follows.
 pub(super) fn read_item(word: &[u8]) -> Option<(u32, u64, u64, bool)> {
     let ([class, objects, bytes], ip) = parts(word)?;
     if !ip.is_none_or(is_ip) {
