@@ -1,4 +1,4 @@
-//! Classes and functions: kept when the trace defines them, written when a line first names them.
+//! Classes and functions: kept when the trace defines them, written when a line first needs them.
 
 use super::dropped::Dropped;
 use super::quoted;
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// The largest internal id.
 const MOST: u32 = 0xffff_fffe;
 
-/// All that can be named.
+/// Classes, methods and class loaders of the trace.
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
     classes: Table<Class>,
@@ -26,12 +26,13 @@ pub(super) struct Definitions {
     loaders: Vec<Loader>,
     loader_places: HashMap<Box<str>, usize>,
     loaders_written: u64,
-    /// By name, where frames may name them.
+    /// Classes by name; empty unless [`Self::by_text`] is true.
     by_name: HashMap<Box<str>, ClassId>,
     by_frame: HashMap<Digest, MethodId>,
     digests: Digests,
-    /// Frames are looked up, so announced classes and methods are to be found by their names.
+    /// True if the trace may contain samples. Their frames name classes and methods by text.
     pub(super) by_text: bool,
+    /// Number of classes and methods that occur in frames only.
     unannounced: u64,
     scratch: String,
 }
@@ -41,7 +42,7 @@ struct Class {
     name: Box<str>,
     loader: Option<usize>,
     iid: Option<u32>,
-    /// Functions written.
+    /// Number of functions written.
     functions: u32,
 }
 
@@ -108,7 +109,7 @@ impl Definitions {
         }
         let place = self.loaders.len();
         self.loader_places.insert(name.into(), place);
-        // The one that the head writes.
+        // The head of the trace has written this loader.
         let id = (name == DEFAULT_LOADER).then_some(1);
         let name = name.into();
         self.loaders.push(Loader { name, id });
@@ -273,7 +274,7 @@ impl Definitions {
             let end = starts.after(start).unwrap_or(size);
             let line = range.frames.last().map(|frame| frame.line.try_into());
             let (true, Some(Ok(line))) = (start <= end, line) else {
-                // One without frames says where the one before it ends.
+                // A range without frames only ends the preceding range.
                 let names_frames = !range.frames.is_empty();
                 dropped.part_if(names_frames, Dropped::CodeRanges);
                 continue;
@@ -309,7 +310,7 @@ impl Definitions {
         method.is_some_and(|method| method.iid.is_some() || self.has_class(method.class))
     }
 
-    /// Returns the method that a frame names.
+    /// Returns the method that a frame names. A method without a definition gets one.
     pub(super) fn frame(&mut self, frame: &str) -> Option<MethodId> {
         let key = self.digests.of(frame);
         match self.by_frame.get(&key) {
@@ -336,8 +337,8 @@ impl Definitions {
     }
 }
 
-/// Returns the id of a method in the file. A made-up one is made of the place in the file, which
-/// stays when the trace is written again.
+/// Returns the id of a method in the file. A made-up id contains the internal id, which is the same
+/// when the trace is read and written again.
 fn written(id: MethodId, iid: u32) -> u64 {
     if id.0 < MADE_UP {
         id.0
@@ -346,7 +347,7 @@ fn written(id: MethodId, iid: u32) -> u64 {
     }
 }
 
-/// Writes the lines of a class loader: assembly, module, and that they belong together.
+/// Writes the lines of a class loader: `asm ldf`, `mod ldf` and `mod ata`.
 pub(super) fn loader(id: u64, name: &str, out: &mut Vec<u8>) {
     let h64 = |number, out: &mut Vec<u8>| {
         value::h64(number, out);

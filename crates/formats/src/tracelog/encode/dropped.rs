@@ -1,10 +1,10 @@
-//! What the format has no field for.
+//! Kinds of data that the format has no field for.
 
 use crate::tally::kinds;
 use jtrail_model::Event;
 
 kinds! {
-    /// What an encoder drops.
+    /// Kinds of dropped data.
     pub(super) enum Dropped: &'static str {
         Opening = "descriptions of machine, process and agent",
         TimeZones = "time zones",

@@ -8,7 +8,7 @@ use jtrail_model::{
     ObjectDef, ObjectFree, ThreadId,
 };
 
-/// Causes by which a JVM describes requested collections.
+/// Causes of requested collections: that of the trace log itself, and those that JVMs report.
 const INDUCED: [&str; 4] = [
     "induced",
     "System.gc()",
@@ -24,19 +24,19 @@ pub(super) struct Gc {
     table: Table,
 }
 
-/// Progress of the next table of live objects.
+/// State of the table of live objects that follows a collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Table {
-    /// Since the last one there was no collection.
+    /// No table is due.
     #[default]
     None,
-    /// A collection ended, and frees are to follow.
+    /// A collection ended; its frees may follow.
     Due,
-    /// Frees follow.
+    /// Frees of the collection have begun.
     Frees,
-    /// A table is written, and no free followed. A second table may be needed.
+    /// The table is written, and no free has followed. If one does, a second table is due.
     Written,
-    /// Frees came after the table: those of one collection may come in parts.
+    /// Frees followed the table, because the frees of one collection may come in parts.
     Late,
 }
 
@@ -69,7 +69,7 @@ impl Encoder {
         };
         thread.ms = thread.ms.max(ms);
         let ms = thread.ms;
-        // A sum that the trace contains keeps its time.
+        // A sum from the trace keeps its time, so a later allocation is not added to it.
         if matches!(self.merged, Some((Merged::Sums, id, at)) if id == e.thread && at != ms) {
             self.end_merged(out);
         }
@@ -181,7 +181,8 @@ impl Encoder {
         write_items(&items, out);
     }
 
-    /// Objects and bytes by class, as a line has them.
+    /// Returns the items of a line: class iid, objects and bytes. Writes definitions of the classes
+    /// first.
     fn items(
         &mut self,
         classes: impl IntoIterator<Item = (ClassId, (u64, u64))>,
@@ -265,7 +266,7 @@ impl Encoder {
         self.gc.open = false;
     }
 
-    /// A pause begins: a collection that is going on has no end in the trace but this.
+    /// Ends a collection in progress at a pause, because its own end will not be written.
     pub(super) fn gc_pause(&mut self, ms: u64, out: &mut Vec<u8>) {
         if self.gc.open {
             self.write_gc_finish(ms, out);
@@ -282,7 +283,7 @@ impl Encoder {
         }
     }
 
-    /// Writes the table, if it is due and nothing is to be waited for.
+    /// Writes the table if it is due, without waiting for further frees.
     pub(super) fn table_at_last(&mut self, out: &mut Vec<u8>) {
         if !matches!(self.gc.table, Table::None | Table::Written) {
             self.table(out);
@@ -336,7 +337,7 @@ impl super::threads::Thread {
     }
 }
 
-/// ` class:objects:bytes` each, to the end of the line.
+/// Writes ` class:objects:bytes` for each item, and the end of the line.
 fn write_items(items: &[(u32, u64, u64)], out: &mut Vec<u8>) {
     for (class, objects, bytes) in items {
         out.push(b' ');

@@ -25,10 +25,10 @@ use threads::Threads;
 /// Maximum bytes that are buffered until the first call or sample.
 const LONGEST_HELD: usize = 64 << 10;
 
-/// Writes the trace log, a record a line.
+/// Writes trace logs, with one record per line.
 ///
-/// An encoder by default learns from the options of the trace what it holds, and otherwise from the
-/// first call or sample; up to 64 KiB wait for that.
+/// A default encoder takes its settings from the options of the trace, or else from the first call
+/// or sample. Up to 64 KiB of lines wait for that event.
 #[derive(Debug, Default)]
 pub struct Encoder {
     settings: Settings,
@@ -43,8 +43,8 @@ pub struct Encoder {
     pending: Pending,
     /// Frames that the pending record pushes.
     frames: Vec<u32>,
-    /// The thread whose samples or sums of allocations came last, already merged, and their
-    /// millisecond.
+    /// Kind, thread and millisecond of the pending samples or sums to which the next event may be
+    /// added.
     merged: Option<(Merged, ThreadId, u64)>,
     paused: bool,
     pause_ms: u64,
@@ -53,10 +53,10 @@ pub struct Encoder {
 
 #[derive(Debug, Default)]
 enum State {
-    /// Nothing is written.
+    /// Nothing is written yet.
     #[default]
     Head,
-    /// Lines wait for the mode to be known.
+    /// These lines wait until the collection method is known.
     Held(Vec<u8>),
     Open,
 }
@@ -66,7 +66,8 @@ enum State {
 enum Pending {
     #[default]
     None,
-    /// A thread's stack changes: of `size` frames `keep` stay, and [`Encoder::frames`] come.
+    /// Change of a thread's stack: the outermost `keep` of `size` frames stay, and
+    /// [`Encoder::frames`] are pushed.
     Stack {
         thread: ThreadId,
         iid: u32,
@@ -74,13 +75,14 @@ enum Pending {
         size: u64,
         keep: u64,
     },
-    /// A collection began, and what the JVM says of it may follow.
+    /// Start of a collection; an event with its cause and generation may follow.
     Gc { ms: u64, induced: bool, full: bool },
-    /// CPU time of the process, unless the trace contains it.
+    /// CPU time of the process as the sum over its threads. If the trace contains the time itself,
+    /// that event replaces the sum.
     ProcessCpu { ms: u64 },
 }
 
-/// Events that a trace log combines in one record, where the model has several.
+/// Kind of events that one record can combine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Merged {
     Samples,
@@ -97,7 +99,7 @@ impl Encoder {
         }
     }
 
-    /// Milliseconds since the trace's start.
+    /// Returns whole milliseconds from the trace's start to `time`; 0 if `time` is earlier.
     #[inline]
     fn ms(&mut self, time: Timestamp) -> u64 {
         let ms = clock::whole_ms(time);
@@ -109,7 +111,7 @@ impl Encoder {
         })
     }
 
-    /// Ends the head: the trace proper begins with `event`.
+    /// Ends the head of the trace; `event` is the first event after the opening events.
     fn open(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         self.base_ms = self.opening.start_ms(event);
         self.definitions.by_text =
@@ -124,7 +126,8 @@ impl Encoder {
         }
     }
 
-    /// The mode is known: writes the head and what waited for it.
+    /// Sets the collection method, and writes the head and the lines that wait for it. Does nothing
+    /// if the method is already known.
     fn decide(&mut self, collection: Collection, out: &mut Vec<u8>) {
         if let State::Held(held) = std::mem::replace(&mut self.state, State::Open) {
             self.settings.collection = collection;
@@ -133,7 +136,7 @@ impl Encoder {
         }
     }
 
-    /// Returns what is dropped so far, with the definitions that no line has referred to.
+    /// Returns the counts of what is dropped so far, including definitions that no line refers to.
     fn with_unused(&self) -> DropTally<Dropped> {
         let mut dropped = self.dropped.clone();
         let (classes, methods) = self.definitions.unused();
@@ -181,7 +184,7 @@ impl Encoder {
         }
     }
 
-    /// Writes what is pending, except a thread's stack, because an event will be written after it.
+    /// Writes what is pending, except a thread's stack. Callers are about to write an event.
     ///
     /// Only an event that is written may end a pending record. An event that is not written is
     /// missing when the log is read, and writing the log again must give the same lines. For the
@@ -195,7 +198,7 @@ impl Encoder {
         self.table_after_frees(out);
     }
 
-    /// Settles for one more sample or sum, unless that goes on with the merged one.
+    /// Calls [`Self::settle`] unless the next sample or sum is added to the pending ones.
     fn settle_unless(&mut self, merged: (Merged, ThreadId, u64), out: &mut Vec<u8>) {
         if self.merged != Some(merged) {
             self.settle(out);

@@ -1,7 +1,7 @@
-//! The live objects, by class.
+//! Counts of live objects, by class.
 //!
-//! Memory is in proportion to the live objects: four bytes for each, in pages of neighbours that go
-//! when their last object does.
+//! An object takes four bytes, in a page of consecutive ids. A page is freed with its last object,
+//! so memory stays in proportion to the live objects.
 
 use jtrail_model::{ClassId, ObjectId};
 use std::collections::{BTreeMap, HashMap};
@@ -21,7 +21,7 @@ pub(super) struct Objects {
     pub(super) ms: u64,
     /// True if frees are known to be recorded.
     pub(super) sure: bool,
-    /// The trace has tables of its own.
+    /// True if the trace contains tables of live objects.
     pub(super) has_tables: bool,
     any: bool,
     freed: bool,
@@ -87,8 +87,8 @@ impl Objects {
         true
     }
 
-    /// True if the counts say what is alive. Without frees they would count every object ever
-    /// allocated.
+    /// True if tables can be made from the counts, and the trace contains none. Without frees, the
+    /// counts would include every object ever allocated.
     pub(super) fn countable(&self) -> bool {
         self.any && !self.has_tables && (self.sure || self.freed)
     }

@@ -1,4 +1,4 @@
-//! Lines before the trace proper.
+//! Lines at the head of a trace.
 
 use super::dropped::Dropped;
 use crate::tally::DropTally;
@@ -7,14 +7,14 @@ use crate::tracelog::wire::DEFAULT_LOADER;
 use crate::tracelog::{clock, settings, value};
 use jtrail_model::{Event, TraceOption};
 
-/// What is known of the trace before its first line is written.
+/// What the opening events contain, kept until the head is written.
 #[derive(Debug, Default)]
 pub(super) struct Opening {
-    /// The settings are the caller's: options of the trace do not change them.
+    /// True if the caller chose the settings, so that options of the trace do not change them.
     pub(super) fixed: bool,
-    /// Configuration lines came: the trace was a trace log before.
+    /// True if options have the names of configuration lines: the trace comes from a trace log.
     pub(super) recoded: bool,
-    /// The trace said what it holds.
+    /// True if the caller or the options of the trace determine the settings.
     pub(super) has_settings: bool,
     start_ms: Option<i64>,
     minutes_west: i32,
@@ -34,7 +34,7 @@ impl Opening {
         }
     }
 
-    /// Handles an event, if it belongs before the first line.
+    /// Handles an opening event. Returns false for any other event.
     pub(super) fn take(
         &mut self,
         event: &Event<'_>,
@@ -82,7 +82,8 @@ impl Opening {
         dropped: &mut DropTally<Dropped>,
     ) {
         let mut ours = settings.clone();
-        // A trace that was a trace log says of its maps what they hold.
+        // In a trace log, CodeMapUnit switches code maps on: the first configuration line switches
+        // them off.
         ours.code_maps &= self.recoded;
         if ours.line(&e.key, &e.value) {
             self.recoded = true;
@@ -111,13 +112,14 @@ impl Opening {
         }
     }
 
-    /// When the trace starts, in milliseconds since 1970.
+    /// Returns the start of the trace, in milliseconds since 1970: that of the opening events, or
+    /// else the time of `event`.
     pub(super) fn start_ms(&mut self, event: &Event<'_>) -> i64 {
         let first = event.time().map(clock::whole_ms).unwrap_or_default();
         *self.start_ms.get_or_insert(first)
     }
 
-    /// Writes all of it.
+    /// Writes the head of the trace.
     pub(super) fn write(&self, settings: &Settings, out: &mut Vec<u8>) {
         out.extend_from_slice(b"prf stm ");
         let start = self.start_ms.unwrap_or_default();
@@ -127,8 +129,8 @@ impl Opening {
         for (name, value) in &self.options {
             settings::line(name, value, out);
         }
-        // Thread 0 represents the process: readers look for the thread whose number is the
-        // process's.
+        // Thread 0 stands for the process: readers look for a thread whose operating-system id is
+        // the process id.
         out.extend_from_slice(b"thr crt 0x0000000000000001 0x00000000\nthr aos 0x00000000 ");
         value::dec(self.pid, out);
         out.extend_from_slice(b"\napd crf 0x0000000000000001 ");

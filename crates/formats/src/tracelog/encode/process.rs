@@ -8,16 +8,18 @@ use jtrail_model::{MethodCompile, ProcessCpu};
 /// CPU time of the process.
 #[derive(Debug, Default)]
 pub(super) struct Process {
-    /// True if the trace has CPU times of the process. Otherwise they are the sums of its threads'.
+    /// True if the trace contains CPU times of the process. Otherwise lines have sums over its
+    /// threads.
     has_own: bool,
-    /// Used so far, and of that written, in microseconds.
+    /// Microseconds used so far.
     used: u64,
+    /// Microseconds written so far.
     written: u64,
     line_ms: Option<u64>,
 }
 
 impl Process {
-    /// Adds CPU time of a thread. Returns the time of a line, if one is due.
+    /// Adds CPU time of a thread. Returns `ms` if a line is due then.
     pub(super) fn used(&mut self, us: u64, ms: u64, interval: u64) -> Option<u64> {
         if self.has_own {
             return None;
@@ -29,7 +31,7 @@ impl Process {
         due.then_some(ms)
     }
 
-    /// Writes the line that is due.
+    /// Writes a `prc cpu` line with the time used since the preceding one.
     pub(super) fn derived(&mut self, ms: u64, out: &mut Vec<u8>) {
         let ms = ms.max(self.line_ms.unwrap_or_default());
         self.line_ms = Some(ms);

@@ -100,7 +100,8 @@ impl Encoder {
         self.call_cpu(e.thread, ms, e.cpu_time, out);
     }
 
-    /// Pops frames: the first `same` of `size` frames stay. Leaves of one moment are one line.
+    /// Pops frames: the outermost `same` of `size` frames stay. Consecutive leaves of one
+    /// millisecond are one line.
     #[inline]
     fn pop(
         &mut self,
@@ -129,14 +130,14 @@ impl Encoder {
         }
     }
 
-    /// Writes what waits, and what the thread allocated before the call.
+    /// Writes what is pending, and what the thread allocated before a call or its leave.
     #[inline]
     fn settle_for_call(&mut self, id: ThreadId, out: &mut Vec<u8>) {
         self.settle(out);
         self.end_sums(id, out);
     }
 
-    /// The last call of a thread is one of more methods than there are internal ids.
+    /// Marks a thread's innermost call as not written: no internal id is left for its method.
     #[cold]
     fn unnameable(&mut self, id: ThreadId) {
         self.dropped.event(Dropped::UndefinedMethods);
@@ -153,7 +154,7 @@ impl Encoder {
         }
     }
 
-    /// Writes that all calls of a thread ended.
+    /// Pops all frames of a thread.
     pub(super) fn empty_stack(&mut self, id: ThreadId, ms: u64, out: &mut Vec<u8>) {
         let Some(thread) = self.threads.get(id) else {
             return;
@@ -249,13 +250,13 @@ impl Encoder {
         let Some(run) = thread.run.take() else {
             return;
         };
-        // Time does not fall along a thread.
+        // Times never decrease along a thread, so earlier allocations are written first.
         if thread.sums_ms < run.ms {
             self.end_sums(id, out);
         }
         self.flush(out);
         let mut stack = run.stack;
-        // Those that can't be named: there are more than internal ids.
+        // Frames are dropped if no internal id is left for their method.
         let all = stack.len();
         stack.retain(|method| self.definitions.function(*method, out).is_some());
         self.dropped
@@ -285,7 +286,7 @@ impl Encoder {
     }
 }
 
-/// Writes how a stack changed: of `(match, size)` frames the first stay.
+/// Writes a `sam str` line: the outermost `same` of `size` frames stay, and `frames` are pushed.
 pub(super) fn record(
     thread: u32,
     ms: u64,

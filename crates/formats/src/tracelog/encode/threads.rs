@@ -1,4 +1,4 @@
-//! The threads of a trace: what is known of each, and their own lines.
+//! Threads of a trace: their state, and the lines `thr crt`, `thr dst`, `thr aos` and `thr cpu`.
 
 use super::dropped::Dropped;
 use super::{Encoder, Pending};
@@ -15,7 +15,8 @@ pub(super) struct Threads {
     table: Table<Option<Box<Thread>>>,
     /// Number of threads written; the first one represents the process.
     written: u32,
-    /// Threads with something that a pause or the end of the trace ends, and maybe others.
+    /// Threads that may have open calls, or pending samples or allocations. A pause or the end of
+    /// the trace ends these.
     dirty: Vec<ThreadId>,
 }
 
@@ -24,17 +25,19 @@ pub(super) struct Threads {
 pub(super) struct Thread {
     pub(super) iid: u32,
     pub(super) calls: Vec<Call>,
-    /// Calls that are written.
+    /// Number of open calls that are written.
     pub(super) depth: u64,
-    /// The time of its last event in the stack or of an allocation, and that of its last line.
+    /// Time of its last call, sample or allocation.
     pub(super) ms: u64,
+    /// Time of its last `sam` line.
     pub(super) line_ms: u64,
-    /// Allocations that were not written: objects and bytes by class, and the time of the last.
+    /// Allocations that are not yet written: objects and bytes by class.
     pub(super) sums: BTreeMap<ClassId, (u64, u64)>,
+    /// Time of the last allocation in [`Self::sums`].
     pub(super) sums_ms: u64,
     /// The sampled stack that was written last, outermost frame first.
     pub(super) sampled: Vec<MethodId>,
-    /// Samples that were not written.
+    /// Samples that are not yet written.
     pub(super) run: Option<Run>,
     cpu_ms: Option<u64>,
     cpu_us: u64,
@@ -46,8 +49,8 @@ pub(super) struct Thread {
 pub(super) struct Call {
     pub(super) ticket: u32,
     pub(super) method: MethodId,
-    /// True if the call's frame is written. Unwritten frames lie below all written ones, or are
-    /// never written.
+    /// True if the written stack contains the call. Calls that are left at a pause, and calls that
+    /// are dropped, are not in it.
     pub(super) written: bool,
 }
 
@@ -65,7 +68,7 @@ impl Threads {
         self.table.get_mut(id.0)?.as_deref_mut()
     }
 
-    /// Notes that the thread has something to end.
+    /// Marks a thread with open calls, or pending samples or allocations.
     #[inline]
     pub(super) fn soil(&mut self, id: ThreadId) {
         if let Some(thread) = self.get(id)
@@ -76,7 +79,7 @@ impl Threads {
         }
     }
 
-    /// Threads that may have something to end, in the order of their lines.
+    /// Removes the marks, and returns the marked threads in the order of their internal ids.
     pub(super) fn take_dirty(&mut self) -> Vec<ThreadId> {
         let mut dirty = std::mem::take(&mut self.dirty);
         dirty.retain(|id| match self.get(*id) {
@@ -145,7 +148,7 @@ impl Encoder {
         }
     }
 
-    /// Returns the internal id of a live thread. Events of others are dropped.
+    /// Returns the internal id of a live thread. Otherwise counts a dropped event.
     pub(super) fn iid(&mut self, id: ThreadId) -> Option<u32> {
         let iid = self.threads.get(id).map(|thread| thread.iid);
         self.dropped.event_if(iid.is_none(), Dropped::OtherThreads);
@@ -177,8 +180,7 @@ impl Encoder {
         self.cpu(e.thread, ms, e.cpu_time, out);
     }
 
-    /// Handles the CPU time of a thread in a call event, which is written if the last line is old
-    /// enough.
+    /// Writes the CPU time that a call event contains, at most once per interval for each thread.
     #[inline]
     pub(super) fn call_cpu(&mut self, id: ThreadId, ms: u64, cpu: Duration, out: &mut Vec<u8>) {
         if cpu.0 == 0 || !self.has_cpu() {
@@ -197,7 +199,8 @@ impl Encoder {
     /// True if CPU times of threads are written, or summed up for the process.
     #[inline]
     fn has_cpu(&self) -> bool {
-        // A trace log that is read and written again contains the process's CPU time, or lacks it.
+        // If the trace comes from a trace log, its own CPU times of the process are written, or
+        // none.
         let of_process = self.settings.process_cpu && !self.opening.recoded;
         !self.paused && (self.settings.thread_cpu || of_process)
     }
