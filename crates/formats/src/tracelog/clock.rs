@@ -20,7 +20,7 @@ pub(super) fn timestamp(base: i64, ms: u64) -> Option<Timestamp> {
 /// Formats a time, in milliseconds since 1970, as local time `minutes_west` minutes west of UTC.
 pub(super) fn write(ms: i64, minutes_west: i32) -> String {
     let local = ms.saturating_sub(i64::from(minutes_west) * MINUTE);
-    // What is read is a timestamp again.
+    // A reader needs a time that fits a timestamp.
     let local = local.clamp(i64::MIN / MS, i64::MAX / MS);
     let (days, rest) = (local.div_euclid(DAY), local.rem_euclid(DAY));
     let (year, month, day) = date(days);
@@ -76,7 +76,8 @@ fn number(word: &str, digits: usize, most: i64) -> Option<i64> {
     (number <= most).then_some(number)
 }
 
-/// Days since 1970-01-01 of a date; years begin in March here, so that leap days end them.
+/// Returns the days from 1970-01-01 to a date. The calculation has years that begin in March, so
+/// that a leap day is the last day of its year.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     if month == 0 || day == 0 {
         return None;
@@ -89,7 +90,7 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     )
 }
 
-/// Returns the date `days` days after 1970-01-01. Years outside of four digits are clamped.
+/// Returns the date `days` days after 1970-01-01. Years are clamped to 0–9999.
 fn date(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

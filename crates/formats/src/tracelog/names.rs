@@ -1,7 +1,7 @@
 //! Names of classes and methods, in the form of the JVM and in source form.
 //!
-//! All text in source form is escaped, as between quotes. The first character of a class that has
-//! the name of a primitive type is escaped, so that the two differ.
+//! All text in source form is escaped, as between quotes. A class may be named like a primitive
+//! type. In signatures and array types, its first character is escaped, so that the two differ.
 
 use super::value::{escape, escape_first, unescape};
 
@@ -72,7 +72,7 @@ pub(super) fn class_to_source(name: &str, out: &mut String) {
     }
 }
 
-/// Returns the class name as in `Class.getName`.
+/// Returns the name, as in `Class.getName`, of a class in source form.
 pub(super) fn class_from_source(text: &str) -> String {
     let base = text.trim_end_matches("[]");
     let dimensions = (text.len() - base.len()) / 2;
@@ -105,8 +105,8 @@ fn type_to_source<'t>(text: &'t str, out: &mut String) -> Option<&'t str> {
     Some(rest)
 }
 
-/// Returns return type and parameters of a descriptor in source form. If the text is no descriptor,
-/// the return type is empty and the parameters are the text itself.
+/// Returns the return type and the parameters of a descriptor in source form. If the text is not a
+/// descriptor, the return type is empty and the parameters are the text itself.
 pub(super) fn signature_to_source(descriptor: &str) -> (String, String) {
     types_to_source(descriptor).unwrap_or_else(|| {
         let mut raw = String::new();
@@ -141,7 +141,7 @@ fn types_to_source(descriptor: &str) -> Option<(String, String)> {
     rest.is_empty().then_some((returned, parameters))
 }
 
-/// Returns the descriptor for a return type and parameters.
+/// Returns the descriptor for a return type and parameters in source form.
 pub(super) fn signature_from_source(returned: &str, parameters: &str) -> String {
     let list = parameters
         .strip_prefix('(')
@@ -194,8 +194,8 @@ pub(super) fn method_from_source(text: &str) -> String {
     unescape(name).into_owned()
 }
 
-/// Splits a frame's text `class.method(descriptor)result` into class, method and descriptor.
-/// Joined, with a dot after the class if it is not empty, these parts are the text again.
+/// Splits a frame's text `class.method(descriptor)result` into class, method and descriptor. The
+/// parts, with a dot after a class that is not empty, add up to the text.
 pub(super) fn frame_parts(text: &str) -> (&str, &str, &str) {
     let at = text
         .match_indices('(')

@@ -7,7 +7,7 @@ use super::value;
 pub enum Collection {
     /// Calls are not written.
     None,
-    /// Calls are the stacks of samples.
+    /// Samples of stacks are written in place of calls.
     Sampling,
     /// Each call is written.
     #[default]
@@ -25,45 +25,45 @@ impl Collection {
         }
     }
 
-    /// Returns the method called `name`.
+    /// Returns the collection method called `name`.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|c| c.name() == name)
     }
 }
 
-/// What an encoder writes. Kinds of lines that are switched off are dropped.
+/// What an encoder writes. Lines of a kind that is switched off are dropped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
     /// How calls are recorded.
     pub collection: Collection,
     /// Milliseconds between two samples; written to the configuration only.
     pub sampling_interval_ms: u64,
-    /// A line for each sample. Without it, samples that follow each other with one stack are one
-    /// line.
+    /// True if each sample has a line of its own. Otherwise, consecutive samples of one stack are
+    /// one line.
     pub high_granularity: bool,
     /// True if the trace begins with a pause.
     pub suspended_on_start: bool,
-    /// `prc cpu` lines.
+    /// True if `prc cpu` lines are written.
     pub process_cpu: bool,
-    /// `thr cpu` lines.
+    /// True if `thr cpu` lines are written.
     pub thread_cpu: bool,
-    /// The least time between two CPU lines of the process, and of a thread's calls. Sums of
-    /// allocations end at its multiples, too.
+    /// Minimum milliseconds between two CPU lines that are derived: from calls for a thread, and
+    /// from threads for the process. Sums of allocations end at multiples of this time.
     pub cpu_interval_ms: u64,
-    /// `sam mem` lines.
+    /// True if `sam mem` lines are written.
     pub memory: bool,
-    /// `gch gcs` and `gch gcf` lines.
+    /// True if `gch gcs` and `gch gcf` lines are written.
     pub gc: bool,
-    /// `gch alt` lines.
+    /// True if `gch alt` lines are written.
     pub live_tables: bool,
-    /// Code maps with source lines.
+    /// True if code maps with source lines are written.
     pub code_maps: bool,
-    /// Threads of `jit` and `gch` lines are told by the number of the process, in decimal: the
-    /// Visual Studio tools read nothing else.
+    /// True if the thread of `jit` and `gch` lines is the process id, in decimal. The Visual Studio
+    /// tools read nothing else.
     pub os_thread_ids: bool,
 }
 
-/// Everything, in instrumentation mode.
+/// All kinds of lines, in instrumentation mode.
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -83,8 +83,8 @@ impl Default for Settings {
     }
 }
 
-/// The configuration line that tells our code maps from those of the format's other writers, and
-/// what it says.
+/// Name and value of the configuration line that distinguishes our code maps from those of other
+/// writers.
 const MAP_UNIT: (&str, &str) = ("CodeMapUnit", "SourceLine");
 
 /// True if a configuration line says that code maps have source lines instead of bytecode offsets.
@@ -96,7 +96,7 @@ const DEFAULT_EVENTS: &str = "methods+threads+classes+gc";
 const DEFAULT_INTERVAL_MS: u64 = 10;
 
 impl Settings {
-    /// Takes the kinds of events that a trace of jtrail says it holds (its option `events`).
+    /// Applies the option `events` of a jtrail trace, which lists the kinds of recorded events.
     pub(super) fn events(&mut self, events: &str) {
         let joined;
         let events = match events.strip_prefix('+') {
@@ -172,7 +172,7 @@ impl Settings {
             ("SamplingTimeoutMs", &sampling),
             ("HighGranularityEnabled", switch(self.high_granularity)),
             ("TracingSuspendedOnStart", switch(self.suspended_on_start)),
-            // The model has no addresses of calls.
+            // The model has no addresses in frames.
             ("LineTraceEnabled", switch(false)),
             ("CpuTraceProcessEnabled", switch(self.process_cpu)),
             ("CpuTraceThreadEnabled", switch(self.thread_cpu)),
@@ -182,7 +182,7 @@ impl Settings {
                 switch(self.collection != Collection::None),
             ),
             ("MemoryTraceEnabled", switch(self.memory)),
-            // Allocations are told in the calls that are open; samples say nothing of them.
+            // Only single calls determine which calls are open at an allocation.
             ("StackTrackingEnabled", switch(calls)),
             ("GcTraceEnabled", switch(self.gc)),
             ("GcAllocTableEnabled", switch(self.live_tables)),
@@ -195,7 +195,7 @@ impl Settings {
     }
 }
 
-/// Writes one configuration line, its value as it stands there.
+/// Writes one configuration line. The caller has already escaped `value`.
 pub(super) fn line(name: &str, value: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"prf cfg ");
     out.extend_from_slice(name.as_bytes());

@@ -1,10 +1,10 @@
 //! Numbers and names in files of the format.
 
-/// The loader of all classes without a loader.
+/// Name of the loader of classes whose loader is unknown.
 pub(super) const DEFAULT_LOADER: &str = "bootstrap";
-/// Lowest id of classes and methods that only frames name.
+/// Lowest id of classes and methods that occur in frames only.
 pub(super) const MADE_UP: u64 = 1 << 63;
-/// Bytes of the longest line that is read.
+/// Maximum bytes of a line; longer lines are skipped.
 pub(super) const LONGEST_LINE: usize = 16 << 20;
 
 /// Types of records, and their sub-types.
@@ -22,7 +22,7 @@ pub(super) const KINDS: [(&str, &str); 11] = [
     ("sam", "str mem"),
 ];
 
-/// True if the format has such a record.
+/// True if [`KINDS`] has a record of this type and sub-type.
 pub(super) fn is_known(kind: &[u8], sub: &[u8]) -> bool {
     let of_kind = KINDS.iter().find(|(word, _)| word.as_bytes() == kind);
     of_kind.is_some_and(|(_, subs)| subs.split(' ').any(|word| word.as_bytes() == sub))
