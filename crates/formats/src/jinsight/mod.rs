@@ -2,7 +2,7 @@
 //!
 //! JinsightLive shows the execution of Java programs on IBM System z. Its file format dates from
 //! the days of JVMPI: a header, and then one record for each event. The format's description leaves
-//! some points open. Where it does, the choice made here is marked *(choice)*.
+//! some points open. Choices made here are marked *(choice)*.
 //!
 //! # File
 //!
@@ -16,18 +16,18 @@
 //! | 0 | 1 | tag | `b` |
 //! | 1 | 4 | version | 8 |
 //! | 5 | 4 | platform | 44 |
-//! | 9 | 4 | numberOfEvents: records behind the header, END_FILE left out | 0, patched at the end; 0 stays if it does not fit |
-//! | 13 | 4 | maxThreads, not below the highest thread id | 1024, patched at the end |
-//! | 17 | 4 | maxClasses, not below the number of classes | 16384, patched at the end |
+//! | 9 | 4 | numberOfEvents: records after the header, without END_FILE | 0, patched at the end unless the number is too large |
+//! | 13 | 4 | maxThreads, at least the highest thread id | 1024, patched at the end |
+//! | 17 | 4 | maxClasses, at least the number of classes | 16384, patched at the end |
 //! | 21 | 4 | ticksPerMicrosecond, not 0 | 1000 |
-//! | 25 | 8 | startTicks: no record has smaller ones | the start of the trace |
+//! | 25 | 8 | startTicks, at most the ticks of any record | the start of the trace |
 //! | 33 | 4 | vmStartTime, in seconds since 1970 | the start of the process |
-//! | 37 | 4 | connectionStartTime, not before that | the second of startTicks |
+//! | 37 | 4 | connectionStartTime, not before vmStartTime | the second of startTicks |
 //! | 41 | 4 | overhead: ticks that one callback costs | [the option](jtrail_model::RECORD_OVERHEAD); 0 without it |
 //!
 //! **Time.** startTicks stand for the later of vmStartTime and connectionStartTime; all other ticks
 //! count from there. These two fields are precise to the second only. So our ticks are nanoseconds
-//! since 1970. A reader tries startTicks as nanoseconds since 1970. If the result falls into the
+//! since 1970. A reader converts startTicks as nanoseconds since 1970. If the result is in the
 //! second of connectionStartTime, the reader takes all ticks as nanoseconds since 1970 *(choice)*.
 //! The header is written with the first event that has a time. If an earlier event follows,
 //! startTicks are patched. A reader that can't wait for the patch finds smaller ticks.
@@ -38,11 +38,11 @@
 //! of 1, 2, 4 and 8 bytes are b, h, i, q; s is a text: its length in two bytes, then its bytes. We
 //! write texts in UTF-8. We read UTF-8, or else the JVM's modified UTF-8, or else Latin-1.
 //!
-//! | Type | Name | Fields behind the ticks |
+//! | Type | Name | Fields after the ticks |
 //! |---|---|---|
 //! | 04 | CLASS_DEFINE | h class, i object of the class (0) |
 //! | 05 | ARRAY_CLASS_DEFINED | i object, h class of the **elements**, i size |
-//! | 0a | THREAD_DEFINE | i thread, i its object (0: none), h class of that, s name |
+//! | 0a | THREAD_DEFINE | i thread, i its object (0: none), h class of the object, s name |
 //! | 0b | THREAD_START | i thread |
 //! | 0c | THREAD_EXIT | i thread |
 //! | 14 | OBJECT_DEFINED | i object, h class |
@@ -56,7 +56,9 @@
 //! | 5b | WIDE_METHOD_ENTER | i thread, h class, h method, i receiver (ffffffff: none), h line (0) |
 //! | 64 | END_FILE | no ticks: i 5705, i adde0000 |
 //! | 65, 66 | BEGIN_BURST, END_BURST | |
-//! | 6e | CLASS_LOAD | h class, h size (0), s name, h methods and each (s name, s descriptor, h access), h fields and each as a method, h superclass, h interfaces and each h |
+//! | 6e | CLASS_LOAD | h class, h size (0), s name, h number of methods, methods, h number of fields, fields, h superclass, h number of interfaces, h each interface |
+//!
+//! In CLASS_LOAD, each method and field is s name, s descriptor, h access.
 //!
 //! Element types have two numbers, *type* in ARRAY_DEFINED and *kind* in ARRAY_CREATED: int 1 and
 //! 10, long 2 and 11, float 3 and 6, double 4 and 7, boolean 5 and 4, byte 6 and 8, char 7 and 5,
@@ -138,25 +140,28 @@
 //!
 //! | Found | Done |
 //! |---|---|
-//! | short header, other tag, version or platform, no ticks a microsecond | refused |
-//! | enters with the ticks of their burst's begin | left out with their leaves, unless the call was open at the end of the burst before: then it goes on |
-//! | leaves with the ticks of END_BURST right before it | left out; the call goes on or stays open |
-//! | calls open before a pause that the next burst does not show | left at the pause, before its end |
-//! | definition of an object, and right behind it how it was made | one allocation |
-//! | the latter apart from the former | an allocation too, counted |
+//! | short header; other tag, version or platform; 0 ticks per microsecond | refused |
+//! | enter with the ticks of BEGIN_BURST, call was open at the preceding END_BURST | skipped: the call continues |
+//! | enter with the ticks of BEGIN_BURST, other call | skipped with its leave |
+//! | leaves directly before END_BURST, with its ticks | skipped; the calls continue or stay open |
+//! | call that is open before a pause and has no enter at the next BEGIN_BURST | left at the time of the pause, before the resume |
+//! | definition of an object, directly followed by `*_CREATED` | one allocation |
+//! | `*_CREATED` apart from the definition | an allocation, counted |
 //! | first record BEGIN_BURST | the start of the trace; other bursts are pauses |
-//! | class, thread or method that was not defined | gets a name (`class#7`), counted as a fault |
+//! | class, thread or method that is not defined | gets a name (`class#7`); counted as a fault |
 //! | leave without a call | skipped, counted as a fault |
-//! | receivers, lines, overheads, times of free texts, other ticks in a definition than in what it defines | skipped, counted. `docs/formats.md` has the list |
-//! | maxThreads, maxClasses | skipped: hints to those who want to know sizes in advance *(choice)* |
+//! | receivers, lines and overheads of calls; times of free texts | skipped, counted |
+//! | ticks of a definition that differ from those of the defined load, creation or start | skipped, counted |
+//! | maxThreads, maxClasses | skipped: hints for readers that allocate tables in advance *(choice)* |
 //! | ticks below startTicks | read, counted |
-//! | record cut off, no END_FILE | truncated there |
-//! | unknown type | refused: nothing behind it can be read |
+//! | truncated record, no END_FILE | truncated there |
+//! | unknown type | refused: nothing after it can be read |
 //! | bytes after END_FILE | skipped, counted as a fault |
-//! | other number of events than promised | counted |
+//! | numberOfEvents that differs from the number of records | counted |
 //!
-//! Everything counted is reported at the end, in one remark for each kind. No fault ends the
-//! reading *(choice)*: `jtrail verify` is the command that rejects a trace for its faults.
+//! `docs/formats.md` lists everything that is skipped or counted. Everything counted is reported at
+//! the end, in one remark for each kind. No fault ends the reading *(choice)*: `jtrail verify` is
+//! the command that rejects a trace for its faults.
 //!
 //! Plain objects are read with size 0. `jtrail convert` prints their number if the output format
 //! has a field for sizes.

@@ -116,11 +116,11 @@
 //! one, except in section `coverage`.
 //!
 //! Limits: 2¹⁹ nodes of calls and 2¹⁸ of samples in the document; 2¹⁰ nested nodes of one name, and
-//! 2¹⁴ nested nodes of any name. Beyond these limits a call path is folded: it continues at the
+//! 2¹⁴ nested nodes of any name. Beyond these limits, a call path is folded: it continues at the
 //! innermost node of the same name, or at the top. So counts and own times of each method stay
-//! exact; dropped are the callers of the folded calls and samples, which are counted. Aggregated
-//! calls and samples that a trace contains as sums get four times the number of nodes. All sums of
-//! one kind together stay below 2⁶³.
+//! exact. The callers of folded calls and samples are dropped, and counted. Aggregated calls and
+//! samples that a trace contains as sums get four times the number of nodes. All sums of one kind
+//! together stay below 2⁶³.
 //!
 //! At a pause, calls count up to the pause; their CPU time counts up to the latest recorded value.
 //! The leaves of these calls, before or after the trace resumes, are not counted as dropped. Any
@@ -129,15 +129,15 @@
 //!
 //! # Reading
 //!
-//! | Found | Told as |
+//! | Found | Event |
 //! |---|---|
-//! | node of `profile` | aggregated enter and leave; smallest and largest time are not known: 0 |
-//! | exceptions, overhead | [`AggregatedDetail`](jtrail_model::AggregatedDetail) behind the enter, where one is not 0 |
+//! | node of `profile` | aggregated enter and leave; the minimum and maximum time are unknown: 0 |
+//! | exceptions, overhead | [`AggregatedDetail`](jtrail_model::AggregatedDetail) after the enter, if one of the two is not 0 |
 //! | node of `sampler` | [`SampleSum`](jtrail_model::SampleSum), whose time is `elapsedTime` |
 //! | row of `memory` | [`ObjectCounts`](jtrail_model::ObjectCounts) |
 //! | method of `coverage` | line counts |
-//! | source of a class that other sections named | [`ClassSource`](jtrail_model::ClassSource) |
-//! | cpuTime, isAlive | CPU time of the thread; its end, behind all else |
+//! | source of a class that a preceding section named | [`ClassSource`](jtrail_model::ClassSource) |
+//! | cpuTime, isAlive | CPU time of the thread; its end, as the last event |
 //!
 //! A snapshot also converts to formats of single events *(choice)*: they contain the definitions,
 //! such as threads and classes; the rest is dropped.
@@ -153,18 +153,22 @@
 //!   ends in `)V`, and either the name is a class that was named before, or its last part starts
 //!   with a capital letter and the part before does not.
 //! - A method of section `sampler` has the descriptor `()`.
-//! - `methodElapsed` and `elapsed` may be missing. They are then what the sum of the children
-//!   leaves. At most 2¹⁹ events wait for the end of such an element.
+//! - `methodElapsed` and `elapsed` may be missing. The value is then the sum with callees, minus
+//!   the sums of the children. At most 2¹⁹ events wait for the end of such an element.
 //!
 //! | Found | Done |
 //! |---|---|
 //! | other root, document type, CDATA, entity other than the five, not well formed | refused |
-//! | name missing, number or boolean of another type, line above 65,535, deeper than 65,536, piece above 16 MiB | refused; what came before is kept |
-//! | broken off | truncated there; whole elements are used |
+//! | name missing, number or boolean of another type, line above 65,535, deeper than 65,536, piece above 16 MiB | refused; preceding events are kept |
+//! | document ends before `</doc>` | truncated there; whole elements are used |
 //! | section missing, repeated, in another order; attributes in another order; `class` for `name` of a class | read |
-//! | unknown element or attribute, text, missing number (read as 0), sums that do not agree, number above 63 bits | counted by kind; a remark for each at the end |
-//! | `elapsedTime` of a living thread without frames, lines above 65,535, `class` of a class that has a `name` | skipped, and counted in the same way |
-//! | `cumulated` and the like, where the own parts are there | checked, and skipped |
+//! | unknown element or attribute, text | skipped, counted by kind |
+//! | missing number or boolean (read as 0 or true), sums that do not agree, number above 63 bits | read, counted by kind |
+//! | `elapsedTime` of a live thread without frames, footprints after line 65,535 | skipped, counted by kind |
+//! | `class` of a class that has a `name` | skipped, counted |
+//! | sum with callees, if the value without callees is present | checked and skipped |
+//!
+//! The end of the trace has one remark for each kind that is counted.
 
 mod decode;
 mod encode;
