@@ -107,5 +107,8 @@ fn a_report_takes_it_off() {
         format!("{code:?}"),
         format!("{:?}", std::process::ExitCode::SUCCESS)
     );
-    assert!(said.contains("does not say what recording took"), "{said}");
+    assert!(
+        said.contains("does not contain the time that recording took"),
+        "{said}"
+    );
 }

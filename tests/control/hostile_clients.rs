@@ -65,7 +65,7 @@ fn rounds_with_clients(jdk: &Jdk, overflow: &str) -> (Rounds, Rounds) {
     reader.shutdown(Shutdown::Both).expect("connected");
     let taken = reading.join().expect("no panic").expect("it was read");
     assert!(taken > 0);
-    app.wait_for("no one has the stream");
+    app.wait_for("stream free");
 
     let stuck = begin_trace(&app);
     let begun = Instant::now();

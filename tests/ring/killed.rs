@@ -376,7 +376,7 @@ fn a_run_that_is_killed_says_where_the_rest_is() {
             ]);
             assert_ne!(code, ExitCode::SUCCESS, "{context}: {said}");
             let reported = format!(
-                "jtrail: what was recorded and not written is in {file}.spool (see `jtrail recover {file}`)\n"
+                "jtrail: recorded events that were not written are in {file}.spool (see `jtrail recover {file}`)\n"
             );
             assert!(said.ends_with(&reported), "{context}: {said}");
             outcome(&["recover", file, "-o", out]).expect("it is recovered");

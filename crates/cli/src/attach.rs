@@ -82,11 +82,11 @@ impl Jvm {
         }
         let before = find_agents(pid)?;
         let answer = self.ask("load", [text, "true", options])?;
-        check_answer(&answer).with_context(|| format!("JVM {pid} did not take the agent"))?;
+        check_answer(&answer).with_context(|| format!("JVM {pid} refused the agent"))?;
         let is_new = |found: &FoundAgent| before.iter().all(|old| old.identity != found.identity);
         find_agents(pid)?.into_iter().find(is_new).with_context(|| {
             format!(
-                "JVM {pid} says that it has loaded {text}, but has no jtrail agent that is new; is that jtrail's library?"
+                "JVM {pid} says that it has loaded {text}, but has no new jtrail agent; is that jtrail's library?"
             )
         })
     }
@@ -277,7 +277,7 @@ fn check_answer(answer: &str) -> anyhow::Result<()> {
         ("0", Some("0")) => Ok(()),
         (_, Some("-1")) => bail!("the reason is on the program's standard error"),
         _ if rest.contains("Agent_OnAttach is not available") => {
-            bail!("the library is no agent that can come to a JVM that runs: {rest}")
+            bail!("the library can't be attached to a running JVM: {rest}")
         }
         ("", _) => bail!("it closed the connection"),
         (code, None) if code == "0" || rest.contains("was not loaded") => {
@@ -335,7 +335,7 @@ mod tests {
             ("0\n", "it can't load the library"),
             (
                 "0\nAgent_OnAttach is not available in /a/libx.so\n",
-                "the library is no agent",
+                "the library can't be attached to a running JVM: Agent_OnAttach",
             ),
             (
                 "-1\n/a/libx.so was not loaded.\n",

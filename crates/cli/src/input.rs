@@ -103,7 +103,7 @@ impl Ending {
         if self.infos > 0 {
             writeln!(
                 streams.err,
-                "jtrail: {path}: skipped or odd: things of {} kinds; `jtrail verify` lists them",
+                "jtrail: {path}: skipped or unusual: {} kinds of content; `jtrail verify` lists them",
                 self.infos
             )?;
         }

@@ -84,7 +84,7 @@ fn every_command_reaches_the_agent() {
         &two,
         "memory    3.0 MiB\n",
         "overhead  1.25 %\n",
-        "clients   1, no one has the stream\n",
+        "clients   1, stream free\n",
     ] {
         assert!(status.contains(part), "{part}: {status}");
     }

@@ -1,7 +1,7 @@
 //! `report`, `dump`, `verify` and `convert` with events of every kind.
 
-use crate::common::rich::rich;
-use crate::common::{Folder, LOSSLESS, file, jtrail, rows, time};
+use crate::common::rich::{self, rich};
+use crate::common::{Folder, LOSSLESS, closing, file, jtrail, opening, rows, time};
 use jtrail_formats::{Format, Item, Reader};
 use jtrail_model::*;
 use std::ops::ControlFlow;
@@ -397,6 +397,64 @@ fn every_event_is_dumped_with_its_fields() {
     let file = file(&folder, Format::TptpBinary, &rich());
     let done = jtrail(&["dump", &file, "--class", "com.acme.Oops"]);
     assert_eq!(done.out.lines().count(), 6, "{}", done.out);
+}
+
+/// Events that name a class, or a method of it, and occur in some formats only.
+#[test]
+fn dump_shows_each_event_of_a_class() {
+    let (thread, class, method) = (ThreadId(1), ClassId(90), MethodId(91));
+    let of_class = [
+        rich::class(class.0, "com.acme.Only"),
+        Event::MethodDef(MethodDef {
+            method,
+            class,
+            name: "only".into(),
+            signature: "()V".into(),
+            ..MethodDef::default()
+        }),
+        Event::ClassSource(ClassSource {
+            class,
+            source_name: "Only.java".into(),
+        }),
+        Event::AggregatedDetail(AggregatedDetail {
+            thread,
+            method,
+            ..AggregatedDetail::default()
+        }),
+        Event::AllocationSum(AllocationSum {
+            thread,
+            time: time(5_000),
+            class,
+            objects: 2,
+            bytes: 32,
+        }),
+        Event::ObjectCounts(ObjectCounts {
+            thread,
+            time: time(6_000),
+            class,
+            live: 1,
+            peak: 2,
+        }),
+        Event::LiveObjects(LiveObjects {
+            time: time(7_000),
+            classes: vec![LiveClass {
+                class,
+                objects: 1,
+                bytes: 16,
+            }],
+        }),
+    ];
+    let events = [opening(), of_class.to_vec(), closing(9_000)].concat();
+    let folder = Folder::new();
+    let file = file(&folder, Format::Trail, &events);
+    let dump = |args: &[&str]| {
+        let done = jtrail(&[&["dump", file.as_str()], args].concat());
+        assert_eq!((done.code, done.err.as_str()), (0, ""));
+        done.out
+    };
+    let (all, part) = (dump(&[]), dump(&["--class", "com.acme.Only"]));
+    assert_eq!(part.lines().count(), of_class.len(), "{part}\nof\n{all}");
+    assert_eq!(dump(&["--class", "com.acme.Onl"]), "");
 }
 
 fn decoded(bytes: &[u8]) -> Vec<String> {

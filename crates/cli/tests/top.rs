@@ -103,7 +103,7 @@ fn another_stream_is_left_alone() {
         (done.code, done.err.as_str()),
         (
             0,
-            "jtrail: another client has the data stream, so there are rates only\n"
+            "jtrail: another client has the data stream, so only rates are shown\n"
         )
     );
     assert_eq!(served.called(), [""; 0]);

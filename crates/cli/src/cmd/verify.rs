@@ -238,7 +238,10 @@ impl Verdict {
         let spool = folder_of(path);
         if self.code == TRUNCATED && spool.exists() {
             let spool = spool.display();
-            let _ = write!(text, "\n  what it lacks is in {spool}: see jtrail recover");
+            let _ = write!(
+                text,
+                "\n  the missing events are in {spool}; see jtrail recover"
+            );
         }
         let shown = self.shown(args.top);
         for finding in shown {

@@ -19,9 +19,8 @@ pub(super) const SUBJECT: Subject = Subject {
         Key {
             name: "overflow",
             words: Overflow::WORDS,
-            help: "When all buffers are full: wait and lose nothing, drop events and count them, \
-                   or keep the newest ones there and write no trace until there is something to \
-                   save",
+            help: "When all buffers are full: wait and lose nothing, drop events and count \
+                   them, or keep only the newest events until `save` writes them",
             set: |builder, value| put(&mut builder.options.overflow, Overflow::parse(value)),
             show: |options| text(options.overflow),
             ..KEY
@@ -41,8 +40,8 @@ pub(super) const SUBJECT: Subject = Subject {
         Key {
             name: "priority",
             words: Priority::WORDS,
-            help: "How the threads that write share processors with the program: low leaves them \
-                   to it, and it may wait for the writer the more",
+            help: "Priority of the threads that write the trace; with low, the program gets \
+                   the processors first, and may wait longer for free buffers",
             set: |builder, value| put(&mut builder.options.priority, Priority::parse(value)),
             show: |options| text(options.priority),
             ..KEY

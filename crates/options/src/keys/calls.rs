@@ -21,7 +21,7 @@ pub(super) const SUBJECT: Subject = Subject {
         Key {
             name: "min",
             values: "time like 500us, 10ms or 2s, from 1ns to 1h",
-            help: "Calls that take less are no events but sums, by method and caller",
+            help: "Record calls shorter than this only as sums, by method and caller",
             set: |builder, value| put(&mut builder.options.min, parse_min(value).map(Some)),
             show: |options| options.min.map(duration_text),
             ..KEY
@@ -29,8 +29,8 @@ pub(super) const SUBJECT: Subject = Subject {
         Key {
             name: "maxrate",
             values: "calls a second, from 10 to 1000000000000",
-            help: "Calls of a method that is called more often become such sums, from then on; \
-                   the trace names the methods",
+            help: "Record a method's calls only as such sums once it is called more often \
+                   than this; the trace names these methods",
             set: |builder, value| put(&mut builder.options.max_rate, parse_rate(value).map(Some)),
             show: |options| options.max_rate.map(|rate| rate.to_string()),
             ..KEY
@@ -47,7 +47,8 @@ pub(super) const SUBJECT: Subject = Subject {
         Key {
             name: "engine",
             words: Engine::WORDS,
-            help: "How calls are seen: by rewritten classes, or by the JVM's own slow events",
+            help: "How calls are recorded: by rewritten classes, or by the JVM's own slow \
+                   events",
             set: |builder, value| put(&mut builder.options.engine, Engine::parse(value)),
             show: |options| text(options.engine),
             ..KEY

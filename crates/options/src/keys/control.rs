@@ -12,8 +12,9 @@ pub(super) const SUBJECT: Subject = Subject {
         Key {
             name: "server",
             words: Server::WORDS,
-            help: "Who begins and ends the trace: nobody, a client that may come, a client that \
-                   the program waits for, the program itself (docs/api.md)",
+            help: "What begins and ends the trace: the agent itself, a client that may \
+                   connect, a client that the program waits for, or the program itself \
+                   (docs/api.md)",
             set: |builder, value| put(&mut builder.options.server, Server::parse(value)),
             show: |options| text(options.server),
             ..KEY
@@ -41,8 +42,8 @@ pub(super) const SUBJECT: Subject = Subject {
             name: "linger",
             values: "time like 500us, 10ms, 2s, 1m or 1h",
             default_note: "for ever; jtrail record: 5s",
-            help: "How long the agent stays while no client is connected; then it ends the trace \
-                   and leaves",
+            help: "Time without a connected client after which the agent ends the trace and \
+                   detaches",
             set: |builder, value| put(&mut builder.options.linger, parse_duration(value).map(Some)),
             show: |options| options.linger.map(duration_text),
             matters: has_clients,
@@ -51,7 +52,8 @@ pub(super) const SUBJECT: Subject = Subject {
         Key {
             name: "compat",
             words: Compat::WORDS,
-            help: "How the agent answers clients: as this version, or as TPTP's before 4.5",
+            help: "Protocol version for clients: the current one, or that of TPTP before \
+                   4.5",
             set: |builder, value| put(&mut builder.options.compat, Compat::parse(value)),
             show: |options| text(options.compat),
             matters: has_clients,
@@ -62,7 +64,7 @@ pub(super) const SUBJECT: Subject = Subject {
             values: "call:METHOD[:N], slow:METHOD:TIME, exception:CLASS, at:TIME or every:TIME, \
                      and /TIME or /EVENTS",
             default_note: "none; a burst without limit takes 10s",
-            help: "Record only when this happens, and for a while",
+            help: "Record only for a while, each time this happens",
             set: |builder, value| builder.add_burst(value),
             show_each: Some(|options| {
                 let bursts = options.bursts.iter();

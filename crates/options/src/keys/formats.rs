@@ -22,7 +22,8 @@ pub(super) const SUBJECT: Subject = Subject {
             name: "tracelog.every-sample",
             former: &["everysample"],
             words: BOOLEANS,
-            help: "Write a line for each sample, not one for neighbours of the same stack",
+            help: "Write a line for each sample, instead of one for consecutive samples \
+                   with the same stack",
             set: |builder, value| put(&mut builder.options.every_sample, parse_boolean(value)),
             show: |options| text(options.every_sample),
             ..KEY
@@ -31,8 +32,8 @@ pub(super) const SUBJECT: Subject = Subject {
             name: "tracelog.cpu-interval",
             former: &["cpuinterval"],
             values: "time like 10ms, 2s or 1m, from 1ms to 60m",
-            help: "The least time between two lines of CPU time, and the span of sums of \
-                   allocations",
+            help: "Minimum interval between two lines of CPU time, and interval of the sums \
+                   of allocations",
             set: |builder, value| put(&mut builder.options.cpu_interval, parse_interval(value)),
             show: |options| text(interval_text(options.cpu_interval)),
             ..KEY
@@ -62,7 +63,7 @@ pub(super) const SUBJECT: Subject = Subject {
             former: &["writers"],
             values: "auto | number, from 0 to 8",
             default_note: "one for each four processors, 8 at most",
-            help: "Threads that help the writer, which compress what it writes",
+            help: "Number of threads that help the writer: they compress what it writes",
             set: |builder, value| put(&mut builder.options.writers, parse_writers(value)),
             show: |options| {
                 let count = options.writers.map(|count| count.to_string());

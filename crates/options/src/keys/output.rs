@@ -31,8 +31,8 @@ pub(super) const SUBJECT: Subject = Subject {
         Key {
             name: "maxsize",
             values: "size, from 1m; from 8m with atmaxsize=ring",
-            help: "The trace goes on in another file (trace-2.trcxml beside trace.trcxml) before \
-                   one grows larger",
+            help: "Maximum size of a file; then the trace continues in another one \
+                   (trace-2.trcxml beside trace.trcxml)",
             set: |builder, value| {
                 put(
                     &mut builder.options.max_size,

@@ -118,7 +118,7 @@ enum Action {
         /// The text
         text: String,
     },
-    /// Ask which format a client's data would have
+    /// Ask whether the agent can send a client's data in this format
     Format {
         /// Requested format
         format: String,

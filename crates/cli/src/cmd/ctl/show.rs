@@ -74,7 +74,11 @@ pub(super) fn text(answer: &Answer, out: &mut dyn Write) -> io::Result<()> {
             started: next,
         } => writeln!(out, "{}\n{}", ended(last), started(next)),
         Answer::Snapshot { file, .. } => {
-            writeln!(out, "{}", file.as_deref().unwrap_or("it is in the trace"))
+            writeln!(
+                out,
+                "{}",
+                file.as_deref().unwrap_or("the snapshot is in the trace")
+            )
         }
         Answer::Filters { retransformed } => {
             writeln!(out, "classes retransformed: {}", count(*retransformed))
@@ -107,8 +111,8 @@ fn status_text(status: &Status, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     let stream = match status.stream {
-        StreamUse::Free => "no one has the stream",
-        StreamUse::Taken | StreamUse::Yours => "one has the stream",
+        StreamUse::Free => "stream free",
+        StreamUse::Taken | StreamUse::Yours => "stream taken",
     };
     line("clients", format!("{}, {stream}", status.clients))?;
     for (name, counts) in [("events", &status.counts), ("lost", &status.losses)] {

@@ -98,36 +98,46 @@ fn is_selected(args: &Args, names: &Names, selection: &Selection<'_>, event: &Ev
     if !selection.has_time(event) || !selection.has_thread(names, event) {
         return false;
     }
+    let is_named = |class: ClassId| {
+        let name = names.known_class(class);
+        name.is_some_and(|name| args.class.iter().any(|pattern| pattern.matches(name)))
+    };
     args.class.is_empty()
-        || class_of(names, event)
-            .and_then(|class| names.known_class(class))
-            .is_some_and(|name| args.class.iter().any(|p| p.matches(name)))
+        || match event {
+            Event::LiveObjects(e) => e.classes.iter().any(|live| is_named(live.class)),
+            event => class_of(names, event).is_some_and(is_named),
+        }
 }
 
+/// Returns the class that the line of an event names, or the class of its method.
 fn class_of(names: &Names, event: &Event<'_>) -> Option<ClassId> {
     let of = |method: MethodId| names.method(method).map(|m| m.class);
     match event {
         Event::ClassDef(e) => Some(e.class),
-        Event::MethodDef(e) => Some(e.class),
-        Event::ObjectAlloc(e) => Some(e.class),
-        Event::MethodEnter(e) => of(e.method),
-        Event::MethodLeave(e) => of(e.method),
-        Event::AggregatedEnter(e) => of(e.method),
-        Event::AggregatedLeave(e) => of(e.method),
-        Event::GcRoot(e) => Some(e.class),
-        Event::ObjectDef(e) => Some(e.class),
-        Event::ExceptionThrow(e) => Some(e.class),
-        Event::ExceptionCatch(e) => Some(e.class),
         Event::ClassDetail(e) => Some(e.class),
+        Event::ClassSource(e) => Some(e.class),
         Event::ClassUnload(e) => Some(e.class),
         Event::ClassRedefine(e) => Some(e.class),
         Event::ClassInitStart(e) => Some(e.class),
         Event::ClassInitEnd(e) => Some(e.class),
-        Event::HeapObject(e) => Some(e.class),
-        Event::MethodCompile(e) => of(e.method),
+        Event::MethodDef(e) => Some(e.class),
         Event::MethodDetail(e) => of(e.method),
+        Event::MethodCompile(e) => of(e.method),
         Event::MethodUncompile(e) => of(e.method),
         Event::LineCounts(e) => of(e.method),
+        Event::MethodEnter(e) => of(e.method),
+        Event::MethodLeave(e) => of(e.method),
+        Event::AggregatedEnter(e) => of(e.method),
+        Event::AggregatedLeave(e) => of(e.method),
+        Event::AggregatedDetail(e) => of(e.method),
+        Event::ObjectAlloc(e) => Some(e.class),
+        Event::ObjectDef(e) => Some(e.class),
+        Event::ObjectCounts(e) => Some(e.class),
+        Event::AllocationSum(e) => Some(e.class),
+        Event::HeapObject(e) => Some(e.class),
+        Event::GcRoot(e) => Some(e.class),
+        Event::ExceptionThrow(e) => Some(e.class),
+        Event::ExceptionCatch(e) => Some(e.class),
         _ => None,
     }
 }

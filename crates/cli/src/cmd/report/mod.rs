@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     if args.net {
         if analysis.cost.record == 0 {
             bail!(
-                "{}: the trace does not say what recording took; --net can't take it off",
+                "{}: --net: the trace does not contain the time that recording took",
                 args.file.display()
             );
         }

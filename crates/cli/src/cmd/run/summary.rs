@@ -59,7 +59,7 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
         )?;
         writeln!(
             streams.err,
-            "jtrail: did a JVM start, and did the agent say something above?"
+            "jtrail: check that a JVM started, and look for messages of the agent above"
         )?;
         return Ok(());
     }
@@ -92,7 +92,7 @@ fn report_spools(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()>
     for (path, _) in found(ran, SPOOL) {
         writeln!(
             streams.err,
-            "jtrail: what was recorded and not written is in {path}{SPOOL} (see `jtrail recover {path}`)",
+            "jtrail: recorded events that were not written are in {path}{SPOOL} (see `jtrail recover {path}`)",
             path = path.display()
         )?;
     }

@@ -68,7 +68,7 @@ const TICK: Duration = Duration::from_millis(100);
 pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let settings = start(&args.settings)?;
     if settings.file.is_some() || settings.format.is_some() {
-        bail!("there is no trace to be kept: a file and a format make no sense");
+        bail!("file and format are not allowed: top keeps no trace");
     }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -85,7 +85,7 @@ impl Source {
         match self.call(Command::Stream { release: false }) {
             Ok(_) => {}
             Err(ClientError::Refused(failure)) if failure.code == ErrorCode::Busy => {
-                self.why_not = Some("another client has the data stream, so there are rates only");
+                self.why_not = Some("another client has the data stream, so only rates are shown");
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
@@ -154,7 +154,7 @@ impl Source {
         };
         let calls = match own.whole.take() {
             Some(Ok(calls)) => calls,
-            Some(Err(problem)) => bail!("what the agent sends is no document of totals: {problem}"),
+            Some(Err(problem)) => bail!("the agent sent an invalid document of totals: {problem}"),
             None => bail!("the agent sent no totals"),
         };
         Ok(Round {
