@@ -1,9 +1,10 @@
 //! Log profiles: the `.mlpd` files of Mono's log profiler.
 //!
-//! Mono's profiler wrote what happens in a program as buffers of small events, one buffer after the
-//! other for each thread. Data version 1 is the first one that was described, version 17 the last.
-//! Both are written and read here; the versions between are refused. Where the description leaves a
-//! point open, the choice made here is marked *(choice)*.
+//! Mono's profiler wrote the events of a program to buffers. Each buffer holds small events of one
+//! thread, and a thread fills one buffer after the other. Data version 1 is the first version with
+//! a published description, and version 17 is the last version. This module reads and writes both.
+//! It refuses the versions between them. The mark *(choice)* means that the description leaves a
+//! point open and jtrail decides it.
 //!
 //! ```
 //! use jtrail_formats::{Encode, mlpd};
@@ -16,66 +17,75 @@
 //! assert_eq!(out[..8], [0x01, 0x5a, 0x50, 0x4d, 3, 0, 17, 8]);
 //! ```
 //!
-//! | Module | Holds |
+//! | Module | Contents |
 //! |---|---|
-//! | `wire` | numbers and names that stand in files |
-//! | `header` | the file's header |
-//! | `value`, `names`, `index` | numbers and text; names; tables by id |
-//! | `encode` | events to buffers; definitions, heap dumps, what is dropped, and the buffers themselves |
-//! | `decode` | the stream: compressed files, a buffer's events, several buffers in order, classes and methods, events of the model, remarks |
+//! | `wire` | constants of the format: numbers and reserved names |
+//! | `header` | the file header |
+//! | `value`, `names`, `index` | numbers and texts; names; tables by id |
+//! | `encode` | the encoder: events, definitions, heap dumps, dropped data, and buffers |
+//! | `decode` | the decoder: decompression, events of a buffer, merging of buffers, definitions, events of the model, remarks |
 //!
 //! # Fields
 //!
 //! | Name | Encoding |
 //! |---|---|
 //! | u8, u16, u32, u64 | fixed width, little-endian |
-//! | uleb | unsigned, 7 bits a byte, low ones first; bit 7 says that more follow. At most 10 bytes, below 2⁶⁴; the shortest form is written |
-//! | sleb | the same, two's complement; bit 6 of the last byte is the sign |
-//! | str | UTF-8 and one zero. A zero inside becomes U+FFFD |
-//! | time | uleb: nanoseconds since the last timed event of the buffer, or since its time base |
+//! | uleb | unsigned LEB128: 7 bits per byte, low bits first; bit 7 means that another byte follows |
+//! | sleb | signed LEB128: like uleb, in two's complement; bit 6 of the last byte is the sign |
+//! | str | UTF-8 and a terminating zero byte; a zero inside the text becomes U+FFFD |
+//! | time | uleb: nanoseconds since the preceding timed event of the buffer, or since its time base |
 //! | ptr | sleb: difference from the buffer's pointer base |
 //! | obj | sleb: difference from the buffer's object base; both are addresses divided by 8 |
-//! | meth | sleb: difference from the last meth of the buffer, or from its method base |
+//! | meth | sleb: difference from the preceding meth of the buffer, or from its method base |
 //!
-//! Arithmetic is modulo 2⁶⁴.
+//! LEB128 numbers have at most 64 bits and 10 bytes. Writers use the shortest form. Arithmetic is
+//! modulo 2⁶⁴.
 //!
 //! # File
 //!
-//! A header, and buffers to the end of the file. All of it may be compressed with gzip: read, not
-//! written.
+//! A file is a header followed by buffers. The whole file may be compressed with gzip: jtrail reads
+//! such files, but does not write them.
 //!
-//! | Offset | Size | Header of version 1 | |
+//! | Offset | Size | Header of version 1 | Value |
 //! |--:|--:|---|---|
 //! | 0 | 4 | id | `01 5a 50 4d` |
 //! | 4 | 3 | major, minor, data version | 0, 1, 1 |
-//! | 7 | 1 | size of pointers | 8; more is refused |
+//! | 7 | 1 | size of pointers | 8; larger sizes are refused |
 //! | 8 | 8 | startup | milliseconds since 1970-01-01 UTC |
-//! | 16 | 4 | overhead of a clock read | nanoseconds |
-//! | 20 | 4 | flags | 0; anything else is refused |
+//! | 16 | 4 | overhead of reading the clock | nanoseconds |
+//! | 20 | 4 | flags | 0; other values are refused |
 //! | 24 | 4 | process id | |
 //! | 28 | 4 | system | 0 |
 //!
-//! Version 17 has major 3, minor 0, data version 17, and from offset 16: startup on the buffers'
-//! clock (u64 nanoseconds), overhead, flags, process id, port of a server (u16, 0), and three
-//! texts: arguments, architecture, operating system, each a u32 size that counts its zero, the
-//! bytes, and the zero.
+//! In version 17, the major version is 3, the minor version 0, and the data version 17. From offset
+//! 16 on, the header has these fields:
+//!
+//! | Size | Header of version 17 | Value |
+//! |--:|---|---|
+//! | 8 | startup on the buffers' clock | nanoseconds |
+//! | 4, 4, 4 | overhead, flags, process id | as in version 1 |
+//! | 2 | port of a server | 0 |
+//! | | arguments, architecture, operating system | three texts |
+//!
+//! Each text is a u32 size, which counts the terminating zero, followed by the bytes and the zero.
 //!
 //! | Offset | Size | Header of a buffer |
 //! |--:|--:|---|
 //! | 0 | 4 | id, `01 4c 50 4d` |
-//! | 4 | 4 | bytes of events behind this header |
-//! | 8 | 8 | time base, nanoseconds of a clock of its own, not 0 |
+//! | 4 | 4 | size of the events after this header, in bytes |
+//! | 8 | 8 | time base: nanoseconds of the buffers' clock, not 0 |
 //! | 16 | 8 | pointer base |
 //! | 24 | 8 | object base |
 //! | 32 | 8 | thread, not 0 |
 //! | 40 | 8 | method base |
 //!
-//! The five long fields stay below 2⁵⁶, because Mono's own reader gets larger ones wrong. Buffers
-//! of one thread are in order of time, those of different threads in any.
+//! The five fields of 8 bytes are below 2⁵⁶, because Mono's own reader misreads larger values.
+//! Buffers of one thread are in order of time. Buffers of different threads are in any order.
 //!
 //! # Events
 //!
-//! The low four bits of the first byte are the type. A time follows, except for 26 in version 1.
+//! The low four bits of an event's first byte are its type. A time follows, except after 26 in
+//! version 1. An empty last cell means that version 17 has the fields of version 1.
 //!
 //! | Byte | Event | Fields of version 1 | Version 17 |
 //! |---|---|---|---|
@@ -88,32 +98,38 @@
 //! | 23, 13, 33 | enter, leave, leave by exception | meth | |
 //! | 43 | code | meth, address ptr, size uleb, full name str | |
 //! | 04, 84 | throw | obj; 84: backtrace | |
-//! | 14 | clause | type uleb, number uleb, meth | type u8, …, obj |
-//! | 15, 25, 35 | monitor: contention, entered, given up | obj | one byte 05: event u8 (1, 2, 3), obj |
-//! | 95 | contention with a backtrace | obj, backtrace | 85, for all three |
+//! | 14 | clause | type uleb, number uleb, meth | type u8, number uleb, meth, obj |
+//! | 15, 25, 35 | monitor: contention, entered, failed | obj | one byte 05: event u8 (1, 2, 3), obj |
+//! | 95 | contention with a backtrace | obj, backtrace | 85, for all three events |
 //! | 06, 16 | heap dump: start, end | | |
-//! | 26 | object of a dump | obj, class ptr, size uleb, count uleb, obj × count | table ptr; generation u8 behind the size; (offset uleb, obj) × count |
-//! | 36 | roots | | count uleb, (address ptr, obj) × count |
-//! | 0a | synchronization | | u8 |
+//! | 26 | object of a dump | obj, class ptr, size uleb, count uleb, obj × count | see below |
+//! | 36 | roots | no such event | count uleb, (address ptr, obj) × count |
+//! | 0a | synchronization | no such event | u8 |
 //!
-//! A backtrace is flags (uleb 0, version 1 only), count uleb, and methods, innermost first: ptr in
-//! version 1, meth in version 17. Collections: 0 starts, 5 ends, the others are phases. Clauses: 0
-//! catch, 1 filter, 2 finally, 4 fault. An object of size 0 in a dump adds references to one that
-//! stood there before.
+//! - **Backtraces** are flags (uleb 0, in version 1 only), count uleb, and the methods, innermost
+//!   first. Each method is a ptr in version 1 and a meth in version 17.
+//! - **Collections**: event 0 is the start, 5 is the end, and the others are phases.
+//! - **Clauses**: type 0 is catch, 1 is filter, 2 is finally, and 4 is fault.
+//! - **Objects of dumps**, in version 17: obj, table ptr, size uleb, generation u8, count uleb,
+//!   (offset uleb, obj) × count. An object of size 0 adds references to an object that the dump has
+//!   listed before.
 //!
-//! Metadata are a type u8, an id ptr, and:
+//! Metadata events have a type u8, an id ptr, and these fields:
 //!
-//! | Type | Loaded, unloaded | Name |
+//! | Type | Loaded, unloaded, failed | Name |
 //! |---|---|---|
 //! | 1 class | image ptr, flags, name str | |
 //! | 2 image | flags, name str; version 17: and module id str | |
 //! | 3 assembly | flags, name str; version 17: image ptr before the name | |
 //! | 4 domain, 5 thread | flags | flags, name str |
-//! | 6 context, 7 table | version 17: domain ptr; 7: and class ptr | |
+//! | 6 context, 7 table | only in version 17: domain ptr; 7: and class ptr | |
 //!
-//! Flags are a uleb 0 in version 1, and absent in version 17. The description says nothing of
-//! threads and assemblies, and marks only failures; classes and images are read in its spelling too
-//! (02, 82).
+//! Flags are a uleb 0 in version 1, and absent in version 17. In version 17, classes and images are
+//! only loaded.
+//!
+//! The description of version 1 omits threads and assemblies. It has a bit for failures (80), but
+//! none for loads (20): a loaded class or image is 02, and a failed one is 82. Readers accept these
+//! bytes for classes and images, too.
 //!
 //! # A file, byte by byte
 //!
@@ -161,100 +177,127 @@
 //! assert_eq!(calls, [1_700_000_000_000_000_020, 1_700_000_000_002_000_020]);
 //! ```
 //!
-//! # What we write
+//! # What jtrail writes
 //!
-//! - **Times.** Startup is the whole millisecond in which the agent was loaded, and a day on the
-//!   buffers' clock *(choice)*. Version 1 does not say what its clock means; there the first
-//!   buffer's time base is the startup, as our readers take it.
-//! - **Batches** *(choice)*. Buffers are written together, when half a megabyte waits, when one
-//!   spans a second, before an event that is earlier than the one before it, and at the end. Each
-//!   batch begins with a buffer of the reserved thread 2⁴⁸ (named `jtrail`), which holds the
-//!   definitions that the others need, and may be empty. A file that begins with such a buffer is
-//!   ours. In it, readers take a batch's definitions first, and merge the other buffers by time; so
-//!   events come back in the order in which they happened. The buffer of the last event is the last
-//!   one of its batch.
+//! Reading a written file and writing it again gives the same bytes.
+//!
+//! - **Times.** The startup is the time at which the agent was loaded, rounded down to a whole
+//!   millisecond. On the buffers' clock, it is one day *(choice)*. Version 1 does not say when the
+//!   buffers' clock starts. Our readers take the time base of the first buffer for the startup, and
+//!   the encoder writes it so.
+//! - **Batches** *(choice)*. The encoder writes the buffers of all threads together, as a batch. A
+//!   batch ends when it has 512 KiB of events, when a buffer spans a second, before an event that
+//!   is earlier than the preceding one, and at the end of the trace. Each batch begins with a
+//!   buffer of the reserved thread 2⁴⁸ (named `jtrail`). This buffer has the definitions that the
+//!   other buffers need, and may be empty. The buffer with the last event is the last one of its
+//!   batch.
+//! - **Own files.** A file that begins with a buffer of thread 2⁴⁸ was written by jtrail. Readers
+//!   take the definitions of each batch first, and merge its other buffers by time. So events come
+//!   back in the order in which they happened.
 //! - **Threads** keep their ids, which must be below 2⁴⁸. Events without a thread (collections,
-//!   heap dumps, class unloads) are those of the reserved thread 2⁴⁸ + 1 (named `VM`). The reserved
-//!   threads are loaded when agent and trace begin, and unloaded when they end. A thread that the
-//!   trace does not define is loaded before its first event, with an empty name.
-//! - **Compilations** *(choice)* are those of the reserved thread 2⁴⁸ + 2 (named `compiler`), which
-//!   begins with the first of them: a trace may report compilations before earlier events, and the
-//!   time of a thread must not decrease.
-//! - **The end** *(choice)*. The format has none. A file of ours ends with the unload of the
-//!   agent's reserved thread, or, when it was made of a whole trace that does not say when the
-//!   agent ended, with an empty buffer of definitions. One with neither is truncated.
-//! - **Objects** keep their ids: object *n* is at address 8·*n*.
-//! - **Classes, methods, loaders** are numbered in the order of their definitions; number *n*, from
-//!   1, has the id 4·*n*. A loader is a domain, an image and an assembly of its name; a class whose
-//!   loader is not reported yet is in the loader named `unknown`, and is repeated in its own loader
-//!   later. In version 17 each class has one table, of the class's id. There is one image for a
-//!   loader, not for each jar or module *(choice)*: events hold only the loader. The jar of a class
-//!   is known to its protection domain, and reading that takes Java code, which the agent must not
-//!   run while the class loads.
+//!   heap dumps, class unloads) belong to the reserved thread 2⁴⁸ + 1 (named `VM`). The thread
+//!   `jtrail` is loaded and unloaded when the agent begins and ends, and `VM` when the trace does.
+//!   A thread that the trace does not define is loaded before its first event, with an empty name.
+//! - **Compilations** *(choice)* belong to the reserved thread 2⁴⁸ + 2 (named `compiler`), which
+//!   begins with the first compilation. They need their own thread because the time of a thread
+//!   must not decrease: a trace may report a compilation before earlier events.
+//! - **The end** *(choice)*. The format does not mark the end of a file. Our files end with the
+//!   unload of the thread `jtrail`. If a complete trace does not report the end of the agent, its
+//!   file ends with an empty buffer of definitions instead. A file with neither is truncated.
+//! - **Objects** keep their ids: object *n* has the address 8·*n*.
+//! - **Classes, methods and loaders** are each numbered from 1 in the order of their definitions.
+//!   Number *n* has the id 4·*n*. In version 17, each class has one table with the id of the class.
+//! - **Loaders.** A loader is written as a domain, an image and an assembly with its name. A class
+//!   first belongs to the loader named `unknown`. When its loader is reported, the class is
+//!   repeated with this loader.
+//! - **Images.** There is one image for each loader, not for each jar or module *(choice)*, because
+//!   events hold only the loader. A class's protection domain knows the jar. Reading it would run
+//!   Java code, which the agent must not do while the class loads.
 //! - **Names** are those of Java sources: `java.lang.String[]`; `demo.Main:main
-//!   (java.lang.String[])`. A method belongs to the last class defined under its class name; the
-//!   class is repeated where necessary.
-//! - **Methods** are named by an event 43 whose address is the method's id and whose size is the
-//!   length of the bytecode, or 0 where none is told right behind the method: no code yet. It is
-//!   told with the details of classes. Any other address is that of compiled code. Methods and
-//!   classes that only stand in frames are defined too. What names no class belongs to `unresolved
-//!   class 0x0`, whose name frames do not show.
-//! - **Exceptions**: before throw and clause, in the thread's own buffer, the class of the
-//!   exception is repeated *(choice)*: neither event tells it.
-//! - **Clauses** are of type 2 where the handler takes all, as `finally` and `synchronized` are
-//!   made, and else of type 0. Their number is that of the first entry of the method's exception
-//!   table that leads to the handler. Of a handler of which nothing is told both are 0: in our
-//!   files, readers take zeros for that, though they may be a first handler *(choice)*. The agent
-//!   knows the handlers of classes that passed its load hook, which is there when classes are
-//!   rewritten, and with `details`.
-//! - **Allocations** have a backtrace of one frame where the allocating method is known.
-//! - **Collections**: young ones are of generation 0, full ones and parts of concurrent ones 1,
-//!   unknown ones 0. The generation is set when it is reported, unless the batch is written by
-//!   then. A full batch is held until the collection ends, or until the batch has twice its size.
-//! - **Calls** nest: a leave without an open call is dropped; a leave that skips open calls ends
-//!   them.
-//! - **References** of a heap dump are written as they are told, whether or not the dump lists
-//!   their targets *(choice)*: these may follow. Our agent's dumps list all; `jtrail verify` tells
-//!   of others.
-//! - **Roots** in version 17 have as address the number of their kind: 1 `JNI_GLOBAL`, 2
-//!   `SYSTEM_CLASS`, 3 `MONITOR`, 4 `STACK_LOCAL`, 5 `JNI_LOCAL`, 6 `THREAD`, 7 `OTHER` *(choice)*.
-//!
-//! What is written reads back as the same bytes when it is written again.
+//!   (java.lang.String[])`. A method belongs to the last class defined under its class name. If
+//!   that is another class, the class is repeated before the method.
+//! - **Methods.** An event 43 whose address is the method's id defines a method that is not
+//!   compiled yet. Its size is the length of the bytecode. The size is 0 if the trace does not
+//!   report the length right after the method; the agent reports it with class details. An event 43
+//!   with any other address is a compilation. Methods and classes that only stack frames mention
+//!   are defined, too. Methods and frames that name no class belong to `unresolved class 0x0`,
+//!   which frames omit.
+//! - **Exceptions.** The class of the exception is repeated before a throw or a clause, in the
+//!   thread's own buffer *(choice)*, because neither event has a field for it.
+//! - **Clauses** are of type 2 if the handler catches all exceptions, and of type 0 otherwise.
+//!   Compilers generate handlers for all exceptions for `finally` and `synchronized`. The number of
+//!   a clause is the first entry of the method's exception table that leads to the handler. Type
+//!   and number are 0 if the trace does not describe the handler. In our files, readers therefore
+//!   report no details for two zeros, which may also stand for the first entry *(choice)*.
+//! - **Handlers.** The agent knows the handlers of classes that passed through its load hook. It
+//!   has this hook when it rewrites classes, and when it records `details`.
+//! - **Allocations** have a backtrace of one frame if the allocating method is known.
+//! - **Collections.** Young collections have generation 0, full ones and parts of concurrent ones
+//!   1, and unknown ones 0. The trace reports the generation after the start of the collection, so
+//!   the encoder sets it in the buffer, unless the batch is written already. A full batch is held
+//!   until the collection ends, or until the batch has twice its maximum size.
+//! - **Calls** nest. A leave without an open call is dropped. A leave of an outer call ends the
+//!   open calls inside it.
+//! - **References** of a heap dump are written even if the dump has not listed their targets
+//!   *(choice)*: the targets may follow. Dumps of our agent list all targets, and `jtrail verify`
+//!   reports dumps that do not.
+//! - **Roots**, in version 17, have the number of their kind as address *(choice)*: 1 `JNI_GLOBAL`,
+//!   2 `SYSTEM_CLASS`, 3 `MONITOR`, 4 `STACK_LOCAL`, 5 `JNI_LOCAL`, 6 `THREAD`, 7 `OTHER`.
 //!
 //! # What a reader does
 //!
-//! | Found | Done |
+//! | Found | Action |
 //! |---|---|
-//! | short header, wrong id, other data version, pointers above 8 bytes, flags | refused |
-//! | no buffer where one must start, a buffer above 32 MiB *(choice)* | refused; what came before is kept |
-//! | unknown event or metadata, value out of range, number above 64 bits, count above what is left, event past the end | fault; the rest of the buffer is skipped |
-//! | the file ends inside a buffer | the trace is truncated there; the buffer is skipped whole. `jtrail` uses what came before and exits with 3, though `mprof-report` does so with 0 *(choice)* |
-//! | the end of a file of ours is missing | the trace is truncated at the end of the file |
-//! | a method or class used before its definition | fault; it gets a name that says so, and its definition is another one |
-//! | a leave of a call that is not the innermost one | fault; those inside of it are closed, or it is skipped when it is not among the 1000 innermost |
-//! | time falls along a thread | fault; raised to the last one |
-//! | parts of heap dumps or ends of collections without a begin | fault; skipped |
-//! | a reference to an object that its dump does not list, neither before nor behind it | kept: what is behind is not known yet. It is a fault of the check that `jtrail verify` makes when the dump ends *(choice)* |
-//! | what no event has a place for: images and domains, phases of collections, contentions given up, filter and fault clauses, callers of allocations … | counted where it says something, with one remark for each kind at the end. `docs/formats.md` has the list |
-//! | module ids, domains of tables, offsets and generations in heap dumps, addresses of roots | the same, where they are not 0 or empty. Ours are, but for the domains of tables and the images: those stand for loaders, and are not counted in our files |
+//! | short header, wrong id, unknown data version, pointers above 8 bytes, flags | refused |
+//! | no buffer where one must start, a buffer above 32 MiB *(choice)* | refused; the events before it are kept |
+//! | unknown event or metadata, value out of range, number above 64 bits | fault; the rest of the buffer is skipped |
+//! | count above the bytes left, event or text past the end of the buffer | fault; the rest of the buffer is skipped |
+//! | the file ends inside a buffer | truncated; the whole buffer is skipped |
+//! | a file that jtrail wrote has no end | truncated at the end of the file |
+//! | a method or class used before its definition | fault; a placeholder is used, which stays separate from the later definition |
+//! | a leave of a call that is not the innermost one | fault; the calls inside it are ended |
+//! | a leave of a call that is not among the 1000 innermost ones | fault; skipped |
+//! | a time below the preceding one of its thread | fault; raised to the preceding time |
+//! | parts of heap dumps, or ends of collections, without a start | fault; skipped |
+//! | a reference to an object that its dump does not list | kept *(choice)* |
+//! | data that no event has a field for | skipped, and counted unless it is 0 or empty |
 //!
-//! Files that are not ours: buffers are read in the order of the file, so that times go back and
-//! forth between threads. Threads and objects get ids from 1 in the order of appearance; an
-//! allocation at an address begins a new object, and moves take objects along. A thread begins with
-//! its first buffer. An exception has the class that its object was allocated with; a catch that
-//! names none has that of the thread's last throw. Code addresses are compilations.
+//! - **Truncated files.** `jtrail` uses the events before the truncation and exits with 3
+//!   *(choice)*. `mprof-report` exits with 0.
+//! - **Unlisted objects.** The dump may still list the object after the reference. When the dump
+//!   ends, the check of `jtrail verify` counts a fault for objects that are not listed.
+//! - **Skipped data** has one remark for each kind at the end; `docs/formats.md` has the list.
+//!   Examples are images, domains, phases of collections, failed contentions, filter and fault
+//!   clauses, callers of allocations, module ids, and field offsets. In our files, domains and
+//!   images stand for loaders, so they are not counted.
 //!
-//! The header comes as node, process, agent (named `log profiler`) and trace, with options for what
-//! else it says: `timerOverhead`, `architecture`, `operatingSystem`, `pointerSize`, `system`.
+//! The contents of the header become the events node, process, agent (named `log profiler`) and
+//! trace start. Options hold the rest: `timerOverhead`, `architecture`, `operatingSystem`,
+//! `pointerSize`, `system`.
+//!
+//! Files that jtrail did not write differ in these points:
+//!
+//! - **Order.** Buffers are read in the order of the file. So times go back and forth between
+//!   threads.
+//! - **Threads and objects** get ids from 1 on, in the order of appearance. A thread begins with
+//!   its first buffer. An allocation at an address begins a new object. Moves keep the id of the
+//!   object.
+//! - **Exceptions.** A thrown object has the class with which it was allocated or listed in a heap
+//!   dump. A caught exception has the class of the thread's last throw. A throw without a backtrace
+//!   is in the innermost open call.
+//! - **Code.** An event 43 is a compilation, unless its address is the method's id.
 //!
 //! # What is dropped
 //!
-//! Free text, and with it our notes; names of machine, process and agent; waits and parks; frees,
-//! and objects older than the trace; samples; CPU times; lines; result types; aggregated calls;
-//! most of class details. Version 1 also drops roots, the objects of caught exceptions, and stacks
-//! of monitors that were entered; version 17 class unloads.
-//! [`Encode::dropped`](crate::Encode::dropped) counts all of it by kind.
-//! Tickets and depths are counted anew.
+//! - free text, including our notes; names of the machine, the process and the agent
+//! - waits and parks; samples; CPU times; aggregated calls
+//! - frees, and objects older than the trace
+//! - lines; result types; most class details
+//! - in version 1: roots, the objects of caught exceptions, and stacks of entered monitors
+//! - in version 17: class unloads
+//!
+//! [`Encode::dropped`](crate::Encode::dropped) counts all of it by kind. The format has no tickets
+//! and depths, so readers count them anew.
 
 mod decode;
 mod encode;
