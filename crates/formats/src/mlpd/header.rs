@@ -47,8 +47,8 @@ impl Opening {
             }
             Event::AgentCreate(e) => {
                 self.agent = Some(e.time);
-                // Readers of this format give the agent this name and a version. They are no
-                // information from the trace, so they do not count as dropped.
+                // The decoder of this format gives the agent this name and a version. Neither comes
+                // from the trace, so they do not count as dropped.
                 let (name, number) = match e.name == AGENT {
                     true => ("", ""),
                     false => (&*e.name, &*e.version),
@@ -138,7 +138,7 @@ pub(super) struct Header {
     pub(super) pointer_size: u8,
     /// Startup time in nanoseconds since 1970.
     pub(super) startup: i64,
-    /// Startup time on the buffers' clock; none in version 1, whose header does not have it.
+    /// Startup time on the buffers' clock; `None` in version 1, whose header does not have it.
     pub(super) clock: Option<u64>,
     pub(super) timer_overhead: i32,
     pub(super) pid: i32,

@@ -4,8 +4,7 @@ pub(super) const FILE_ID: u32 = 0x4d50_5a01;
 pub(super) const BUFFER_ID: u32 = 0x4d50_4c01;
 pub(super) const BUFFER_HEADER: usize = 48;
 
-/// Maximum size of a buffer that is read, in bytes. Programs write buffers of some hundred thousand
-/// bytes.
+/// Maximum size of a buffer that is read, in bytes. Usual buffers have some hundred thousand bytes.
 pub(super) const LARGEST_BUFFER: usize = 32 << 20;
 
 /// Maximum length of a name that is written, in bytes.
@@ -47,7 +46,7 @@ pub(super) const METADATA_LOAD: u8 = 0x22;
 pub(super) const METADATA_UNLOAD: u8 = 0x42;
 pub(super) const METADATA_FAILED: u8 = 0xa2;
 
-/// Failed load as the format's first description has it: [`METADATA_FAILED`] without the bit for a
+/// Failed load as the description of version 1 spells it: [`METADATA_FAILED`] without the bit for a
 /// load.
 pub(super) const SEED_FAILED: u8 = 0x82;
 pub(super) const LEAVE: u8 = 0x13;

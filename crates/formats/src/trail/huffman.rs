@@ -112,10 +112,11 @@ pub(super) fn unpack(block: &[u8], column: &mut [u8]) -> Option<()> {
 /// The decoded start of a word.
 #[derive(Clone, Copy, Default)]
 struct Found {
-    /// One or two decoded bytes, and their number.
+    /// Decoded bytes.
     bytes: [u8; 2],
+    /// Number of decoded bytes: one or two.
     count: u8,
-    /// Number of bits of their codes.
+    /// Number of bits of the codes of the decoded bytes.
     bits: u8,
 }
 

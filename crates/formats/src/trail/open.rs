@@ -1,16 +1,16 @@
 //! Calls that are open at the start of a segment.
 //!
 //! Each segment can be read alone. For each thread, it lists the calls that began before the
-//! segment and end in it. Calls further out are in the same list, or in one earlier list that was
-//! complete. The writer writes a new complete list when the lists since the last complete one are
-//! together as long as that one. So lists take at most about twice the space of what changes. In
-//! deep recursion, a complete list in each segment would take more space than the events.
+//! segment and end in it. The calls around them are in the same list, or in an earlier list that
+//! was complete. When the lists since the last complete list are together as long as that list, the
+//! writer writes a new complete list. So lists take at most about twice the space of what changes.
+//! In deep recursion, a complete list in each segment would take more space than the events.
 
 use super::value::{Bytes, Last, put_number, put_signed};
 use jtrail_model::{CallStack, ClassId, MethodId, ThreadId, Timestamp};
 
-/// Maximum number of open calls that are kept for a thread from segment to segment: the outermost
-/// ones.
+/// Maximum number of a thread's open calls, the outermost ones, that are kept from segment to
+/// segment.
 const MOST_KEPT: usize = 1 << 16;
 /// Maximum number of innermost calls that are compared with a call that ends out of order.
 const MOST_PASSED: usize = 256;
@@ -43,9 +43,9 @@ pub(super) struct Open {
 #[derive(Default)]
 pub(super) struct OpenCalls {
     calls: Vec<Open>,
-    /// Number of calls that were open at the start of the segment, and how many of them have not
-    /// ended (`untouched`).
+    /// Number of calls that were open at the start of the segment.
     at_begin: usize,
+    /// Number of calls that were open at the start of the segment and have not ended.
     untouched: usize,
     /// Calls that were open at the start of the segment and have ended, innermost first.
     ended: Vec<Open>,

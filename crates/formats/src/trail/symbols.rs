@@ -205,8 +205,8 @@ pub(super) struct Symbols {
     /// Tokens by method and class. Used only if the segment has both program numbers and encoder
     /// numbers, because a method may then have two numbers.
     by_ids: HashMap<(u64, u64), u32, Seed>,
-    /// True if the segment has methods with program numbers, and true if it has methods with
-    /// encoder numbers.
+    /// First element: true if the segment has methods with program numbers. Second element: true
+    /// if it has methods with encoder numbers.
     has: [bool; 2],
     /// Method and class of the last symbol.
     last: (u64, u64),

@@ -231,8 +231,8 @@ impl Value for Timestamp {
 impl Value for ObjectId {
     fn put(&self, sink: &mut Sink<'_>) {
         let difference = self.0.wrapping_sub(sink.last.object) as i64;
-        // 0 is taken by "no object". So the same object again is encoded as the difference that
-        // leads to id 0, which can't occur otherwise.
+        // Difference 0 means no object. So the same object again is encoded as the difference that
+        // leads to id 0, which no object has.
         match (self.0, difference) {
             (0, _) => sink.out.push(0),
             (_, 0) => put_signed((sink.last.object as i64).wrapping_neg(), sink.out),

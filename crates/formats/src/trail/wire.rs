@@ -103,7 +103,7 @@ impl Header {
 }
 
 /// Returns the first position in `bytes`, except for position 0, at which a segment may begin. If
-/// there is none, returns the position before which surely no segment begins.
+/// there is none, returns a position near the end, before which no segment begins.
 pub(super) fn next_place(bytes: &[u8]) -> usize {
     let rest = bytes.get(1..).unwrap_or_default();
     let found = rest.windows(MAGIC.len()).position(|four| four == MAGIC);

@@ -1,12 +1,12 @@
-//! Merges by time the buffers that were written together.
+//! Merges the buffers that were written together, by time.
 
 use super::raw::{Buffer, Raw};
 use crate::mlpd::value::Fault;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-/// Buffers of different threads. The events of each buffer stay in order. Between buffers, the
-/// earlier event comes first; at equal times, the event of the buffer added first.
+/// Buffers of different threads. The events of each buffer stay in order. Of events in different
+/// buffers, the earlier one comes first. At equal times, the one of the buffer added first does.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     buffers: Vec<Buffer>,

@@ -117,8 +117,8 @@ impl Stream {
         }
     }
 
-    /// Adds a buffer to the batch. If the buffer belongs to the next batch, starts reporting the
-    /// events of the current one.
+    /// Adds a buffer to the batch. If the buffer belongs to the next batch, starts to report the
+    /// events of the current batch instead.
     fn buffer(&mut self, input: &[u8], last: bool) -> Stepped {
         let Some(version) = self.header.as_ref().map(|header| header.version) else {
             return Ok((0, Step::End));
@@ -177,7 +177,7 @@ impl Stream {
         }
     }
 
-    /// True if the trace is complete, or if it can't be known: only files that jtrail wrote mark
+    /// True if the trace is complete, or if that is unknown: only files that jtrail wrote mark
     /// their end.
     fn ends(&self) -> bool {
         !self.replay.is_own() || self.replay.has_agent_end || self.ends_empty

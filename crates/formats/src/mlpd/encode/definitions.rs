@@ -56,8 +56,8 @@ pub(in crate::mlpd) struct Definitions {
     loaders: HashMap<Box<str>, usize>,
 }
 
-/// Returns the id in the file of the class, method or loader with this number. Ids are multiples of
-/// 4, for which readers of the format are optimized.
+/// Returns the id, in the file, of the class, method or loader with this number. Ids are multiples
+/// of 4, because readers of the format are optimized for such ids.
 pub(super) const fn file_id(number: usize) -> u64 {
     (number as u64 + 1) * 4
 }

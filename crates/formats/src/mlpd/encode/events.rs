@@ -57,9 +57,9 @@ impl Encoder {
         COMPILED
     }
 
-    /// Names the thread of compilations before its first event. The name goes to the thread's own
-    /// buffer. Readers take definitions before all other events, so a name among them would be in
-    /// another place when the trace is written again.
+    /// Names the thread of compilations before its first event, in the thread's own buffer. Readers
+    /// take the buffer of definitions first. A name there would move when the trace is read and
+    /// written again.
     fn name_compiler(&mut self, time: Timestamp) {
         if !std::mem::replace(&mut self.has_compiler, true) {
             let time = self.clock(time);
@@ -128,8 +128,8 @@ impl Encoder {
         THREADLESS
     }
 
-    /// Sets the generation of a collection in events that are already in the buffer, because it is
-    /// reported after the collection's start.
+    /// Sets the generation of a collection in events that are already in the buffer. The trace
+    /// reports a generation only after the collection's start.
     pub(super) fn gc_detail(&mut self, e: &GcDetail<'_>) -> usize {
         let words = !e.collector.is_empty() || !e.cause.is_empty();
         self.dropped.part_if(words, Dropped::GcDetails);

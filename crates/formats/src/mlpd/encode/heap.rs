@@ -11,7 +11,8 @@ use jtrail_model::{
 };
 use std::collections::HashMap;
 
-/// Maximum number of references that are held to be written in one record of their object.
+/// Maximum number of references in one record of an object. The encoder holds them until the record
+/// is complete.
 const REFERENCES: usize = 4096;
 /// Number of objects per page of [`Bits`].
 const PAGE: u64 = 4096;
@@ -26,7 +27,7 @@ pub(in crate::mlpd) struct Dump {
     pub(super) listed: Option<Listed>,
 }
 
-/// Object with some of its references.
+/// Object of a heap dump, with some of its references.
 #[derive(Debug)]
 pub(super) struct Listed {
     time: u64,

@@ -31,12 +31,12 @@ use output::{Buffer, COMPILED, DEFINING, Output, THREADLESS};
 pub struct Encoder {
     pub(super) version: DataVersion,
     opening: Opening,
-    /// Time that [`CLOCK_START`] stands for, in nanoseconds since 1970; none until the header's
-    /// contents are final.
+    /// Time of [`CLOCK_START`] in nanoseconds since 1970. `None` until the header's contents are
+    /// final.
     origin: Option<i64>,
     header_written: bool,
     pub(super) output: Output,
-    /// Batches that ended before the current event, not handed out yet.
+    /// Batches that ended before the current event and are not yet in the output.
     ended: Vec<u8>,
     pub(super) definitions: Definitions,
     /// Method whose definition is held until the next event, which may be the length of its
@@ -50,7 +50,7 @@ pub struct Encoder {
     heap_size: i64,
     /// True if the reserved thread of compilations is named.
     has_compiler: bool,
-    /// True if the end of the agent is reported, or if the file must have no end because it is
+    /// True if the end of the agent is written, or if the file must have no end because it is
     /// truncated.
     has_end: bool,
     pub(super) dump: Dump,
@@ -80,7 +80,7 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    /// Writes nothing: the header holds what the first events report.
+    /// Writes nothing, because the header holds data of the first events.
     fn begin(&mut self, _: &mut Vec<u8>) {}
 
     fn holds_back(&self) -> bool {
@@ -104,7 +104,7 @@ impl Encode for Encoder {
         self.written(place, out);
     }
 
-    /// Ends the batch as if it were full. A method whose definition is held stays held: nothing
+    /// Ends the batch as if it were full. A held definition of a method stays held, because nothing
     /// uses it yet.
     fn flush(&mut self, out: &mut Vec<u8>) {
         if self.origin.is_some() && self.output.waits() {
@@ -148,7 +148,8 @@ impl Encode for Encoder {
 }
 
 impl Encoder {
-    /// Hands out finished batches after bytes were appended to the buffer with index `place`.
+    /// Appends finished batches to `out`, after bytes were appended to the buffer with index
+    /// `place`.
     #[inline]
     fn written(&mut self, place: usize, out: &mut Vec<u8>) {
         if !self.ended.is_empty() {
@@ -159,8 +160,8 @@ impl Encoder {
         }
     }
 
-    /// Like [`Self::written`], for an event that the encoder adds. The batch then ends at the same
-    /// point when the trace is read and written again.
+    /// Like [`Self::written`], for an event that the encoder adds. When the trace is read and
+    /// written again, its batch then ends at the same point.
     #[cold]
     fn written_within(&mut self, place: usize) {
         let mut ended = std::mem::take(&mut self.ended);
@@ -245,7 +246,7 @@ impl Encoder {
         Some(place)
     }
 
-    /// Defines a thread that the trace uses but does not define, like readers do.
+    /// Defines a thread that the trace uses but does not define. Readers do the same.
     #[inline]
     fn define(&mut self, place: usize, thread: ThreadId, time: Timestamp) {
         if self.output.is_unannounced(place) {

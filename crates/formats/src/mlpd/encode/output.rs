@@ -119,16 +119,17 @@ impl Buffer {
     }
 }
 
-/// Definitions after the last event. They belong to the batch of the next event: a reader takes the
-/// definitions of a batch first, and would report them too early otherwise.
+/// Definitions after the last event. They belong to the batch of the next event. A reader takes the
+/// definitions of a batch first, so in the current batch it would report them too early.
 #[derive(Debug)]
 struct Recent {
-    /// Index of their first byte in the buffer of definitions.
+    /// Index of the first byte of these definitions in the buffer of definitions.
     at: usize,
-    /// Time of the definition before them, and `base_method` is the base of methods at that point.
+    /// Time of the preceding definition.
     time: u64,
+    /// Base of methods before these definitions.
     base_method: u64,
-    /// Byte range of the first method among them, and the method's id.
+    /// Byte range of the first method in these definitions, and the method's id.
     method: Option<(Range<usize>, u64)>,
 }
 
@@ -223,8 +224,8 @@ impl Output {
         place != DEFINING && time.max(self.buffers[place].time) < self.latest
     }
 
-    /// Starts an event with its first byte and its time. Also returns `false` if the time was
-    /// raised, because it was before the thread's last event.
+    /// Starts an event with its first byte and its time. Returns the buffer, and false if the time
+    /// was before the thread's last event and was raised.
     #[inline]
     pub(super) fn event(&mut self, place: usize, time: u64, first: u8) -> (&mut Buffer, bool) {
         let buffer = &mut self.buffers[place];

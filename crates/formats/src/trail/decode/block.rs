@@ -25,8 +25,9 @@ pub(in crate::trail) struct Block {
     /// Number of further calls whose time equals that of the preceding call.
     still: u64,
     tokens: Vec<u32>,
-    /// Number of events that were read, and of all events.
+    /// Number of events that were read.
     read: u32,
+    /// Number of events of the segment.
     events: u32,
     has_cpu: bool,
     streams: Vec<Stream>,
@@ -297,7 +298,7 @@ impl Block {
         let most = most.min(MOST_CALLS).min(self.left() as usize - 1);
         let stream = self.streams.get_mut(self.current)?;
         let before = stream.thread;
-        // A sound trace never has such a depth. `next` handles it event by event.
+        // In a sound trace, the depth fits into 32 bits. Otherwise, `next` reads event by event.
         let depth = u32::try_from(before.depth).ok()?;
         if stream.open.len() > depth as usize || depth.checked_add(most as u32).is_none() {
             return None;

@@ -1,10 +1,10 @@
 //! Versions 1 and 2 of the format, which encode events by prediction, and equal times by one byte
 //! each.
 //!
-//! The events of a thread repeat: the event that followed the same few events before will probably
-//! follow them again. A table of predictions is indexed by a hash of these few events. A bit for
-//! each event says whether the prediction was right; if it was not, a number gives the event.
-//! Decoding yields the same tokens as in version 3.
+//! Events of a thread repeat: after the same few events, the same event will probably follow again.
+//! A table of predictions is indexed by a hash of the last events. A bit for each event says
+//! whether the prediction was right. If it was wrong, a number gives the event. Decoding yields the
+//! same tokens as in version 3.
 
 use crate::trail::columns::COLUMNS;
 use crate::trail::symbols::{LEAVE, Symbol, meaning};

@@ -25,8 +25,9 @@ use std::ops::ControlFlow;
 #[derive(Default)]
 pub struct Decoder {
     offset: u64,
-    /// Number of the next segment, and the number of events before it.
+    /// Number of the next segment.
     number: u32,
+    /// Number of events before the next segment.
     before: u64,
     /// Identifies the trace; 0 until a segment gives it.
     trace: u32,
@@ -42,11 +43,12 @@ pub struct Decoder {
     copies: Option<(u32, Vec<u8>)>,
     recovery: Copies,
     remarks: VecDeque<Remark>,
-    /// Position of the first of the current invalid bytes, in bytes from the start of the trace.
+    /// Position of the first byte of the current invalid range, in bytes from the start of the
+    /// trace.
     damage: Option<u64>,
-    /// The segments since the last index, and the position of that index plus one. They are
-    /// compared with the next index.
+    /// The segments since the last index. They are compared with the next index.
     seen: Vec<Entry>,
+    /// Position of the last index plus one; 0 if there is none. It is compared with the next index.
     last_index: u64,
     /// Counts of the events read. They are compared with the counts at the end, unless something is
     /// missing.
@@ -143,8 +145,8 @@ impl Decoder {
     }
 
     fn end_block(&mut self) {
-        // A hostile file can list threads without events. They would take memory of a reader, and
-        // nearly no bytes of the file.
+        // A hostile file can list many threads without events. They would take memory, but nearly
+        // no bytes of the file.
         let had_events = |(_, thread): &(u64, Thread)| thread.events > 0;
         self.threads.extend(self.block.threads().filter(had_events));
         for thread in self.ended.drain(..) {

@@ -38,14 +38,15 @@ pub struct Segments {
 struct Place {
     /// Number of the segment among all segments, as its header gives it.
     number: usize,
-    /// Position of the copies of its definitions, and their times in the index; `None` if there are
-    /// no definitions.
+    /// Position of the copies of the segment's definitions, and their times in the index. `None` if
+    /// the segment has no definitions.
     definitions: Option<(u64, [i64; 2])>,
     at: u64,
     /// Position of the next segment of any kind.
     end: u64,
-    /// Number of events before the segment, and in it.
+    /// Number of events before the segment.
     before: u64,
+    /// Number of events in the segment.
     events: u32,
     times: [i64; 2],
     threads: Vec<u64>,
@@ -325,9 +326,9 @@ pub struct SegmentReader<R> {
     number: Option<usize>,
     /// Another segment, of which only the open calls are read.
     other: Block,
-    /// Open calls of other segments by number of the segment, and the total number of these calls
-    /// (`kept`).
+    /// Open calls of other segments, by number of the segment.
     outer: HashMap<usize, Outer>,
+    /// Total number of open calls in `outer`.
     kept: usize,
     /// States of the segment's threads at its start.
     befores: Vec<Thread>,

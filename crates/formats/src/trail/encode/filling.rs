@@ -30,20 +30,23 @@ const WORTH_KEEPING: usize = 64;
 #[derive(Default)]
 pub(super) struct Block {
     events: u32,
-    /// The first time, and the range of all times.
+    /// The first time.
     base: i64,
+    /// The smallest and the largest time.
     times: Option<[i64; 2]>,
     /// True if calls have CPU times; the first call decides.
     has_cpu: Option<bool>,
-    /// State of threads with events in this segment, and of all other threads.
+    /// State of the threads with events in this segment.
     streams: Vec<Stream>,
+    /// State of all other threads.
     others: HashMap<u64, (Thread, OpenCalls), Seed>,
     by_thread: HashMap<u64, u32, Seed>,
     ended: Vec<u64>,
     /// Upper bound of the number of calls that the segment lists as open at its start.
     open_listed: usize,
-    /// Index of the stream of the latest events, and the number of consecutive events in it.
+    /// Index of the stream of the latest events.
     current: usize,
+    /// Number of the latest events that are consecutively in one stream.
     run: u64,
     methods: Methods,
     texts: Texts,
@@ -52,8 +55,9 @@ pub(super) struct Block {
 
 /// Events of a thread in the segment.
 struct Stream {
-    /// State of the thread at the start of the segment, and now.
+    /// State of the thread at the start of the segment.
     begin: Thread,
+    /// Current state of the thread.
     thread: Thread,
     open: OpenCalls,
     last: Last,

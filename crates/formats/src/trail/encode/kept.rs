@@ -11,8 +11,9 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(super) struct Kept {
     parts: Vec<Part>,
-    /// Number of these steps, and the number of those whose times are kept there, too.
+    /// Number of these steps.
     count: usize,
+    /// Number of these steps whose times are kept elsewhere, too.
     timed: usize,
 }
 

@@ -29,7 +29,7 @@ pub struct Encoder {
     /// Number of bytes written.
     offset: u64,
     segments: u32,
-    /// Number of segments of events among them.
+    /// Number of segments of events among `segments`.
     blocks: u64,
     /// Identifies the trace; 0 until segment 1 is written.
     trace: u32,

@@ -25,8 +25,9 @@ pub(super) struct Salvage<'o> {
     more: &'o mut dyn More,
     encoder: Encoder,
     buffer: Vec<u8>,
-    /// Position after the last used segment, in the file and in the trace.
+    /// Position after the last used segment, in the file.
     end: u64,
+    /// Position after the last used segment, in the trace.
     next: Place,
     threads: Threads,
     ended: Vec<u64>,
@@ -35,8 +36,9 @@ pub(super) struct Salvage<'o> {
     copies: Option<Vec<u8>>,
     /// Number of lost events without a note so far.
     unreported: u64,
-    /// Latest time so far, and first time of the current segment.
+    /// Latest time so far.
     latest: Option<i64>,
+    /// First time of the current segment.
     first: Option<i64>,
     recovered: Recovered,
 }

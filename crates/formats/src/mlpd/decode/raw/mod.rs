@@ -1,4 +1,4 @@
-//! Undecoded events of a buffer.
+//! Raw events of a buffer, with ids and texts as the file has them.
 
 mod read;
 
@@ -45,13 +45,14 @@ pub(super) enum Raw<'b> {
         domain: u64,
         class: u64,
     },
-    /// Thread state. `name` is set if the thread's name follows the load immediately.
+    /// State or name of a thread. `name` is set for a name, and for a load that the thread's name
+    /// follows immediately.
     Thread {
         state: u8,
         id: u64,
         name: Option<&'b [u8]>,
     },
-    /// Metadata of domains, assemblies and contexts, which readers do not use.
+    /// Metadata of domains, assemblies and contexts, which the decoder does not use.
     OtherMetadata,
     Jit {
         method: u64,

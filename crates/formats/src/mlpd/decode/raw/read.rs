@@ -330,8 +330,8 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Reads the name of the thread just loaded, if the next event is this name and has the same
-    /// time.
+    /// Reads the name of a thread after its load, if the next event is this name and has the time
+    /// of the load.
     fn name_at_once(&mut self, id: u64) -> Option<&'b [u8]> {
         let before = self.fields;
         let mut name = || -> Result<&'b [u8], Fault> {

@@ -32,8 +32,8 @@ impl Replay {
             }
             Raw::Image { id, name, module } => {
                 let (name, has_module) = (self.text(name, at), !module.is_empty());
-                // Files that jtrail wrote use images, domains and assemblies for class loaders, so
-                // these lose nothing.
+                // In files that jtrail wrote, images, domains and assemblies stand for class
+                // loaders, so nothing is skipped.
                 self.remarks.add_if(!self.own, Remarked::Metadata, offset);
                 self.remarks.add_if(has_module, Remarked::ModuleIds, offset);
                 self.definitions.image(id, &name);
@@ -180,8 +180,8 @@ impl Replay {
         (raw, image): (u64, u64),
         name: &str,
     ) -> Option<Event<'static>> {
-        // In a thread's own buffer of a file that jtrail wrote, a class is that of the exception in
-        // the next event.
+        // In files that jtrail wrote, a class in a thread's own buffer is the class of the
+        // exception in the next event.
         if self.own
             && at.thread != DEFINITIONS
             && state == METADATA_LOAD
@@ -298,7 +298,7 @@ impl Replay {
     pub(super) fn throw(&mut self, at: At, address: u64, stack: &[u64]) -> Option<Event<'static>> {
         let mut frames = self.frames(stack, at);
         if frames.is_empty() && !self.own {
-            // An exception is thrown in some method: in the innermost call, if one is open.
+            // Without a stack, the method of the innermost open call is taken as the throwing one.
             let calls = self.threads.get(at.place).map(|thread| &thread.calls);
             let call = calls.and_then(|calls| calls.last());
             let method = call.map_or(MethodId::NONE, |call| call.of.method);

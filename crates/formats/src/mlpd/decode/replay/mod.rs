@@ -74,8 +74,8 @@ struct Thread {
     time: u64,
     ticket: u32,
     calls: Vec<Call>,
-    /// Class of the thread's next exception, if jtrail wrote the file; else class of its last
-    /// exception.
+    /// If jtrail wrote the file: class of the thread's next exception. Otherwise: class of the
+    /// thread's last exception.
     exception: ClassId,
 }
 
@@ -130,7 +130,7 @@ impl Replay {
         self.queue.pop_front()
     }
 
-    /// Returns the next of the events that are due at the end of the file.
+    /// Returns the next event that is due at the end of the file.
     pub(super) fn last_event(&mut self) -> Option<Event<'static>> {
         self.open();
         self.settle();
@@ -150,7 +150,7 @@ impl Replay {
         }))
     }
 
-    /// Handles what was held for the end of a collection, because that end is missing. Reports the
+    /// Handles data that was held for the end of a collection, if that end is missing. Reports the
     /// generation of a full collection, and counts a heap size as skipped.
     fn settle(&mut self) {
         if let Some((1.., time)) = self.collection.take() {
