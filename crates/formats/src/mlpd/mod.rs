@@ -186,11 +186,11 @@
 //!   buffers' clock starts. Our readers take the time base of the first buffer for the startup, and
 //!   the encoder writes it so.
 //! - **Batches** *(choice)*. The encoder writes the buffers of all threads together, as a batch. A
-//!   batch ends when it has 512 KiB of events, when a buffer spans a second, and at a flush. It also
-//!   ends before an event that is earlier than the preceding one, and at the end of the trace. Each
-//!   batch begins with a buffer of the reserved thread 2⁴⁸ (named `jtrail`). This buffer has the
-//!   definitions that the other buffers need, and may be empty. The buffer with the last event is
-//!   the last one of its batch.
+//!   batch ends when it has 512 KiB of events, when a buffer spans a second, and at a flush. It
+//!   also ends before an event that is earlier than the preceding one, and at the end of the trace.
+//!   Each batch begins with a buffer of the reserved thread 2⁴⁸ (named `jtrail`). This buffer has
+//!   the definitions that the other buffers need, and may be empty. The buffer with the last event
+//!   is the last one of its batch.
 //! - **Own files.** A file that begins with a buffer of thread 2⁴⁸ was written by jtrail. Readers
 //!   take the definitions of each batch first, and merge its other buffers by time. So events come
 //!   back in the order in which they happened.
