@@ -36,7 +36,7 @@ use traces::{Given, Row};
 /// Maximum time for a row, on a machine under load and in a debug build.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Maximum resident memory of a process that reads a huge file.
-const MOST_RESIDENT_KB: u64 = 120 << 10;
+const MAX_RESIDENT_KB: u64 = 120 << 10;
 /// Maximum resident memory of a process that reads a file of a few kilobytes.
 const SMALL_RESIDENT_KB: u64 = 32 << 10;
 
@@ -439,7 +439,7 @@ fn huge_input_takes_little_memory() {
                     format!("{what}: {}\n{}", done.code, done.err)
                 });
             }
-            failures.check(peak < MOST_RESIDENT_KB, || format!("{what}: {peak} KiB"));
+            failures.check(peak < MAX_RESIDENT_KB, || format!("{what}: {peak} KiB"));
         }
     }
     failures.finish();

@@ -33,7 +33,7 @@ fn child() {
 }
 
 /// Address space of the process in KiB.
-const MOST_VIRTUAL_KB: u64 = 400 << 10;
+const MAX_VIRTUAL_KB: u64 = 400 << 10;
 
 /// Runs a command line in a process of its own with bounded memory. Returns its result, and its
 /// peak memory in KiB.
@@ -44,7 +44,7 @@ pub(super) fn process(what: &str, args: &[&str], stdin: Option<&Path>) -> (Done,
     command
         .args([
             "-c",
-            &format!("ulimit -v {MOST_VIRTUAL_KB}; exec \"$0\" \"$@\""),
+            &format!("ulimit -v {MAX_VIRTUAL_KB}; exec \"$0\" \"$@\""),
         ])
         .arg(env::current_exe().expect("this program"))
         .args([

@@ -380,7 +380,7 @@ fn custom(body: &'static str) -> Event<'static> {
 /// Events that are encoded correctly and make no sense.
 #[rustfmt::skip]
 pub(super) fn meaning() -> Vec<Row> {
-    const MOST: u64 = u64::MAX;
+    const MAX_ID: u64 = u64::MAX;
     // Readers accept these traces; only the checker reports what is wrong.
     let faulty = |what, given, says| row(what, given, says, (1, 0));
     let end = Event::ThreadEnd(ThreadEnd {
@@ -449,8 +449,8 @@ pub(super) fn meaning() -> Vec<Row> {
         faulty("a class defined twice", with(&[class(2)]), "at byte 509: fault (ids): class 2 is defined again"),
         faulty("a method defined twice", with(&[method(3, 2)]), "at byte 509: fault (ids): method 3 is defined again"),
         faulty("a thread with id 0", with(&[thread(0)]), "at byte 509: fault (ids): a thread is defined with id 0, which means none"),
-        row("ids of 18446744073709551615", with(&[thread(MOST), class(MOST - 1), method(MOST, MOST - 1)]), "", (0, 0)),
-        faulty("calls of unknown threads with huge ids", with(&[enter(MOST, 30, MOST, u32::MAX, 1), leave(MOST, 31, MOST, u32::MAX)]), "at byte 509: fault (definitions): method 18446744073709551615 was not defined"),
+        row("ids of 18446744073709551615", with(&[thread(MAX_ID), class(MAX_ID - 1), method(MAX_ID, MAX_ID - 1)]), "", (0, 0)),
+        faulty("calls of unknown threads with huge ids", with(&[enter(MAX_ID, 30, MAX_ID, u32::MAX, 1), leave(MAX_ID, 31, MAX_ID, u32::MAX)]), "at byte 509: fault (definitions): method 18446744073709551615 was not defined"),
         faulty("depth -1", with(&[enter(1, 30, 3, 2, -1), leave(1, 31, 3, 2)]), "at byte 509: fault (depth): thread 1: a call at depth -1 is not deeper than its caller at 0"),
         faulty("depth 2147483647", with(&[enter(1, 30, 3, 2, i64::from(i32::MAX)), leave(1, 31, 3, 2)]), "at byte 509: fault (depth): thread 1: a call at depth 2147483647, with 0 calls open"),
         faulty("depth -9223372036854775808", with(&[enter(1, 30, 3, 2, i64::MIN), leave(1, 31, 3, 2)]), "at byte 509: fault (depth): thread 1: a call at depth -9223372036854775808 is not deeper than its caller at 0"),

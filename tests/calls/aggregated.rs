@@ -211,9 +211,9 @@ fn times_are_those_of_the_program() {
 #[test]
 fn folded_calls_are_reported() {
     const DEPTH: u64 = 3000;
-    const MOST: u64 = 1024;
+    const MAX_RECURSION: u64 = 1024;
     // `down` and `unwind` call themselves, and two methods call each other.
-    let folded = 2 * (DEPTH + 1 - MOST) + (DEPTH + 1 - 2 * MOST);
+    let folded = 2 * (DEPTH + 1 - MAX_RECURSION) + (DEPTH + 1 - 2 * MAX_RECURSION);
     let what = "callers of calls, beyond the bounds of the tree";
     let run = |jdk: &Jdk, depth: u64| program(jdk, "harness.DeepRecursion").arg(depth.to_string());
     for jdk in Jdk::require(&few_versions()) {
@@ -227,9 +227,13 @@ fn folded_calls_are_reported() {
             let count_in = |notes: &[Note<'_>]| notes.iter().filter(|n| **n == expected).count();
             assert_eq!(count_in(&notes(DEPTH)), 1, "{format}, JDK {}", jdk.feature);
             let any = |note: &Note<'_>| matches!(note, Note::Dropped(_));
-            assert!(!notes(MOST - 1).iter().any(any), "JDK {}", jdk.feature);
+            assert!(
+                !notes(MAX_RECURSION - 1).iter().any(any),
+                "JDK {}",
+                jdk.feature
+            );
         }
-        for (depth, line) in [(DEPTH, Some(folded)), (MOST - 1, None)] {
+        for (depth, line) in [(DEPTH, Some(folded)), (MAX_RECURSION - 1, None)] {
             let folder = jtrail_testkit::temp_dir();
             let file = folder.path().join("trace");
             let options = format!("format=profilerj,{FILTER},file={}", file.display());

@@ -279,7 +279,7 @@ fn redefinition_by_others_is_reported_and_our_own_is_not() {
 fn what_is_known_of_classes_goes_with_their_loaders() {
     // Without forgetting, the last 45,000 of 60,000 such classes took 120 to 130 MB. Now they take
     // 20 to 36 MB. Some 10 MB of that is memory of the JVM itself, before it levels off.
-    const MOST: u64 = 70_000;
+    const MAX_KB: u64 = 70_000;
     for jdk in Jdk::require(&one_version()) {
         let sizes = ["-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch"];
         let run_it = sizes
@@ -292,6 +292,6 @@ fn what_is_known_of_classes_goes_with_their_loaders() {
         assert_counts(&run, &["harness."]);
         let more = run.output.counts().fact("kilobytes-more");
         eprintln!("JDK {}: {more} KB", jdk.feature);
-        assert!(more < MOST, "JDK {}: {more} KB", jdk.feature);
+        assert!(more < MAX_KB, "JDK {}: {more} KB", jdk.feature);
     }
 }

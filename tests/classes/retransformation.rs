@@ -11,7 +11,7 @@ const TIMES: u64 = 400;
 /// Maximum growth in bytes. If the constant pool grows with each retransformation, each pool is too
 /// large for the memory of the preceding one: the 600 pools between the two readings took 14 MB on
 /// 17 and 21.
-const MOST: u64 = 1 << 20;
+const MAX_KB: u64 = 1 << 20;
 
 #[test]
 fn a_class_with_try_with_resources_takes_no_more_metaspace() {
@@ -41,7 +41,7 @@ fn a_class_with_try_with_resources_takes_no_more_metaspace() {
             panic!("{output}")
         };
         assert!(
-            late <= early + MOST,
+            late <= early + MAX_KB,
             "JDK {}: {early} to {late}",
             jdk.feature
         );

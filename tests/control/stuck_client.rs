@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 /// Maximum time for a program to end: 5 s for the data, 2 s for the last command, and what the JVM
 /// itself needs on a busy machine.
-const MOST: Duration = Duration::from_secs(15);
+const MAX_TIME: Duration = Duration::from_secs(15);
 /// A thread or an agent that does not react for this long is considered to be waiting.
 const SILENCE: Duration = Duration::from_millis(500);
 /// Maximum time of anything else.
@@ -92,7 +92,7 @@ impl Stuck {
         output.assert_exit(code);
         assert_eq!(output.stdout, said, "{output}");
         assert!(!output.stderr.contains("jtrail: "), "{output}");
-        assert!(elapsed < MOST, "{elapsed:?}, {jdk}");
+        assert!(elapsed < MAX_TIME, "{elapsed:?}, {jdk}");
         drop(self.client);
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Number of calls of `down` on the main thread, and on the other thread.
 const DOWN: [usize; 2] = [300, 3000];
 /// Maximum number of frames of a recorded stack.
-const MOST: usize = 1024;
+const MAX_FRAMES: usize = 1024;
 
 /// The agent's message about stacks that were cut.
 const CUT: &str = "innermost ends of sampled stacks beyond stackdepth";
@@ -151,10 +151,10 @@ fn deep_stacks_are_whole_or_reported_as_truncated() {
             assert!(at_work.clone().all(|(path, _)| whole(path)), "{main:?}");
             let at_work: u64 = at_work.map(|(_, hits)| hits).sum();
             assert!(at_work > 5, "{at_work} on {}", jdk.feature);
-            assert!(main.iter().all(|(path, _)| path.len() < MOST));
+            assert!(main.iter().all(|(path, _)| path.len() < MAX_FRAMES));
 
             let deeper = beginning(&samples, "java.lang.Thread.run");
-            let longest = |path: &Vec<String>| path.len() == MOST;
+            let longest = |path: &Vec<String>| path.len() == MAX_FRAMES;
             let cut = deeper.iter().filter(|(path, _)| longest(path));
             let cut: u64 = cut.map(|(_, hits)| hits).sum();
             assert!(
@@ -162,7 +162,7 @@ fn deep_stacks_are_whole_or_reported_as_truncated() {
                 "{cut} of {}",
                 count(deeper)
             );
-            assert!(deeper.iter().all(|(path, _)| path.len() <= MOST));
+            assert!(deeper.iter().all(|(path, _)| path.len() <= MAX_FRAMES));
             assert!(
                 !deeper
                     .iter()

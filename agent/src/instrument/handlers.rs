@@ -38,7 +38,7 @@ impl FrameMethod {
 }
 
 /// Maximum number of classes whose handlers are kept. When it is exceeded, all are dropped.
-const MOST_CLASSES: usize = 1 << 16;
+const MAX_CLASSES: usize = 1 << 16;
 
 /// The handlers of a method.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Handlers {
             classes.remove(&key);
             return;
         }
-        if classes.len() >= MOST_CLASSES {
+        if classes.len() >= MAX_CLASSES {
             classes.clear();
         }
         classes.insert(key, methods);
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn there_is_an_end_to_what_is_kept() {
         let handlers = Handlers::default();
-        for n in 0..=MOST_CLASSES {
+        for n in 0..=MAX_CLASSES {
             handlers.note(Loader::BOOT, &class(&n.to_string(), 4, &[1]));
         }
         assert_eq!(handlers.0.lock().len(), 1);

@@ -19,10 +19,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// Maximum number of sites. Memory is only used as sites are numbered.
-const MOST: u32 = 1 << 24;
+const MAX_SITES: u32 = 1 << 24;
 
 /// Array of words by site number: the class of the site's objects, once the writer knows the site.
-/// It is a static of its own, because every probe reads it. Null, or [`MOST`] words that stay
+/// It is a static of its own, because every probe reads it. Null, or [`MAX_SITES`] words that stay
 /// mapped until no probe can read them any more (`startup::leaving`).
 static FOUND: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
@@ -37,11 +37,12 @@ pub(crate) fn is_found(site: u32) -> bool {
 #[expect(unsafe_code, reason = "every probe looks here: the hot path")]
 pub(crate) fn class_at(site: u32) -> Option<NewClass> {
     let all = FOUND.load(Ordering::Acquire);
-    if all.is_null() || site >= MOST {
+    if all.is_null() || site >= MAX_SITES {
         return None;
     }
-    // SAFETY: `show_found` stored the address of `MOST` words, and `site` is below `MOST`. The
-    // words stay mapped until `forget_found` was called and no probe is running any more.
+    // SAFETY: `show_found` stored the address of `MAX_SITES` words, and `site` is below
+    // `MAX_SITES`. The words stay mapped until `forget_found` was called and no probe is running
+    // any more.
     NewClass::from_word(unsafe { &*all.add(site as usize) }.load(Ordering::Acquire))
 }
 
@@ -72,7 +73,7 @@ impl AllocSites {
     /// # Errors
     /// If the system has no address range of that size.
     pub(crate) fn new() -> io::Result<Self> {
-        let found = Zeros::new(MOST as usize)?;
+        let found = Zeros::new(MAX_SITES as usize)?;
         Ok(Self {
             table: Mutex::default(),
             found,
@@ -88,7 +89,7 @@ impl AllocSites {
     fn take(&self, sites: &[AllocationSite<'_>]) -> Option<u32> {
         let mut table = self.table.lock();
         let Table { classes, names, .. } = &mut *table;
-        if classes.len() + sites.len() > MOST as usize {
+        if classes.len() + sites.len() > MAX_SITES as usize {
             return None;
         }
         let first = classes.len() as u32;
@@ -215,7 +216,7 @@ mod tests {
         let class = NewClass::unknown(7);
         sites.found(1, class);
         assert_eq!(class_at(1), Some(class));
-        assert!(is_found(1) && !is_found(0) && !is_found(MOST));
+        assert!(is_found(1) && !is_found(0) && !is_found(MAX_SITES));
         assert_eq!(sites.class_to_resolve(1), None);
         forget_found();
         assert!(!is_found(1));

@@ -131,8 +131,8 @@ impl ClassNumbers {
     /// Returns true if it is time to search for collected loaders: when there are twice as many
     /// classes as the last search left.
     pub(crate) fn is_search_due(&self) -> bool {
-        const FEWEST: usize = 512;
-        self.classes.len() >= (2 * self.classes_after_search).max(FEWEST)
+        const MIN_CLASSES: usize = 512;
+        self.classes.len() >= (2 * self.classes_after_search).max(MIN_CLASSES)
     }
 
     /// Removes the entries of all classes of these loaders. Returns the numbers of the classes.

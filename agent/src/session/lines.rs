@@ -8,7 +8,7 @@ use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Maximum number of counters. Memory is only used as counters are taken.
-const MOST: u32 = 1 << 25;
+const MAX_COUNTERS: u32 = 1 << 25;
 
 /// All line counters.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl LineCounters {
     /// If the system has no address range of that size.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
-            counters: Zeros::new(MOST as usize)?,
+            counters: Zeros::new(MAX_COUNTERS as usize)?,
             next: AtomicU32::new(0),
         })
     }
@@ -38,7 +38,7 @@ impl LineCounters {
     /// enough left.
     pub(crate) fn take(&self, count: usize) -> Option<u32> {
         let count = u32::try_from(count).ok()?;
-        let grow = |next: u32| next.checked_add(count).filter(|end| *end <= MOST);
+        let grow = |next: u32| next.checked_add(count).filter(|end| *end <= MAX_COUNTERS);
         self.next
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, grow)
             .ok()
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(lines.take(3), Some(0));
         assert_eq!(lines.take(0), Some(3));
         assert_eq!(lines.take(2), Some(3));
-        assert_eq!(lines.take(MOST as usize), None);
+        assert_eq!(lines.take(MAX_COUNTERS as usize), None);
         assert_eq!(lines.take(usize::MAX), None);
         lines.counters.all()[4].fetch_add(7, Ordering::Relaxed);
         assert_eq!(lines.count(4), 7);

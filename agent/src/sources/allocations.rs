@@ -100,7 +100,7 @@ thread_local! {
 
 /// Maximum number of objects that [`wake`] creates; together they exceed any thread's allocation
 /// area.
-const MOST_WAKING: usize = 1 << 18;
+const MAX_WAKING: usize = 1 << 18;
 /// Bytes of most of these objects, without their headers.
 const WAKING_BYTES: i32 = 480;
 
@@ -114,7 +114,7 @@ const WAKING_BYTES: i32 = 480;
 fn wake(env: &mut Env<'_>) {
     IS_WAKING.store(true, Ordering::Relaxed);
     let mut bytes = 0;
-    for _ in 0..MOST_WAKING {
+    for _ in 0..MAX_WAKING {
         WAKING.set(Some(false));
         let made = env.with_garbage(bytes, |_| ()).is_some();
         let is_reported = WAKING.take() == Some(true);
@@ -152,7 +152,7 @@ fn use_up_area(jvmti: Jvmti, env: &mut Env<'_>, new: ObjectRef<'_>, size: u64) {
     }
     let mut end = at + length;
     let mut bytes = WAKING_BYTES;
-    for _ in 0..MOST_WAKING {
+    for _ in 0..MAX_WAKING {
         match make(bytes) {
             Some((at, length)) if at == end => end = at + length,
             Some(_) if bytes > 0 => bytes = 0, // this one is outside the area, or in a new one

@@ -18,7 +18,7 @@ use jtrail_records::definition::CompiledInfo;
 
 /// Maximum number of recorded ranges of a method's code. The last range covers the rest of the
 /// code.
-const MOST_RANGES: usize = 4096;
+const MAX_RANGES: usize = 4096;
 
 /// The source of `events=jit`.
 pub(super) struct CompiledMethods;
@@ -124,7 +124,7 @@ fn ranges_of_stacks<'c>(
         if let Some(frames) = frames.collect::<Option<Vec<u64>>>() {
             add(&mut ranges, stack.offset(), frames);
         }
-        if ranges.len() == MOST_RANGES {
+        if ranges.len() == MAX_RANGES {
             break;
         }
     }
@@ -135,7 +135,7 @@ fn ranges_of_map(method: &FrameMethod, map: impl Iterator<Item = (i64, i64)>) ->
     let mut ranges = Ranges::new();
     for (offset, location) in map {
         add(&mut ranges, offset, vec![frame(method, location)]);
-        if ranges.len() == MOST_RANGES {
+        if ranges.len() == MAX_RANGES {
             break;
         }
     }

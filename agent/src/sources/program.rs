@@ -8,7 +8,7 @@
 
 use super::{Source, Tracer};
 use crate::error::Error;
-use jtrail_control::LONGEST_MARK;
+use jtrail_control::MAX_MARK_BYTES;
 use jtrail_jvm::jni::{ClassRef, Env};
 use jtrail_options::{Options, Overflow, size_text};
 use jtrail_recorder::buffer::OwnBuffer;
@@ -66,10 +66,10 @@ pub(crate) fn for_loaded(
 
 /// Maximum bytes of marks that the writer has not read yet. Beyond that, the next mark waits for
 /// the writer.
-const MOST_MARKS: u64 = 1 << 20;
+const MAX_MARKS: u64 = 1 << 20;
 /// The same limit for a flight recorder, which keeps marks among its events. Beyond it, marks are
 /// refused.
-const MOST_NEWEST_MARKS: u64 = 16 << 20;
+const MAX_NEWEST_MARKS: u64 = 16 << 20;
 
 /// Number of marks so far.
 static MARKS: AtomicU64 = AtomicU64::new(0);
@@ -81,8 +81,8 @@ static MARKS: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn mark(tracer: &Tracer, env: &mut Env<'_>, text: String) -> Result<(), Error> {
     match text.len() {
         0 => return Err("the text is empty".into()),
-        length if length > LONGEST_MARK => {
-            let problem = format!("the text is longer than {LONGEST_MARK} bytes");
+        length if length > MAX_MARK_BYTES => {
+            let problem = format!("the text is longer than {MAX_MARK_BYTES} bytes");
             return Err(Error::Request(problem));
         }
         _ => {}
@@ -91,7 +91,7 @@ pub(crate) fn mark(tracer: &Tracer, env: &mut Env<'_>, text: String) -> Result<(
     let buffer = session.buffer(env);
     let buffer = buffer.ok_or("this thread can't be recorded any more")?;
     let keeps_newest = session.options.overflow == Overflow::Ring;
-    if !keeps_newest && MarkInfo::pending_bytes() >= MOST_MARKS {
+    if !keeps_newest && MarkInfo::pending_bytes() >= MAX_MARKS {
         return match tracer.writer.act(session.now(), Action::Mark(text)) {
             Acted::Done => Ok(()),
             Acted::TraceOver => Err("there is no trace".into()),
@@ -112,8 +112,8 @@ pub(crate) fn mark_from_outside(tracer: &Tracer, text: String) -> Result<(), Err
 }
 
 fn record_mark(tracer: &Tracer, buffer: OwnBuffer, text: String) -> Result<(), Error> {
-    if MarkInfo::pending_bytes() >= MOST_NEWEST_MARKS {
-        let most = size_text(MOST_NEWEST_MARKS);
+    if MarkInfo::pending_bytes() >= MAX_NEWEST_MARKS {
+        let most = size_text(MAX_NEWEST_MARKS);
         let problem = format!("the newest events have marks of {most} already");
         return Err(Error::Request(problem));
     }

@@ -3,7 +3,7 @@
 use super::Tracer;
 use jtrail_jvm::jni::Env;
 use jtrail_jvm::jvmti::{Frame, Method};
-use jtrail_recorder::buffer::record::{self, MOST_FRAMES};
+use jtrail_recorder::buffer::record::{self, MAX_FRAMES};
 use std::cell::RefCell;
 
 /// The payload of a record with a stack: two words of its own, and the frames.
@@ -26,7 +26,7 @@ pub(crate) fn payload(
 ) -> Words {
     let mut words = vec![0, value];
     FRAMES.with_borrow_mut(|frames| {
-        let depth = usize::from(depth).min(MOST_FRAMES);
+        let depth = usize::from(depth).min(MAX_FRAMES);
         frames.resize(depth, Frame::default());
         let jvmti = tracer.session.jvmti;
         let count = match depth {

@@ -40,11 +40,11 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Maximum number of frames above a hook that is Java code: those of the JDK's atomic addition.
 const MAX_FRAMES_ABOVE_HOOK: u16 = 4;
 /// How long a new agent waits until the preceding one has detached.
-const LONGEST_LEAVE: Duration = Duration::from_secs(60);
+const DETACH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Waits until an agent that is detaching has detached. Returns false if that takes too long.
 pub(crate) fn wait_until_detached() -> bool {
-    let until = Instant::now() + LONGEST_LEAVE;
+    let until = Instant::now() + DETACH_TIMEOUT;
     while control::is_leaving() {
         if Instant::now() > until {
             return false;

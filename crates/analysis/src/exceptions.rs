@@ -60,7 +60,7 @@ pub struct Exceptions {
 
 /// The maximum number of exceptions in flight on a thread. All but the last one are suspended by a
 /// `finally`, or were handled by native code.
-const MOST_FLYING: usize = 64;
+const MAX_FLYING: usize = 64;
 
 impl Exceptions {
     /// Processes throws, catches with their handlers, and ends of threads. Ignores other events.
@@ -105,7 +105,7 @@ impl Exceptions {
             in_flight.retain(|f| f.object != e.object);
         }
         in_flight.push(throw);
-        if in_flight.len() > MOST_FLYING {
+        if in_flight.len() > MAX_FLYING {
             let oldest = in_flight.remove(0);
             self.never_caught(oldest);
         }
@@ -250,7 +250,7 @@ mod tests {
         for n in 1..=100_000 {
             e.event(&throw(1, n, 5, 1), &mut frames);
         }
-        assert_eq!(e.in_flight[&ThreadId(1)].len(), MOST_FLYING);
+        assert_eq!(e.in_flight[&ThreadId(1)].len(), MAX_FLYING);
         e.finish();
         assert_eq!(e.uncaught.len() as u64 + e.more_uncaught, 100_000);
         assert_eq!(e.throws.values().next().expect("one").uncaught, 100_000);

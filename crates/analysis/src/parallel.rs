@@ -28,7 +28,7 @@ use std::thread;
 
 /// The maximum number of workers. With more, they would all wait for the thread that processes the
 /// other events.
-const MOST_WORKERS: usize = 16;
+const MAX_WORKERS: usize = 16;
 
 /// Analyses a whole trail, except the calls that are open at its end. Returns the analysis and the
 /// number of events; `None` if the trail must be read from the front. `progress` is called now and
@@ -42,7 +42,7 @@ pub fn analysis(
     progress: &mut dyn FnMut(u64, u64),
 ) -> io::Result<Option<(Analysis, u64)>> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    analysis_by(processors.min(MOST_WORKERS), path, subjects, progress)
+    analysis_by(processors.min(MAX_WORKERS), path, subjects, progress)
 }
 
 /// Like [`analysis`], but with this number of workers.

@@ -206,7 +206,7 @@ pub(crate) fn expand(
     layout: &Layout,
 ) -> Result<(), Refusal> {
     /// The maximum number of types stored, against classes made to waste memory.
-    const MOST: usize = 1 << 20;
+    const MAX_TYPES: usize = 1 << 20;
     let Some(mut r) = table else { return Ok(()) };
     let mut kept = 0;
     let mut frame = Frame {
@@ -238,7 +238,7 @@ pub(crate) fn expand(
         }
         if let Some(found) = at_pcs.get_mut(&pc) {
             kept += frame.locals.len() + frame.stack.len();
-            if kept > MOST || frame.locals.len() > usize::from(u16::MAX) {
+            if kept > MAX_TYPES || frame.locals.len() > usize::from(u16::MAX) {
                 return Err(Refusal::TooComplex);
             }
             *found = Some(frame.clone());

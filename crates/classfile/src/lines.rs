@@ -113,7 +113,7 @@ impl<I: Iterator> ExactSizeIterator for Counted<I> {}
 
 /// The maximum product of lines and exception handlers in a method with monitors. Real methods stay
 /// below a hundredth of it.
-const MOST: usize = 1 << 24;
+const MAX_LINES_BY_HANDLERS: usize = 1 << 24;
 
 /// The line probes of a method.
 #[derive(Default)]
@@ -142,7 +142,9 @@ impl Lines {
         // pc stays the first.
         order.sort_by_key(|(entry, _)| entry.pc);
         let locks = match code.contains(&MONITORENTER) {
-            true if order.len() * exceptions.len() > MOST => return Err(Refusal::TooComplex),
+            true if order.len() * exceptions.len() > MAX_LINES_BY_HANDLERS => {
+                return Err(Refusal::TooComplex);
+            }
             true => Some(Locks::find(code, &layout.marks, exceptions)?),
             false => None,
         };

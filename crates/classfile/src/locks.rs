@@ -17,7 +17,7 @@ use crate::relocate::{Entry, Exceptions, jump_targets};
 /// The work allowed for one method. Real methods need less than a hundredth of it.
 const BUDGET: usize = 1 << 22;
 /// The highest count of monitors.
-const MOST: u8 = 200;
+const MAX_MONITORS: u8 = 200;
 
 /// The number of monitors held at each instruction.
 pub(crate) struct Locks<'e> {
@@ -58,7 +58,7 @@ impl<'e> Locks<'e> {
                     }
                 }
                 let held = match op {
-                    MONITORENTER => (held + 1).min(MOST),
+                    MONITORENTER => (held + 1).min(MAX_MONITORS),
                     MONITOREXIT => (held - 1).max(1),
                     _ => held,
                 };

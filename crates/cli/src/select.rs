@@ -115,9 +115,9 @@ fn date(text: &str) -> Option<i64> {
         version = 2,
         "[year]-[month]-[day]T[hour]:[minute]:[second][optional [.[subsecond]]]Z"
     );
-    const LONGEST: usize = "2026-01-31T12:00:00.123456789Z".len();
+    const MAX_LENGTH: usize = "2026-01-31T12:00:00.123456789Z".len();
     // The format would also accept a sign before the year, and cut off further decimals.
-    if text.len() > LONGEST || !text.starts_with(|c: char| c.is_ascii_digit()) {
+    if text.len() > MAX_LENGTH || !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
     let time = UtcDateTime::parse(text, FORMAT).ok()?;

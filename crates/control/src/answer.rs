@@ -312,10 +312,10 @@ impl Status {
 }
 
 /// The maximum length of a text in the agent's documents, in bytes.
-const LONGEST_TEXT: usize = 4096;
+const MAX_TEXT_BYTES: usize = 4096;
 
 fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(LONGEST_TEXT)]
+    &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
 }
 
 fn failure_element(failure: &Failure) -> Element {

@@ -24,7 +24,7 @@ const LINK: &str = "/memfd:jtrail-agent (deleted)";
 /// The start of the first line.
 const HEAD: &str = "jtrail ";
 /// The maximum number of bytes that are read from a beacon: a version and a path.
-const LONGEST: u64 = 16 << 10;
+const MAX_BEACON_BYTES: u64 = 16 << 10;
 
 /// Announces where this process's agent listens, as long as the value is held.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ fn read(path: &Path) -> io::Result<Option<FoundAgent>> {
     let file = File::open(path)?;
     let identity = file.metadata()?.ino();
     let mut content = Vec::new();
-    file.take(LONGEST).read_to_end(&mut content)?;
+    file.take(MAX_BEACON_BYTES).read_to_end(&mut content)?;
     Ok(parse(&content).map(|(version, socket)| FoundAgent {
         version,
         socket,

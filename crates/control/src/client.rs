@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Notice, Reply, Unreadable};
 use crate::command::{Command, Request};
-use crate::frame::{Decoder, FrameError, FrameKind, LARGEST_DOCUMENT, encode};
+use crate::frame::{Decoder, FrameError, FrameKind, MAX_DOCUMENT_BYTES, encode};
 use crate::part::{ErrorCode, Failure};
 use crate::socket::{connect_to_path, connect_to_process, peer};
 use jtrail_options::OutputFormat;
@@ -34,7 +34,7 @@ pub enum ClientError {
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// The command is too large.
-    #[error("the command has {0} bytes, at most {LARGEST_DOCUMENT} are allowed")]
+    #[error("the command has {0} bytes, at most {MAX_DOCUMENT_BYTES} are allowed")]
     TooLarge(usize),
 }
 
@@ -144,7 +144,7 @@ impl Client {
             command,
         };
         let document = request.to_bytes();
-        if document.len() > LARGEST_DOCUMENT {
+        if document.len() > MAX_DOCUMENT_BYTES {
             return Err(ClientError::TooLarge(document.len()));
         }
         let mut frame = Vec::new();

@@ -1,7 +1,7 @@
 //! The commands of clients.
 //!
 //! Each command is an element. All have an optional attribute `id`, a text of at most
-//! [`LONGEST_ID`] bytes that the answer repeats. Any unknown attribute, element or text is an
+//! [`MAX_ID_BYTES`] bytes that the answer repeats. Any unknown attribute, element or text is an
 //! error: a misspelled option must not be ignored.
 
 use crate::part::{ErrorCode, Failure, Part, Value, parse, words};
@@ -10,11 +10,11 @@ use jtrail_xml::Element;
 use std::time::Duration;
 
 /// The maximum length of an `id` in bytes.
-pub const LONGEST_ID: usize = 64;
+pub const MAX_ID_BYTES: usize = 64;
 /// The maximum length of a [`Command::Mark`] in bytes.
-pub const LONGEST_MARK: usize = 4096;
+pub const MAX_MARK_BYTES: usize = 4096;
 /// The maximum length of a file's name in bytes.
-pub const LONGEST_FILE: usize = 4096;
+pub const MAX_FILE_NAME_BYTES: usize = 4096;
 
 /// A command of a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -245,8 +245,8 @@ impl Command {
                 Ok(Self::SetFilters { patterns })
             }
             "mark" => {
-                let text =
-                    part(&["text"], &[])?.needed_as("text", |text| bounded(text, LONGEST_MARK))?;
+                let text = part(&["text"], &[])?
+                    .needed_as("text", |text| bounded(text, MAX_MARK_BYTES))?;
                 Ok(Self::Mark { text })
             }
             "status" => bare(Self::Status),
@@ -267,7 +267,7 @@ impl Command {
 
 /// Creates the failure for an unknown command.
 pub(crate) fn unrecognized(name: &str) -> Failure {
-    let name: String = name.chars().take(LONGEST_ID).collect();
+    let name: String = name.chars().take(MAX_ID_BYTES).collect();
     // The message is that of TPTP.
     Failure::at(ErrorCode::Unrecognized, name, "unrecognized command")
 }
@@ -295,8 +295,8 @@ impl Request {
         let bad = |id, failure| BadRequest { id, failure };
         let root = parse(bytes).map_err(|failure| bad(None, failure))?;
         let id = root.get("id").map(str::to_owned);
-        if id.as_ref().is_some_and(|id| id.len() > LONGEST_ID) {
-            let message = format!("it is longer than {LONGEST_ID} bytes");
+        if id.as_ref().is_some_and(|id| id.len() > MAX_ID_BYTES) {
+            let message = format!("it is longer than {MAX_ID_BYTES} bytes");
             let place = format!("{}/@id", unrecognized(&root.name).place);
             return Err(bad(None, Failure::at(ErrorCode::Invalid, place, message)));
         }
@@ -325,7 +325,7 @@ fn bounded(text: &str, longest: usize) -> Result<String, String> {
 }
 
 fn file(part: &Part<'_>) -> Result<Option<String>, Failure> {
-    part.parsed("file", |name| bounded(name, LONGEST_FILE))
+    part.parsed("file", |name| bounded(name, MAX_FILE_NAME_BYTES))
 }
 
 fn output_format(part: &Part<'_>) -> Result<Command, Failure> {

@@ -63,7 +63,7 @@ fn is_safe(stat: &Stat, uid: u32) -> bool {
 /// not exist or can't be examined.
 pub(crate) fn check_way(folder: &Path, uid: u32) -> io::Result<()> {
     /// The maximum number of links that the system follows.
-    const MOST_LINKS: u32 = 40;
+    const MAX_LINKS: u32 = 40;
     let mut ahead: Vec<OsString> = Vec::new();
     let push = |ahead: &mut Vec<OsString>, path: &Path| {
         ahead.extend(path.iter().rev().map(ToOwned::to_owned));
@@ -88,7 +88,7 @@ pub(crate) fn check_way(folder: &Path, uid: u32) -> io::Result<()> {
             continue;
         }
         links += 1;
-        if links > MOST_LINKS {
+        if links > MAX_LINKS {
             return Err(about(folder)(Errno::LOOP));
         }
         // In a sticky folder, the owner of a link can replace it.

@@ -13,9 +13,9 @@ use std::fmt;
 /// The size of a frame's header in bytes.
 pub const HEADER: usize = 8;
 /// The maximum size of a command, an answer or a notice, in bytes.
-pub const LARGEST_DOCUMENT: usize = 64 << 10;
+pub const MAX_DOCUMENT_BYTES: usize = 64 << 10;
 /// The maximum number of bytes of a trace in one frame.
-pub const LARGEST_DATA: usize = 256 << 10;
+pub const MAX_DATA_BYTES: usize = 256 << 10;
 
 const MAGIC: [u8; 2] = *b"JT";
 
@@ -43,8 +43,8 @@ impl FrameKind {
     /// Returns the maximum size of the payload in bytes.
     pub const fn limit(self) -> usize {
         match self {
-            Self::Data => LARGEST_DATA,
-            Self::Command | Self::Answer | Self::Notice => LARGEST_DOCUMENT,
+            Self::Data => MAX_DATA_BYTES,
+            Self::Command | Self::Answer | Self::Notice => MAX_DOCUMENT_BYTES,
         }
     }
 }

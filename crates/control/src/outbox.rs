@@ -30,7 +30,7 @@ pub trait Wire: Send + Sync {
 }
 
 /// Maximum bytes queued for a client that does not read.
-const MOST_WAITING: usize = 1 << 20;
+const MAX_WAITING: usize = 1 << 20;
 /// If more bytes than this are queued, no more commands are read.
 const ENOUGH_WAITING: usize = 64 << 10;
 /// The interval at which a waiting write checks whether its time limit was reduced.
@@ -82,7 +82,7 @@ impl Outbox {
         if waiting.closed.is_some() || waiting.ending {
             return;
         }
-        if waiting.len() + document.len() > MOST_WAITING {
+        if waiting.len() + document.len() > MAX_WAITING {
             self.end(&mut waiting, "it does not read its answers and notices");
             return;
         }
@@ -394,9 +394,9 @@ mod tests {
         while !wire.closed.load(SeqCst) {
             outbox.put(FrameKind::Notice, &document);
             put += document.len();
-            assert!(put < 2 * MOST_WAITING);
+            assert!(put < 2 * MAX_WAITING);
         }
-        assert!(put > MOST_WAITING);
+        assert!(put > MAX_WAITING);
         assert_eq!(
             outbox.closed().as_deref(),
             Some("it does not read its answers and notices")

@@ -94,11 +94,11 @@ impl Failure {
 }
 
 /// The maximum depth of elements in a document.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// Parses a document.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Element, Failure> {
-    Element::parse(bytes, DEEPEST).map_err(|e| {
+    Element::parse(bytes, MAX_DEPTH).map_err(|e| {
         let place = format!("byte {}", e.offset);
         Failure::at(ErrorCode::Malformed, place, e.message)
     })

@@ -394,15 +394,15 @@ fn what_is_not_known_is_an_error() {
         assert_eq!(refused(document), expected, "{document}");
     }
     let long = |n| format!("<mark text='{}'/>", "x".repeat(n));
-    assert!(Request::parse(long(LONGEST_MARK).as_bytes()).is_ok());
+    assert!(Request::parse(long(MAX_MARK_BYTES).as_bytes()).is_ok());
     assert_eq!(
-        refused(&long(LONGEST_MARK + 1)),
+        refused(&long(MAX_MARK_BYTES + 1)),
         "invalid|mark/@text|it is longer than 4096 bytes"
     );
     let id = |n| format!("<stop id='{}'/>", "x".repeat(n));
-    assert!(Request::parse(id(LONGEST_ID).as_bytes()).is_ok());
+    assert!(Request::parse(id(MAX_ID_BYTES).as_bytes()).is_ok());
     assert_eq!(
-        refused(&id(LONGEST_ID + 1)),
+        refused(&id(MAX_ID_BYTES + 1)),
         "invalid|stop/@id|it is longer than 64 bytes"
     );
     let bad = Request::parse(b"<burst id='7'/>").expect_err("it says nothing");
@@ -426,7 +426,7 @@ fn a_later_agent_may_say_more() {
 /// Every answer fits into a frame, whatever it repeats.
 #[test]
 fn long_names_make_short_answers() {
-    let long = "x".repeat(frame::LARGEST_DOCUMENT - 40);
+    let long = "x".repeat(frame::MAX_DOCUMENT_BYTES - 40);
     for document in [
         format!("<{long}/>"),
         format!("<stop {long}='1'/>"),
@@ -441,7 +441,7 @@ fn long_names_make_short_answers() {
             .failure;
         let answer = Answer::Error(failure);
         let reply = Reply {
-            id: Some("<".repeat(LONGEST_ID)),
+            id: Some("<".repeat(MAX_ID_BYTES)),
             answer,
         };
         let bytes = reply.to_bytes();
@@ -449,7 +449,7 @@ fn long_names_make_short_answers() {
         assert!(Reply::parse(&bytes).is_ok());
     }
     let message = "&".repeat(1 << 20);
-    assert!(Notice::StreamLost { message }.to_bytes().len() < frame::LARGEST_DOCUMENT);
+    assert!(Notice::StreamLost { message }.to_bytes().len() < frame::MAX_DOCUMENT_BYTES);
 }
 
 /// Every example of bytes in the specification is a frame, and its document is understood.

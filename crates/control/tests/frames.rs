@@ -117,7 +117,7 @@ fn what_is_no_frame_is_refused_at_once() {
         assert_eq!(problem(&after), expected.replace("byte 0", "byte 15"));
     }
     let mut largest = b"JT\x01\0\0\0\x01\0".to_vec();
-    largest.resize(HEADER + LARGEST_DOCUMENT, b' ');
+    largest.resize(HEADER + MAX_DOCUMENT_BYTES, b' ');
     let mut decoder = Decoder::for_agent();
     decoder.feed(&largest);
     assert_eq!(frames(&mut decoder).expect("allowed").len(), 1);

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Maximum number of events to encode.
-const MOST: usize = 30_000_000;
+const MAX_EVENTS: usize = 30_000_000;
 const ROUNDS: usize = 5;
 
 /// Maximum number of steps in a run.
@@ -126,7 +126,7 @@ fn reported(
     let (mut reported, mut count) = (Vec::new(), 0);
     let mut room = Vec::new();
     decode(trace, segments, |found| {
-        if count >= MOST {
+        if count >= MAX_EVENTS {
             return;
         }
         match found {

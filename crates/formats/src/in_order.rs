@@ -17,10 +17,10 @@ use std::ops::ControlFlow;
 
 /// Maximum number of waiting calls. Only a trail that jtrail did not write can have more calls
 /// waiting at one time.
-const MOST: usize = 1 << 17;
+const MAX_WAITING_CALLS: usize = 1 << 17;
 /// Maximum number of threads that have not ended. Beyond it, all waiting calls are handed out and
 /// the table of threads is cleared.
-const MOST_THREADS: usize = 1 << 12;
+const MAX_THREADS: usize = 1 << 12;
 
 /// Holds back calls until no earlier call can follow. The module's documentation says why.
 #[derive(Debug, Default)]
@@ -168,7 +168,7 @@ impl InOrder {
             }
         };
         self.latest = self.latest.max(latest);
-        if self.places.len() >= MOST_THREADS && !self.places.contains_key(&thread) {
+        if self.places.len() >= MAX_THREADS && !self.places.contains_key(&thread) {
             self.flush(&mut visit)?;
             self.threads.clear();
             self.places.clear();
@@ -186,7 +186,7 @@ impl InOrder {
             self.heads.push(Reverse((row.time(), place)));
         }
         rows.push_back(row);
-        match self.waiting > MOST {
+        match self.waiting > MAX_WAITING_CALLS {
             true => self.flush(visit),
             false => self.hand_out(self.settled(), &mut visit),
         }

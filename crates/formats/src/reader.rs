@@ -85,7 +85,7 @@ pub enum ReadError {
 }
 
 const FIRST_BUFFER: usize = 256 << 10;
-const LARGEST_ITEM: usize = 64 << 20;
+const MAX_ITEM_BYTES: usize = 64 << 20;
 
 impl<R: Read> Reader<R> {
     /// Reads the start of `source` and chooses the decoder by it.
@@ -239,11 +239,11 @@ impl<R: Read> Reader<R> {
         self.end -= self.start;
         self.start = 0;
         if self.end == self.buffer.len() {
-            if self.end >= LARGEST_ITEM {
+            if self.end >= MAX_ITEM_BYTES {
                 return Err(ReadError::TooLarge {
                     format: self.format.name(),
                     offset: self.offset,
-                    limit: LARGEST_ITEM,
+                    limit: MAX_ITEM_BYTES,
                 });
             }
             self.buffer.resize(self.end * 2, 0);

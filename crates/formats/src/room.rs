@@ -2,7 +2,7 @@
 //! in the event.
 
 /// Maximum bytes of such texts in one event. Stacks of real programs have a tenth of it.
-const MOST: usize = 1 << 20;
+const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Remaining bytes for the texts of an event.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub(crate) struct Room(usize);
 
 impl Default for Room {
     fn default() -> Self {
-        Self(MOST)
+        Self(MAX_TEXT_BYTES)
     }
 }
 

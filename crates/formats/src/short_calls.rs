@@ -79,9 +79,9 @@ const WINDOWS: u64 = 10;
 
 /// Maximum number of sums of one thread. When they reach it, they are written, and a new set
 /// begins.
-const MOST_SUMS: usize = 1 << 16;
+const MAX_SUMS: usize = 1 << 16;
 /// Maximum encoded size of a call or a sum, in bytes.
-const MOST_BYTES: usize = 96;
+const MAX_BYTES: usize = 96;
 
 #[derive(Default)]
 struct Thread {
@@ -322,7 +322,7 @@ impl Bounded<'_> {
             self.end_sum(id, nested);
         }
         // Part of the table's memory is kept for the next sums.
-        thread.sums.shrink_to(MOST_SUMS / 16);
+        thread.sums.shrink_to(MAX_SUMS / 16);
         thread.forget_methods();
     }
 
@@ -416,7 +416,7 @@ impl Bounded<'_> {
         {
             thread.pop();
             thread.add(&call, end);
-            if thread.sums.len() >= MOST_SUMS {
+            if thread.sums.len() >= MAX_SUMS {
                 self.emit_sums(id, thread);
             }
             return;
@@ -625,7 +625,7 @@ impl Encode for ShortCalls {
     }
 
     fn waiting(&self) -> usize {
-        self.inner.waiting() + self.held * MOST_BYTES
+        self.inner.waiting() + self.held * MAX_BYTES
     }
 
     fn dropped(&self) -> Vec<DropCount> {

@@ -2,7 +2,7 @@
 
 use crate::common::check::*;
 use crate::common::every_event;
-use jtrail_formats::{Checker, MOST_FINDINGS, Rule};
+use jtrail_formats::{Checker, MAX_FINDINGS, Rule};
 use jtrail_model::*;
 
 #[test]
@@ -386,7 +386,7 @@ fn findings_without_number_take_little_memory() {
         checker.event(id, &method_def(u64::MAX - id));
     }
     let found = checker.finish();
-    assert_eq!(found.findings.len(), MOST_FINDINGS);
+    assert_eq!(found.findings.len(), MAX_FINDINGS);
     assert_eq!(found.totals[&Rule::Definitions].faults, 200_000);
     assert_eq!(found.counts.methods, 100_000);
 }

@@ -787,7 +787,7 @@ fn folded_calls_are_reported() {
     }
     // Each node of a call path has one call. Two nodes belong to no path: the first one, and the
     // root of the thread.
-    let folded = calls - (profilerj::MOST_CALL_NODES as u64 - 2);
+    let folded = calls - (profilerj::MAX_CALL_NODES as u64 - 2);
     assert!(folded > 100, "{folded}");
     let what = "callers of calls, beyond the bounds of the tree";
     assert_eq!(reported(&encoder, what), folded);
@@ -802,7 +802,7 @@ fn folded_calls_are_reported() {
 /// event or in a sum.
 #[test]
 fn folded_samples_are_reported() {
-    const MOST_SAMPLE_NODES: u64 = 1 << 18;
+    const MAX_SAMPLE_NODES: u64 = 1 << 18;
     let mut encoder = profilerj::Encoder::default();
     let frame = |method: &u64| Frame {
         method: format!("a.B.m{method}()V").into(),
@@ -819,8 +819,8 @@ fn folded_samples_are_reported() {
     }
     // Paths of one frame are never folded. Below each outer frame there are 64 frames, and 64 below
     // each of these.
-    let whole = (MOST_SAMPLE_NODES - 2) / (1 + 64 + 64 * 64);
-    let rest = (MOST_SAMPLE_NODES - 2) % (1 + 64 + 64 * 64);
+    let whole = (MAX_SAMPLE_NODES - 2) / (1 + 64 + 64 * 64);
+    let rest = (MAX_SAMPLE_NODES - 2) % (1 + 64 + 64 * 64);
     assert_eq!((whole, rest), (62, 4160));
     let what = "callers of samples, beyond the bounds of the tree";
     assert_eq!(reported(&encoder, what), 3 * (64 * 64 + 1));

@@ -5,7 +5,7 @@
 //! value, and then [`Builder::finish`]. Most keys store their value into [`Options`] at once.
 //! Values that depend on keys that may come later wait in the builder.
 
-use crate::burst::{Burst, MOST_BURSTS};
+use crate::burst::{Burst, MAX_BURSTS};
 use crate::checks::{Check, Conflict, OF_THE_AGENT, OF_THE_TRACE};
 use crate::error::{OptionError, quoted};
 use crate::file::FilePattern;
@@ -144,8 +144,8 @@ impl<'a> Builder<'a> {
     /// Stores the value of `save`: moments and triggers.
     pub(crate) fn set_save(&mut self, value: &str) -> Result<(), Fault> {
         let (moments, triggers) = SaveMoments::parse(value)?;
-        if triggers.len() > MOST_BURSTS {
-            return Err(format!("at most {MOST_BURSTS} triggers are allowed").into());
+        if triggers.len() > MAX_BURSTS {
+            return Err(format!("at most {MAX_BURSTS} triggers are allowed").into());
         }
         self.options.save = moments;
         self.saving = triggers.into_iter().map(Burst::saving).collect();
@@ -154,8 +154,8 @@ impl<'a> Builder<'a> {
 
     /// Adds a value of `burst`.
     pub(crate) fn add_burst(&mut self, value: &str) -> Result<(), Fault> {
-        if self.options.bursts.len() == MOST_BURSTS {
-            return Err(format!("at most {MOST_BURSTS} bursts are allowed").into());
+        if self.options.bursts.len() == MAX_BURSTS {
+            return Err(format!("at most {MAX_BURSTS} bursts are allowed").into());
         }
         self.options.bursts.push(Burst::parse(value)?);
         Ok(())

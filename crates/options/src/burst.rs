@@ -31,7 +31,7 @@ pub enum BurstLimit {
 }
 
 /// Maximum number of values of `burst`: a method's triggers are bits of a 32-bit word.
-pub(crate) const MOST_BURSTS: usize = 31;
+pub(crate) const MAX_BURSTS: usize = 31;
 
 /// Limit of a burst whose value has none.
 const DEFAULT_LIMIT: BurstLimit = BurstLimit::Time(Duration::from_secs(10));

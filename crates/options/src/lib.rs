@@ -84,7 +84,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 /// Size of the largest file of rules or options that is read, in bytes.
-const LARGEST_FILE: u64 = 16 << 20;
+const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Reads a file that the options name. Programs pass this function to [`parse`] as `read_file`.
 ///
@@ -94,10 +94,10 @@ const LARGEST_FILE: u64 = 16 << 20;
 pub fn read_file(path: &str) -> io::Result<String> {
     let mut text = String::new();
     let size = File::open(path)?
-        .take(LARGEST_FILE + 1)
+        .take(MAX_FILE_BYTES + 1)
         .read_to_string(&mut text)?;
-    if size as u64 > LARGEST_FILE {
-        let message = format!("it is larger than {LARGEST_FILE} bytes");
+    if size as u64 > MAX_FILE_BYTES {
+        let message = format!("it is larger than {MAX_FILE_BYTES} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(text)

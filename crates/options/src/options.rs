@@ -7,8 +7,8 @@ use crate::keys::keys;
 use crate::set::{Events, HeapMoments, SaveMoments};
 use crate::socket::Control;
 use crate::value::{
-    AllocMode, AtMaxSize, Clock, Compat, DEEPEST_STACK, Engine, MlpdVersion, OnError, OutputFormat,
-    Overflow, Priority, Server, Trivial, USUAL_STACK,
+    AllocMode, AtMaxSize, Clock, Compat, Engine, MAX_STACK_DEPTH, MlpdVersion, OnError,
+    OutputFormat, Overflow, Priority, Server, Trivial, USUAL_STACK,
 };
 use std::time::Duration;
 
@@ -196,7 +196,7 @@ impl Options {
     /// Returns the most frames of a sample in a trace of this format.
     pub fn sample_frames(&self) -> u16 {
         let usual = if self.format.keeps_roots() {
-            DEEPEST_STACK
+            MAX_STACK_DEPTH
         } else {
             USUAL_STACK
         };

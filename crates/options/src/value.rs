@@ -204,7 +204,7 @@ pub(crate) fn parse_boolean(word: &str) -> Result<bool, String> {
 }
 
 /// Largest `stackdepth`, in frames.
-pub(crate) const DEEPEST_STACK: u16 = 1024;
+pub(crate) const MAX_STACK_DEPTH: u16 = 1024;
 /// `stackdepth` by default, in frames, except for samples in formats that add them up from their
 /// outermost frames.
 pub(crate) const USUAL_STACK: u16 = 16;
@@ -212,13 +212,16 @@ pub(crate) const USUAL_STACK: u16 = 16;
 pub(crate) fn parse_stack_depth(text: &str) -> Result<u16, String> {
     if text.is_empty() {
         return Err(format!(
-            "the value is missing; write a number from 0 to {DEEPEST_STACK}"
+            "the value is missing; write a number from 0 to {MAX_STACK_DEPTH}"
         ));
     }
     let number: Option<u16> = number(text);
-    number
-        .filter(|n| *n <= DEEPEST_STACK)
-        .ok_or_else(|| format!("{} is not a number from 0 to {DEEPEST_STACK}", quoted(text)))
+    number.filter(|n| *n <= MAX_STACK_DEPTH).ok_or_else(|| {
+        format!(
+            "{} is not a number from 0 to {MAX_STACK_DEPTH}",
+            quoted(text)
+        )
+    })
 }
 
 /// Returns the number that digits make. `parse` alone would take a sign too.
@@ -374,17 +377,17 @@ pub(crate) fn parse_buffer(text: &str) -> Result<u64, String> {
 }
 
 /// Largest `trail.writers`.
-pub(crate) const MOST_WRITERS: usize = 8;
+pub(crate) const MAX_WRITERS: usize = 8;
 
 /// Reads a value of `trail.writers`: `None` for `auto`.
 pub(crate) fn parse_writers(text: &str) -> Result<Option<usize>, String> {
     if text == "auto" {
         return Ok(None);
     }
-    let count = text.parse().ok().filter(|count| *count <= MOST_WRITERS);
+    let count = text.parse().ok().filter(|count| *count <= MAX_WRITERS);
     let wrong = || {
         format!(
-            "{} is not auto, nor a number from 0 to {MOST_WRITERS}",
+            "{} is not auto, nor a number from 0 to {MAX_WRITERS}",
             quoted(text)
         )
     };

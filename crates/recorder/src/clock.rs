@@ -150,13 +150,13 @@ fn since_1970() -> u64 {
 
 /// Shortest time between two readings from which the counter's rate follows with an error of a few
 /// parts per million.
-const LEAST_SPAN: Duration = Duration::from_millis(20);
+const MIN_SPAN: Duration = Duration::from_millis(20);
 
 /// Returns the timeline through `first` and a reading taken now. If `first` is younger than 20 ms,
 /// the function sleeps until it is 20 ms old.
 pub fn timeline(first: Reading, now: fn() -> u64) -> Timeline {
     let age = System::now().saturating_sub(first.monotonic);
-    if let Some(rest) = LEAST_SPAN.checked_sub(Duration::from_nanos(age)) {
+    if let Some(rest) = MIN_SPAN.checked_sub(Duration::from_nanos(age)) {
         std::thread::sleep(rest);
     }
     let second = Reading::take(now);

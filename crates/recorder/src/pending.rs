@@ -29,9 +29,9 @@ const MOVED: usize = usize::MAX;
 const FEW: usize = 64;
 /// Maximum number of pending objects with the same site and stack address. More than one is
 /// possible because the JIT compiler may inline a recursive method into itself.
-const MOST_ALIKE: usize = 16;
+const MAX_ALIKE: usize = 16;
 /// Maximum number of pending objects with the same site whose stack address is not known.
-const MOST_MOVED: usize = 1024;
+const MAX_MOVED: usize = 1024;
 
 /// Current epoch: only objects that became pending in this epoch can be taken. 0 while `Object`'s
 /// constructor has no probe.
@@ -200,8 +200,8 @@ impl Pending {
             let count = alike.entry((object.site, object.stack)).or_default();
             *count += 1;
             let most = match object.stack {
-                MOVED => MOST_MOVED,
-                _ => MOST_ALIKE,
+                MOVED => MAX_MOVED,
+                _ => MAX_ALIKE,
             };
             match *count > most {
                 true => unreachable.extend(object.lost()),
@@ -321,7 +321,7 @@ mod tests {
         let last = *unreachable.last().expect("some");
         assert_eq!(unreachable, (2..=last).collect::<Vec<_>>());
         assert_eq!(numbers(&pending)[0], 1, "it waits elsewhere in the code");
-        assert!(1000 - last >= MOST_ALIKE as u64);
+        assert!(1000 - last >= MAX_ALIKE as u64);
     }
 
     #[test]

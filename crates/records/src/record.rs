@@ -229,14 +229,14 @@ impl Code {
             Payload::Words(count) => Some(count),
             Payload::Stack => {
                 let frames = object_parts(first).1 as usize;
-                (frames <= MOST_FRAMES).then_some(2 + frames)
+                (frames <= MAX_FRAMES).then_some(2 + frames)
             }
         }
     }
 }
 
 /// Maximum number of frames of a record, which must fit into the smallest chunk.
-pub const MOST_FRAMES: usize = 1024;
+pub const MAX_FRAMES: usize = 1024;
 /// Payload of [`Code::HeapDumpEnd`] for an incomplete snapshot.
 pub const INCOMPLETE: u64 = 0;
 /// Flag beside the state of a sampled thread: the innermost frames are missing.

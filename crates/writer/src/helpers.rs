@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle, available_parallelism};
 
 /// Maximum number of threads if the options do not set the number.
-const MOST: usize = 8;
+const MAX_HELPERS: usize = 8;
 
 /// A pool of helper threads, which wait for jobs once they are started. They end when the pool is
 /// dropped.
@@ -35,7 +35,7 @@ impl Pool {
     pub(super) fn start(&self, count: Option<usize>) {
         self.threads.get_or_init(|| {
             let processors = || available_parallelism().map_or(1, usize::from);
-            let count = count.unwrap_or_else(|| (processors() / 4).min(MOST));
+            let count = count.unwrap_or_else(|| (processors() / 4).min(MAX_HELPERS));
             let mut threads = Vec::new();
             for number in 1..=count {
                 match self.start_one(number) {

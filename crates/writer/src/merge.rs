@@ -45,7 +45,7 @@ struct Held {
 }
 
 /// Maximum number of kept chunks for few threads: enough for segments of a million events.
-const MOST_HELD: usize = 32;
+const MAX_HELD: usize = 32;
 /// Number of threads for which one more chunk is kept. A commit contains the state of each thread,
 /// which takes a thousandth of the time of reading a chunk.
 const THREADS_FOR_ONE: usize = 512;
@@ -283,7 +283,7 @@ impl Merge {
 }
 
 fn usually_held(empty: &Returns) -> usize {
-    (empty.all() / 8).clamp(1, MOST_HELD)
+    (empty.all() / 8).clamp(1, MAX_HELD)
 }
 
 /// Keeps a chunk that was read, or gives it back. Returns false if no further chunk may be read.

@@ -177,10 +177,10 @@ fn close(element: Element, open: &mut [Element], root: &mut Option<Element>) {
 mod tests {
     use super::*;
 
-    const DEEPEST: usize = 8;
+    const MAX_DEPTH: usize = 8;
 
     fn parse(document: &[u8]) -> Result<Element, Error> {
-        Element::parse(document, DEEPEST)
+        Element::parse(document, MAX_DEPTH)
     }
 
     fn problem(document: &str) -> String {
@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn nesting_is_bounded() {
         let nested = |n: usize| "<a>".repeat(n) + &"</a>".repeat(n);
-        assert!(parse(nested(DEEPEST).as_bytes()).is_ok());
+        assert!(parse(nested(MAX_DEPTH).as_bytes()).is_ok());
         assert_eq!(
-            problem(&nested(DEEPEST + 1)),
+            problem(&nested(MAX_DEPTH + 1)),
             "24: elements are nested too deeply"
         );
         assert!(parse("<a>".repeat(20_000).as_bytes()).is_err());

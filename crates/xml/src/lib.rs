@@ -9,7 +9,7 @@
 //! | `escape` | [`escape`]: escapes text for a document |
 //!
 //! All input is treated as hostile, and nothing panics. A token has a maximum number of bytes
-//! ([`Scanner::new`]) and of attributes ([`MOST_ATTRIBUTES`]). The scanner does not track open
+//! ([`Scanner::new`]) and of attributes ([`MAX_ATTRIBUTES`]). The scanner does not track open
 //! elements; a reader that does must limit their depth, as [`Element::parse`] does.
 
 #![forbid(unsafe_code)]
@@ -21,6 +21,6 @@ mod scan;
 pub use element::Element;
 pub use escape::escape;
 pub use scan::{
-    Attribute, Error, LONGEST_TOKEN, MOST_ATTRIBUTES, Scanner, Tag, Text, Token, is_allowed,
+    Attribute, Error, MAX_ATTRIBUTES, MAX_TOKEN_BYTES, Scanner, Tag, Text, Token, is_allowed,
     white_space,
 };

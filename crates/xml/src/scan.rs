@@ -10,11 +10,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// The maximum number of attributes of a tag.
-pub const MOST_ATTRIBUTES: usize = 64;
+pub const MAX_ATTRIBUTES: usize = 64;
 /// The default maximum size of a token in bytes ([`Scanner::new`] sets another one).
-pub const LONGEST_TOKEN: usize = 16 << 20;
+pub const MAX_TOKEN_BYTES: usize = 16 << 20;
 /// The maximum size of a reference in bytes, from `&` to `;`.
-const LONGEST_REFERENCE: usize = 32;
+const MAX_REFERENCE_BYTES: usize = 32;
 
 /// A token of a document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,7 +139,7 @@ pub struct Scanner {
 
 impl Default for Scanner {
     fn default() -> Self {
-        Self::new("one tag or text", LONGEST_TOKEN)
+        Self::new("one tag or text", MAX_TOKEN_BYTES)
     }
 }
 
@@ -322,10 +322,10 @@ impl Scanner {
                 return wrong(at, "an attribute is repeated");
             }
             marks |= mark;
-            if self.attributes.len() == MOST_ATTRIBUTES {
+            if self.attributes.len() == MAX_ATTRIBUTES {
                 return wrong(
                     at,
-                    format!("an element has more than {MOST_ATTRIBUTES} attributes"),
+                    format!("an element has more than {MAX_ATTRIBUTES} attributes"),
                 );
             }
             self.attributes.push(span);
@@ -428,8 +428,12 @@ fn value(input: &[u8], mut at: usize, quote: u8) -> Scanned<(usize, bool)> {
 /// Returns the character of the reference at `at`, and the reference's end.
 fn reference(input: &[u8], at: usize) -> Scanned<(char, usize)> {
     let rest = &input[at + 1..];
-    let Some(length) = rest.iter().take(LONGEST_REFERENCE).position(|&b| b == b';') else {
-        if rest.len() < LONGEST_REFERENCE {
+    let Some(length) = rest
+        .iter()
+        .take(MAX_REFERENCE_BYTES)
+        .position(|&b| b == b';')
+    else {
+        if rest.len() < MAX_REFERENCE_BYTES {
             return Ok(None);
         }
         return wrong(at, "& is no begin of a reference");
@@ -669,9 +673,9 @@ mod tests {
     #[test]
     fn tokens_have_limits() {
         let attributes = |n| -> String { (0..n).map(|i| format!(" a{i}=''")).collect() };
-        let most = format!("<a{}/>", attributes(MOST_ATTRIBUTES));
+        let most = format!("<a{}/>", attributes(MAX_ATTRIBUTES));
         assert_eq!(scan(&most), Ok(Some(most.len())));
-        let found = scan(&format!("<a{}/>", attributes(MOST_ATTRIBUTES + 1)));
+        let found = scan(&format!("<a{}/>", attributes(MAX_ATTRIBUTES + 1)));
         let message = found.expect_err("one too many");
         assert!(message.ends_with(": an element has more than 64 attributes"));
 

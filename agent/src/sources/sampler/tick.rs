@@ -5,7 +5,7 @@ use crate::hook_class::HOOK_NAME;
 use jtrail_jvm::jni::{Env, ThreadRef};
 use jtrail_jvm::jvmti::{Frame, Jvmti, Method, Result, Stack, ThreadFunction};
 use jtrail_recorder::buffer::OwnBuffer;
-use jtrail_recorder::buffer::record::{self, Code, INNERMOST_MISSING, MOST_FRAMES};
+use jtrail_recorder::buffer::record::{self, Code, INNERMOST_MISSING, MAX_FRAMES};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering;
 
@@ -39,7 +39,7 @@ impl Cut {
         let state = &tracer.samples;
         let frames = state.frames.load(Ordering::Relaxed);
         Self {
-            most: frames.clamp(1, MOST_FRAMES as u16),
+            most: frames.clamp(1, MAX_FRAMES as u16),
             keeps_roots: state.keeps_roots.load(Ordering::Relaxed),
         }
     }
@@ -48,7 +48,7 @@ impl Cut {
     /// class, and another one if the innermost frames may be cut.
     fn asked(self) -> u16 {
         match self.keeps_roots {
-            true => MOST_FRAMES as u16 + 2,
+            true => MAX_FRAMES as u16 + 2,
             false => self.most + 1,
         }
     }

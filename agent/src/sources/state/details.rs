@@ -20,14 +20,14 @@ pub(in crate::sources) struct Details {
 
 /// Maximum number of classes that are loaded, but not prepared, and whose size is kept. Many
 /// classes are never prepared.
-const MOST_SIZES: usize = 1 << 16;
+const MAX_SIZES: usize = 1 << 16;
 
 impl Details {
     /// Notes the size of a class file that passes the load hook.
     pub(in crate::sources) fn loaded(&self, loader: Loader, name: Option<&str>, bytes: usize) {
         let Some(name) = name else { return };
         let mut sizes = self.sizes.lock();
-        if sizes.len() >= MOST_SIZES {
+        if sizes.len() >= MAX_SIZES {
             sizes.clear();
         }
         sizes.insert((loader, name.into()), u32::try_from(bytes).unwrap_or(0));
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(state.size(&class), 812);
         state.report(found(&[7]), |_| {});
         assert_eq!(state.size(&class), 0);
-        for class in 0..=MOST_SIZES {
+        for class in 0..=MAX_SIZES {
             state.loaded(Loader::BOOT, Some(&class.to_string()), 1);
         }
         assert_eq!(state.sizes.lock().len(), 1);

@@ -19,14 +19,14 @@ pub(in crate::sources) struct Collections {
 }
 
 /// Maximum number of texts. A JVM has a few dozen causes.
-const MOST_TEXTS: usize = 1000;
+const MAX_TEXTS: usize = 1000;
 
 impl Collections {
     /// Returns the number of a text, and defines the text if it is new. Returns 0 for an empty
     /// text, and if there are too many.
     pub(in crate::sources) fn text(&self, session: &Session, text: String) -> u64 {
         let mut texts = self.texts.lock();
-        if text.is_empty() || texts.len() >= MOST_TEXTS {
+        if text.is_empty() || texts.len() >= MAX_TEXTS {
             return 0;
         }
         if let Some(at) = texts.iter().position(|known| *known == text) {

@@ -106,7 +106,7 @@ pub fn compare(quantity: Quantity, traces: &[Sums]) -> Compared {
 fn why_not(quantity: Quantity, trace: &Sums) -> Option<String> {
     match trace.format.says(quantity) {
         Says::Nothing(why) => Some(why.to_owned()),
-        Says::RoundedNodes(_) if trace.nodes >= profilerj::MOST_CALL_NODES as u64 => {
+        Says::RoundedNodes(_) if trace.nodes >= profilerj::MAX_CALL_NODES as u64 => {
             Some("its call tree is folded".to_owned())
         }
         Says::AfterCollections if trace.objects.reported().is_none() => {

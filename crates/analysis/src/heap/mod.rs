@@ -110,7 +110,7 @@ struct Open {
 }
 
 /// The maximum number of edges, including roots: their numbers must fit into 32 bits.
-const MOST_EDGES: usize = u32::MAX as usize;
+const MAX_EDGES: usize = u32::MAX as usize;
 
 impl Heap {
     /// Creates an empty collection. `graphs` is true to compute classes, objects, and retained
@@ -166,7 +166,7 @@ impl Heap {
             return;
         };
         dump.roots += 1;
-        if graphs && open.edges() < MOST_EDGES {
+        if graphs && open.edges() < MAX_EDGES {
             let number = open.number(e.object);
             if !e.class.is_none() && open.class[number as usize] == 0 {
                 open.class[number as usize] = open.classes.number(e.class);
@@ -197,7 +197,7 @@ impl Heap {
             return;
         };
         dump.references += 1;
-        if graphs && open.edges() < MOST_EDGES {
+        if graphs && open.edges() < MAX_EDGES {
             let edge = (open.number(e.source), open.number(e.target));
             open.references.push(edge);
         }

@@ -26,7 +26,7 @@ pub use settings::{Settings, knows};
 use crate::agent::Agent;
 use crate::answer::{Answer, EndReason, Notice, Reply};
 use crate::command::{BadRequest, Request, unrecognized};
-use crate::frame::{Decoder, FrameKind, LARGEST_DOCUMENT};
+use crate::frame::{Decoder, FrameKind, MAX_DOCUMENT_BYTES};
 use crate::outbox::{Outbox, Wire};
 use crate::part::{ErrorCode, Failure};
 use jtrail_options::{OutputFormat, duration_text};
@@ -331,7 +331,7 @@ impl<A: Agent> Server<A> {
 fn answer(outbox: &Outbox, id: Option<String>, answer: Answer) {
     let mut reply = Reply { id, answer };
     let mut document = reply.to_bytes();
-    if document.len() > LARGEST_DOCUMENT {
+    if document.len() > MAX_DOCUMENT_BYTES {
         reply.answer = Answer::Error(Failure::new(ErrorCode::Failed, "the answer is too large"));
         document = reply.to_bytes();
     }

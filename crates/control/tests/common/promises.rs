@@ -1,6 +1,6 @@
 //! The promises that the channel keeps whatever a client sends. The fuzz target uses them too.
 
-use jtrail_control::frame::{Decoder, Frame, FrameError, FrameKind, LARGEST_DOCUMENT, encode};
+use jtrail_control::frame::{Decoder, Frame, FrameError, FrameKind, MAX_DOCUMENT_BYTES, encode};
 use jtrail_control::*;
 use jtrail_options::{BurstLimit, OutputFormat, TraceChange};
 use std::io;
@@ -22,7 +22,7 @@ pub fn keep(data: &[u8], cut: usize) {
     let mut count = 0;
     for line in data
         .split(|&b| b == b'\n')
-        .filter(|line| line.len() <= LARGEST_DOCUMENT)
+        .filter(|line| line.len() <= MAX_DOCUMENT_BYTES)
     {
         document(line);
         encode(FrameKind::Command, line, &mut lines);

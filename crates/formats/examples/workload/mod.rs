@@ -28,7 +28,7 @@ const METHODS: u64 = 33_000;
 /// Number of methods per class.
 const OF_ONE_CLASS: u64 = 11;
 /// Maximum number of open calls on a thread.
-const DEEPEST: usize = 120;
+const MAX_DEPTH: usize = 120;
 /// Number of consecutive events of one thread.
 const RUN: u64 = 4096;
 const START: i64 = 1_700_000_000_000_000_000;
@@ -57,7 +57,7 @@ impl Workload {
         let thread = |id| Thread {
             id: ThreadId(id),
             tickets: 0,
-            stack: Vec::with_capacity(DEEPEST),
+            stack: Vec::with_capacity(MAX_DEPTH),
         };
         Self {
             threads: (1..=threads).map(thread).collect(),
@@ -144,7 +144,7 @@ impl Workload {
         let random = self.random;
         self.time += (random % 400) as i64;
         let depth = self.threads[slot].stack.len();
-        let down = depth == 0 || (depth < DEEPEST && random & 0x1000 != 0);
+        let down = depth == 0 || (depth < MAX_DEPTH && random & 0x1000 != 0);
         let number = match self.threads[slot].stack.last() {
             Some((number, _)) if !down => *number,
             // Seven of eight calls go to the caller's first callee, the others to one of four.

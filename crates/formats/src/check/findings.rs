@@ -5,7 +5,7 @@ use jtrail_model::{ClockNote, ShortCallsNote, Totals};
 use std::collections::BTreeMap;
 
 /// Maximum number of findings that are kept with their text. Further findings are only counted.
-pub const MOST_FINDINGS: usize = 1000;
+pub const MAX_FINDINGS: usize = 1000;
 
 /// A rule on the meaning of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -170,7 +170,7 @@ pub struct Counts {
 /// Results of a check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Findings {
-    /// The first [`MOST_FINDINGS`] findings, in the order of the trace. A truncated end is always
+    /// The first [`MAX_FINDINGS`] findings, in the order of the trace. A truncated end is always
     /// kept.
     pub findings: Vec<Finding>,
     /// Number of all findings by rule, including those without text.
@@ -238,7 +238,7 @@ impl Report {
             Severity::Fault => total.faults += 1,
             _ => total.infos += 1,
         }
-        if self.findings.len() < MOST_FINDINGS || severity == Severity::Truncated {
+        if self.findings.len() < MAX_FINDINGS || severity == Severity::Truncated {
             let (offset, message) = (self.offset, message());
             self.findings.push(Finding {
                 offset,

@@ -34,7 +34,7 @@ mod pairing;
 pub(crate) mod table;
 mod thread;
 
-pub use findings::{Counts, Finding, Findings, MOST_FINDINGS, Rule, Total};
+pub use findings::{Counts, Finding, Findings, MAX_FINDINGS, Rule, Total};
 
 use crate::{Format, Severity};
 use code::Code;
@@ -94,7 +94,7 @@ pub struct Checker {
 
 /// Maximum number of distinct reasons that are counted. This agent has a handful of reasons why
 /// methods are not instrumented, but a corrupt trace may have any number.
-const MOST_REASONS: usize = 1_000;
+const MAX_REASONS: usize = 1_000;
 
 impl Checker {
     /// Returns a checker of traces in `format`. Rules about fields that the format lacks are off.
@@ -522,7 +522,7 @@ impl Checker {
     fn uninstrumented(&mut self, reason: Cow<'_, str>) {
         if let Some(count) = self.uninstrumented.get_mut(&*reason) {
             *count += 1;
-        } else if self.uninstrumented.len() < MOST_REASONS {
+        } else if self.uninstrumented.len() < MAX_REASONS {
             self.uninstrumented.insert(reason.into_owned(), 1);
         }
     }

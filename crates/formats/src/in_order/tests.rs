@@ -216,15 +216,15 @@ fn what_waits_is_bounded() {
     for threads in [7, u64::MAX] {
         let mut order = InOrder::default();
         let mut handed = 0;
-        for number in 0..3 * MOST as u64 {
+        for number in 0..3 * MAX_WAITING_CALLS as u64 {
             let flow: ControlFlow<()> = order.take(call(number % threads, 1), |_| {
                 handed += 1;
                 ControlFlow::Continue(())
             });
-            assert!(flow.is_continue() && order.waiting <= MOST);
-            assert!(order.threads.len() <= MOST_THREADS);
+            assert!(flow.is_continue() && order.waiting <= MAX_WAITING_CALLS);
+            assert!(order.threads.len() <= MAX_THREADS);
         }
-        assert_eq!(handed + order.waiting, 3 * MOST);
+        assert_eq!(handed + order.waiting, 3 * MAX_WAITING_CALLS);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::tally::DropTally;
 use jtrail_model::{Event, TIMER_OVERHEAD, Timestamp};
 
 /// Maximum size of a text in the header, in bytes. Texts of real files are far shorter.
-const LONGEST_TEXT: usize = 64 << 10;
+const MAX_TEXT_BYTES: usize = 64 << 10;
 const MILLISECOND: i64 = 1_000_000;
 
 /// Contents of the events that open a trace.
@@ -125,7 +125,7 @@ impl Opening {
 
 /// Converts a text so that the header can hold it: limits its length and replaces zeros.
 fn text(text: &str) -> String {
-    let text = &text[..text.floor_char_boundary(LONGEST_TEXT - 3)];
+    let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES - 3)];
     text.replace('\0', "\u{fffd}")
 }
 
@@ -248,7 +248,7 @@ impl Raw<'_> {
 
     fn text(&mut self) -> Result<String, Option<String>> {
         let size = u32::from_le_bytes(self.bytes()?) as usize;
-        if size > LONGEST_TEXT {
+        if size > MAX_TEXT_BYTES {
             return Err(Some(format!("a text of {size} bytes in the header")));
         }
         let end = self.at + size;

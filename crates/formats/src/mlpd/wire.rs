@@ -5,10 +5,10 @@ pub(super) const BUFFER_ID: u32 = 0x4d50_4c01;
 pub(super) const BUFFER_HEADER: usize = 48;
 
 /// Maximum size of a buffer that is read, in bytes. Usual buffers have some hundred thousand bytes.
-pub(super) const LARGEST_BUFFER: usize = 32 << 20;
+pub(super) const MAX_BUFFER_BYTES: usize = 32 << 20;
 
 /// Maximum length of a name that is written, in bytes.
-pub(super) const LONGEST_NAME: usize = 1 << 20;
+pub(super) const MAX_NAME_BYTES: usize = 1 << 20;
 
 /// Limit of the fields in a buffer header: Mono's own reader gets larger numbers wrong.
 pub(super) const FARTHEST: u64 = 1 << 56;

@@ -185,7 +185,7 @@ pub use encode::Encoder;
 const FORMAT: &str = "profilerj";
 
 /// Maximum number of nodes of all call trees together. Beyond this number, call paths are folded.
-pub const MOST_CALL_NODES: usize = 1 << 19;
+pub const MAX_CALL_NODES: usize = 1 << 19;
 
 /// True if `head` starts a document with the root of a snapshot, after declaration and comments.
 pub(crate) fn is_snapshot(head: &[u8]) -> bool {

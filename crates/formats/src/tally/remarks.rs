@@ -4,9 +4,9 @@ use super::Kinds;
 use crate::{Remark, Severity};
 
 /// Remarks with names that are kept apart. Further ones are counted together.
-const MOST_NAMED: usize = 100;
+const MAX_NAMED: usize = 100;
 /// Most characters of a name in a message.
-const LONGEST_NAME: usize = 80;
+const MAX_NAME_CHARS: usize = 80;
 
 /// A kind of things that a decoder remarks. The end of the trace has one remark for each kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -163,7 +163,7 @@ impl<K: Kinds<Row = RemarkKind>> RemarkTally<K> {
             |n: &&mut Named<K>| n.kind == kind && *n.name == *name && *n.record == *record;
         if let Some(named) = self.named.iter_mut().find(is_same) {
             named.occurrences.add(at, count);
-        } else if self.named.len() < MOST_NAMED {
+        } else if self.named.len() < MAX_NAMED {
             let mut occurrences = Occurrences::default();
             occurrences.add(at, count);
             self.named.push(Named {
@@ -267,7 +267,7 @@ impl RemarkKind {
 /// Returns the start of a name, short enough for a message.
 pub(crate) fn short(name: &str) -> &str {
     name.char_indices()
-        .nth(LONGEST_NAME)
+        .nth(MAX_NAME_CHARS)
         .map_or(name, |(end, _)| &name[..end])
 }
 
@@ -331,13 +331,13 @@ mod tests {
             let attribute = "n".repeat(i as usize % 200);
             tally.add_named(Remarked::Attribute, ("x", &attribute), i, 1);
         }
-        assert_eq!(tally.named.len(), MOST_NAMED);
+        assert_eq!(tally.named.len(), MAX_NAMED);
         let longest = tally.named.iter().map(|named| named.name.len()).max();
-        assert!(longest <= Some(LONGEST_NAME), "{longest:?}");
+        assert!(longest <= Some(MAX_NAME_CHARS), "{longest:?}");
         let remarks = remarks(tally);
-        assert_eq!(remarks.len(), MOST_NAMED + 1);
+        assert_eq!(remarks.len(), MAX_NAMED + 1);
         assert_eq!(remarks[0].2, "skipped: unknown element 0 (1)");
-        assert!(remarks[MOST_NAMED].2.starts_with("things of further kinds"));
+        assert!(remarks[MAX_NAMED].2.starts_with("things of further kinds"));
     }
 
     #[test]
@@ -349,7 +349,7 @@ mod tests {
         }
         tally.add_named(Remarked::Ends, ("", ""), 1000, 1);
         let remarks = remarks(tally);
-        assert_eq!(remarks.len(), MOST_NAMED + 1);
+        assert_eq!(remarks.len(), MAX_NAMED + 1);
         let seven = (
             0,
             Severity::Info,

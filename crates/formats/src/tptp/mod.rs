@@ -238,4 +238,4 @@ pub mod xml;
 
 /// Maximum bytes of an event that is written or read. Class files and thread names stay far below.
 /// The limit bounds how much input a decoder buffers because of a corrupt size.
-const LARGEST_EVENT: usize = 16 << 20;
+const MAX_EVENT_BYTES: usize = 16 << 20;

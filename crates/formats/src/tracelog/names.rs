@@ -17,7 +17,7 @@ const PRIMITIVES: [(&str, char); 9] = [
     ("long", 'J'),
 ];
 /// Maximum number of dimensions of an array in a JVM.
-const MOST_DIMENSIONS: usize = 255;
+const MAX_DIMENSIONS: usize = 255;
 
 /// Returns the metadata token of a class for its internal id.
 pub(super) fn class_token(iid: u32) -> u32 {
@@ -45,7 +45,7 @@ fn split_type(text: &str) -> Option<(usize, Result<&str, char>, &str)> {
     let base = text.trim_start_matches('[');
     let dimensions = text.len() - base.len();
     let first = base.chars().next()?;
-    if dimensions > MOST_DIMENSIONS {
+    if dimensions > MAX_DIMENSIONS {
         return None;
     }
     if first == 'L' {
@@ -200,7 +200,7 @@ pub(super) fn frame_parts(text: &str) -> (&str, &str, &str) {
     let at = text
         .match_indices('(')
         .map(|(at, _)| at)
-        .take(MOST_BRACKETS)
+        .take(MAX_BRACKETS)
         .find(|at| is_descriptor(&text[*at..]))
         .unwrap_or(text.len());
     let (name, descriptor) = text.split_at(at);
@@ -211,7 +211,7 @@ pub(super) fn frame_parts(text: &str) -> (&str, &str, &str) {
 }
 
 /// Maximum number of brackets of a frame that are tried as the start of its descriptor.
-const MOST_BRACKETS: usize = 16;
+const MAX_BRACKETS: usize = 16;
 
 #[cfg(test)]
 mod tests {

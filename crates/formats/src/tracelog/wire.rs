@@ -5,7 +5,7 @@ pub(super) const DEFAULT_LOADER: &str = "bootstrap";
 /// Lowest id of classes and methods that occur in frames only.
 pub(super) const MADE_UP: u64 = 1 << 63;
 /// Maximum bytes of a line; longer lines are skipped.
-pub(super) const LONGEST_LINE: usize = 16 << 20;
+pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// Types of records, and their sub-types.
 pub(super) const KINDS: [(&str, &str); 11] = [

@@ -30,12 +30,12 @@ pub(super) enum Column {
 pub(super) const COLUMNS: usize = 7;
 
 /// Maximum size of all columns of a segment together, in bytes.
-pub(super) const LARGEST: usize = 32 << 20;
+pub(super) const MAX_COLUMNS_BYTES: usize = 32 << 20;
 /// Maximum number of events of a segment. Together with the other limits, it bounds a reader's
 /// memory even if a few bytes expand to much more.
-pub(super) const MOST_EVENTS: u32 = 1 << 20;
+pub(super) const MAX_EVENTS: u32 = 1 << 20;
 /// Maximum number of threads of a segment.
-pub(super) const MOST_THREADS: usize = 1 << 14;
+pub(super) const MAX_THREADS: usize = 1 << 14;
 
 /// Shorter columns are compressed in every way, and the smallest result is stored. For longer
 /// columns, a sample of this size decides which way is used.
@@ -46,7 +46,7 @@ const LEVEL: i32 = 1;
 
 /// Maximum ratio of a column's size to its stored size, for payloads with a single column. Readers
 /// keep the contents of such segments in memory.
-const MOST_TIMES: usize = 255;
+const MAX_TIMES: usize = 255;
 
 /// Compression of a stored column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,7 +94,7 @@ impl Packer {
         let mut stored = columns.map(|column| self.store(column, number.next() == Some(even)));
         if let ([raw], [(way, bytes)]) = (&columns[..], &mut stored[..])
             && *way == Way::Zstd
-            && raw.len() / MOST_TIMES > bytes.len()
+            && raw.len() / MAX_TIMES > bytes.len()
         {
             // Readers reject this ratio in a segment with a single column. LZ4 stays below the
             // limit.
@@ -179,7 +179,7 @@ pub(super) fn unpack_first<const N: usize>(
         };
         all = all.checked_add(raw)?;
     }
-    if all > LARGEST {
+    if all > MAX_COLUMNS_BYTES {
         return None;
     }
     let mut zstd = None;
@@ -203,7 +203,7 @@ pub(super) fn unpack_first<const N: usize>(
             }
             // A block of zstd holds at most 128 KiB, and takes at least three bytes.
             Way::Zstd
-                if raw >> 17 <= stored.len() / 3 && (N > 1 || raw / MOST_TIMES <= stored.len()) =>
+                if raw >> 17 <= stored.len() / 3 && (N > 1 || raw / MAX_TIMES <= stored.len()) =>
             {
                 column.resize(raw, 0);
                 if zstd.is_none() {

@@ -5,16 +5,16 @@
 //! starting at the highest free bit.
 
 /// Maximum length of a code, in bits. Five such codes and the used part of a byte fit into a word.
-const LONGEST: usize = 11;
+const MAX_CODE_BITS: usize = 11;
 /// Number of entries of the decoding table, which is indexed by the first bits of a word.
-const TABLE: usize = 1 << LONGEST;
+const TABLE: usize = 1 << MAX_CODE_BITS;
 /// Number of codes that are processed together.
 const AT_ONCE: usize = 5;
 /// Size of the code lengths, in bytes.
 const HEAD: usize = 128;
 const WORD: usize = size_of::<u64>();
 
-/// The shortest code for a column whose codes are not longer than [`LONGEST`].
+/// The shortest code for a column whose codes are not longer than [`MAX_CODE_BITS`].
 pub(super) struct Code {
     lengths: [u8; 256],
     /// Number of bits of the whole coded column.
@@ -51,7 +51,7 @@ impl Code {
         let mut codes = [(0_u16, 0_u8); 256];
         let mut next = 0;
         for (byte, length) in in_order(&self.lengths) {
-            codes[usize::from(byte)] = ((next >> (LONGEST - length)) as u16, length as u8);
+            codes[usize::from(byte)] = ((next >> (MAX_CODE_BITS - length)) as u16, length as u8);
             next += TABLE >> length;
         }
         // Each write stores a whole word, but only its complete bytes count.
@@ -89,7 +89,7 @@ pub(super) fn unpack(block: &[u8], column: &mut [u8]) -> Option<()> {
         let mut word = word(bits, at / 8) << (at % 8);
         let mut filled = 0;
         for _ in 0..AT_ONCE {
-            let found = table[(word >> (64 - LONGEST)) as usize];
+            let found = table[(word >> (64 - MAX_CODE_BITS)) as usize];
             room[filled..filled + 2].copy_from_slice(&found.bytes);
             filled += usize::from(found.count);
             word <<= found.bits;
@@ -99,7 +99,7 @@ pub(super) fn unpack(block: &[u8], column: &mut [u8]) -> Option<()> {
     }
     for byte in &mut column[done..] {
         let word = word(bits, at / 8) << (at % 8);
-        let found = table[(word >> (64 - LONGEST)) as usize];
+        let found = table[(word >> (64 - MAX_CODE_BITS)) as usize];
         *byte = found.bytes[0];
         at += usize::from(lengths[usize::from(found.bytes[0])]);
     }
@@ -154,13 +154,16 @@ fn lengths(counts: &[u32; 256]) -> Option<[u8; 256]> {
     bytes.sort_by_key(|byte| counts[usize::from(*byte)]);
     // Rare bytes get a greater weight until their codes are short enough.
     let all: u64 = counts.iter().map(|count| u64::from(*count)).sum();
-    let mut least = all >> LONGEST;
+    let mut least = all >> MAX_CODE_BITS;
     loop {
         let weights = bytes
             .iter()
             .map(|byte| u64::from(counts[usize::from(*byte)]).max(least));
         let depths = depths(weights.collect());
-        if depths.iter().all(|depth| usize::from(*depth) <= LONGEST) {
+        if depths
+            .iter()
+            .all(|depth| usize::from(*depth) <= MAX_CODE_BITS)
+        {
             let mut lengths = [0; 256];
             for (byte, depth) in bytes.iter().zip(depths) {
                 lengths[usize::from(*byte)] = depth;
@@ -217,7 +220,7 @@ fn table(lengths: &[u8; 256], bytes: usize) -> Option<Box<[Found; TABLE]>> {
     let mut table = Box::new([Found::default(); TABLE]);
     let mut filled = 0;
     for (byte, length) in in_order(lengths) {
-        if length > LONGEST {
+        if length > MAX_CODE_BITS {
             return None;
         }
         let found = Found {
@@ -238,7 +241,7 @@ fn table(lengths: &[u8; 256], bytes: usize) -> Option<Box<[Found; TABLE]>> {
         let first = table[at];
         let second = table[at << first.bits & (TABLE - 1)].bytes[0];
         let bits = first.bits + lengths[usize::from(second)];
-        if usize::from(bits) <= LONGEST {
+        if usize::from(bits) <= MAX_CODE_BITS {
             table[at] = Found {
                 bytes: [first.bytes[0], second],
                 count: 2,
@@ -294,7 +297,11 @@ mod tests {
         let free = depths(counts.iter().map(|count| *count as u64).collect());
         assert_eq!(free.first(), Some(&24));
         let lengths = lengths_of(&counts.map(|count| count as u32));
-        assert!(lengths.iter().all(|length| usize::from(*length) <= LONGEST));
+        assert!(
+            lengths
+                .iter()
+                .all(|length| usize::from(*length) <= MAX_CODE_BITS)
+        );
         let bits = |lengths: &[u8]| -> usize {
             let codes = lengths.iter().zip(&counts);
             codes

@@ -6,7 +6,7 @@ use super::record::ByCode;
 use super::value::{Bytes, put_number, put_signed};
 
 /// Maximum number of segments between two indexes.
-pub(super) const MOST_ENTRIES: usize = 1024;
+pub(super) const MAX_ENTRIES: usize = 1024;
 /// The last bytes of a complete trace, after the position of the last index.
 pub(super) const END: [u8; 8] = *b"JTR end\xb5";
 
@@ -72,7 +72,7 @@ impl Index {
 
     /// Returns true if no room is left for a segment of events and the segment of its definitions.
     pub(super) fn is_full(&self) -> bool {
-        self.entries.len() + 2 > MOST_ENTRIES
+        self.entries.len() + 2 > MAX_ENTRIES
     }
 
     /// Appends the payload of an index at `offset`, and forgets the entries. `end` is set for the
@@ -139,7 +139,7 @@ impl Found {
         let previous = bytes.number()?;
         let count = bytes.small::<usize>()?;
         // Earlier versions may have one entry more.
-        if count > MOST_ENTRIES + 1 {
+        if count > MAX_ENTRIES + 1 {
             return None;
         }
         let mut entries = Vec::new();

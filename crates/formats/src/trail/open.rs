@@ -11,12 +11,12 @@ use jtrail_model::{CallStack, ClassId, MethodId, ThreadId, Timestamp};
 
 /// Maximum number of a thread's open calls, the outermost ones, that are kept from segment to
 /// segment.
-const MOST_KEPT: usize = 1 << 16;
+const MAX_KEPT: usize = 1 << 16;
 /// Maximum number of innermost calls that are compared with a call that ends out of order.
-const MOST_PASSED: usize = 256;
+const MAX_PASSED: usize = 256;
 /// Maximum number of calls, of all threads together, that a segment lists as open at its start. The
 /// limit bounds a reader's memory.
-pub(super) const MOST_LISTED: usize = 1 << 20;
+pub(super) const MAX_LISTED: usize = 1 << 20;
 
 /// A call that is open at the start of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -63,7 +63,7 @@ impl OpenCalls {
     /// Begins a segment. Returns the minimum number of calls that the segment lists, or the number
     /// of all open calls if a complete list may be due.
     pub(super) fn begin(&mut self) -> usize {
-        self.calls.truncate(MOST_KEPT);
+        self.calls.truncate(MAX_KEPT);
         let all = self.calls.len();
         (self.at_begin, self.untouched) = (all, all);
         match &self.whole {
@@ -75,9 +75,9 @@ impl OpenCalls {
     /// Frees unneeded memory, because the thread may have no events for a long time.
     pub(super) fn rest(&mut self) {
         self.ended = Vec::new();
-        let needed = self.calls.len().min(MOST_KEPT);
+        let needed = self.calls.len().min(MAX_KEPT);
         if self.calls.capacity() > 4 * needed + 64 {
-            self.calls.truncate(MOST_KEPT);
+            self.calls.truncate(MAX_KEPT);
             self.calls.shrink_to(2 * needed);
         }
     }
@@ -118,7 +118,7 @@ impl OpenCalls {
     }
 
     /// Ends a call that is not the innermost one, and all calls within it. Does nothing if the call
-    /// is not among the [`MOST_PASSED`] innermost ones.
+    /// is not among the [`MAX_PASSED`] innermost ones.
     pub(super) fn end(&mut self, is_it: impl Fn(&Open) -> bool) {
         self.pop(passed(self.calls.iter(), is_it));
     }
@@ -171,12 +171,12 @@ impl OpenCalls {
 }
 
 /// Returns the number of calls that end with the innermost call for which `is_it` returns true,
-/// itself included. Returns 0 if the call is not among the [`MOST_PASSED`] innermost ones.
+/// itself included. Returns 0 if the call is not among the [`MAX_PASSED`] innermost ones.
 fn passed<'c, C: 'c>(
     calls: impl DoubleEndedIterator<Item = &'c C>,
     is_it: impl Fn(&C) -> bool,
 ) -> usize {
-    let mut near = calls.rev().take(MOST_PASSED);
+    let mut near = calls.rev().take(MAX_PASSED);
     near.position(is_it).map_or(0, |at| at + 1)
 }
 

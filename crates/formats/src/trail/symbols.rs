@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// The token of a step in which the innermost call ends.
 pub(super) const LEAVE: u32 = 0;
 /// Maximum number of symbols of a segment, which bounds a reader's memory.
-pub(super) const MOST_SYMBOLS: usize = 1 << 19;
+pub(super) const MAX_SYMBOLS: usize = 1 << 19;
 
 /// The meaning of a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +70,7 @@ const DENSE: u64 = 1 << 20;
 
 /// Beyond this many encoder numbers, they are assigned from scratch: a program may define classes
 /// as long as it runs.
-const MOST_OWN: usize = 1 << 16;
+const MAX_OWN: usize = 1 << 16;
 
 /// A copy of the methods for the thread that packs a segment.
 #[derive(Clone, Default)]
@@ -137,7 +137,7 @@ impl Methods {
 
     /// Returns true if encoder numbers should be assigned from scratch.
     pub(super) fn are_many(&self) -> bool {
-        self.numbers.len() > MOST_OWN
+        self.numbers.len() > MAX_OWN
     }
 
     /// Returns the new number of a method that has the number `number` in `former`.
@@ -190,7 +190,7 @@ const ROW: usize = 64;
 /// call.
 const THERE: u16 = 1 << 15;
 /// Larger tokens do not fit into the tables.
-const LARGEST: u32 = THERE as u32 - 1;
+const MAX_TOKEN: u32 = THERE as u32 - 1;
 
 /// Assigns symbols to steps.
 #[derive(Default)]
@@ -198,7 +198,7 @@ pub(super) struct Symbols {
     /// Tokens by step, for program numbers and for encoder numbers.
     program: Vec<u16>,
     own: Vec<u16>,
-    /// Tokens greater than [`LARGEST`], by number.
+    /// Tokens greater than [`MAX_TOKEN`], by number.
     large: HashMap<u32, u32, Seed>,
     /// Numbers that have a token in one of the tables.
     used: Vec<u32>,
@@ -212,7 +212,7 @@ pub(super) struct Symbols {
     last: (u64, u64),
     /// Tokens found so far, with or without [`THERE`].
     tokens: Vec<u16>,
-    /// All tokens, if one of them is greater than [`LARGEST`].
+    /// All tokens, if one of them is greater than [`MAX_TOKEN`].
     wide: Vec<u32>,
 }
 
@@ -233,7 +233,7 @@ impl Symbols {
         for row in steps.chunks(ROW) {
             let begin = self.tokens.len();
             let has_runs = named.program.is_some();
-            if count > LARGEST - ROW as u32 {
+            if count > MAX_TOKEN - ROW as u32 {
                 self.give(row, named, &mut count, symbols);
             } else if !(has_runs && self.find(row)) {
                 self.tokens.resize(begin + row.len(), 0);
@@ -297,7 +297,7 @@ impl Symbols {
         }
     }
 
-    /// Appends the tokens of some steps, some of which may be greater than [`LARGEST`].
+    /// Appends the tokens of some steps, some of which may be greater than [`MAX_TOKEN`].
     #[cold]
     fn give(&mut self, steps: &[Step], named: &Named, count: &mut u32, out: &mut Vec<u8>) {
         for step in steps {
@@ -305,7 +305,7 @@ impl Symbols {
                 0 => self.symbol(step >> 1, named, count, out),
                 _ => LEAVE,
             };
-            if token > LARGEST && self.wide.is_empty() {
+            if token > MAX_TOKEN && self.wide.is_empty() {
                 let found = self.tokens.iter().map(|token| token & !THERE);
                 self.wide.extend(found.map(u32::from));
             }
@@ -370,7 +370,7 @@ impl Symbols {
             }
         };
         *count = token.max(*count);
-        if token > LARGEST {
+        if token > MAX_TOKEN {
             self.large.insert(number, token);
             return token;
         }

@@ -16,7 +16,7 @@ const TWO: u32 = 15 << 8;
 /// Time steps of a segment while they are collected.
 #[derive(Default)]
 pub(super) struct TimeSteps {
-    /// Steps, or marks ([`ZEROS`], [`LONG`]), which are greater than [`LARGEST`].
+    /// Steps, or marks ([`ZEROS`], [`LONG`]), which are greater than [`MAX_STEP`].
     steps: Vec<u32>,
     /// Number of steps of 0 for each [`ZEROS`], in order.
     zeros: Vec<u32>,
@@ -28,7 +28,7 @@ pub(super) struct TimeSteps {
 
 const LONG: u32 = u32::MAX;
 const ZEROS: u32 = u32::MAX - 1;
-const LARGEST: u32 = u32::MAX - 2;
+const MAX_STEP: u32 = u32::MAX - 2;
 /// Rows of fewer steps of 0 take a byte for each step.
 const FEW: u32 = 8;
 
@@ -43,7 +43,7 @@ impl TimeSteps {
         *last = time;
         match u32::try_from(step) {
             Ok(0) => self.pending += 1,
-            Ok(step @ 1..=LARGEST) => {
+            Ok(step @ 1..=MAX_STEP) => {
                 self.settle();
                 self.steps.push(step);
             }
@@ -80,7 +80,7 @@ impl TimeSteps {
         };
         // The first time may be earlier than the time of the preceding record.
         let span = newest.0.wrapping_sub(last) as u64;
-        first.0 >= last && span <= u64::from(LARGEST)
+        first.0 >= last && span <= u64::from(MAX_STEP)
     }
 
     /// Appends the steps of times that are [plain](Self::is_plain).

@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// Maximum number of entries of a list.
-const MOST_ENTRIES: usize = 1 << 20;
+const MAX_ENTRIES: usize = 1 << 20;
 /// Maximum number of texts of a segment.
-const MOST_TEXTS: usize = 1 << 20;
+const MAX_TEXTS: usize = 1 << 20;
 /// Maximum bytes of a record, and of the texts that a record names by their numbers. The limit is
 /// far below the size of a segment, and far above what a JVM reports.
-pub(super) const LARGEST_RECORD: usize = 16 << 20;
+pub(super) const MAX_RECORD_BYTES: usize = 16 << 20;
 
 /// Appends a signed number as an unsigned one (zigzag): twice its magnitude, minus one if it is
 /// negative.
@@ -92,7 +92,7 @@ impl Texts {
 
     /// Returns true if there are more texts than readers accept.
     pub(super) fn are_too_many(&self) -> bool {
-        self.numbers.len() > MOST_TEXTS
+        self.numbers.len() > MAX_TEXTS
     }
 }
 
@@ -311,7 +311,7 @@ impl Value for Text<'_> {
         } else {
             let bytes = source.bytes.take(word >> 1)?;
             if !bytes.is_empty() {
-                if source.texts.len() >= MOST_TEXTS {
+                if source.texts.len() >= MAX_TEXTS {
                     return None;
                 }
                 let end = source.column.len() - source.bytes.0.len();
@@ -335,7 +335,7 @@ impl<T: Value> Value for Vec<T> {
     fn get(source: &mut Source<'_, '_>) -> Option<Self> {
         let count: usize = source.bytes.small()?;
         // Each entry takes at least one byte.
-        if count > source.bytes.0.len().min(MOST_ENTRIES) {
+        if count > source.bytes.0.len().min(MAX_ENTRIES) {
             return None;
         }
         (0..count).map(|_| T::get(source)).collect()
@@ -367,7 +367,7 @@ compound! {
 
 /// Returns true if a list is longer than readers accept.
 pub(super) fn is_too_long<T>(list: &[T]) -> bool {
-    list.len() > MOST_ENTRIES
+    list.len() > MAX_ENTRIES
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ pub(crate) const MAGIC: [u8; 4] = *b"\xb5JTR";
 /// The version of the format that is written. Readers accept it and all versions from 1 on.
 pub(super) const VERSION: u8 = 3;
 /// Maximum size of a payload, in bytes.
-pub(super) const LARGEST_PAYLOAD: usize = 32 << 20;
+pub(super) const MAX_PAYLOAD_BYTES: usize = 32 << 20;
 
 /// The kind of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,7 +95,7 @@ impl Header {
             times: [long(32) as i64, long(40) as i64],
             trace: word(48),
         };
-        match header.length as usize <= LARGEST_PAYLOAD {
+        match header.length as usize <= MAX_PAYLOAD_BYTES {
             true => Ok(header),
             false => Err(NoHeader::Damaged),
         }

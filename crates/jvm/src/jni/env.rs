@@ -168,10 +168,10 @@ impl<'e> Env<'e> {
     pub(crate) fn reserve_locals(&self, count: usize) {
         // The default of `-XX:MaxJNILocalCapacity`. The JVM refuses a higher number, which costs
         // one warning.
-        const MOST: usize = 65_536;
+        const MAX_FREE: usize = 65_536;
         const FREE: usize = 32; // accepted unannounced
         if count >= FREE {
-            let room = count.clamp(FREE, MOST) as i32;
+            let room = count.clamp(FREE, MAX_FREE) as i32;
             // SAFETY: the environment is the running thread's. The result does not matter: the JVM
             // creates references beyond the capacity too.
             unsafe { (self.functions().EnsureLocalCapacity)(self.as_ptr(), room) };

@@ -9,7 +9,7 @@ use std::ffi::c_void;
 /// Maximum numbers of instructions, and of frames per instruction. Records with more must be
 /// corrupt.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
-const MOST_FRAMES: usize = 1024;
+const MAX_FRAMES: usize = 1024;
 
 /// `jvmtiCompiledMethodLoadRecordHeader`.
 #[repr(C)]
@@ -97,8 +97,8 @@ impl<'c> CompiledCode<'c> {
             // caller of [`Self::new`] ensured.
             let (methods, locations) = unsafe {
                 (
-                    array(place.methods, place.count, MOST_FRAMES),
-                    array(place.locations, place.count, MOST_FRAMES),
+                    array(place.methods, place.count, MAX_FRAMES),
+                    array(place.locations, place.count, MAX_FRAMES),
                 )
             };
             InlinedStack {

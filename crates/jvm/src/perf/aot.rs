@@ -11,7 +11,7 @@ use super::fields::{Fields, text_in, word, word_in};
 use std::ffi::CStr;
 
 /// An upper limit, higher than the number of flags of any JVM.
-const MOST_FLAGS: usize = 10_000;
+const MAX_FLAGS: usize = 10_000;
 
 /// Flags that hold paths of archives with possibly linked classes.
 const ARCHIVES: [&CStr; 2] = [c"AOTCache", c"SharedArchiveFile"];
@@ -44,7 +44,7 @@ impl Flags {
         Some(Self {
             first: std::ptr::with_exposed_provenance(first),
             stride: fields.size_of(c"JVMFlag")?,
-            count: count.min(MOST_FLAGS),
+            count: count.min(MAX_FLAGS),
             name: of_flag(c"_name")?,
             address: of_flag(c"_addr")?,
         })

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// An upper limit, higher than the number of entries in any JVM: stops at a table without an end.
-const MOST_ENTRIES: usize = 100_000;
+const MAX_ENTRIES: usize = 100_000;
 
 /// HotSpot's tables of fields and of types.
 pub(super) struct Fields {
@@ -124,7 +124,7 @@ impl Table {
             let entry = self.entries.add(number * self.stride);
             text_in(entry, self.type_name).map(|name| (name, entry))
         };
-        let named = (0..MOST_ENTRIES).map_while(entry);
+        let named = (0..MAX_ENTRIES).map_while(entry);
         named.filter_map(move |(of, entry)| (of == name).then_some(entry))
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An upper limit, higher than the number of flags of any JVM.
-const MOST_FLAGS: usize = 10_000;
+const MAX_FLAGS: usize = 10_000;
 /// The lower bits of `_flags`: the origin of the value. 0 means the default.
 const ORIGIN: c_int = 15;
 
@@ -25,7 +25,7 @@ pub(super) fn find(fields: &Fields, flag_name: &CStr) -> Option<Flag> {
     // last entries, the pointer to the name is null.
     unsafe {
         let first = std::ptr::with_exposed_provenance::<u8>(word(of_flag(c"flags")?));
-        let count = word(of_flag(c"numFlags")?).min(MOST_FLAGS);
+        let count = word(of_flag(c"numFlags")?).min(MAX_FLAGS);
         let flag = (0..count)
             .map(|number| first.add(number * stride))
             .find(|flag| text_in(*flag, name) == Some(flag_name))?;

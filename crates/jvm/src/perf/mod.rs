@@ -52,7 +52,7 @@ const HEADER: usize = 32;
 const MAGIC: [u8; 4] = [0xca, 0xfe, 0xc0, 0xc0];
 const VERSION: u8 = 2;
 /// An upper limit, higher than the size of any JVM's file: it bounds the copy.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
 /// The performance counters of this JVM.
 pub struct PerfData {
@@ -113,7 +113,7 @@ impl PerfData {
         let maps = std::fs::read("/proc/self/maps").ok()?;
         let name = std::process::id().to_string();
         let range = mapping(&String::from_utf8_lossy(&maps), &name)?;
-        if range.len() < HEADER || range.len() > MOST_BYTES {
+        if range.len() < HEADER || range.len() > MAX_BYTES {
             return None;
         }
         let start = std::ptr::with_exposed_provenance::<AtomicU8>(range.start);

@@ -84,7 +84,7 @@ impl OwnLine {
 
 /// Maximum number of extra reserves that a thread may use for records that can't be dropped, while
 /// the pool is empty: 1 MiB in total.
-const MOST_EXTRA: u32 = 64;
+const MAX_EXTRA: u32 = 64;
 
 /// Words of a record that says which thread the following records belong to.
 const SWITCH_WORDS: usize = 2;
@@ -568,7 +568,7 @@ impl ThreadBuffer {
             Err(TryRecvError::Empty) => match owner.reserve.take() {
                 Some(chunk) => chunk,
                 None if may_drop && drops => return Refill::NoRoom,
-                None if drops && owner.extra < MOST_EXTRA => {
+                None if drops && owner.extra < MAX_EXTRA => {
                     owner.extra += 1;
                     in_extra = true;
                     pool::allocate_reserve(self.spool.as_deref())

@@ -9,14 +9,14 @@ use crate::translate::Named;
 const SOME: u64 = 1 << 12;
 const SHARE: u64 = 4;
 /// More objects than any program creates while it is traced.
-const MOST_OBJECTS: u64 = 1 << 36;
+const MAX_OBJECTS: u64 = 1 << 36;
 /// More bytes than any array or other object has.
-const MOST_BYTES: u64 = 1 << 48;
-const MOST_ALIGNMENT: u32 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 48;
+const MAX_ALIGNMENT: u32 = 1 << 20;
 /// More events than are lost in one gap.
-const MOST_LOST: u64 = 1 << 56;
+const MAX_LOST: u64 = 1 << 56;
 /// More objects than one record may count.
-const MOST_AT_ONCE: u64 = 1 << 24;
+const MAX_AT_ONCE: u64 = 1 << 24;
 
 /// The first implausible number of each kind.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ impl Bounds {
 
     /// Returns true if an object may have this number, class and size.
     pub(super) fn object(&self, number: u64, class: u32, size: u64) -> bool {
-        number < MOST_OBJECTS && self.class(class) && size < MOST_BYTES
+        number < MAX_OBJECTS && self.class(class) && size < MAX_BYTES
     }
 
     /// Returns true if a definition is plausible.
@@ -86,7 +86,7 @@ impl Bounds {
                 self.thread(info.number)
                     && info
                         .object
-                        .is_none_or(|o| o.number < MOST_OBJECTS && self.class(o.class))
+                        .is_none_or(|o| o.number < MAX_OBJECTS && self.class(o.class))
             }
             Definition::ThreadName { number, .. } => self.thread(*number),
             Definition::Class(info) => self.class(info.number),
@@ -119,9 +119,9 @@ impl Bounds {
             } => {
                 self.site(*site)
                     && self.class(*class)
-                    && sizing.base < MOST_BYTES
-                    && (1..=MOST_ALIGNMENT).contains(&sizing.alignment)
-                    && u64::from(sizing.element) < MOST_BYTES >> 32
+                    && sizing.base < MAX_BYTES
+                    && (1..=MAX_ALIGNMENT).contains(&sizing.alignment)
+                    && u64::from(sizing.element) < MAX_BYTES >> 32
             }
             Definition::Text { number, .. } => u64::from(*number) < self.texts,
             Definition::Mark(_)
@@ -145,7 +145,7 @@ impl Bounds {
         };
         let (object, low) = record::object_parts(first);
         let (site, at_site) = record::site_parts(first);
-        let is_object = |number: u64| number < MOST_OBJECTS;
+        let is_object = |number: u64| number < MAX_OBJECTS;
         let last = payload.last().copied().unwrap_or_default();
         let is_stack = |is_known: bool| payload.len() > 1 && is_known && self.frames(&payload[2..]);
         match code {
@@ -170,7 +170,7 @@ impl Bounds {
             Code::AllocSite => self.site(site),
             Code::AllocSiteObject => self.site(site) && is_object(last),
             Code::AllocCallObject => self.site(site) && self.class(at_site) && is_object(last),
-            Code::AllocMany => self.site(site) && self.class(at_site) && last < MOST_AT_ONCE,
+            Code::AllocMany => self.site(site) && self.class(at_site) && last < MAX_AT_ONCE,
             Code::ObjectFree | Code::GcStart => is_object(first),
             Code::HeapReference => is_object(first) && is_object(last),
             Code::Throw | Code::Catch => {
@@ -187,7 +187,7 @@ impl Bounds {
             Code::ClassUnload | Code::ClassForgotten | Code::ClassRedefine => {
                 self.class(first as u32)
             }
-            Code::Lost => payload.iter().skip(1).all(|count| *count < MOST_LOST),
+            Code::Lost => payload.iter().skip(1).all(|count| *count < MAX_LOST),
             Code::Time
             | Code::Running
             | Code::GcFinish

@@ -10,9 +10,9 @@ use jtrail_model::{
 };
 
 /// Maximum number of nodes in a tree. At the top, each method may have one more.
-const MOST_NODES: usize = 1 << 20;
+const MAX_NODES: usize = 1 << 20;
 /// Maximum number of nested calls of one method that have nodes of their own.
-const MOST_RECURSION: u32 = 1 << 10;
+const MAX_RECURSION: u32 = 1 << 10;
 
 const ROOT: u32 = 0;
 
@@ -141,7 +141,7 @@ impl CallTree {
         while at != ROOT {
             let node = &self.nodes[at as usize];
             if node.method == method {
-                if node.recursion >= MOST_RECURSION || self.nodes.len() >= MOST_NODES {
+                if node.recursion >= MAX_RECURSION || self.nodes.len() >= MAX_NODES {
                     return at;
                 }
                 recursion = node.recursion + 1;
@@ -149,7 +149,7 @@ impl CallTree {
             }
             at = node.parent;
         }
-        if self.nodes.len() >= MOST_NODES && parent != ROOT {
+        if self.nodes.len() >= MAX_NODES && parent != ROOT {
             return self.child(ROOT, method);
         }
         let new = self.nodes.len() as u32;
@@ -291,15 +291,15 @@ mod tests {
     #[test]
     fn recursion_is_folded() {
         let mut tree = CallTree::default();
-        let depth = i64::from(MOST_RECURSION) * 3;
+        let depth = i64::from(MAX_RECURSION) * 3;
         for at in 0..depth {
             enter(&mut tree, 1, at);
         }
         for at in depth..2 * depth {
             leave(&mut tree, at);
         }
-        assert_eq!(tree.nodes.len() as u32, MOST_RECURSION + 1);
-        assert_eq!(tree.folded, 2 * u64::from(MOST_RECURSION));
+        assert_eq!(tree.nodes.len() as u32, MAX_RECURSION + 1);
+        assert_eq!(tree.folded, 2 * u64::from(MAX_RECURSION));
         assert_eq!(
             tree.nodes.iter().map(|n| n.sums.calls).sum::<u64>(),
             depth as u64
@@ -352,11 +352,11 @@ mod tests {
         }
         // A full tree gets new nodes only at the top: for outermost calls, and for paths that are
         // folded to the top.
-        let beyond = &tree.nodes[MOST_NODES..];
+        let beyond = &tree.nodes[MAX_NODES..];
         assert!(beyond.iter().all(|node| node.parent == ROOT));
         let unfolded = beyond.iter().filter(|node| node.method <= 100).count();
         assert_eq!(unfolded, 2);
-        assert_eq!(tree.folded as usize, paths - (MOST_NODES - 1) - unfolded);
+        assert_eq!(tree.folded as usize, paths - (MAX_NODES - 1) - unfolded);
         let calls: u64 = tree.nodes.iter().map(|n| n.sums.calls).sum();
         assert_eq!(calls as usize, paths);
     }
@@ -372,7 +372,7 @@ mod tests {
                 leave(&mut tree, at);
             }
         }
-        assert!(tree.nodes.len() as u32 <= among * MOST_RECURSION + 1);
+        assert!(tree.nodes.len() as u32 <= among * MAX_RECURSION + 1);
         let calls = tree.nodes.iter().map(|n| n.sums.calls).sum::<u64>();
         assert_eq!(calls, 3 * depth as u64);
     }

@@ -1,7 +1,7 @@
 //! Calls. Each thread has a stack of its open calls, so that every leave closes the innermost one.
 
 use super::Translator;
-use super::runs::MOST_STEPS;
+use super::runs::MAX_STEPS;
 use jtrail_classfile::SuperMarks;
 use jtrail_model::{Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestamp};
 
@@ -13,7 +13,7 @@ pub(super) struct Call(u64);
 
 /// The largest ticket. While a run is read, larger numbers stand in place of a ticket: they say
 /// which step of the run begins the call.
-pub(super) const LAST_TICKET: u32 = u32::MAX - MOST_STEPS as u32 - 1;
+pub(super) const LAST_TICKET: u32 = u32::MAX - MAX_STEPS as u32 - 1;
 
 const PHASE: u32 = 24;
 /// Flag: the call began while the trace was paused, so the trace does not count it.

@@ -118,7 +118,7 @@ pub struct Translator {
     /// Size in bytes of the compiled code that the trace has reported, by method and address. An
     /// address may be reused before the unload of its former code is reported.
     code: FxHashMap<(u32, u64), u32>,
-    /// Methods that the filters include and that are not instrumented, the first [`MOST_MISSING`]
+    /// Methods that the filters include and that are not instrumented, the first [`MAX_MISSING`]
     /// of them. Each trace reports them.
     missing: BTreeSet<Missing>,
     /// Compiled code that exists, by method and address, if another trace may report it.
@@ -169,7 +169,7 @@ struct Missing([Box<str>; 3]);
 
 /// Maximum number of reported [`Missing`] methods. Further ones are only counted, because a program
 /// may generate classes without end.
-const MOST_MISSING: usize = 10_000;
+const MAX_MISSING: usize = 10_000;
 
 /// Counter for the ids of threads, classes, methods and heap dumps.
 #[derive(Default)]
@@ -442,7 +442,7 @@ impl Translator {
     }
 
     fn keep_missing(&mut self, method: Missing) {
-        if self.missing.len() < MOST_MISSING {
+        if self.missing.len() < MAX_MISSING {
             self.missing.insert(method);
         }
     }

@@ -21,7 +21,7 @@ use crate::record::{self, Code, Kind};
 use jtrail_model::{CallRun, CallStack, KeptRun, OpenedCall, RunStep, Timestamp};
 
 /// Maximum number of steps of a run.
-pub(super) const MOST_STEPS: usize = 4096;
+pub(super) const MAX_STEPS: usize = 4096;
 /// Maximum number of steps that the translator takes at once itself. They fit into the first-level
 /// cache.
 const OWN_STEPS: usize = 256;
@@ -70,16 +70,16 @@ impl Default for Steps {
 /// Results of matching the steps with a thread's stack.
 struct OnThread {
     /// Tickets of the calls in [`Steps::ended`].
-    before: [u32; MOST_STEPS],
+    before: [u32; MAX_STEPS],
     /// The calls in [`Steps::open`], as an encoder receives them.
-    begun: [OpenedCall; MOST_STEPS],
+    begun: [OpenedCall; MAX_STEPS],
 }
 
 impl Default for OnThread {
     fn default() -> Self {
         Self {
-            before: [0; MOST_STEPS],
-            begun: [OpenedCall::default(); MOST_STEPS],
+            before: [0; MAX_STEPS],
+            begun: [OpenedCall::default(); MAX_STEPS],
         }
     }
 }
@@ -87,14 +87,14 @@ impl Default for OnThread {
 /// One time, repeated as often as needed. With a coarse clock, many successive runs have the same
 /// time.
 struct RepeatedTime {
-    times: [Timestamp; MOST_STEPS],
+    times: [Timestamp; MAX_STEPS],
     filled: usize,
 }
 
 impl Default for RepeatedTime {
     fn default() -> Self {
         Self {
-            times: [Timestamp::default(); MOST_STEPS],
+            times: [Timestamp::default(); MAX_STEPS],
             filled: 0,
         }
     }
@@ -206,7 +206,7 @@ impl Translator {
         let Some(thread) = self.threads.get_mut(&number) else {
             return Taken::default();
         };
-        if thread.id.is_none() || thread.ticket > LAST_TICKET - MOST_STEPS as u32 {
+        if thread.id.is_none() || thread.ticket > LAST_TICKET - MAX_STEPS as u32 {
             return Taken::default(); // the thread has no id, or tickets restart from 1
         }
         let thread = &mut **thread;

@@ -130,7 +130,7 @@ impl Saved {
         is_method: impl Fn(u32) -> bool,
         is_object: impl Fn(u64, u32, u64) -> bool,
     ) -> bool {
-        const MOST: u64 = 1 << 56;
+        const MAX_TOTAL: u64 = 1 << 56;
         let is_call = |call: &SavedCall| is_method(call.0);
         let thread = |thread: &SavedThread| {
             is_thread(thread.number)
@@ -160,7 +160,7 @@ impl Saved {
             self.ids,
             self.cut_samples,
         ];
-        totals.iter().all(|total| *total < MOST)
+        totals.iter().all(|total| *total < MAX_TOTAL)
             && self.threads.iter().all(thread)
             && self.waiting.iter().all(|number| is_thread(*number))
             && self.detailed.iter().all(|class| is_class(*class))

@@ -106,7 +106,7 @@ struct Compiler {
 
 impl Compiler {
     const METHODS: u32 = 13_000;
-    const DEEPEST: usize = 150;
+    const MAX_DEPTH: usize = 150;
 
     fn new() -> Self {
         Self {
@@ -165,7 +165,7 @@ impl Program for Compiler {
         let method = *method;
         let mut place = *passed;
         let places = match depth {
-            Self::DEEPEST.. => 0,
+            Self::MAX_DEPTH.. => 0,
             _ => Self::places(method),
         };
         while place < places {
@@ -214,7 +214,7 @@ struct Recorded {
 
 impl Recorded {
     /// Maximum number of steps from one place of the trail.
-    const MOST: usize = 1 << 20;
+    const MAX_STEP: usize = 1 << 20;
     /// Number of places in the trail from which steps are taken.
     const PLACES: usize = 8;
 
@@ -229,7 +229,7 @@ impl Recorded {
         let (mut last, mut depth, mut room) = (Timestamp(0), 0, 0);
         for number in 0..segments.count() {
             if number % segments.count().div_ceil(Self::PLACES) == 0 {
-                room = Self::MOST;
+                room = Self::MAX_STEP;
             }
             let is_there = reader.begin(&segments, number);
             assert!(is_there.expect("it can be read"), "a segment is damaged");

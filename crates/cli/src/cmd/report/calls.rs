@@ -83,7 +83,7 @@ const SAMPLE_THREADS: &[Column] = &[
 const _: () = assert!(STATES.len() == 5);
 
 /// Maximum number of levels of the call tree that are indented.
-const DEEPEST_INDENT: usize = 40;
+const MAX_INDENT: usize = 40;
 
 impl Report<'_> {
     /// Returns a cell with a method's name, indented by its depth in the call tree.
@@ -91,8 +91,8 @@ impl Report<'_> {
         let names = &self.analysis.names;
         // Indentation of deep recursions would make the lines unreadably long.
         let indent = match depth {
-            0..=DEEPEST_INDENT => "  ".repeat(depth),
-            _ => format!("{}[{depth}] ", "  ".repeat(DEEPEST_INDENT)),
+            0..=MAX_INDENT => "  ".repeat(depth),
+            _ => format!("{}[{depth}] ", "  ".repeat(MAX_INDENT)),
         };
         let readable = indent + &names.readable_method(method);
         Cell::Name {

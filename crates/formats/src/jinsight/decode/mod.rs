@@ -32,7 +32,7 @@ use threads::Thread;
 use value::Fields;
 
 /// Maximum size of a record, in bytes. The largest possible class file is far smaller.
-const LARGEST_RECORD: usize = 32 << 20;
+const MAX_RECORD_BYTES: usize = 32 << 20;
 
 /// Decoder of JinsightLive traces, for both byte orders and any tick length.
 #[derive(Debug, Default)]
@@ -258,8 +258,8 @@ impl Decoder {
                 }
                 decoded
             }
-            None if input.len() > LARGEST_RECORD => {
-                self.refuse(0, format!("a record larger than {LARGEST_RECORD} bytes"))
+            None if input.len() > MAX_RECORD_BYTES => {
+                self.refuse(0, format!("a record larger than {MAX_RECORD_BYTES} bytes"))
             }
             None => self.cut(input, last),
         }

@@ -8,7 +8,7 @@ pub(super) mod remarks;
 mod replay;
 
 use super::header::{Found, Header};
-use super::wire::{BUFFER_HEADER, DEFINITIONS, LARGEST_BUFFER};
+use super::wire::{BUFFER_HEADER, DEFINITIONS, MAX_BUFFER_BYTES};
 use super::{FORMAT, GZIP_MAGIC, header};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use gunzip::Gunzip;
@@ -17,7 +17,7 @@ use raw::{Buffer, BufferHeader};
 use replay::Replay;
 
 /// Maximum size of the buffers that are merged, in bytes. Batches that jtrail writes are smaller.
-const LARGEST_BATCH: usize = 8 << 20;
+const MAX_BATCH_BYTES: usize = 8 << 20;
 
 /// Decoder of log profiles, plain or compressed with gzip.
 #[derive(Debug, Default)]
@@ -133,7 +133,7 @@ impl Stream {
             let error = self.refuse(0, "no buffer starts here".into());
             return Ok(self.end(Ending::Refused(error)));
         };
-        if header.length > LARGEST_BUFFER {
+        if header.length > MAX_BUFFER_BYTES {
             let message = format!("a buffer of {} bytes", header.length);
             let error = self.refuse(4, message);
             return Ok(self.end(Ending::Refused(error)));
@@ -142,7 +142,7 @@ impl Stream {
             && (header.thread == DEFINITIONS
                 || !self.replay.is_own()
                 || self.batch.has(header.thread)
-                || self.batch.bytes() > LARGEST_BATCH);
+                || self.batch.bytes() > MAX_BATCH_BYTES);
         if begins_batch {
             self.releases = true;
             return Ok((0, Step::Nothing));

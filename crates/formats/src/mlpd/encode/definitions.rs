@@ -8,7 +8,7 @@ use crate::mlpd::DataVersion;
 use crate::mlpd::index::Index;
 use crate::mlpd::names::{class_shown, frame_read, frame_shown, method_shown, without_result};
 use crate::mlpd::wire::{
-    ASSEMBLY, CLASS, DOMAIN, IMAGE, JIT, LONGEST_NAME, METADATA_LOAD, METADATA_NAME,
+    ASSEMBLY, CLASS, DOMAIN, IMAGE, JIT, MAX_NAME_BYTES, METADATA_LOAD, METADATA_NAME,
     UNKNOWN_LOADER, UNRESOLVED, VTABLE,
 };
 use crate::tally::DropTally;
@@ -34,7 +34,7 @@ struct Method {
 }
 
 /// Maximum size of code that readers accept, in bytes.
-const LONGEST_CODE: i64 = i32::MAX as i64;
+const MAX_CODE_BYTES: i64 = i32::MAX as i64;
 
 /// Number of the loader named [`UNKNOWN_LOADER`], which every class has until its own is reported.
 const FIRST_LOADER: usize = 0;
@@ -62,13 +62,13 @@ pub(super) const fn file_id(number: usize) -> u64 {
     (number as u64 + 1) * 4
 }
 
-/// Returns a name, cut to [`LONGEST_NAME`] bytes.
+/// Returns a name, cut to [`MAX_NAME_BYTES`] bytes.
 pub(super) fn shortened<'n>(name: &'n str, dropped: &mut DropTally<Dropped>) -> &'n str {
-    if name.len() <= LONGEST_NAME {
+    if name.len() <= MAX_NAME_BYTES {
         return name;
     }
     dropped.part(Dropped::LongNames);
-    &name[..name.floor_char_boundary(LONGEST_NAME)]
+    &name[..name.floor_char_boundary(MAX_NAME_BYTES)]
 }
 
 impl Definitions {
@@ -256,7 +256,7 @@ impl Definitions {
         output: &mut Output,
         dropped: &mut DropTally<Dropped>,
     ) {
-        let (reported, length) = (length, length.clamp(0, LONGEST_CODE));
+        let (reported, length) = (length, length.clamp(0, MAX_CODE_BYTES));
         dropped.part_if(reported != length, Dropped::Sizes);
         dropped.part_if(e.start_line != 0 || e.end_line != 0, Dropped::MethodLines);
         let parameters = without_result(&e.signature);

@@ -11,7 +11,7 @@ use crate::tally::RemarkTally;
 use crate::xml;
 
 /// Maximum bytes of a text that the fast path reads.
-const LONGEST_TEXT: usize = 1 << 12;
+const MAX_TEXT_BYTES: usize = 1 << 12;
 
 /// A call, or the sum of all calls with one call path.
 #[derive(PartialEq, Eq, Debug)]
@@ -91,7 +91,7 @@ impl<'a> Cursor<'a> {
     fn text(&mut self, begin: &[u8]) -> Option<&'a str> {
         let rest = self.rest.strip_prefix(begin)?;
         let special = |b: &u8| !matches!(b, b' '..=b'~') || matches!(b, b'"' | b'<' | b'&');
-        let length = rest.iter().take(LONGEST_TEXT).position(special)?;
+        let length = rest.iter().take(MAX_TEXT_BYTES).position(special)?;
         let (text, rest) = rest.split_at(length);
         self.rest = rest.strip_prefix(b"\"")?;
         std::str::from_utf8(text).ok()

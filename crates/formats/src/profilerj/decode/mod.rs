@@ -21,7 +21,7 @@ use remarks::Remarked;
 use std::borrow::Cow;
 
 /// Maximum number of nested open elements.
-const DEEPEST: usize = 1 << 16;
+const MAX_DEPTH: usize = 1 << 16;
 const END_OF_CALL: &[u8] = b"</profile>";
 
 /// Decodes a snapshot.
@@ -92,7 +92,7 @@ impl Decoder {
             self.close(offset);
             return Some(space + END_OF_CALL.len());
         }
-        if self.open.len() == DEEPEST {
+        if self.open.len() == MAX_DEPTH {
             return None;
         }
         let (call, size) = Call::take(rest)?;
@@ -163,8 +163,8 @@ impl Decoder {
     }
 
     fn start(&mut self, tag: Tag<'_>, offset: u64) -> Result<(), Cow<'static, str>> {
-        if self.open.len() == DEEPEST {
-            return Err(format!("elements nest deeper than {DEEPEST}").into());
+        if self.open.len() == MAX_DEPTH {
+            return Err(format!("elements nest deeper than {MAX_DEPTH}").into());
         }
         self.open(offset, |place, parent| place.open(parent, tag))?;
         if tag.empty {

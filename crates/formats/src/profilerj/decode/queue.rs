@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// Maximum number of events that wait for the end of an element. Documents of our encoder never
 /// need that.
-const MOST_WAITING: usize = 1 << 19;
+const MAX_WAITING: usize = 1 << 19;
 
 /// Decoded events in order. An incomplete event holds back all events after it until it is
 /// complete.
@@ -55,7 +55,7 @@ impl Queue {
 
     /// True if the queue has reached its maximum length.
     pub(super) fn is_full(&self) -> bool {
-        self.events.len() >= MOST_WAITING
+        self.events.len() >= MAX_WAITING
     }
 
     /// Treats all events as complete.

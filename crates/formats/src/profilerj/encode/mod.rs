@@ -9,7 +9,7 @@ mod threads;
 mod tree;
 mod value;
 
-use super::MOST_CALL_NODES;
+use super::MAX_CALL_NODES;
 use super::wire::{HEAD, NATIVE};
 use crate::tally::DropTally;
 use crate::{DropCount, Encode};
@@ -27,7 +27,7 @@ use tree::{NONE, Place, Spot, Tree};
 use value::legal;
 
 /// Maximum number of nodes of all trees of samples together.
-const MOST_SAMPLE_NODES: usize = 1 << 18;
+const MAX_SAMPLE_NODES: usize = 1 << 18;
 /// Factor on the maximum number of nodes for trees that the trace contains as sums. They are
 /// complete already, and more nodes keep them unchanged.
 const ROOM_FOR_SUMS: usize = 4;
@@ -60,8 +60,8 @@ impl Default for Encoder {
         Self {
             definitions: Definitions::default(),
             threads: Threads::default(),
-            calls: Tree::new(MOST_CALL_NODES),
-            samples: Tree::new(MOST_SAMPLE_NODES),
+            calls: Tree::new(MAX_CALL_NODES),
+            samples: Tree::new(MAX_SAMPLE_NODES),
             calling: Vec::new(),
             sampled: Vec::new(),
             objects: Objects::default(),

@@ -8,10 +8,10 @@ use crate::hash::Seed;
 use std::collections::HashMap;
 
 /// Maximum number of nested nodes with the same name.
-const MOST_RECURSION: u32 = 1 << 10;
+const MAX_RECURSION: u32 = 1 << 10;
 /// Maximum number of nested nodes. Readers must be able to follow; few programs get as deep before
 /// their stack overflows.
-pub(super) const MOST_DEPTH: u32 = 1 << 14;
+pub(super) const MAX_DEPTH: u32 = 1 << 14;
 
 /// Index of a node in the table.
 pub(super) type Place = u32;
@@ -115,7 +115,7 @@ impl<S: Default> Tree<S> {
 
     fn new_child(&mut self, parent: Place, name: u32, room: usize) -> Place {
         let full = self.nodes.len() >= self.most_nodes.saturating_mul(room)
-            || self.node(parent).depth >= MOST_DEPTH;
+            || self.node(parent).depth >= MAX_DEPTH;
         let (mut at, mut recursion) = (parent, 1);
         let root = loop {
             let node = self.node(at);
@@ -123,7 +123,7 @@ impl<S: Default> Tree<S> {
                 break at;
             }
             if node.name == name {
-                if full || node.recursion >= MOST_RECURSION {
+                if full || node.recursion >= MAX_RECURSION {
                     return at;
                 }
                 recursion = node.recursion + 1;
@@ -270,15 +270,15 @@ mod tests {
         let mut tree: Tree<u64> = Tree::new(1 << 20);
         let root = tree.root();
         let (mut spot, mut folded) = (Spot::from(root), 0);
-        for _ in 0..3 * MOST_RECURSION {
+        for _ in 0..3 * MAX_RECURSION {
             spot = tree.step(spot, 1, 1);
             folded += u32::from(spot.folded);
             *tree.sums(spot.at) += 1;
         }
-        assert_eq!(folded, 2 * MOST_RECURSION);
-        assert_eq!(tree.nodes.len() as u32, MOST_RECURSION + 2);
+        assert_eq!(folded, 2 * MAX_RECURSION);
+        assert_eq!(tree.nodes.len() as u32, MAX_RECURSION + 2);
         tree.finish(|parent, child| *parent += child);
-        assert_eq!(*tree.sums(root), u64::from(3 * MOST_RECURSION));
+        assert_eq!(*tree.sums(root), u64::from(3 * MAX_RECURSION));
     }
 
     #[test]
@@ -286,13 +286,13 @@ mod tests {
         let mut tree: Tree<u64> = Tree::new(1 << 20);
         let root = tree.root();
         let mut at = root;
-        for i in 0..3 * MOST_DEPTH {
+        for i in 0..3 * MAX_DEPTH {
             at = tree.child(at, i % 5000, 1);
             *tree.sums(at) += 1;
         }
-        assert!(tree.nodes.iter().all(|node| node.depth <= MOST_DEPTH));
+        assert!(tree.nodes.iter().all(|node| node.depth <= MAX_DEPTH));
         tree.finish(|parent, child| *parent += child);
-        assert_eq!(*tree.sums(root), u64::from(3 * MOST_DEPTH));
+        assert_eq!(*tree.sums(root), u64::from(3 * MAX_DEPTH));
     }
 
     #[test]

@@ -7,7 +7,7 @@ pub(super) mod remarks;
 mod stacks;
 mod words;
 
-use super::wire::{LONGEST_LINE, is_known};
+use super::wire::{MAX_LINE_BYTES, is_known};
 use super::{FORMAT, clock};
 use crate::tally::{Kinds as _, Position, RemarkTally};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
@@ -55,7 +55,7 @@ enum State {
     #[default]
     Start,
     Lines,
-    /// Inside a line above [`LONGEST_LINE`].
+    /// Inside a line above [`MAX_LINE_BYTES`].
     Skipping,
     /// All input is read; the remarks follow.
     Ending,
@@ -134,7 +134,7 @@ impl Decoder {
         }
         let unsearched = input.get(self.searched..).unwrap_or_default();
         let Some(end) = unsearched.iter().position(|b| *b == b'\n') else {
-            if input.len() > LONGEST_LINE {
+            if input.len() > MAX_LINE_BYTES {
                 self.state = State::Skipping;
                 self.position = Position {
                     offset: self.offset,

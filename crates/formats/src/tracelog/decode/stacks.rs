@@ -12,7 +12,7 @@ use jtrail_model::{
 };
 
 /// Maximum number of frames of a sample; the innermost frames are kept.
-const MOST_FRAMES: usize = 4096;
+const MAX_FRAMES: usize = 4096;
 
 /// All threads.
 #[derive(Debug, Default)]
@@ -298,7 +298,7 @@ impl Decoder {
             .map(|thread| std::mem::take(&mut thread.stack));
         let frames = frames.unwrap_or_default();
         let mut room = Room::default();
-        let innermost = frames.iter().rev().take(MOST_FRAMES);
+        let innermost = frames.iter().rev().take(MAX_FRAMES);
         let innermost =
             innermost.map(|(function, _)| self.definitions.frame(*function).unwrap_or_default());
         let stack: Vec<_> = innermost

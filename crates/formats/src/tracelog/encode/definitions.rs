@@ -12,7 +12,7 @@ use jtrail_model::{ClassDef, ClassDetail, ClassId, MethodCompile, MethodDef, Met
 use std::collections::HashMap;
 
 /// The largest internal id.
-const MOST: u32 = 0xffff_fffe;
+const MAX_ID: u32 = 0xffff_fffe;
 
 /// Classes, methods and class loaders of the trace.
 #[derive(Debug, Default)]
@@ -146,7 +146,7 @@ impl Definitions {
     /// Returns the internal id of a class. Writes the lines of the class first if it has none yet.
     pub(super) fn class(&mut self, id: ClassId, out: &mut Vec<u8>) -> Option<u32> {
         let class = self.classes.get_mut(id.0)?;
-        if class.iid.is_some() || self.classes_written > MOST {
+        if class.iid.is_some() || self.classes_written > MAX_ID {
             return class.iid;
         }
         let iid = self.classes_written;
@@ -200,7 +200,7 @@ impl Definitions {
     #[cold]
     fn new_function(&mut self, id: MethodId, out: &mut Vec<u8>) -> Option<u32> {
         let class_id = self.methods.get(id.0)?.class;
-        if self.methods_written > MOST {
+        if self.methods_written > MAX_ID {
             return None;
         }
         self.class(class_id, out)?;

@@ -23,7 +23,7 @@ use process::Process;
 use threads::Threads;
 
 /// Maximum bytes that are buffered until the first call or sample.
-const LONGEST_HELD: usize = 64 << 10;
+const MAX_HELD_BYTES: usize = 64 << 10;
 
 /// Writes trace logs, with one record per line.
 ///
@@ -151,7 +151,7 @@ impl Encoder {
         match event {
             Event::MethodEnter(_) => Some(Collection::Instrumentation),
             Event::Sample(_) => Some(Collection::Sampling),
-            _ => (waiting > LONGEST_HELD).then_some(Collection::Instrumentation),
+            _ => (waiting > MAX_HELD_BYTES).then_some(Collection::Instrumentation),
         }
     }
 

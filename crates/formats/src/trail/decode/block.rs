@@ -1,14 +1,14 @@
 //! Decoder of a segment of events.
 
 use super::earlier;
-use super::row::{MOST_CALLS, Row, RowRoom, RowStep};
+use super::row::{MAX_CALLS, Row, RowRoom, RowStep};
 use crate::trail::calls::{Open, Stream, Thread, Threads};
-use crate::trail::columns::{COLUMNS, Column, MOST_EVENTS, MOST_THREADS, unpack, unpack_first};
-use crate::trail::open::{MOST_LISTED, OpenList, end};
+use crate::trail::columns::{COLUMNS, Column, MAX_EVENTS, MAX_THREADS, unpack, unpack_first};
+use crate::trail::open::{MAX_LISTED, OpenList, end};
 use crate::trail::record;
-use crate::trail::symbols::{LEAVE, MOST_SYMBOLS, Symbol, meaning, tokens, width};
+use crate::trail::symbols::{LEAVE, MAX_SYMBOLS, Symbol, meaning, tokens, width};
 use crate::trail::times::Steps;
-use crate::trail::value::{Bytes, LARGEST_RECORD, Source};
+use crate::trail::value::{Bytes, MAX_RECORD_BYTES, Source};
 use crate::trail::wire::Header;
 use jtrail_model::{
     ClassId, Duration, Event, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp,
@@ -53,7 +53,7 @@ impl Block {
         threads: &Threads,
     ) -> Option<bool> {
         self.clear(header.version);
-        if header.events > MOST_EVENTS {
+        if header.events > MAX_EVENTS {
             return None;
         }
         unpack(header.version, &mut Bytes(payload), &mut self.columns)?;
@@ -129,7 +129,7 @@ impl Block {
         let mut id = 0_u64;
         let mut goes_on = true;
         let count: usize = bytes.small()?;
-        if count > MOST_THREADS {
+        if count > MAX_THREADS {
             return None;
         }
         for _ in 0..count {
@@ -162,7 +162,7 @@ impl Block {
         let is_earlier = self.is_earlier();
         let mut last = (0_u64, 0_u64);
         while let Some(tag) = bytes.byte() {
-            if self.symbols.len() >= MOST_SYMBOLS {
+            if self.symbols.len() >= MAX_SYMBOLS {
                 return None;
             }
             let symbol = match tag {
@@ -192,7 +192,7 @@ impl Block {
     /// Pushes the calls that are open at the start to the stacks of their threads.
     fn read_open(&mut self) -> Option<()> {
         let mut bytes = Bytes(&self.columns[Column::Open as usize]);
-        let mut room = MOST_LISTED;
+        let mut room = MAX_LISTED;
         let mut all = Vec::with_capacity(self.streams.len());
         for stream in &mut self.streams {
             let list = OpenList::get(&mut bytes, stream.last, &mut room)?;
@@ -295,7 +295,7 @@ impl Block {
         }
         self.next_run()?;
         let most = usize::try_from(self.run).unwrap_or(usize::MAX);
-        let most = most.min(MOST_CALLS).min(self.left() as usize - 1);
+        let most = most.min(MAX_CALLS).min(self.left() as usize - 1);
         let stream = self.streams.get_mut(self.current)?;
         let before = stream.thread;
         // In a sound trace, the depth fits into 32 bits. Otherwise, `next` reads event by event.
@@ -447,7 +447,7 @@ impl Block {
             bytes: Bytes(column.get(*at..)?),
             texts: &mut self.texts,
             last: &mut stream.last,
-            room: LARGEST_RECORD,
+            room: MAX_RECORD_BYTES,
         };
         let event = record::get(code, &mut source)?;
         *at = column.len() - source.bytes.0.len();

@@ -1,7 +1,7 @@
 //! Decoder of the copies of definitions, which precede the segment of events with the definitions.
 
 use crate::trail::record;
-use crate::trail::value::{Bytes, LARGEST_RECORD, Last, Source};
+use crate::trail::value::{Bytes, Last, MAX_RECORD_BYTES, Source};
 use jtrail_model::Event;
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ impl Iterator for Copies {
             bytes: Bytes(self.column.get(self.at..)?),
             texts: &mut self.texts,
             last: &mut self.last,
-            room: LARGEST_RECORD,
+            room: MAX_RECORD_BYTES,
         };
         let code = source.bytes.byte()?;
         let event = record::get(code, &mut source);

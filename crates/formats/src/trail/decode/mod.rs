@@ -9,7 +9,7 @@ pub(super) mod segments;
 
 use super::calls::{Thread, Threads};
 use super::columns::unpack;
-use super::index::{Entry, Found, MOST_ENTRIES, Totals};
+use super::index::{Entry, Found, MAX_ENTRIES, Totals};
 use super::value::Bytes;
 use super::wire::{HEADER, Header, Kind, NoHeader, VERSION, next_place};
 use super::{FORMAT, record};
@@ -253,7 +253,7 @@ impl Decoder {
         self.before = header.before.wrapping_add(header.events.into());
         // Earlier versions may have one more segment before an index: a segment of definitions
         // together with one of events.
-        if header.kind != Kind::Index && self.seen.len() > MOST_ENTRIES && !self.is_damaged {
+        if header.kind != Kind::Index && self.seen.len() > MAX_ENTRIES && !self.is_damaged {
             self.is_damaged = true;
             let remark = self.fault(self.offset, "an index is missing".into());
             self.remarks.push_back(remark);

@@ -3,7 +3,7 @@
 use jtrail_model::{CallStep, Calls, ClassId, Duration, MethodId, ThreadId, Timestamp};
 
 /// Maximum number of calls in a row.
-pub(super) const MOST_CALLS: usize = 512;
+pub(super) const MAX_CALLS: usize = 512;
 
 /// Consecutive calls of one thread that begin, or end by return. A step that ends a call always
 /// ends the innermost open one.
@@ -83,17 +83,17 @@ impl Row<'_> {
 
 /// Buffers for the longest row.
 pub(super) struct RowRoom {
-    pub(super) steps: Box<[RowStep; MOST_CALLS]>,
-    pub(super) tickets: Box<[u32; MOST_CALLS]>,
-    pub(super) times: Box<[Timestamp; MOST_CALLS]>,
+    pub(super) steps: Box<[RowStep; MAX_CALLS]>,
+    pub(super) tickets: Box<[u32; MAX_CALLS]>,
+    pub(super) times: Box<[Timestamp; MAX_CALLS]>,
 }
 
 impl Default for RowRoom {
     fn default() -> Self {
         Self {
-            steps: Box::new([RowStep::default(); MOST_CALLS]),
-            tickets: Box::new([0; MOST_CALLS]),
-            times: Box::new([Timestamp::default(); MOST_CALLS]),
+            steps: Box::new([RowStep::default(); MAX_CALLS]),
+            tickets: Box::new([0; MAX_CALLS]),
+            times: Box::new([Timestamp::default(); MAX_CALLS]),
         }
     }
 }

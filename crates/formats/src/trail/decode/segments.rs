@@ -87,10 +87,10 @@ type Outer = HashMap<ThreadId, Vec<OpenCall>>;
 
 /// Maximum number of open calls that are assembled for a segment, and of open calls of other
 /// segments that are kept for it.
-const MOST_OPEN: usize = 1 << 18;
+const MAX_OPEN: usize = 1 << 18;
 /// Maximum number of kept segments to which other segments refer. A segment that refers to more is
 /// not read, because it would take too long.
-const MOST_OUTER: usize = 64;
+const MAX_OUTER: usize = 64;
 
 /// Number of events of each kind.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -416,7 +416,7 @@ impl<R: Read + Seek> SegmentReader<R> {
             return Ok(None);
         };
         let own: usize = all.iter().map(|list| list.calls.len()).sum();
-        let Some(mut room) = MOST_OPEN.checked_sub(own) else {
+        let Some(mut room) = MAX_OPEN.checked_sub(own) else {
             return Ok(None);
         };
         // Lists that refer to the same segment are completed together.
@@ -424,7 +424,7 @@ impl<R: Read + Seek> SegmentReader<R> {
         for list in all.iter_mut().filter(|list| list.back > 0) {
             others.entry(list.back).or_default().push(list);
         }
-        if others.len() > MOST_OUTER {
+        if others.len() > MAX_OUTER {
             return Ok(None);
         }
         for (back, inner) in others {
@@ -453,7 +453,7 @@ impl<R: Read + Seek> SegmentReader<R> {
     /// Returns the open calls that the segment with the number `number` lists completely.
     fn outer(&mut self, segments: &Segments, number: usize) -> io::Result<Option<&Outer>> {
         if !self.outer.contains_key(&number) {
-            if self.outer.len() >= MOST_OUTER || self.kept > MOST_OPEN {
+            if self.outer.len() >= MAX_OUTER || self.kept > MAX_OPEN {
                 self.outer.clear();
                 self.kept = 0;
             }

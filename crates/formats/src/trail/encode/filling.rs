@@ -3,11 +3,11 @@
 use super::packing::Gathered;
 use crate::hash::Seed;
 use crate::trail::calls::Thread;
-use crate::trail::columns::{Column, MOST_THREADS};
+use crate::trail::columns::{Column, MAX_THREADS};
 use crate::trail::open::{Open, OpenCalls};
 use crate::trail::record;
 use crate::trail::symbols::{EXCEPTION_STEP, Methods, Step, record_step};
-use crate::trail::value::{LARGEST_RECORD, Last, Sink, Texts, put_number, put_signed};
+use crate::trail::value::{Last, MAX_RECORD_BYTES, Sink, Texts, put_number, put_signed};
 use jtrail_model::{
     CallRun, Calls, Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestamp,
 };
@@ -211,7 +211,7 @@ impl Block {
         let last = self.streams[self.current].last;
         let named = self.put_fields(event);
         let records = &mut self.gathered.columns[Column::Records as usize];
-        if records.len() - start + named > LARGEST_RECORD || self.texts.are_too_many() {
+        if records.len() - start + named > MAX_RECORD_BYTES || self.texts.are_too_many() {
             records.truncate(start);
             self.streams[self.current].last = last;
             return false;
@@ -288,7 +288,7 @@ impl Block {
     pub(super) fn is_full(&self) -> bool {
         self.events >= EVENTS
             || self.gathered.columns[Column::Records as usize].len() >= BYTES
-            || self.streams.len() >= MOST_THREADS
+            || self.streams.len() >= MAX_THREADS
             || self.open_listed >= OPEN
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Gathered {
 }
 
 /// Maximum bytes of a column's buffer that are kept for reuse after packing.
-const LARGEST_KEPT: usize = 2 << 20;
+const MAX_KEPT_BYTES: usize = 2 << 20;
 
 impl Gathered {
     /// Returns the maximum encoded size, in bytes.
@@ -35,7 +35,7 @@ impl Gathered {
     pub(super) fn clear(&mut self) {
         for column in &mut self.columns {
             column.clear();
-            column.shrink_to(LARGEST_KEPT);
+            column.shrink_to(MAX_KEPT_BYTES);
         }
         self.steps.clear();
         self.times.clear();

@@ -2,15 +2,15 @@
 //! same trace.
 
 use super::window::Window;
-use crate::trail::columns::MOST_EVENTS;
-use crate::trail::wire::{HEADER, Header, LARGEST_PAYLOAD, MAGIC, NoHeader, next_place};
+use crate::trail::columns::MAX_EVENTS;
+use crate::trail::wire::{HEADER, Header, MAGIC, MAX_PAYLOAD_BYTES, NoHeader, next_place};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 
 /// Maximum number of runs that are kept, which bounds memory. A sound trail is a single run.
-const MOST_RUNS: usize = 1 << 18;
+const MAX_RUNS: usize = 1 << 18;
 
 /// A position in a trace, at the start of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,9 +43,7 @@ impl Place {
         let segments = later.number.checked_sub(self.number);
         let events = later.before.checked_sub(self.before);
         match (segments, events) {
-            (Some(segments), Some(events)) => {
-                events <= u64::from(segments) * u64::from(MOST_EVENTS)
-            }
+            (Some(segments), Some(events)) => events <= u64::from(segments) * u64::from(MAX_EVENTS),
             _ => false,
         }
     }
@@ -134,7 +132,7 @@ impl Survey {
             vain += segment.len() as u64;
             // If the end of this segment is missing, the next segment may begin within its claimed
             // range.
-            at += match vain <= 4 * at + 2 * LARGEST_PAYLOAD as u64 {
+            at += match vain <= 4 * at + 2 * MAX_PAYLOAD_BYTES as u64 {
                 true => next_place(segment),
                 false => segment.len(),
             } as u64;
@@ -152,7 +150,7 @@ impl Survey {
             last.next = next;
             last.sound += end - at;
             last.segments += 1;
-        } else if self.runs.len() < MOST_RUNS {
+        } else if self.runs.len() < MAX_RUNS {
             self.runs.push(Run {
                 bytes: at..end,
                 first,
@@ -167,7 +165,7 @@ impl Survey {
     }
 
     fn unsound(&mut self, at: u64, header: &Header) {
-        if self.headers.len() < MOST_RUNS {
+        if self.headers.len() < MAX_RUNS {
             self.headers.push(LoneHeader {
                 at,
                 first: Place::of(header),

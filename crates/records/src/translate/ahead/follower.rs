@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Maximum number of pieces that are found at once, which bounds their memory. With more, following
 /// gains nothing.
-const MOST_PIECES: usize = 512;
+const MAX_PIECES: usize = 512;
 
 /// Follows calls ahead of a translator, on any thread.
 #[derive(Clone)]
@@ -43,7 +43,7 @@ impl Follower {
         kept.steps.reserve_exact(range.len());
         into.begin(&self.known, epoch);
         while let Some(&word) = words.get(position)
-            && into.pieces.len() < MOST_PIECES
+            && into.pieces.len() < MAX_PIECES
         {
             if record::is_call(word) {
                 let taken = self.piece(words, position, into, &mut kept);

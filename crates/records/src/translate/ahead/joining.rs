@@ -3,7 +3,7 @@
 use super::{Followed, Parts, Slice};
 use crate::record;
 use crate::translate::calls::Call;
-use crate::translate::runs::MOST_STEPS;
+use crate::translate::runs::MAX_STEPS;
 use jtrail_model::Timestamp;
 
 /// Adjacent pieces, joined so far.
@@ -60,7 +60,7 @@ impl Joining {
     fn add(&mut self, of: &Followed, words: &[u64], number: usize) -> bool {
         let (all, next) = (&mut self.parts, of.pieces[number]);
         let steps = usize::from(all.steps.count);
-        if all.end() != next.first || steps + next.steps.range().len() > MOST_STEPS {
+        if all.end() != next.first || steps + next.steps.range().len() > MAX_STEPS {
             return false;
         }
         let stamp = record::stamp(words[next.first as usize]);

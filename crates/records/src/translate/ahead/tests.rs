@@ -1,7 +1,7 @@
 //! Tests for which pieces are found, joined and taken.
 
 use super::super::Settings;
-use super::super::runs::{MOST_STEPS, PIECE_STEPS};
+use super::super::runs::{MAX_STEPS, PIECE_STEPS};
 use super::super::{Timeline, Translator};
 use super::*;
 use crate::definition::{ClassInfo, MethodInfo};
@@ -172,7 +172,7 @@ fn pieces_in_a_row_are_joined() {
         let mut found = followed(&translator, &words, 0);
         assert_eq!(found.pieces.len(), count.div_ceil(PIECE_STEPS));
         let joined: Vec<u32> = found.joined.iter().map(|parts| parts.words).collect();
-        assert_eq!(joined, [MOST_STEPS as u32; 2]); // and one piece that is not joined
+        assert_eq!(joined, [MAX_STEPS as u32; 2]); // and one piece that is not joined
         let mut position = 0;
         if moves > 0 {
             // The limit is in the middle of the second piece.

@@ -7,7 +7,7 @@ use super::value::{Fields, Spelling};
 use super::wire::{ENCODING, FREQUENCY, HEADER_SIZE, LAST_ID, MAJOR, MESSAGE_HEAD, NANOSECONDS};
 use super::{FORMAT, MAGIC, call, message};
 use crate::tally::RemarkTally;
-use crate::tptp::{LARGEST_EVENT, custom};
+use crate::tptp::{MAX_EVENT_BYTES, custom};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use remarks::Remarked;
 use system::System;
@@ -157,7 +157,7 @@ impl Decoder {
             return self.refuse(0, message);
         }
         let name = message::name(id);
-        if name.is_none() || size > LARGEST_EVENT {
+        if name.is_none() || size > MAX_EVENT_BYTES {
             let what = match name {
                 None => Skipped::Unknown(id, self.offset),
                 Some(_) => Skipped::Large(id, self.offset),
@@ -305,7 +305,7 @@ impl Decoder {
             Skipped::Large(id, start) => {
                 let name = message::name(id).unwrap_or_default();
                 let message =
-                    format!("skipped: {name} ({id}): it is larger than {LARGEST_EVENT} bytes");
+                    format!("skipped: {name} ({id}): it is larger than {MAX_EVENT_BYTES} bytes");
                 remark(used, start, Severity::Fault, message)
             }
         }

@@ -12,7 +12,7 @@ const FREQUENCY_SIZE: usize = 14;
 /// Sizes in bytes that message 1 may have.
 const ENCODING_SIZES: std::ops::RangeInclusive<usize> = 7..=128;
 /// Maximum bytes of a name in message 1 without a size field.
-const LONGEST_NAME: usize = *ENCODING_SIZES.end() - MESSAGE_HEAD;
+const MAX_NAME_BYTES: usize = *ENCODING_SIZES.end() - MESSAGE_HEAD;
 
 /// The result of reading message 1 or 2.
 #[derive(PartialEq, Eq, Debug)]
@@ -41,14 +41,14 @@ pub(in crate::tptp) fn encoding(input: &[u8], spelling: Spelling, last: bool) ->
         return System::Part;
     }
     let rest = input.get(2..).unwrap_or_default();
-    let rest = &rest[..rest.len().min(LONGEST_NAME + 1)];
+    let rest = &rest[..rest.len().min(MAX_NAME_BYTES + 1)];
     match rest.iter().position(|&b| b == 0) {
         Some(end) if end > 0 && printable(&rest[..end]) => whole(&rest[..end], 2 + end + 1),
         // The input ends inside the size, or after a plausible one: the message is incomplete, not
         // wrong.
         _ if input.len() < size.unwrap_or(MESSAGE_HEAD) => System::Part,
         Some(end) => System::Wrong(&rest[..end]),
-        None if rest.len() > LONGEST_NAME || (last && !printable(rest)) => System::Wrong(rest),
+        None if rest.len() > MAX_NAME_BYTES || (last && !printable(rest)) => System::Wrong(rest),
         None => System::Part,
     }
 }

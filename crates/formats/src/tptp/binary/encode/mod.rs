@@ -4,7 +4,7 @@ use super::wire::{DATA, HEADER_SIZE, MAJOR, MESSAGE_HEAD, SYSTEM};
 use super::{MAGIC, call, message};
 use crate::tally::DropTally;
 use crate::tptp::dropped::Dropped;
-use crate::tptp::{LARGEST_EVENT, custom};
+use crate::tptp::{MAX_EVENT_BYTES, custom};
 use crate::{DropCount, Encode};
 use jtrail_model::{Calls, EnterOrLeave, Event};
 
@@ -68,7 +68,7 @@ impl Encoder {
         });
         let size = out.len() - start;
         match id {
-            Some(id) if size <= LARGEST_EVENT => {
+            Some(id) if size <= MAX_EVENT_BYTES => {
                 debug_assert!(id >= DATA);
                 out[start..start + 2].copy_from_slice(&id.to_le_bytes());
                 out[start + 2..start + 6].copy_from_slice(&(size as u32).to_le_bytes());
@@ -150,7 +150,7 @@ mod tests {
     fn what_is_too_large_is_dropped_and_counted() {
         let mut encoder = Encoder::default();
         let mut out = Vec::new();
-        let body = "x".repeat(LARGEST_EVENT - MESSAGE_HEAD);
+        let body = "x".repeat(MAX_EVENT_BYTES - MESSAGE_HEAD);
         encoder.event(
             &Event::Custom(Custom {
                 body: body.as_str().into(),
@@ -164,6 +164,6 @@ mod tests {
             }),
             &mut out,
         );
-        assert_eq!((out.len(), encoder.dropped_events()), (LARGEST_EVENT, 1));
+        assert_eq!((out.len(), encoder.dropped_events()), (MAX_EVENT_BYTES, 1));
     }
 }

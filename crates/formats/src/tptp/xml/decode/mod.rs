@@ -7,7 +7,7 @@ use super::value::Value;
 use super::wire::{ANNOTATION, ROOT, STACK_FRAME};
 use super::{FORMAT, call, element, names};
 use crate::tally::RemarkTally;
-use crate::tptp::{LARGEST_EVENT, custom};
+use crate::tptp::{MAX_EVENT_BYTES, custom};
 use crate::xml::{Document, Element, State, done};
 use crate::{Decode, DecodeError, Decoded, Remark, Severity, Step};
 use jtrail_model::{
@@ -18,7 +18,7 @@ use remarks::Remarked;
 use std::borrow::Cow;
 
 /// Maximum number of nested open elements, without the root.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// Decodes the XML document, of our encoder and of older agents.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Default for Decoder {
     fn default() -> Self {
         Self {
             document: Document::new(FORMAT, ROOT),
-            scanner: Scanner::new("one element", LARGEST_EVENT),
+            scanner: Scanner::new("one element", MAX_EVENT_BYTES),
             open: Vec::new(),
             outer: Outer::default(),
             remarks: RemarkTally::default(),
@@ -128,8 +128,8 @@ impl Decoder {
         let Tag { text, name, empty } = tag;
         let depth = self.open.len();
         if !empty {
-            if depth == DEEPEST {
-                return Err(format!("elements nest deeper than {DEEPEST}").into());
+            if depth == MAX_DEPTH {
+                return Err(format!("elements nest deeper than {MAX_DEPTH}").into());
             }
             self.open.push(name.to_owned());
         }
@@ -216,9 +216,9 @@ impl Decoder {
 impl Pending {
     fn push(&mut self, frame: Frame<'static>) -> Result<(), Cow<'static, str>> {
         self.size += frame.method.len() + size_of::<Frame<'_>>();
-        if self.size > LARGEST_EVENT {
+        if self.size > MAX_EVENT_BYTES {
             return Err(
-                format!("the frames of one event are larger than {LARGEST_EVENT} bytes").into(),
+                format!("the frames of one event are larger than {MAX_EVENT_BYTES} bytes").into(),
             );
         }
         match &mut self.event {

@@ -5,7 +5,7 @@ use super::wire::{END, FRAME, HEAD};
 use super::{element, names};
 use crate::tally::DropTally;
 use crate::tptp::dropped::Dropped;
-use crate::tptp::{LARGEST_EVENT, custom};
+use crate::tptp::{MAX_EVENT_BYTES, custom};
 use crate::{DropCount, Encode};
 use jtrail_model::{Event, Frame, MethodDef};
 use jtrail_xml::escape;
@@ -51,7 +51,7 @@ impl Encode for Encoder {
                 out.extend_from_slice(b">\n");
             }
         }
-        if out.len() - start > LARGEST_EVENT {
+        if out.len() - start > MAX_EVENT_BYTES {
             out.truncate(start);
             self.dropped.event(Dropped::Large);
         }
