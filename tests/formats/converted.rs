@@ -4,7 +4,7 @@
 use crate::support::cli::{jtrail, write_mlpd};
 use crate::support::programs::{java_compiler, quick, shop_sources, small_heap};
 use crate::support::{agent, newest_of, program};
-use jtrail_formats::{Format, Quantity, Says};
+use jtrail_formats::{Format, Quantity, Recorded};
 use jtrail_testkit::{Jdk, Run, temp_dir};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -50,9 +50,9 @@ fn assert_same(files: &[(Format, String)]) -> BTreeMap<&'static str, u64> {
             let row = rows.next().expect("a row for each");
             let reported = row["result"] != "not comparable";
             let says = match format.says(quantity) {
-                Says::Nothing(_) => false,
+                Recorded::Nothing(_) => false,
                 // Yes, if a collection found dead objects.
-                Says::AfterCollections => sums["frees"] > 0,
+                Recorded::AfterCollections => sums["frees"] > 0,
                 _ => true,
             };
             assert_eq!(reported, says, "{quantity:?} {name}\n{table}");

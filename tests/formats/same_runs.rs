@@ -6,7 +6,7 @@ use crate::support::figures::Figures;
 use crate::support::programs::{java_compiler, java_files, quick, shop_sources};
 use crate::support::spellings::{SPELLINGS, Spelling};
 use crate::support::{FILTER, agent, is_thorough, newest_of, program};
-use jtrail_formats::{Format, Quantity, Says};
+use jtrail_formats::{Format, Quantity, Recorded};
 use jtrail_testkit::{Jdk, Run, differences, temp_dir};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ fn compared(files: &[String], quantities: &str) -> (ExitCode, Value) {
             spelling.options
         );
         let quantity = Quantity::by_name(&quantity).expect("one of ours");
-        let says = !matches!(spelling.format.says(quantity), Says::Nothing(_));
+        let says = !matches!(spelling.format.says(quantity), Recorded::Nothing(_));
         assert_eq!(result != "not comparable", says, "{row}");
     }
     (code, json)

@@ -14,7 +14,7 @@
 
 use crate::ahead::{BATCH, HELD, WAITING};
 use crate::{Analysis, Calls, OpenCall, Subjects};
-use jtrail_formats::trail::{self, Counts, Found, SegmentReader, Segments, ThreadState};
+use jtrail_formats::trail::{self, Counts, SegmentItem, SegmentReader, Segments, ThreadState};
 use jtrail_model::{Duration, Event, Note, ThreadId, Timestamp};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::collections::HashMap;
@@ -119,7 +119,7 @@ fn summed(
             .min_by_key(|(number, _)| *number);
         first = earlier;
     }
-    if !segments.are_counts(&counts) {
+    if !segments.counts_match(&counts) {
         return None;
     }
     analysis.add_parts(parts, open, first.map(|(_, time)| time), last);
@@ -366,13 +366,13 @@ impl Sums {
         self.is_irregular |= !self.ended.is_empty() && self.ended.contains(&thread);
     }
 
-    fn take(&mut self, found: Found<'_>) {
+    fn take(&mut self, found: SegmentItem<'_>) {
         let event = match found {
-            Found::Row(row) => {
+            SegmentItem::Row(row) => {
                 self.see_calls(row.thread, Duration(0), row.times);
                 return self.calls.row(&row);
             }
-            Found::Event(event) => event,
+            SegmentItem::Event(event) => event,
         };
         match &event {
             Event::MethodEnter(e) => self.see_calls(e.thread, e.cpu_time, &[e.time]),

@@ -1,7 +1,7 @@
 //! `jtrail compare`: a trace is equal in all formats, and differs without one of its events.
 
 use crate::common::{Folder, closing, encode, jtrail, opening, thread_start, time};
-use jtrail_formats::{Format, Quantity, Says};
+use jtrail_formats::{Format, Quantity, Recorded};
 use jtrail_model::*;
 use serde_json::Value;
 
@@ -214,12 +214,13 @@ fn a_trace_is_the_same_in_all_formats() {
                 from.name()
             );
             for (quantity, results) in Quantity::ALL.iter().zip(rows.chunks(2)) {
-                let says = [from, to].map(|f| !matches!(f.says(*quantity), Says::Nothing(_)));
+                let recorded =
+                    [from, to].map(|f| !matches!(f.recorded(*quantity), Recorded::Nothing(_)));
                 let mut results: Vec<&str> = results.iter().map(|(_, r)| r.as_str()).collect();
                 results.sort_unstable();
                 let orders = [from, to] == [Format::TraceLog, Format::ProfilerJ]
                     || [to, from] == [Format::TraceLog, Format::ProfilerJ];
-                let expected = match says {
+                let expected = match recorded {
                     // One format has no thread names, the other has no order of threads. One counts
                     // live objects at the end, the other after collections.
                     [true, true]
@@ -277,8 +278,8 @@ fn changed(quantity: Quantity, formats: [Format; 2]) -> Vec<Event<'static>> {
             }
         }
         Quantity::Elapsed => {
-            let more = formats.map(|format| match format.says(quantity) {
-                Says::RoundedCalls(ns) | Says::RoundedNodes(ns) => 20 * ns as i64,
+            let more = formats.map(|format| match format.recorded(quantity) {
+                Recorded::RoundedCalls(ns) | Recorded::RoundedNodes(ns) => 20 * ns as i64,
                 _ => 1,
             });
             let more = more[0].max(more[1]);
@@ -367,9 +368,9 @@ fn delay(event: &mut Event<'_>, ns: i64) {
 fn one_event_less_is_a_difference() {
     let folder = Folder::new();
     for quantity in Quantity::ALL {
-        let says = |f: &Format| !matches!(f.says(quantity), Says::Nothing(_));
-        for here in Format::ALL.into_iter().filter(says) {
-            for there in Format::ALL.into_iter().filter(says) {
+        let recorded = |f: &Format| !matches!(f.recorded(quantity), Recorded::Nothing(_));
+        for here in Format::ALL.into_iter().filter(recorded) {
+            for there in Format::ALL.into_iter().filter(recorded) {
                 let new = put(&folder, "new", here, &changed(quantity, [here, there]));
                 let old = put(&folder, "old", there, &trace());
                 let (code, rows) = compare(&[old, new], &["--only", quantity.name()]);

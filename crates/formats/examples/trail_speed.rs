@@ -9,7 +9,7 @@
 //! translator reports them. Encoding is measured as wall-clock time, without helper threads and
 //! with one and more.
 
-use jtrail_formats::trail::{Encoder, Found, SegmentReader, Segments};
+use jtrail_formats::trail::{Encoder, SegmentItem, SegmentReader, Segments};
 use jtrail_formats::{Encode, Helpers, Job};
 use jtrail_model::{
     CallRun, CallStep, Calls, Event, MethodIds, OpenedCall, RunStep, ThreadId, Timestamp,
@@ -60,8 +60,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut seen = 0_u64;
         decode(&trace, &segments, |found| {
             seen += match &found {
-                Found::Row(row) => row.steps.len() as u64,
-                Found::Event(_) => 1,
+                SegmentItem::Row(row) => row.steps.len() as u64,
+                SegmentItem::Event(_) => 1,
             };
             black_box(&found);
         })?;
@@ -97,7 +97,7 @@ fn print(what: &str, times: &mut [Duration], events: u64) {
 fn decode(
     trace: &[u8],
     segments: &Segments,
-    mut visit: impl FnMut(Found<'_>),
+    mut visit: impl FnMut(SegmentItem<'_>),
 ) -> Result<(), Box<dyn Error>> {
     let mut reader = SegmentReader::new(Cursor::new(trace))?;
     for number in 0..segments.count() {
@@ -130,8 +130,8 @@ fn reported(
             return;
         }
         match found {
-            Found::Event(event) => reported.push(Reported::Event(event.into_static())),
-            Found::Row(row) => {
+            SegmentItem::Event(event) => reported.push(Reported::Event(event.into_static())),
+            SegmentItem::Row(row) => {
                 let mut calls = row.calls(&mut room);
                 while !calls.steps.is_empty() {
                     let part = calls.steps.len().min(RUN);

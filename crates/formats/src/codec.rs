@@ -34,7 +34,7 @@ pub trait Encode: Send {
     /// resumes. The caller passes a thread's outermost call first. The leave of the call is an
     /// ordinary event. Only JinsightLive has a field for such calls; the caller must not pass them
     /// or their leaves to other encoders.
-    fn under_way(&mut self, _call: &MethodEnter, _out: &mut Vec<u8>) {}
+    fn open_call(&mut self, _call: &MethodEnter, _out: &mut Vec<u8>) {}
 
     /// Appends the bytes after the last event.
     fn end(&mut self, out: &mut Vec<u8>);
@@ -48,13 +48,13 @@ pub trait Encode: Send {
 
     /// Returns true if [`Self::end`] writes pending events. The caller must then call [`Self::end`]
     /// for a truncated trace, too.
-    fn holds_back(&self) -> bool {
+    fn has_pending(&self) -> bool {
         false
     }
 
     /// Marks the trace as truncated: [`Self::end`] then omits the format's end mark, if the format
     /// has one.
-    fn break_off(&mut self) {}
+    fn mark_truncated(&mut self) {}
 
     /// Appends data that is pending only because more of its kind may follow. The trace of a
     /// pausing program is then complete up to the pause.

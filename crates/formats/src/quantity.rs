@@ -41,7 +41,7 @@ pub enum Quantity {
 
 /// How much of a [`Quantity`] a format records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Says {
+pub enum Recorded {
     /// The whole quantity.
     Exactly,
     /// The whole quantity, with each outermost call rounded by less than this many ns.
@@ -120,9 +120,11 @@ const NO_FIELD: &str = "the format has no field for them";
 
 impl Format {
     /// Returns how much of `quantity` the format records.
-    pub const fn says(self, quantity: Quantity) -> Says {
+    pub const fn recorded(self, quantity: Quantity) -> Recorded {
         use Quantity as Q;
-        use Says::{AfterCollections, Arrays, AtEnd, Exactly, Nothing, RoundedCalls, RoundedNodes};
+        use Recorded::{
+            AfterCollections, Arrays, AtEnd, Exactly, Nothing, RoundedCalls, RoundedNodes,
+        };
         match self {
             Self::TptpXml | Self::TptpBinary => match quantity {
                 Q::Threads | Q::Calls | Q::ThreadCalls | Q::Elapsed => Exactly,
@@ -227,7 +229,7 @@ mod tests {
     fn every_quantity_is_listed_once_and_some_format_says_it() {
         for (at, quantity) in Quantity::ALL.into_iter().enumerate() {
             assert_eq!(quantity as usize, at);
-            let exact = |f: &Format| f.says(quantity) == Says::Exactly;
+            let exact = |f: &Format| f.recorded(quantity) == Recorded::Exactly;
             assert!(Format::ALL.iter().filter(|f| exact(f)).count() >= 2);
         }
     }
@@ -237,7 +239,7 @@ mod tests {
     fn switches_are_those_of_what_is_said() {
         for format in Format::ALL {
             for quantity in Quantity::ALL {
-                let nothing = matches!(format.says(quantity), Says::Nothing(_));
+                let nothing = matches!(format.recorded(quantity), Recorded::Nothing(_));
                 assert!(!nothing || format.switch(quantity).is_none());
             }
         }

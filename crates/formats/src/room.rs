@@ -6,15 +6,15 @@ const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Remaining bytes for the texts of an event.
 #[derive(Debug)]
-pub(crate) struct Room(usize);
+pub(crate) struct TextBudget(usize);
 
-impl Default for Room {
+impl Default for TextBudget {
     fn default() -> Self {
         Self(MAX_TEXT_BYTES)
     }
 }
 
-impl Room {
+impl TextBudget {
     /// Reserves the bytes that `text` needs. Returns false if too few bytes are left.
     pub(crate) fn takes(&mut self, text: &str) -> bool {
         match self.0.checked_sub(text.len()) {

@@ -86,7 +86,7 @@ const MAX_BYTES: usize = 96;
 #[derive(Default)]
 struct Thread {
     /// Open calls, the outermost first.
-    open: Vec<Open>,
+    open: Vec<OpenCall>,
     /// Number of open calls that are already written; they are the outermost ones.
     written: usize,
     /// Index in `called` of each called method.
@@ -147,7 +147,7 @@ const NOTHING: Sums = Sums {
 
 /// A call that has not ended.
 #[derive(Clone, Copy, Default)]
-struct Open {
+struct OpenCall {
     time: Timestamp,
     cpu: Duration,
     method: MethodId,
@@ -202,7 +202,7 @@ impl Thread {
     }
 
     #[inline(always)]
-    fn push(&mut self, mut call: Open) {
+    fn push(&mut self, mut call: OpenCall) {
         call.place = place(&mut self.places, &mut self.called, call.method);
         let (_, open) = &mut self.called[call.place as usize];
         call.is_nested = *open > 0;
@@ -230,7 +230,7 @@ impl Thread {
 
     /// Adds a call that ended without being written to the sums.
     #[inline(always)]
-    fn add(&mut self, call: &Open, end: End) {
+    fn add(&mut self, call: &OpenCall, end: End) {
         let time = end.time.since(call.time).0;
         let own = time - call.callees;
         let caller = self.open.last_mut().map(|caller| {
@@ -386,7 +386,7 @@ impl Bounded<'_> {
     }
 
     #[inline(always)]
-    fn enter(&mut self, id: ThreadId, thread: &mut Thread, mut call: Open) {
+    fn enter(&mut self, id: ThreadId, thread: &mut Thread, mut call: OpenCall) {
         if let Some(rates) = &mut self.rates {
             let (is_demoted, is_new) = rates.called(call.method, call.time);
             call.is_demoted = is_demoted;
@@ -408,7 +408,7 @@ impl Bounded<'_> {
     #[inline(always)]
     fn leave(&mut self, id: ThreadId, thread: &mut Thread, end: End) {
         let waits = thread.open.len() > thread.written;
-        let is_its_end = |call: &&Open| call.ticket == end.ticket && call.method == end.method;
+        let is_its_end = |call: &&OpenCall| call.ticket == end.ticket && call.method == end.method;
         let call = thread.open.last().filter(is_its_end).copied();
         if let Some(call) = call
             && waits
@@ -485,14 +485,14 @@ impl ShortCalls {
                     bounded.leave(id, thread, end);
                 } else {
                     depth = depth.wrapping_add(1);
-                    let call = Open {
+                    let call = OpenCall {
                         time,
                         cpu,
                         method,
                         class,
                         ticket,
                         depth,
-                        ..Open::default()
+                        ..OpenCall::default()
                     };
                     bounded.enter(id, thread, call);
                 }
@@ -552,14 +552,14 @@ impl Encode for ShortCalls {
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         match event {
             Event::MethodEnter(e) => {
-                let call = Open {
+                let call = OpenCall {
                     time: e.time,
                     cpu: e.cpu_time,
                     method: e.method,
                     class: e.class,
                     ticket: e.ticket,
                     depth: u32::try_from(e.stack_depth).unwrap_or(u32::MAX),
-                    ..Open::default()
+                    ..OpenCall::default()
                 };
                 self.with(e.thread, out, |b, thread| b.enter(e.thread, thread, call));
                 return;
@@ -607,12 +607,12 @@ impl Encode for ShortCalls {
         self.inner.end_part(out)
     }
 
-    fn holds_back(&self) -> bool {
-        self.inner.holds_back()
+    fn has_pending(&self) -> bool {
+        self.inner.has_pending()
     }
 
-    fn break_off(&mut self) {
-        self.inner.break_off();
+    fn mark_truncated(&mut self) {
+        self.inner.mark_truncated();
     }
 
     fn flush(&mut self, out: &mut Vec<u8>) {

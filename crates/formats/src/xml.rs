@@ -156,7 +156,7 @@ impl Document {
 
     /// Returns the last step of a document that is truncated at `offset`. `what` names the document
     /// in the message.
-    pub(crate) fn broken_off<'a>(&self, input: &[u8], offset: u64, what: &str) -> Decoded<'a> {
+    pub(crate) fn truncated<'a>(&self, input: &[u8], offset: u64, what: &str) -> Decoded<'a> {
         let remark = Remark {
             offset,
             severity: Severity::Truncated,

@@ -447,7 +447,7 @@ fn a_trace_of_ours_has_an_end() {
                 .iter()
                 .for_each(|event| encoder.event(event, &mut bytes));
             if is_truncated {
-                encoder.break_off();
+                encoder.mark_truncated();
             }
             encoder.end(&mut bytes);
             let decoding = decode(Format::Mlpd, &bytes);

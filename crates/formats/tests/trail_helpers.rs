@@ -77,7 +77,7 @@ fn encoded(mut encoder: Encoder, events: &[Event<'_>]) -> Vec<u8> {
         encoder.event(event, &mut out);
         if number % 1_000_003 == 1_000_002 {
             encoder.flush(&mut out);
-            assert!(!encoder.holds_back());
+            assert!(!encoder.has_pending());
             assert_eq!(encoder.waiting(), 0);
         }
     }

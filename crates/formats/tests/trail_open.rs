@@ -4,7 +4,7 @@
 use crate::common::trail::Random;
 use crate::common::{decode, shown};
 use jtrail_formats::Format;
-use jtrail_formats::trail::{Found, OpenCall, SegmentReader, Segments};
+use jtrail_formats::trail::{OpenCall, SegmentItem, SegmentReader, Segments};
 use jtrail_model::*;
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -118,9 +118,9 @@ fn assert_reported(trace: &[u8], most: usize) {
             assert!(calls == expected, "segment {number}, {thread:?}");
         }
         let mut threads = Vec::new();
-        let mut see = |found: Found<'_>| match found {
-            Found::Event(event) => step(&event, &mut open, &mut threads),
-            Found::Row(row) => row
+        let mut see = |found: SegmentItem<'_>| match found {
+            SegmentItem::Event(event) => step(&event, &mut open, &mut threads),
+            SegmentItem::Row(row) => row
                 .calls(&mut Vec::new())
                 .events()
                 .for_each(|event| step(&event, &mut open, &mut threads)),

@@ -288,7 +288,7 @@ impl Strip {
         }
     }
 
-    fn is_under_way(&self) -> bool {
+    fn is_unfinished(&self) -> bool {
         matches!(*self.state.lock(), State::UnderWay)
     }
 
@@ -330,18 +330,18 @@ impl Reading<'_> {
             let (is_here, work) = (position < strip.range.end, &self.following.work);
             while is_here
                 && strips.found.is_none()
-                && strip.is_under_way()
+                && strip.is_unfinished()
                 && work.follow_one(self.following.most())
             {
                 strips.found = strip.take();
             }
-            let is_under_way = strips.found.is_none() && strip.is_under_way();
+            let is_unfinished = strips.found.is_none() && strip.is_unfinished();
             if is_here {
                 strips.until = strip.range.end;
-                strips.now = is_under_way.then_some(strip);
+                strips.now = is_unfinished.then_some(strip);
                 break;
             }
-            strips.before.extend(is_under_way.then_some(strip));
+            strips.before.extend(is_unfinished.then_some(strip));
         }
         self.following.ask();
     }
@@ -356,7 +356,7 @@ impl Ahead for Reading<'_> {
         let Strips {
             now, until, found, ..
         } = &mut *self.strips;
-        if let Some(strip) = now.take_if(|strip| !strip.is_under_way()) {
+        if let Some(strip) = now.take_if(|strip| !strip.is_unfinished()) {
             *found = strip.take();
         }
         let (piece, more) = match found {

@@ -334,7 +334,7 @@ impl Encode for Lines {
         };
         out.extend(line.bytes());
     }
-    fn under_way(&mut self, call: &MethodEnter, out: &mut Vec<u8>) {
+    fn open_call(&mut self, call: &MethodEnter, out: &mut Vec<u8>) {
         out.extend(format!("~ {} {}\n", call.method, call.stack_depth).bytes());
     }
     fn end(&mut self, _: &mut Vec<u8>) {}

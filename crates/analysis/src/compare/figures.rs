@@ -2,7 +2,7 @@
 
 use super::keys;
 use super::sums::{Calls, Sums, Thread};
-use jtrail_formats::{Quantity, Says};
+use jtrail_formats::{Quantity, Recorded};
 use jtrail_model::ClassId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -44,9 +44,9 @@ enum Live {
 impl View {
     /// Returns the information about a quantity that both traces have.
     pub(super) fn between(quantity: Quantity, a: &Sums, b: &Sums) -> Result<Self, String> {
-        let says = [a, b].map(|t| t.format.says(quantity));
-        let any = |what: fn(&Says) -> bool| says.iter().any(what);
-        if any(|s| *s == Says::AtEnd) && any(|s| *s == Says::AfterCollections) {
+        let recorded = [a, b].map(|t| t.format.recorded(quantity));
+        let any = |what: fn(&Recorded) -> bool| recorded.iter().any(what);
+        if any(|s| *s == Recorded::AtEnd) && any(|s| *s == Recorded::AfterCollections) {
             return Err("one counts them at the end, the other one after collections".to_owned());
         }
         let threads = match quantity {
@@ -61,8 +61,8 @@ impl View {
         Ok(Self {
             result_types: a.format.has_result_types() && b.format.has_result_types(),
             threads,
-            arrays: any(|s| matches!(s, Says::Arrays(_))),
-            live: if any(|s| *s == Says::AfterCollections) {
+            arrays: any(|s| matches!(s, Recorded::Arrays(_))),
+            live: if any(|s| *s == Recorded::AfterCollections) {
                 Live::AfterCollections
             } else {
                 Live::AtEnd
@@ -168,12 +168,12 @@ impl Figures {
     /// methods with such calls are not compared.
     fn elapsed(&mut self, trace: &Sums, view: &View) {
         let methods = method_keys(trace, view);
-        let says = trace.format.says(Quantity::Elapsed);
+        let recorded = trace.format.recorded(Quantity::Elapsed);
         for calls in &trace.calls {
             let key = &methods[&calls.method];
-            let slack = match says {
-                Says::RoundedCalls(ns) => ns.saturating_mul(calls.outermost),
-                Says::RoundedNodes(ns) => ns.saturating_mul(calls.nodes),
+            let slack = match recorded {
+                Recorded::RoundedCalls(ns) => ns.saturating_mul(calls.outermost),
+                Recorded::RoundedNodes(ns) => ns.saturating_mul(calls.nodes),
                 _ => 0,
             };
             self.add(key.clone(), calls.elapsed, slack);

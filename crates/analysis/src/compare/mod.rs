@@ -7,10 +7,10 @@
 //! | `keys` | canonical names, independent of the format |
 //! | `figures` | the sums of one quantity, by canonical key |
 //!
-//! `jtrail-formats` knows what a format can record about a quantity ([`Format::says`]). The trace
-//! with the most information is the **reference** for the quantity (the first one, if several are
-//! equal), and all others are compared with it. Information that only one of the two has (result
-//! types, names of threads, sizes of plain objects) is excluded on both sides.
+//! `jtrail-formats` knows what a format can record about a quantity ([`Format::recorded`]). The
+//! trace with the most information is the **reference** for the quantity (the first one, if several
+//! are equal), and all others are compared with it. Information that only one of the two has
+//! (result types, names of threads, sizes of plain objects) is excluded on both sides.
 
 mod figures;
 mod keys;
@@ -20,7 +20,7 @@ mod sums;
 pub use sums::Sums;
 
 use figures::{Figure, Figures, View};
-use jtrail_formats::{Format, Quantity, Says, profilerj};
+use jtrail_formats::{Format, Quantity, Recorded, profilerj};
 use std::cmp::Reverse;
 
 /// The comparison of one quantity in all traces.
@@ -104,12 +104,12 @@ pub fn compare(quantity: Quantity, traces: &[Sums]) -> Compared {
 
 /// Returns the reason why a trace has no information about a quantity; `None` if it has.
 fn why_not(quantity: Quantity, trace: &Sums) -> Option<String> {
-    match trace.format.says(quantity) {
-        Says::Nothing(why) => Some(why.to_owned()),
-        Says::RoundedNodes(_) if trace.nodes >= profilerj::MAX_CALL_NODES as u64 => {
+    match trace.format.recorded(quantity) {
+        Recorded::Nothing(why) => Some(why.to_owned()),
+        Recorded::RoundedNodes(_) if trace.nodes >= profilerj::MAX_CALL_NODES as u64 => {
             Some("its call tree is folded".to_owned())
         }
-        Says::AfterCollections if trace.objects.reported().is_none() => {
+        Recorded::AfterCollections if trace.objects.reported().is_none() => {
             let none = || "it has no table of live objects".to_owned();
             Some(trace.switched_off(quantity).unwrap_or_else(none))
         }
@@ -119,18 +119,18 @@ fn why_not(quantity: Quantity, trace: &Sums) -> Option<String> {
 
 /// Ranks a format by the amount of its information: the highest one serves as the reference.
 fn richness(quantity: Quantity, format: Format) -> (u8, bool, u8) {
-    let says = match format.says(quantity) {
-        Says::Exactly => 5,
-        Says::RoundedNodes(_) | Says::AtEnd => 4,
-        Says::RoundedCalls(_) => 3,
-        Says::Arrays(_) => 2,
-        Says::AfterCollections => 1,
-        Says::Nothing(_) => 0,
+    let recorded = match format.recorded(quantity) {
+        Recorded::Exactly => 5,
+        Recorded::RoundedNodes(_) | Recorded::AtEnd => 4,
+        Recorded::RoundedCalls(_) => 3,
+        Recorded::Arrays(_) => 2,
+        Recorded::AfterCollections => 1,
+        Recorded::Nothing(_) => 0,
     };
     let keys = format.thread_keys();
     let threads = [keys.first_names, keys.last_names, keys.order];
     (
-        says,
+        recorded,
         format.has_result_types(),
         threads.iter().filter(|known| **known).count() as u8,
     )

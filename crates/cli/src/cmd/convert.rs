@@ -7,7 +7,7 @@ use crate::select::{Selection, Span, ThreadSelector};
 use anyhow::{Context, anyhow, bail};
 use jtrail_analysis::Names;
 use jtrail_formats::trail::Part;
-use jtrail_formats::{Encode, Format, Quantity, Says, dropped_message, mlpd};
+use jtrail_formats::{Encode, Format, Quantity, Recorded, dropped_message, mlpd};
 use jtrail_model::{
     AgentCreate, Custom, Event, Lost, Node, Note, ObjectKind, ProcessCreate, Timestamp, TraceStart,
 };
@@ -181,9 +181,9 @@ fn encode(
     // back parts of the trace until now, they are still written.
     let whole = !ending.truncated && ending.error.is_none();
     if !whole {
-        encoder.break_off();
+        encoder.mark_truncated();
     }
-    if whole || encoder.holds_back() {
+    if whole || encoder.has_pending() {
         while encoder.end_part(&mut buffer) {
             out.write_all(&buffer)?;
             buffer.clear();
@@ -206,9 +206,9 @@ struct Sizes {
 
 impl Sizes {
     fn between(from: Format, to: Format) -> Self {
-        let arrays_only = matches!(from.says(Quantity::Bytes), Says::Arrays(_));
+        let arrays_only = matches!(from.recorded(Quantity::Bytes), Recorded::Arrays(_));
         Self {
-            counts_sizes: arrays_only && to.says(Quantity::Bytes) == Says::Exactly,
+            counts_sizes: arrays_only && to.recorded(Quantity::Bytes) == Recorded::Exactly,
             with_definitions: to != Format::Mlpd,
             missing: 0,
         }

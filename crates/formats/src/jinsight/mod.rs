@@ -88,7 +88,7 @@
 //!   that would get the ticks of a real leave is moved by one tick.
 //! - At the start of the next burst, all calls in progress have enters with the ticks of
 //!   BEGIN_BURST. This includes calls that began during the pause
-//!   ([`Encode::under_way`](crate::Encode::under_way)), but not those that ended during the pause.
+//!   ([`Encode::open_call`](crate::Encode::open_call)), but not those that ended during the pause.
 //!   A real enter that would get the ticks of BEGIN_BURST is moved by one tick.
 //! - A collection that ends during a pause ended when the pause began.
 //! - Events between bursts are written after the next BEGIN_BURST, with its ticks. They are dropped

@@ -48,7 +48,7 @@ pub(super) const METADATA_FAILED: u8 = 0xa2;
 
 /// Failed load as the description of version 1 spells it: [`METADATA_FAILED`] without the bit for a
 /// load.
-pub(super) const SEED_FAILED: u8 = 0x82;
+pub(super) const METADATA_FAILED_V1: u8 = 0x82;
 pub(super) const LEAVE: u8 = 0x13;
 pub(super) const ENTER: u8 = 0x23;
 pub(super) const EXC_LEAVE: u8 = 0x33;

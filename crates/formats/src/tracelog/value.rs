@@ -171,9 +171,9 @@ pub(super) fn read_hex(word: &[u8]) -> Option<u64> {
 
 /// Sorted start offsets of the ranges of a method's code. Each range ends where the next one
 /// starts.
-pub(super) struct Starts(Vec<u64>);
+pub(super) struct RangeStarts(Vec<u64>);
 
-impl Starts {
+impl RangeStarts {
     pub(super) fn new(starts: impl Iterator<Item = u64>) -> Self {
         let mut starts: Vec<_> = starts.collect();
         starts.sort_unstable();

@@ -3,7 +3,7 @@
 /// Name of the loader of classes whose loader is unknown.
 pub(super) const DEFAULT_LOADER: &str = "bootstrap";
 /// Lowest id of classes and methods that occur in frames only.
-pub(super) const MADE_UP: u64 = 1 << 63;
+pub(super) const FIRST_SYNTHETIC_ID: u64 = 1 << 63;
 /// Maximum bytes of a line; longer lines are skipped.
 pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
 

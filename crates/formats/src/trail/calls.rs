@@ -30,9 +30,9 @@ pub(super) type Threads = HashMap<u64, Thread, Seed>;
 /// An open call in a reader. It is a single word, because a loop over rows of calls writes and
 /// reads it as a whole.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Open(u64);
+pub(super) struct ReadCall(u64);
 
-impl Open {
+impl ReadCall {
     /// Creates an open call. `of` is the index of its method among the methods of the segment.
     #[inline(always)]
     pub(super) fn new(ticket: u32, of: u32) -> Self {
@@ -57,7 +57,7 @@ pub(super) struct Stream {
     pub(super) thread: Thread,
     pub(super) last: Last,
     pub(super) cpu: i64,
-    pub(super) open: CallStack<Open>,
+    pub(super) open: CallStack<ReadCall>,
 }
 
 impl Stream {
@@ -78,6 +78,6 @@ impl Stream {
     #[inline]
     pub(super) fn enter(&mut self, ticket: u32, depth: i64, of: u32) {
         (self.thread.ticket, self.thread.depth) = (ticket, depth);
-        self.open.push(Open::new(ticket, of));
+        self.open.push(ReadCall::new(ticket, of));
     }
 }

@@ -50,14 +50,19 @@ const MAX_TIMES: usize = 255;
 
 /// Compression of a stored column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+enum Compression {
     Plain,
     Lz4,
     Huffman,
     Zstd,
 }
 
-const WAYS: [Way; 4] = [Way::Plain, Way::Lz4, Way::Huffman, Way::Zstd];
+const WAYS: [Compression; 4] = [
+    Compression::Plain,
+    Compression::Lz4,
+    Compression::Huffman,
+    Compression::Zstd,
+];
 
 /// Compresses columns.
 pub(super) struct Packer {
@@ -93,12 +98,12 @@ impl Packer {
         let mut number = 0..;
         let mut stored = columns.map(|column| self.store(column, number.next() == Some(even)));
         if let ([raw], [(way, bytes)]) = (&columns[..], &mut stored[..])
-            && *way == Way::Zstd
+            && *way == Compression::Zstd
             && raw.len() / MAX_TIMES > bytes.len()
         {
             // Readers reject this ratio in a segment with a single column. LZ4 stays below the
             // limit.
-            (*way, *bytes) = (Way::Lz4, Cow::Owned(compress(raw)));
+            (*way, *bytes) = (Compression::Lz4, Cow::Owned(compress(raw)));
         }
         for (raw, (way, bytes)) in columns.iter().zip(&stored) {
             put_number(raw.len() as u64, out);
@@ -111,40 +116,40 @@ impl Packer {
 
     /// Compresses a column. `is_even` is true if its bytes rarely repeat in sequences, so that a
     /// Huffman code may be as good as any other way.
-    fn store<'r>(&mut self, raw: &'r [u8], is_even: bool) -> (Way, Cow<'r, [u8]>) {
-        let mut best = (Way::Plain, Cow::Borrowed(raw));
+    fn store<'r>(&mut self, raw: &'r [u8], is_even: bool) -> (Compression, Cow<'r, [u8]>) {
+        let mut best = (Compression::Plain, Cow::Borrowed(raw));
         let mut take = |way, bytes: Option<Vec<u8>>| match bytes {
             Some(bytes) if bytes.len() < best.1.len() => best = (way, Cow::Owned(bytes)),
             _ => {}
         };
         // Each way takes time. What suits the middle of a column suits the whole column.
         let Some(rest) = raw.len().checked_sub(SAMPLE) else {
-            take(Way::Lz4, Some(compress(raw)));
-            take(Way::Zstd, self.by_zstd(raw));
-            take(Way::Huffman, by_code(raw));
+            take(Compression::Lz4, Some(compress(raw)));
+            take(Compression::Zstd, self.with_zstd(raw));
+            take(Compression::Huffman, huffman_coded(raw));
             return best;
         };
         let sample = &raw[rest / 2..][..SAMPLE];
         let is_for_code = is_even
-            && match (huffman::Code::of(sample), self.by_zstd(sample)) {
+            && match (huffman::Code::of(sample), self.with_zstd(sample)) {
                 // A Huffman code takes half the time of zstd.
                 (Some(code), Some(zstd)) => code.bytes() <= zstd.len() + zstd.len() / 8,
                 (code, None) => code.is_some(),
                 (None, Some(_)) => false,
             };
         match is_for_code {
-            true => take(Way::Huffman, by_code(raw)),
-            false => take(Way::Zstd, self.by_zstd(raw)),
+            true => take(Compression::Huffman, huffman_coded(raw)),
+            false => take(Compression::Zstd, self.with_zstd(raw)),
         }
         best
     }
 
-    fn by_zstd(&mut self, raw: &[u8]) -> Option<Vec<u8>> {
+    fn with_zstd(&mut self, raw: &[u8]) -> Option<Vec<u8>> {
         self.zstd.as_mut()?.compress(raw).ok()
     }
 }
 
-fn by_code(raw: &[u8]) -> Option<Vec<u8>> {
+fn huffman_coded(raw: &[u8]) -> Option<Vec<u8>> {
     let code = huffman::Code::of(raw)?;
     (code.size() < raw.len()).then(|| code.block(raw))
 }
@@ -167,15 +172,15 @@ pub(super) fn unpack_first<const N: usize>(
     bytes: &mut Bytes<'_>,
     into: &mut [Vec<u8>; N],
 ) -> Option<()> {
-    let mut sizes = [(0, Way::Plain, 0); N];
+    let mut sizes = [(0, Compression::Plain, 0); N];
     let mut all = 0_usize;
     for size in &mut sizes {
         let (raw, reported) = (bytes.small::<usize>()?, bytes.small::<usize>()?);
         *size = match reported.checked_sub(raw) {
             _ if version > 2 => (raw, WAYS[reported & 3], reported >> 2),
-            None => (raw, Way::Lz4, reported),
-            Some(0) => (raw, Way::Plain, reported),
-            Some(more) => (raw, Way::Huffman, more),
+            None => (raw, Compression::Lz4, reported),
+            Some(0) => (raw, Compression::Plain, reported),
+            Some(more) => (raw, Compression::Huffman, more),
         };
         all = all.checked_add(raw)?;
     }
@@ -187,9 +192,9 @@ pub(super) fn unpack_first<const N: usize>(
         let stored = bytes.take(stored as u64)?;
         column.clear();
         match way {
-            Way::Plain if raw == stored.len() => column.extend_from_slice(stored),
+            Compression::Plain if raw == stored.len() => column.extend_from_slice(stored),
             // LZ4 expands one byte to at most 255 bytes.
-            Way::Lz4 if raw / 255 <= stored.len() => {
+            Compression::Lz4 if raw / 255 <= stored.len() => {
                 column.resize(raw, 0);
                 let length = lz4_flex::block::decompress_into(stored, column).ok()?;
                 if length != raw {
@@ -197,12 +202,12 @@ pub(super) fn unpack_first<const N: usize>(
                 }
             }
             // Each code has at least one bit.
-            Way::Huffman if raw / 8 <= stored.len() => {
+            Compression::Huffman if raw / 8 <= stored.len() => {
                 column.resize(raw, 0);
                 huffman::unpack(stored, column)?;
             }
             // A block of zstd holds at most 128 KiB, and takes at least three bytes.
-            Way::Zstd
+            Compression::Zstd
                 if raw >> 17 <= stored.len() / 3 && (N > 1 || raw / MAX_TIMES <= stored.len()) =>
             {
                 column.resize(raw, 0);
@@ -255,7 +260,7 @@ mod tests {
             let ways = columns
                 .each_ref()
                 .map(|column| packer.store(column, true).0);
-            use Way::*;
+            use Compression::*;
             let still = if count < SAMPLE { Lz4 } else { Zstd };
             assert_eq!(ways, [Plain, Zstd, Huffman, Plain, still]);
             let mut back = [const { Vec::new() }; 5];
@@ -270,7 +275,7 @@ mod tests {
     #[test]
     fn columns_of_earlier_versions_are_read() {
         let raw = uneven(1_000);
-        let code = by_code(&raw).expect("a code");
+        let code = huffman_coded(&raw).expect("a code");
         let lz4 = compress(&[7; 1_000]);
         let columns = [
             (1_000 + code.len(), &code[..], &raw[..]),
@@ -290,7 +295,7 @@ mod tests {
 
     #[test]
     fn sizes_that_can_not_be_are_refused() {
-        let refused = |raw: u64, way: Way, reported: u64, stored: &[u8]| {
+        let refused = |raw: u64, way: Compression, reported: u64, stored: &[u8]| {
             let mut payload = Vec::new();
             put_number(raw, &mut payload);
             put_number(reported << 2 | way as u64, &mut payload);
@@ -298,27 +303,33 @@ mod tests {
             unpack(3, &mut Bytes(&payload), &mut [Vec::new()]).is_none()
         };
         let raw = uneven(1_000);
-        let code = by_code(&raw).expect("a code");
+        let code = huffman_coded(&raw).expect("a code");
         let size = code.len() as u64;
-        assert!(!refused(1_000, Way::Huffman, size, &code));
-        assert!(refused(1_000, Way::Lz4, size, &code), "no LZ4");
-        assert!(refused(1_000, Way::Zstd, size, &code), "no zstd");
-        assert!(refused(1_000, Way::Plain, size, &code), "another size");
-        assert!(refused(1_000, Way::Huffman, size + 1, &code), "cut");
+        assert!(!refused(1_000, Compression::Huffman, size, &code));
+        assert!(refused(1_000, Compression::Lz4, size, &code), "no LZ4");
+        assert!(refused(1_000, Compression::Zstd, size, &code), "no zstd");
         assert!(
-            refused(999, Way::Huffman, size, &code),
+            refused(1_000, Compression::Plain, size, &code),
+            "another size"
+        );
+        assert!(refused(1_000, Compression::Huffman, size + 1, &code), "cut");
+        assert!(
+            refused(999, Compression::Huffman, size, &code),
             "less than the block has"
         );
         assert!(
-            refused(8 * size + 8, Way::Huffman, size, &code),
+            refused(8 * size + 8, Compression::Huffman, size, &code),
             "more than it can have"
         );
-        assert!(refused(1 << 40, Way::Plain, 1 << 40, &code));
-        assert!(refused(u64::MAX, Way::Huffman, size, &code));
-        assert!(refused(256, Way::Lz4, 1, &[0]), "more than LZ4 makes of it");
-        let zstd = Packer::default().by_zstd(&[7; 1_000]).expect("memory");
+        assert!(refused(1 << 40, Compression::Plain, 1 << 40, &code));
+        assert!(refused(u64::MAX, Compression::Huffman, size, &code));
+        assert!(
+            refused(256, Compression::Lz4, 1, &[0]),
+            "more than LZ4 makes of it"
+        );
+        let zstd = Packer::default().with_zstd(&[7; 1_000]).expect("memory");
         let size = zstd.len() as u64;
-        assert!(!refused(1_000, Way::Zstd, size, &zstd));
+        assert!(!refused(1_000, Compression::Zstd, size, &zstd));
         let mut alone = Vec::new();
         let text = vec![7; 1 << 20];
         Packer::default().pack([&text], &mut alone);
@@ -326,8 +337,8 @@ mod tests {
         unpack(3, &mut Bytes(&alone), &mut back).expect("as LZ4");
         assert!(back[0] == text && alone.len() > text.len() / 256);
         for other in [999, 1_001, 32 << 20] {
-            assert!(refused(other, Way::Zstd, size, &zstd), "{other}");
+            assert!(refused(other, Compression::Zstd, size, &zstd), "{other}");
         }
-        assert!(refused(1_000, Way::Zstd, size - 1, &zstd), "cut");
+        assert!(refused(1_000, Compression::Zstd, size - 1, &zstd), "cut");
     }
 }

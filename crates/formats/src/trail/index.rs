@@ -35,30 +35,30 @@ pub(super) struct Totals {
     /// Number of events in the preceding segments.
     pub(super) before: u64,
     /// Number of events by record code.
-    by_code: ByCode<u64>,
+    huffman_coded: ByCode<u64>,
 }
 
 impl Totals {
     #[inline]
     pub(super) fn add(&mut self, code: u8) {
-        self.by_code.0[usize::from(code)] += 1;
+        self.huffman_coded.0[usize::from(code)] += 1;
     }
 
     /// Adds the counts of `others` by code.
     pub(super) fn add_all(&mut self, others: &Self) {
-        for (all, more) in self.by_code.0.iter_mut().zip(&others.by_code.0) {
+        for (all, more) in self.huffman_coded.0.iter_mut().zip(&others.huffman_coded.0) {
             *all = all.saturating_add(*more);
         }
     }
 
     pub(super) fn add_calls(&mut self, enters: usize, leaves: usize) {
-        self.by_code.0[usize::from(record::METHOD_ENTER)] += enters as u64;
-        self.by_code.0[usize::from(record::METHOD_LEAVE)] += leaves as u64;
+        self.huffman_coded.0[usize::from(record::METHOD_ENTER)] += enters as u64;
+        self.huffman_coded.0[usize::from(record::METHOD_LEAVE)] += leaves as u64;
     }
 }
 
 /// The content of an index that was read.
-pub(super) struct Found {
+pub(super) struct IndexContents {
     pub(super) entries: Vec<Entry>,
     pub(super) previous: u64,
     /// Totals, and true if the trace is truncated. Only the last index has them.
@@ -109,7 +109,7 @@ impl Index {
                 bytes.push(1 + u8::from(is_truncated));
                 put_number(totals.before, &mut bytes);
                 let counts = totals
-                    .by_code
+                    .huffman_coded
                     .0
                     .iter()
                     .enumerate()
@@ -130,7 +130,7 @@ impl Index {
     }
 }
 
-impl Found {
+impl IndexContents {
     /// Reads the payload of an index.
     pub(super) fn get(version: u8, payload: &[u8]) -> Option<Self> {
         let mut column = [Vec::new()];
@@ -174,7 +174,7 @@ impl Found {
                 };
                 for _ in 0..bytes.number()? {
                     let code = bytes.byte()?;
-                    *totals.by_code.0.get_mut(usize::from(code))? = bytes.number()?;
+                    *totals.huffman_coded.0.get_mut(usize::from(code))? = bytes.number()?;
                 }
                 Some((totals, how == 2))
             }

@@ -25,7 +25,9 @@ pub const CALLS_AHEAD: Duration = Duration(10_000);
 pub use decode::Decoder;
 pub use decode::parts::{Part, Parts};
 pub use decode::row::{Row, RowStep};
-pub use decode::segments::{Counts, Found, OpenOfThread, SegmentReader, Segments, ThreadState};
+pub use decode::segments::{
+    Counts, OpenOfThread, SegmentItem, SegmentReader, Segments, ThreadState,
+};
 pub use encode::Encoder;
 pub use open::OpenCall;
 pub(crate) use wire::MAGIC;

@@ -33,7 +33,7 @@ pub struct OpenCall {
 
 /// An open call in a writer, which names the method by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Open {
+pub(super) struct WrittenCall {
     pub(super) method: u32,
     pub(super) ticket: u32,
     pub(super) start: i64,
@@ -42,13 +42,13 @@ pub(super) struct Open {
 /// Open calls of a thread, outermost first. They are kept from segment to segment.
 #[derive(Default)]
 pub(super) struct OpenCalls {
-    calls: Vec<Open>,
+    calls: Vec<WrittenCall>,
     /// Number of calls that were open at the start of the segment.
     at_begin: usize,
     /// Number of calls that were open at the start of the segment and have not ended.
     untouched: usize,
     /// Calls that were open at the start of the segment and have ended, innermost first.
-    ended: Vec<Open>,
+    ended: Vec<WrittenCall>,
     /// The last complete list, if one was written.
     whole: Option<Whole>,
 }
@@ -82,7 +82,7 @@ impl OpenCalls {
         }
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Open> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut WrittenCall> {
         self.calls.iter_mut()
     }
 
@@ -91,12 +91,12 @@ impl OpenCalls {
     }
 
     #[inline]
-    pub(super) fn last(&self) -> Option<&Open> {
+    pub(super) fn last(&self) -> Option<&WrittenCall> {
         self.calls.last()
     }
 
     #[inline]
-    pub(super) fn push(&mut self, call: Open) {
+    pub(super) fn push(&mut self, call: WrittenCall) {
         self.calls.push(call);
     }
 
@@ -113,13 +113,13 @@ impl OpenCalls {
     }
 
     #[inline]
-    pub(super) fn extend(&mut self, calls: impl Iterator<Item = Open>) {
+    pub(super) fn extend(&mut self, calls: impl Iterator<Item = WrittenCall>) {
         self.calls.extend(calls);
     }
 
     /// Ends a call that is not the innermost one, and all calls within it. Does nothing if the call
     /// is not among the [`MAX_PASSED`] innermost ones.
-    pub(super) fn end(&mut self, is_it: impl Fn(&Open) -> bool) {
+    pub(super) fn end(&mut self, is_it: impl Fn(&WrittenCall) -> bool) {
         self.pop(passed(self.calls.iter(), is_it));
     }
 

@@ -35,7 +35,7 @@ pub(super) fn meaning(symbols: &[Symbol], symbol: u32) -> Option<Symbol> {
 
 /// Method numbers from here on are assigned by the encoder; smaller numbers are assigned by the
 /// traced program.
-const OWN: u32 = 1 << 30;
+const FIRST_ENCODER_NUMBER: u32 = 1 << 30;
 /// The first encoder numbers stand for steps that do not begin a call: a record with the same code,
 /// or a leave by exception.
 const CODES: u32 = 256;
@@ -47,11 +47,11 @@ pub(super) type Step = u32;
 
 /// Returns the step for a record with the code `code`.
 pub(super) fn record_step(code: u8) -> Step {
-    (OWN | u32::from(code)) << 1
+    (FIRST_ENCODER_NUMBER | u32::from(code)) << 1
 }
 
 /// The step in which the innermost call ends by an exception.
-pub(super) const EXCEPTION_STEP: Step = (OWN | LEAVE_BY_EXCEPTION) << 1;
+pub(super) const EXCEPTION_STEP: Step = (FIRST_ENCODER_NUMBER | LEAVE_BY_EXCEPTION) << 1;
 
 /// The methods that steps refer to.
 #[derive(Default)]
@@ -74,7 +74,7 @@ const MAX_OWN: usize = 1 << 16;
 
 /// A copy of the methods for the thread that packs a segment.
 #[derive(Clone, Default)]
-pub(super) struct Named {
+pub(super) struct MethodNames {
     program: Option<MethodIds>,
     own: MethodIds,
 }
@@ -99,10 +99,11 @@ impl Methods {
 
     #[cold]
     fn other_number(&mut self, method: MethodId, class: ClassId) -> u32 {
-        let next = OWN + CODES + self.numbers.len() as u32;
+        let next = FIRST_ENCODER_NUMBER + CODES + self.numbers.len() as u32;
         let number = *self.numbers.entry((method.0, class.0)).or_insert(next);
         if number == next {
-            self.own.give(next - OWN - CODES, (method, class));
+            self.own
+                .give(next - FIRST_ENCODER_NUMBER - CODES, (method, class));
         }
         if method.0 < DENSE {
             let at = method.0 as usize;
@@ -125,7 +126,7 @@ impl Methods {
 
     /// Returns the ids of the method with the number `number`.
     pub(super) fn ids(&self, number: u32) -> (MethodId, ClassId) {
-        match number.checked_sub(OWN + CODES) {
+        match number.checked_sub(FIRST_ENCODER_NUMBER + CODES) {
             Some(own) => self.own.get(own),
             None => self
                 .program
@@ -136,13 +137,13 @@ impl Methods {
     }
 
     /// Returns true if encoder numbers should be assigned from scratch.
-    pub(super) fn are_many(&self) -> bool {
+    pub(super) fn should_renumber(&self) -> bool {
         self.numbers.len() > MAX_OWN
     }
 
     /// Returns the new number of a method that has the number `number` in `former`.
     pub(super) fn renumber(&mut self, former: &Self, number: u32) -> u32 {
-        match number.checked_sub(OWN) {
+        match number.checked_sub(FIRST_ENCODER_NUMBER) {
             None => number,
             Some(_) => {
                 let (method, class) = former.ids(number);
@@ -156,17 +157,17 @@ impl Methods {
         self.program = former.program;
     }
 
-    pub(super) fn named(&self) -> Named {
-        Named {
+    pub(super) fn named(&self) -> MethodNames {
+        MethodNames {
             program: self.program.clone(),
             own: self.own.clone(),
         }
     }
 }
 
-impl Named {
+impl MethodNames {
     fn symbol(&self, number: u32) -> Symbol {
-        let ids = match number.checked_sub(OWN) {
+        let ids = match number.checked_sub(FIRST_ENCODER_NUMBER) {
             None => self.program.as_ref().map(|program| program.get(number)),
             Some(LEAVE_BY_EXCEPTION) => return Symbol::LeaveByException,
             Some(code @ ..CODES) => return Symbol::Record(code as u8),
@@ -188,9 +189,9 @@ const ROW: usize = 64;
 
 /// Bit that marks a valid token in a table. Without it, the step has no token there, or it ends a
 /// call.
-const THERE: u16 = 1 << 15;
+const VALID: u16 = 1 << 15;
 /// Larger tokens do not fit into the tables.
-const MAX_TOKEN: u32 = THERE as u32 - 1;
+const MAX_TOKEN: u32 = VALID as u32 - 1;
 
 /// Assigns symbols to steps.
 #[derive(Default)]
@@ -210,7 +211,7 @@ pub(super) struct Symbols {
     has: [bool; 2],
     /// Method and class of the last symbol.
     last: (u64, u64),
-    /// Tokens found so far, with or without [`THERE`].
+    /// Tokens found so far, with or without [`VALID`].
     tokens: Vec<u16>,
     /// All tokens, if one of them is greater than [`MAX_TOKEN`].
     wide: Vec<u32>,
@@ -221,7 +222,7 @@ impl Symbols {
     pub(super) fn put(
         &mut self,
         steps: &[Step],
-        named: &Named,
+        named: &MethodNames,
         symbols: &mut Vec<u8>,
         tokens: &mut Vec<u8>,
     ) {
@@ -240,7 +241,7 @@ impl Symbols {
                 self.fill(begin, row, named, &mut count, symbols);
             }
         }
-        let found = self.tokens.iter().map(|token| token & !THERE);
+        let found = self.tokens.iter().map(|token| token & !VALID);
         let wide = self.wide.iter();
         match width(count as usize) {
             1 => tokens.extend(found.map(|token| token as u8)),
@@ -270,14 +271,14 @@ impl Symbols {
     #[inline]
     fn find(&mut self, steps: &[Step]) -> bool {
         let table = &self.program[..];
-        let mut all = THERE;
+        let mut all = VALID;
         self.tokens.extend(steps.iter().map(|step| {
             let token = table.get(*step as usize).copied().unwrap_or_default();
             // The low bit of a step marks the end of a call.
             all &= token | (*step as u16) << 15;
             token
         }));
-        all == THERE
+        all == VALID
     }
 
     /// Assigns symbols to those of the steps that have none. `begin` is the index of the first
@@ -286,12 +287,12 @@ impl Symbols {
         &mut self,
         begin: usize,
         steps: &[Step],
-        named: &Named,
+        named: &MethodNames,
         count: &mut u32,
         out: &mut Vec<u8>,
     ) {
         for (at, step) in (begin..).zip(steps) {
-            if step & 1 == 0 && self.tokens[at] & THERE == 0 {
+            if step & 1 == 0 && self.tokens[at] & VALID == 0 {
                 self.tokens[at] = self.symbol(step >> 1, named, count, out) as u16;
             }
         }
@@ -299,14 +300,14 @@ impl Symbols {
 
     /// Appends the tokens of some steps, some of which may be greater than [`MAX_TOKEN`].
     #[cold]
-    fn give(&mut self, steps: &[Step], named: &Named, count: &mut u32, out: &mut Vec<u8>) {
+    fn give(&mut self, steps: &[Step], named: &MethodNames, count: &mut u32, out: &mut Vec<u8>) {
         for step in steps {
             let token = match step & 1 {
                 0 => self.symbol(step >> 1, named, count, out),
                 _ => LEAVE,
             };
             if token > MAX_TOKEN && self.wide.is_empty() {
-                let found = self.tokens.iter().map(|token| token & !THERE);
+                let found = self.tokens.iter().map(|token| token & !VALID);
                 self.wide.extend(found.map(u32::from));
             }
             match self.wide.is_empty() {
@@ -317,7 +318,13 @@ impl Symbols {
     }
 
     /// Returns the symbol of a number, and assigns one if necessary.
-    fn symbol(&mut self, number: u32, named: &Named, count: &mut u32, out: &mut Vec<u8>) -> u32 {
+    fn symbol(
+        &mut self,
+        number: u32,
+        named: &MethodNames,
+        count: &mut u32,
+        out: &mut Vec<u8>,
+    ) -> u32 {
         match self.known(number) {
             Some(token) => token,
             None => self.name(number, named, count, out),
@@ -328,20 +335,26 @@ impl Symbols {
     fn known(&mut self, number: u32) -> Option<u32> {
         let (table, at) = place(number, &mut self.program, &mut self.own);
         match table.get(at) {
-            Some(&token) if token != 0 => Some((token & !THERE).into()),
+            Some(&token) if token != 0 => Some((token & !VALID).into()),
             _ => self.large.get(&number).copied(),
         }
     }
 
     /// Assigns a symbol to a number that has none in this segment, and returns it.
     #[cold]
-    fn name(&mut self, number: u32, named: &Named, count: &mut u32, out: &mut Vec<u8>) -> u32 {
+    fn name(
+        &mut self,
+        number: u32,
+        named: &MethodNames,
+        count: &mut u32,
+        out: &mut Vec<u8>,
+    ) -> u32 {
         let symbol = named.symbol(number);
         let next = *count + 1;
         let token = match symbol {
             Symbol::Enter { method, class } => {
                 let ids = (method, class);
-                self.has[usize::from(number >= OWN)] = true;
+                self.has[usize::from(number >= FIRST_ENCODER_NUMBER)] = true;
                 let has_both = self.has == [true; 2];
                 if has_both && self.by_ids.is_empty() {
                     self.add_named(named);
@@ -381,13 +394,13 @@ impl Symbols {
             larger[..table.len()].copy_from_slice(table);
             *table = larger;
         }
-        table[at] = THERE | token as u16;
+        table[at] = VALID | token as u16;
         self.used.push(number);
         token
     }
 
     /// Adds the methods that have tokens so far to the table by ids.
-    fn add_named(&mut self, named: &Named) {
+    fn add_named(&mut self, named: &MethodNames) {
         let numbers = self.used.iter().chain(self.large.keys());
         for number in numbers.copied().collect::<Vec<_>>() {
             if let Symbol::Enter { method, class } = named.symbol(number) {
@@ -404,7 +417,7 @@ fn place<'t>(
     program: &'t mut Vec<u16>,
     own: &'t mut Vec<u16>,
 ) -> (&'t mut Vec<u16>, usize) {
-    match number.checked_sub(OWN) {
+    match number.checked_sub(FIRST_ENCODER_NUMBER) {
         None => (program, 2 * number as usize),
         Some(number) => (own, 2 * number as usize),
     }

@@ -5,7 +5,7 @@ use super::value::{Bytes, put_number, put_signed};
 use jtrail_model::Timestamp;
 
 /// Marks a row of equal times. The number of further equal times follows.
-const STILL: u8 = 239;
+const REPEAT: u8 = 239;
 /// Smaller steps take one byte.
 const ONE: u32 = 239;
 /// First value of the first byte of a two-byte step. Two bytes encode the [`TWO`] steps from
@@ -138,7 +138,7 @@ impl TimeSteps {
                 put_signed(long.next().copied().unwrap_or_default(), out);
             }
             ZEROS => {
-                out.push(STILL);
+                out.push(REPEAT);
                 let count = zeros.next().copied().unwrap_or(1);
                 put_number(u64::from(count) - 1, out);
             }
@@ -172,14 +172,14 @@ impl TimeSteps {
 }
 
 /// Latest time from which [`LANES`] one-byte steps can't overflow.
-const LATEST: i64 = i64::MAX - (LANES as i64) * (STILL as i64);
+const LATEST: i64 = i64::MAX - (LANES as i64) * (REPEAT as i64);
 
 /// Reads time steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Steps<'b> {
     pub(super) bytes: Bytes<'b>,
     /// Number of further steps of 0 before the next byte is read.
-    pub(super) still: u64,
+    pub(super) repeats: u64,
     /// True for versions before 3, which don't count equal times.
     pub(super) is_earlier: bool,
 }
@@ -187,12 +187,12 @@ pub(super) struct Steps<'b> {
 impl Steps<'_> {
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<i64> {
-        if self.still > 0 {
-            self.still -= 1;
+        if self.repeats > 0 {
+            self.repeats -= 1;
             return Some(0);
         }
         let first = self.bytes.byte()?;
-        if first < STILL {
+        if first < REPEAT {
             return Some(first.into());
         }
         self.long(first)
@@ -203,10 +203,10 @@ impl Steps<'_> {
     pub(super) fn fill(&mut self, mut now: i64, into: &mut [Timestamp]) -> usize {
         let mut done = 0;
         while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
-            if self.still > 0 {
-                let count = usize::try_from(self.still).map_or(rest.len(), |n| n.min(rest.len()));
+            if self.repeats > 0 {
+                let count = usize::try_from(self.repeats).map_or(rest.len(), |n| n.min(rest.len()));
                 rest[..count].fill(Timestamp(now));
-                self.still -= count as u64;
+                self.repeats -= count as u64;
                 done += count;
                 continue;
             }
@@ -214,7 +214,7 @@ impl Steps<'_> {
                 self.bytes.0.split_first_chunk::<LANES>(),
                 rest.first_chunk_mut::<LANES>(),
             ) && now <= LATEST
-                && row.iter().all(|step| *step < STILL)
+                && row.iter().all(|step| *step < REPEAT)
             {
                 for (time, step) in rest.iter_mut().zip(row) {
                     now += i64::from(*step);
@@ -239,9 +239,9 @@ impl Steps<'_> {
 
     fn long(&mut self, first: u8) -> Option<i64> {
         Some(match first {
-            STILL if self.is_earlier => first.into(),
-            STILL => {
-                self.still = self.bytes.number()?;
+            REPEAT if self.is_earlier => first.into(),
+            REPEAT => {
+                self.repeats = self.bytes.number()?;
                 0
             }
             u8::MAX => self.bytes.signed()?,
@@ -298,7 +298,7 @@ mod tests {
                 now
             })
             .collect();
-        assert_eq!((steps.next(), steps.still), (None, 0));
+        assert_eq!((steps.next(), steps.repeats), (None, 0));
         times
     }
 
@@ -384,13 +384,13 @@ mod tests {
             3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 240, 5_000, 1,
         ]));
         columns.push(put(&[300; 20])[..39].to_vec()); // truncated within a step
-        columns.push(vec![STILL; 3]); // the truncated count of equal times, or three steps of 239
+        columns.push(vec![REPEAT; 3]); // the truncated count of equal times, or three steps of 239
         for column in &columns {
             for is_earlier in [false, true] {
                 for begin in [5, i64::MAX - 100] {
                     let steps = Steps {
                         bytes: Bytes(column),
-                        still: 0,
+                        repeats: 0,
                         is_earlier,
                     };
                     for room in [1, 2, 15, 16, 17, 100] {
@@ -422,7 +422,10 @@ mod tests {
                             }
                         }
                         assert_eq!(found, expected, "{column:?}, {is_earlier}, {begin}, {room}");
-                        assert_eq!((many.bytes.0, many.still), (single.bytes.0, single.still));
+                        assert_eq!(
+                            (many.bytes.0, many.repeats),
+                            (single.bytes.0, single.repeats)
+                        );
                     }
                 }
             }

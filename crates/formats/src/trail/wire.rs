@@ -104,7 +104,7 @@ impl Header {
 
 /// Returns the first position in `bytes`, except for position 0, at which a segment may begin. If
 /// there is none, returns a position near the end, before which no segment begins.
-pub(super) fn next_place(bytes: &[u8]) -> usize {
+pub(super) fn next_candidate(bytes: &[u8]) -> usize {
     let rest = bytes.get(1..).unwrap_or_default();
     let found = rest.windows(MAGIC.len()).position(|four| four == MAGIC);
     match found {
@@ -147,10 +147,10 @@ mod tests {
 
     #[test]
     fn places_are_found() {
-        assert_eq!(next_place(b"\xb5JTR...\xb5JTR"), 7);
-        assert_eq!(next_place(b"abcdef\xb5J"), 5);
-        assert_eq!(next_place(b"ab"), 1);
-        assert_eq!(next_place(b"a"), 1);
-        assert_eq!(next_place(b""), 0);
+        assert_eq!(next_candidate(b"\xb5JTR...\xb5JTR"), 7);
+        assert_eq!(next_candidate(b"abcdef\xb5J"), 5);
+        assert_eq!(next_candidate(b"ab"), 1);
+        assert_eq!(next_candidate(b"a"), 1);
+        assert_eq!(next_candidate(b""), 0);
     }
 }

@@ -206,8 +206,8 @@ impl Translator {
 
     /// Shows the encoder the open calls that are not in the trace, if its format keeps them. Their
     /// leaves are written like those of other calls.
-    pub(super) fn show_calls_under_way(&mut self, time: Timestamp) {
-        if !self.settings.shows_calls_under_way {
+    pub(super) fn show_open_calls(&mut self, time: Timestamp) {
+        if !self.settings.shows_open_calls {
             return;
         }
         for number in self.thread_numbers() {
@@ -242,7 +242,7 @@ impl Translator {
             cpu_time,
             stack_depth: depth as i64 + 1,
         };
-        self.encoder.under_way(&call, &mut self.out);
+        self.encoder.open_call(&call, &mut self.out);
     }
 
     #[inline]

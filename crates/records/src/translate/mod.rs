@@ -76,7 +76,7 @@ pub struct Settings {
     pub has_gate: bool,
     /// True if the encoder gets the calls that are open when the trace begins or resumes. Totals do
     /// not count these calls.
-    pub shows_calls_under_way: bool,
+    pub shows_open_calls: bool,
     /// True if new ids are collected for [`Translator::take_named`].
     pub keeps_names: bool,
 }

@@ -116,7 +116,7 @@ impl Translator {
         self.paused = None;
         let time = time.max(since);
         self.event(&Event::TraceResume(TraceResume { time }));
-        self.show_calls_under_way(time);
+        self.show_open_calls(time);
     }
 
     /// Writes leaves that came while the trace was paused. After a cut, nothing is written, because
@@ -206,7 +206,7 @@ impl Translator {
         (self.cut_samples, self.folded_calls) = (0, 0);
         // Hidden calls may have ended without a record, or the new trace may show them: while a
         // gate was closed, and without hooks, ends are not recorded.
-        let forgets = had_gate || self.settings.has_gate || self.settings.shows_calls_under_way;
+        let forgets = had_gate || self.settings.has_gate || self.settings.shows_open_calls;
         if forgets && calls == OpenCalls::Hide {
             self.forget_open_calls();
         }

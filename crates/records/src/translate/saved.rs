@@ -287,7 +287,7 @@ impl Translator {
             heap_name: saved.settings.heap_name,
             started: Timestamp(saved.settings.started),
             has_gate: saved.settings.has_gate,
-            shows_calls_under_way: false,
+            shows_open_calls: false,
             keeps_names: false,
         };
         let mut translator = Self::new(encoder, saved.timeline, settings);

@@ -59,7 +59,7 @@ fn calls_around_a_pause() {
 #[test]
 fn calls_under_way_are_shown() {
     let mut translator = translator_of(Settings {
-        shows_calls_under_way: true,
+        shows_open_calls: true,
         ..Settings::default()
     });
     translator.enter(1, 1, RUN); // continues through all pauses

@@ -17,7 +17,7 @@
 use super::runs::Random;
 use super::*;
 use crate::helpers::Pool;
-use jtrail_formats::trail::{Encoder, Found, SegmentReader, Segments};
+use jtrail_formats::trail::{Encoder, SegmentItem, SegmentReader, Segments};
 use jtrail_formats::{Bounds, Helpers, ShortCalls};
 use jtrail_model::{Duration, Event, RunStep, Timestamp};
 use jtrail_recorder::clock::thread_cpu;
@@ -235,12 +235,12 @@ impl Recorded {
             assert!(is_there.expect("it can be read"), "a segment is damaged");
             let is_read = reader.read(&mut |found| {
                 let row = match found {
-                    Found::Row(row) => row,
-                    Found::Event(Event::MethodDef(def)) if def.name == "<init>" => {
+                    SegmentItem::Row(row) => row,
+                    SegmentItem::Event(Event::MethodDef(def)) if def.name == "<init>" => {
                         constructors.insert(def.method.0);
                         return;
                     }
-                    Found::Event(_) => return,
+                    SegmentItem::Event(_) => return,
                 };
                 if room == 0 || *thread.get_or_insert(row.thread) != row.thread {
                     return;

@@ -319,7 +319,7 @@ fn settings(options: &Options, started: Timestamp, setup: &Setup) -> Settings {
         heap_name: options.heap_name.clone(),
         started,
         has_gate: has_bursts && !keeps_stacks,
-        shows_calls_under_way: keeps_stacks && options.exec_details,
+        shows_open_calls: keeps_stacks && options.exec_details,
         keeps_names: setup.commits.is_some(),
     }
 }

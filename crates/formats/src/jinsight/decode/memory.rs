@@ -9,7 +9,7 @@ use crate::jinsight::wire::{
     ARRAY_CLASS_DEFINED, ARRAY_CREATED, ARRAY_DEFINED, HEAD, NO_OBJECT, OBJECT_CLASS,
     OBJECT_CREATED, OBJECT_DEFINED, PRIMITIVE_ARRAYS,
 };
-use crate::room::Room;
+use crate::room::TextBudget;
 use jtrail_model::{
     ClassDef, ClassId, Event, ObjectAlloc, ObjectDef, ObjectFree, ObjectId, ObjectKind, Text,
     ThreadId,
@@ -267,7 +267,7 @@ impl Decoder {
         } else {
             self.class_named(load.super_class)
         };
-        let mut room = Room::default();
+        let mut room = TextBudget::default();
         let interfaces = load.interfaces.iter().map(|&id| self.class_named(id));
         let interfaces = interfaces.take_while(|name| room.takes(name));
         let interfaces: Vec<_> = interfaces.map(Text::from).collect();

@@ -66,7 +66,7 @@ impl Encode for Encoder {
         }
     }
 
-    fn under_way(&mut self, call: &MethodEnter, out: &mut Vec<u8>) {
+    fn open_call(&mut self, call: &MethodEnter, out: &mut Vec<u8>) {
         self.enter_under_way(call, out);
     }
 

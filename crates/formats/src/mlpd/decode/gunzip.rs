@@ -21,7 +21,7 @@ pub(super) struct Gunzip {
     offset: u64,
     state: State,
     /// True if `stream` has reported that it is truncated.
-    broken_off: bool,
+    truncated: bool,
 }
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Default for Gunzip {
             used: 0,
             offset: 0,
             state: State::Unpacking,
-            broken_off: false,
+            truncated: false,
         }
     }
 }
@@ -70,11 +70,11 @@ impl Gunzip {
                 // Truncation is reported once: `stream` may have reported it already.
                 let remark = remark
                     .take()
-                    .filter(|remark| !self.broken_off || remark.severity != Severity::Truncated);
+                    .filter(|remark| !self.truncated || remark.severity != Severity::Truncated);
                 return Ok((0, remark.map_or(Step::End, Step::Remark)));
             }
             Step::Remark(remark) => {
-                self.broken_off |= remark.severity == Severity::Truncated;
+                self.truncated |= remark.severity == Severity::Truncated;
                 return Ok((0, Step::Remark(remark)));
             }
             step => return Ok((0, step)),

@@ -16,7 +16,7 @@ pub(super) struct Batch {
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
     current: Option<usize>,
     /// True if all events of the first buffer come before those of the others.
-    leads: bool,
+    first_buffer_leads: bool,
 }
 
 /// Next event of a batch.
@@ -50,7 +50,7 @@ impl Batch {
         self.threads.insert(buffer.thread());
         self.bytes += size;
         self.buffers.push(buffer);
-        self.leads |= first;
+        self.first_buffer_leads |= first;
     }
 
     /// Returns the next event. Returns `None` after the last one, and clears the batch.
@@ -87,7 +87,7 @@ impl Batch {
             if buffer.is_empty() {
                 self.current = None;
             } else if let Some(&Reverse(limit)) = self.waiting.peek()
-                && !(self.leads && at == 0)
+                && !(self.first_buffer_leads && at == 0)
                 && (buffer.next_time(), at) > limit
             {
                 self.waiting.push(Reverse((buffer.next_time(), at)));

@@ -62,7 +62,7 @@ pub(super) struct Stream {
     header: Option<Box<Header>>,
     batch: Batch,
     /// True while events are taken from the batch. No buffer is added to it meanwhile.
-    releases: bool,
+    is_draining_batch: bool,
     replay: Replay,
     /// True if the last buffer was an empty one of definitions. It ends a file that jtrail wrote
     /// from a trace without an end of the agent.
@@ -84,7 +84,7 @@ pub(super) type Stepped = Result<(usize, Step<'static>), DecodeError>;
 impl Stream {
     #[inline]
     pub(super) fn step(&mut self, input: &[u8], last: bool) -> Stepped {
-        if self.releases {
+        if self.is_draining_batch {
             if let Some(event) = self.replay.queued() {
                 return Ok((0, Step::Event(event)));
             }
@@ -93,7 +93,7 @@ impl Stream {
                     return Ok((0, Step::Event(event)));
                 }
             }
-            self.releases = false;
+            self.is_draining_batch = false;
         }
         let (used, step) = match self.ending {
             Some(_) => self.ending(),
@@ -144,7 +144,7 @@ impl Stream {
                 || self.batch.has(header.thread)
                 || self.batch.bytes() > MAX_BATCH_BYTES);
         if begins_batch {
-            self.releases = true;
+            self.is_draining_batch = true;
             return Ok((0, Step::Nothing));
         }
         let Some(bytes) = input.get(BUFFER_HEADER..BUFFER_HEADER + header.length) else {
@@ -163,13 +163,13 @@ impl Stream {
         if !last {
             return (0, Step::NeedMore);
         }
-        let remark = self.broken_off(&format!("{} bytes of a buffer are skipped", input.len()));
+        let remark = self.truncated(&format!("{} bytes of a buffer are skipped", input.len()));
         let used = input.len();
         let (_, step) = self.end(Ending::Truncated(Some(remark)));
         (used, step)
     }
 
-    fn broken_off(&self, how: &str) -> Remark {
+    fn truncated(&self, how: &str) -> Remark {
         Remark {
             offset: self.offset,
             severity: Severity::Truncated,
@@ -186,7 +186,7 @@ impl Stream {
     /// Ends the input. The events of the current batch are reported next, then the ending.
     fn end(&mut self, ending: Ending) -> (usize, Step<'static>) {
         self.ending = Some(ending);
-        self.releases = true;
+        self.is_draining_batch = true;
         (0, Step::Nothing)
     }
 
@@ -201,7 +201,7 @@ impl Stream {
             return Ok((0, Step::Remark(remark)));
         }
         if matches!(self.ending, Some(Ending::Complete)) && !self.ends() {
-            let remark = self.broken_off("the end is missing");
+            let remark = self.truncated("the end is missing");
             self.ending = Some(Ending::Truncated(None));
             return Ok((0, Step::Remark(remark)));
         }

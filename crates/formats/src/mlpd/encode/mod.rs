@@ -83,7 +83,7 @@ impl Encode for Encoder {
     /// Writes nothing, because the header holds data of the first events.
     fn begin(&mut self, _: &mut Vec<u8>) {}
 
-    fn holds_back(&self) -> bool {
+    fn has_pending(&self) -> bool {
         true
     }
 
@@ -116,7 +116,7 @@ impl Encode for Encoder {
         self.output.waiting()
     }
 
-    fn break_off(&mut self) {
+    fn mark_truncated(&mut self) {
         self.has_end = true;
     }
 
@@ -249,7 +249,7 @@ impl Encoder {
     /// Defines a thread that the trace uses but does not define. Readers do the same.
     #[inline]
     fn define(&mut self, place: usize, thread: ThreadId, time: Timestamp) {
-        if self.output.is_unannounced(place) {
+        if self.output.is_undefined(place) {
             self.thread_begin(place, thread, time, "");
             self.written_within(place);
         }
@@ -277,7 +277,7 @@ impl Encoder {
     /// Ends the batch if it can't contain an event at `time`.
     #[inline]
     pub(super) fn batch_for(&mut self, place: usize, time: u64) {
-        if self.output.falls(place, time) {
+        if self.output.is_before_latest(place, time) {
             self.end_batch();
         }
     }
@@ -504,7 +504,7 @@ impl Encoder {
         self.dropped
             .part_if(!e.object.is_none(), Dropped::ThreadObjects);
         match self.output.thread(e.thread.0) {
-            Some(place) if self.output.is_unannounced(place) => {
+            Some(place) if self.output.is_undefined(place) => {
                 self.thread_begin(place, e.thread, e.time, &e.name);
                 place
             }

@@ -12,7 +12,7 @@ use std::ops::Range;
 const BATCH: usize = 512 << 10;
 /// Maximum time between the first and the last event of a buffer in nanoseconds, exceeded by the
 /// last event at most.
-const PAUSE: u64 = 1_000_000_000;
+const MAX_BUFFER_SPAN: u64 = 1_000_000_000;
 
 /// Index of the buffer for definitions.
 pub(super) const DEFINING: usize = 0;
@@ -209,7 +209,7 @@ impl Output {
 
     /// True if the buffer belongs to a thread of the program that is not defined yet.
     #[inline]
-    pub(super) fn is_unannounced(&self, place: usize) -> bool {
+    pub(super) fn is_undefined(&self, place: usize) -> bool {
         place > COMPILED && !self.buffers[place].defined
     }
 
@@ -220,7 +220,7 @@ impl Output {
     /// True if an event would be earlier than the preceding one of the batch. Such an event belongs
     /// to the next batch, because readers merge a batch by time.
     #[inline]
-    pub(super) fn falls(&self, place: usize, time: u64) -> bool {
+    pub(super) fn is_before_latest(&self, place: usize, time: u64) -> bool {
         place != DEFINING && time.max(self.buffers[place].time) < self.latest
     }
 
@@ -300,7 +300,7 @@ impl Output {
         self.waiting += size - buffer.counted;
         buffer.counted = size;
         self.last = place;
-        self.waiting >= BATCH || buffer.time - buffer.base_time >= PAUSE
+        self.waiting >= BATCH || buffer.time - buffer.base_time >= MAX_BUFFER_SPAN
     }
 
     /// True if the batch has twice its maximum size.

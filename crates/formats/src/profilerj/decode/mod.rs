@@ -227,7 +227,7 @@ impl Decoder {
             return done(input.len(), Step::Nothing);
         };
         self.queue.clear();
-        self.document.broken_off(input, offset, "document")
+        self.document.truncated(input, offset, "document")
     }
 
     fn refuse<'a>(&mut self, error: Error) -> Decoded<'a> {

@@ -81,7 +81,7 @@ impl Encode for Encoder {
         out.extend_from_slice(HEAD);
     }
 
-    fn holds_back(&self) -> bool {
+    fn has_pending(&self) -> bool {
         true
     }
 

@@ -2,10 +2,10 @@
 
 use super::{Decoder, Remarked};
 use crate::check::table::Table;
-use crate::room::Room;
+use crate::room::TextBudget;
 use crate::tracelog::names;
-use crate::tracelog::value::Starts;
-use crate::tracelog::wire::{DEFAULT_LOADER, MADE_UP};
+use crate::tracelog::value::RangeStarts;
+use crate::tracelog::wire::{DEFAULT_LOADER, FIRST_SYNTHETIC_ID};
 use jtrail_model::{
     ClassDef, ClassDetail, ClassId, CodeRange, Event, Frame, MethodCompile, MethodDef, MethodId,
     Timestamp,
@@ -132,7 +132,7 @@ impl Definitions {
         if self.functions.get(u64::from(iid)).is_some() {
             return false;
         }
-        let free = !self.function_iids.contains_key(&id) && id != 0 && id < MADE_UP;
+        let free = !self.function_iids.contains_key(&id) && id != 0 && id < FIRST_SYNTHETIC_ID;
         let method = MethodId(if free { id } else { FALLBACK | u64::from(iid) });
         self.function_iids.insert(id, iid);
         let class = self.class_iids.get(&class);
@@ -227,7 +227,7 @@ impl Decoder {
     }
 
     /// Remarks on ids, modules and tokens of a `fun inf` that our encoder would not write.
-    pub(super) fn look_at_function(
+    pub(super) fn remark_on_function(
         &mut self,
         iid: u32,
         is_new: bool,
@@ -243,7 +243,7 @@ impl Decoder {
             let same = definitions.function_iids.get(&id) == Some(&iid) && same_class;
             return self.remark_if(!same, "fun inf", Remarked::Ids);
         }
-        let is_kept = function.id.0 == id || id == MADE_UP | u64::from(iid);
+        let is_kept = function.id.0 == id || id == FIRST_SYNTHETIC_ID | u64::from(iid);
         let class = class_iid.and_then(|iid| definitions.classes.get_mut(u64::from(iid)));
         let (usual_module, usual_token) = class.map_or((0, 0), |class| {
             class.functions = class.functions.wrapping_add(1);
@@ -390,8 +390,8 @@ impl Decoder {
         };
         let mut ranges = Vec::with_capacity(code.map.len());
         let size = code.blocks.first().map_or(0, |(_, size)| *size);
-        let mut room = Room::default();
-        let starts = Starts::new(code.map.iter().map(|(_, start, _)| *start));
+        let mut room = TextBudget::default();
+        let starts = RangeStarts::new(code.map.iter().map(|(_, start, _)| *start));
         for (line, start, end) in code.map {
             let (Ok(offset), Ok(line)) = (i64::try_from(start), i64::try_from(line)) else {
                 self.remark("fun inf", Remarked::MapNumbers);

@@ -45,7 +45,7 @@ impl Decoder {
                 let (iid, name) = (words.iid()?, words.quoted()?);
                 let (returned, parameters) = (words.quoted()?, words.quoted()?);
                 words.end()?;
-                self.look_at_texts("fun nam", &[&name, &returned, &parameters]);
+                self.remark_on_texts("fun nam", &[&name, &returned, &parameters]);
                 self.function_name(iid, &name, &returned, &parameters);
             }
             _ => {
@@ -74,7 +74,7 @@ impl Decoder {
                 words.end()?;
                 let iid = iid.try_into().ok()?;
                 if second.is_some() {
-                    self.look_at_id(first, iid, "thr dst");
+                    self.remark_on_id(first, iid, "thr dst");
                 }
                 self.thread_end(iid);
             }
@@ -125,7 +125,7 @@ impl Decoder {
                 let (module, hr) = (words.hex()?, words.hex()?);
                 let name = words.quoted()?;
                 words.end()?;
-                self.look_at_texts("asm ldf", &[&name]);
+                self.remark_on_texts("asm ldf", &[&name]);
                 let usual = domain == 1 && module == id;
                 self.remark_if(!usual, "asm ldf", Remarked::Ids);
                 self.status(hr, "asm ldf");
@@ -136,7 +136,7 @@ impl Decoder {
                 let (assembly, hr) = (words.hex()?, words.hex()?);
                 let name = words.quoted()?;
                 words.end()?;
-                self.look_at_texts("mod ldf", &[&name]);
+                self.remark_on_texts("mod ldf", &[&name]);
                 let same_name = self.definitions.is_assembly(assembly, &unescape(&name));
                 self.remark_if(base != 0, "mod ldf", Remarked::BaseAddresses);
                 self.remark_if(!same_name, "mod ldf", Remarked::ModuleNames);
@@ -167,7 +167,7 @@ impl Decoder {
             return None;
         }
         let value = words.text();
-        self.look_at_texts("prf cfg", &[&value]);
+        self.remark_on_texts("prf cfg", &[&value]);
         let value = unescape(&value).into_owned();
         if name == "CollectionMethod" {
             self.threads.collection =
@@ -182,7 +182,7 @@ impl Decoder {
         let id = words.hex()?;
         let iid = words.iid()?;
         words.end()?;
-        self.look_at_id(id, iid, "thr crt");
+        self.remark_on_id(id, iid, "thr crt");
         if self.threads.state(iid) != Life::Unknown {
             self.remark("thr crt", Remarked::ThreadsAgain);
             return Some(());
@@ -217,7 +217,7 @@ impl Decoder {
         let (id, process, hr) = (words.hex()?, words.hex()?, words.hex()?);
         let name = words.quoted()?;
         words.end()?;
-        self.look_at_texts("apd crf", &[&name]);
+        self.remark_on_texts("apd crf", &[&name]);
         self.remark_if(id != 1, "apd crf", Remarked::Ids);
         self.status(hr, "apd crf");
         if self.is_opening() {
@@ -252,7 +252,7 @@ impl Decoder {
         let (id, iid) = (words.hex()?, words.iid()?);
         let (module, token, hr) = (words.hex()?, words.hex()?, words.hex()?);
         words.end()?;
-        self.look_at_id(id, iid, "cls ldf");
+        self.remark_on_id(id, iid, "cls ldf");
         let usual = names::class_token(iid);
         self.remark_if(token != u64::from(usual), "cls ldf", Remarked::Tokens);
         self.status(hr, "cls ldf");
@@ -265,7 +265,7 @@ impl Decoder {
     fn class_name(&mut self, words: &mut Words<'_>) -> Option<()> {
         let (iid, name) = (words.iid()?, words.quoted()?);
         words.end()?;
-        self.look_at_texts("cls nam", &[&name]);
+        self.remark_on_texts("cls nam", &[&name]);
         if self.definitions.is_named(iid) {
             self.remark("cls nam", Remarked::ClassNamesAgain);
         } else {
@@ -290,7 +290,7 @@ impl Decoder {
         if !new && blocks.is_empty() && map.is_empty() {
             self.remark("fun inf", Remarked::FunctionsAgain);
         }
-        self.look_at_function(iid, new, [id, class, module, token]);
+        self.remark_on_function(iid, new, [id, class, module, token]);
         self.code(iid, blocks, map);
         Some(())
     }
@@ -386,12 +386,12 @@ impl Decoder {
     }
 
     /// Remarks on an id that is not the internal id plus 1, as our encoder writes it.
-    fn look_at_id(&mut self, id: u64, iid: u32, kind: &str) {
+    fn remark_on_id(&mut self, id: u64, iid: u32, kind: &str) {
         self.remark_if(id != u64::from(iid) + 1, kind, Remarked::Ids);
     }
 
     /// Remarks on texts with invalid UTF-8. Only for these does decoding make an owned copy.
-    fn look_at_texts(&mut self, kind: &str, texts: &[&Cow<'_, str>]) {
+    fn remark_on_texts(&mut self, kind: &str, texts: &[&Cow<'_, str>]) {
         let mended = texts.iter().any(|text| matches!(text, Cow::Owned(_)));
         self.remark_if(mended, kind, Remarked::Texts);
     }

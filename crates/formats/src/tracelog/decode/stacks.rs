@@ -3,7 +3,7 @@
 use super::words::{Words, is_ip, parts, read_iid};
 use super::{Decoder, Line, Remarked};
 use crate::check::table::Table;
-use crate::room::Room;
+use crate::room::TextBudget;
 use crate::tracelog::settings::Collection;
 use crate::tracelog::value::{read_dec, read_hex};
 use jtrail_model::{
@@ -297,7 +297,7 @@ impl Decoder {
             .get(iid)
             .map(|thread| std::mem::take(&mut thread.stack));
         let frames = frames.unwrap_or_default();
-        let mut room = Room::default();
+        let mut room = TextBudget::default();
         let innermost = frames.iter().rev().take(MAX_FRAMES);
         let innermost =
             innermost.map(|(function, _)| self.definitions.frame(*function).unwrap_or_default());

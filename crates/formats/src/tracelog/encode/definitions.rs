@@ -5,8 +5,8 @@ use super::quoted;
 use crate::check::table::Table;
 use crate::hash::{Digest, Digests};
 use crate::tally::DropTally;
-use crate::tracelog::value::Starts;
-use crate::tracelog::wire::{DEFAULT_LOADER, MADE_UP};
+use crate::tracelog::value::RangeStarts;
+use crate::tracelog::wire::{DEFAULT_LOADER, FIRST_SYNTHETIC_ID};
 use crate::tracelog::{names, value};
 use jtrail_model::{ClassDef, ClassDetail, ClassId, MethodCompile, MethodDef, MethodId};
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub(super) struct Definitions {
     classes_known: u64,
     methods_known: u64,
     loaders: Vec<Loader>,
-    loader_places: HashMap<Box<str>, usize>,
+    loader_indices: HashMap<Box<str>, usize>,
     loaders_written: u64,
     /// Classes by name; empty unless [`Self::by_text`] is true.
     by_name: HashMap<Box<str>, ClassId>,
@@ -33,7 +33,7 @@ pub(super) struct Definitions {
     /// True if the trace may contain samples. Their frames name classes and methods by text.
     pub(super) by_text: bool,
     /// Number of classes and methods that occur in frames only.
-    unannounced: u64,
+    frame_only: u64,
     scratch: String,
 }
 
@@ -95,7 +95,7 @@ impl Definitions {
         if e.loader.is_empty() {
             return;
         }
-        let place = self.loader_place(&e.loader);
+        let place = self.loader_index(&e.loader);
         match self.classes.get_mut(e.class.0) {
             Some(class) if class.iid.is_none() => class.loader = Some(place),
             Some(class) if class.loader == Some(place) => {}
@@ -103,12 +103,12 @@ impl Definitions {
         }
     }
 
-    fn loader_place(&mut self, name: &str) -> usize {
-        if let Some(place) = self.loader_places.get(name) {
+    fn loader_index(&mut self, name: &str) -> usize {
+        if let Some(place) = self.loader_indices.get(name) {
             return *place;
         }
         let place = self.loaders.len();
-        self.loader_places.insert(name.into(), place);
+        self.loader_indices.insert(name.into(), place);
         // The head of the trace has written this loader.
         let id = (name == DEFAULT_LOADER).then_some(1);
         let name = name.into();
@@ -265,7 +265,7 @@ impl Definitions {
         out.push(b':');
         value::hex(size, out);
         let starts = e.ranges.iter().map(|range| u64::try_from(range.offset));
-        let starts = Starts::new(starts.flatten());
+        let starts = RangeStarts::new(starts.flatten());
         let map = if with_map { &e.ranges[..] } else { &[] };
         dropped.part_if(!with_map && !e.ranges.is_empty(), Dropped::CodeMaps);
         for range in map {
@@ -315,22 +315,22 @@ impl Definitions {
         let key = self.digests.of(frame);
         match self.by_frame.get(&key) {
             Some(id) => Some(*id),
-            None => self.unannounced(key, frame),
+            None => self.frame_only(key, frame),
         }
     }
 
-    fn unannounced(&mut self, key: Digest, frame: &str) -> Option<MethodId> {
+    fn frame_only(&mut self, key: Digest, frame: &str) -> Option<MethodId> {
         let (class, method, signature) = names::frame_parts(frame);
         let class_id = match self.by_name.get(class) {
             Some(id) => *id,
             None => {
-                self.unannounced += 1;
-                let id = ClassId(MADE_UP + self.unannounced);
+                self.frame_only += 1;
+                let id = ClassId(FIRST_SYNTHETIC_ID + self.frame_only);
                 self.add_class(id, class).then_some(id)?
             }
         };
-        self.unannounced += 1;
-        let id = MethodId(MADE_UP + self.unannounced);
+        self.frame_only += 1;
+        let id = MethodId(FIRST_SYNTHETIC_ID + self.frame_only);
         self.by_frame.insert(key, id);
         self.add_method(id, class_id, method, signature)
             .then_some(id)
@@ -340,10 +340,10 @@ impl Definitions {
 /// Returns the id of a method in the file. A made-up id contains the internal id, which is the same
 /// when the trace is read and written again.
 fn written(id: MethodId, iid: u32) -> u64 {
-    if id.0 < MADE_UP {
+    if id.0 < FIRST_SYNTHETIC_ID {
         id.0
     } else {
-        MADE_UP | u64::from(iid)
+        FIRST_SYNTHETIC_ID | u64::from(iid)
     }
 }
 

@@ -91,7 +91,7 @@ impl Encoder {
             thread.add_sum(e.class, 1, size);
             thread.sums_ms = ms;
         }
-        self.threads.soil(e.thread);
+        self.threads.mark_dirty(e.thread);
     }
 
     pub(super) fn object(&mut self, e: &ObjectDef, out: &mut Vec<u8>) {
@@ -137,7 +137,7 @@ impl Encoder {
         // single allocations or sums.
         let goes_on = !thread.sums.is_empty() && thread.sums_ms == ms;
         let merged = (Merged::Sums, e.thread, ms);
-        self.settle_unless(merged, out);
+        self.flush_unless_merging(merged, out);
         if !goes_on {
             self.end_interval(e.thread, out);
         }
@@ -146,7 +146,7 @@ impl Encoder {
             thread.add_sum(e.class, e.objects, e.bytes);
             thread.sums_ms = ms;
         }
-        self.threads.soil(e.thread);
+        self.threads.mark_dirty(e.thread);
     }
 
     /// Writes the pending allocations of a thread.

@@ -116,7 +116,7 @@ impl Encoder {
         self.base_ms = self.opening.start_ms(event);
         self.definitions.by_text =
             !self.opening.has_settings || self.settings.collection == Collection::Sampling;
-        self.objects.sure = self.opening.has_settings;
+        self.objects.frees_recorded = self.opening.has_settings;
         self.paused = self.settings.suspended_on_start;
         if self.opening.has_settings {
             self.opening.write(&self.settings, out);
@@ -199,7 +199,7 @@ impl Encoder {
     }
 
     /// Calls [`Self::settle`] unless the next sample or sum is added to the pending ones.
-    fn settle_unless(&mut self, merged: (Merged, ThreadId, u64), out: &mut Vec<u8>) {
+    fn flush_unless_merging(&mut self, merged: (Merged, ThreadId, u64), out: &mut Vec<u8>) {
         if self.merged != Some(merged) {
             self.settle(out);
         }
@@ -268,7 +268,7 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    fn holds_back(&self) -> bool {
+    fn has_pending(&self) -> bool {
         true
     }
 

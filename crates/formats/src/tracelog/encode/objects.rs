@@ -14,13 +14,13 @@ pub(super) struct Objects {
     pages: HashMap<u64, Box<Page>>,
     /// Class and size of objects; each object refers to an entry by index.
     shapes: Vec<(ClassId, u64)>,
-    shape_places: HashMap<(ClassId, u64), u32>,
+    shape_indices: HashMap<(ClassId, u64), u32>,
     /// Objects and bytes, by class.
     live: BTreeMap<ClassId, (u64, u64)>,
     /// The latest time of an allocation, a free, or the end of a collection.
     pub(super) ms: u64,
     /// True if frees are known to be recorded.
-    pub(super) sure: bool,
+    pub(super) frees_recorded: bool,
     /// True if the trace contains tables of live objects.
     pub(super) has_tables: bool,
     any: bool,
@@ -40,7 +40,7 @@ impl Objects {
         self.ms = self.ms.max(ms);
         self.any = true;
         let shapes = &mut self.shapes;
-        let shape = *self.shape_places.entry((class, size)).or_insert_with(|| {
+        let shape = *self.shape_indices.entry((class, size)).or_insert_with(|| {
             shapes.push((class, size));
             u32::try_from(shapes.len()).unwrap_or(u32::MAX)
         });
@@ -90,7 +90,7 @@ impl Objects {
     /// True if tables can be made from the counts, and the trace contains none. Without frees, the
     /// counts would include every object ever allocated.
     pub(super) fn countable(&self) -> bool {
-        self.any && !self.has_tables && (self.sure || self.freed)
+        self.any && !self.has_tables && (self.frees_recorded || self.freed)
     }
 
     /// Returns the number of objects and bytes of each class with live objects.

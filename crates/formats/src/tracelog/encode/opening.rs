@@ -13,7 +13,7 @@ pub(super) struct Opening {
     /// True if the caller chose the settings, so that options of the trace do not change them.
     pub(super) fixed: bool,
     /// True if options have the names of configuration lines: the trace comes from a trace log.
-    pub(super) recoded: bool,
+    pub(super) from_trace_log: bool,
     /// True if the caller or the options of the trace determine the settings.
     pub(super) has_settings: bool,
     start_ms: Option<i64>,
@@ -84,16 +84,16 @@ impl Opening {
         let mut ours = settings.clone();
         // In a trace log, CodeMapUnit switches code maps on: the first configuration line switches
         // them off.
-        ours.code_maps &= self.recoded;
+        ours.code_maps &= self.from_trace_log;
         if ours.line(&e.key, &e.value) {
-            self.recoded = true;
+            self.from_trace_log = true;
             if !self.fixed {
                 *settings = ours;
                 self.has_settings |= e.key == "CollectionMethod";
             }
             return;
         }
-        if !self.fixed && !self.recoded {
+        if !self.fixed && !self.from_trace_log {
             match &*e.key {
                 "events" => {
                     settings.events(&e.value);

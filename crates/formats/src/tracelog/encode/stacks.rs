@@ -58,7 +58,7 @@ impl Encoder {
             };
         }
         self.frames.push(function);
-        self.threads.soil(e.thread);
+        self.threads.mark_dirty(e.thread);
         self.line_at(e.thread, ms);
         self.call_cpu(e.thread, ms, e.cpu_time, out);
     }
@@ -203,8 +203,8 @@ impl Encoder {
         thread.ms = thread.ms.max(ms);
         let at = thread.ms;
         let merged = (Merged::Samples, e.thread, at);
-        if one_by_one || self.opening.recoded {
-            self.settle_unless(merged, out);
+        if one_by_one || self.opening.from_trace_log {
+            self.flush_unless_merging(merged, out);
         }
         let Some(thread) = self.threads.get(e.thread) else {
             return;
@@ -229,10 +229,10 @@ impl Encoder {
                 }
             }
         }
-        self.threads.soil(e.thread);
+        self.threads.mark_dirty(e.thread);
         if one_by_one {
             self.end_run(e.thread, out);
-        } else if self.opening.recoded {
+        } else if self.opening.from_trace_log {
             self.merged = Some(merged);
         }
     }

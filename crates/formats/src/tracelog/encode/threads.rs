@@ -70,7 +70,7 @@ impl Threads {
 
     /// Marks a thread with open calls, or pending samples or allocations.
     #[inline]
-    pub(super) fn soil(&mut self, id: ThreadId) {
+    pub(super) fn mark_dirty(&mut self, id: ThreadId) {
         if let Some(thread) = self.get(id)
             && !thread.dirty
         {
@@ -201,7 +201,7 @@ impl Encoder {
     fn has_cpu(&self) -> bool {
         // If the trace comes from a trace log, its own CPU times of the process are written, or
         // none.
-        let of_process = self.settings.process_cpu && !self.opening.recoded;
+        let of_process = self.settings.process_cpu && !self.opening.from_trace_log;
         !self.paused && (self.settings.thread_cpu || of_process)
     }
 
@@ -228,7 +228,7 @@ impl Encoder {
             out.push(b'\n');
         }
         if self.settings.process_cpu
-            && !self.opening.recoded
+            && !self.opening.from_trace_log
             && let Some(ms) = self.process.used(used, ms, self.settings.cpu_interval_ms)
         {
             self.settle(out);

@@ -2,7 +2,7 @@
 
 use super::earlier;
 use super::row::{MAX_CALLS, Row, RowRoom, RowStep};
-use crate::trail::calls::{Open, Stream, Thread, Threads};
+use crate::trail::calls::{ReadCall, Stream, Thread, Threads};
 use crate::trail::columns::{COLUMNS, Column, MAX_EVENTS, MAX_THREADS, unpack, unpack_first};
 use crate::trail::open::{MAX_LISTED, OpenList, end};
 use crate::trail::record;
@@ -23,7 +23,7 @@ pub(in crate::trail) struct Block {
     /// Number of bytes of each column that were read.
     at: [usize; COLUMNS],
     /// Number of further calls whose time equals that of the preceding call.
-    still: u64,
+    repeats: u64,
     tokens: Vec<u32>,
     /// Number of events that were read.
     read: u32,
@@ -57,12 +57,12 @@ impl Block {
             return None;
         }
         unpack(header.version, &mut Bytes(payload), &mut self.columns)?;
-        let foreseen = self
+        let predicted = self
             .is_earlier()
             .then(|| earlier::columns(&mut self.columns));
         let goes_on = self.read_threads(threads)?;
         self.read_symbols()?;
-        match foreseen {
+        match predicted {
             None => {
                 let column = &self.columns[Column::Tokens as usize];
                 let width = width(self.symbols.len());
@@ -72,12 +72,12 @@ impl Block {
                 tokens(column, width, &mut self.tokens)?;
                 self.read_open()?;
             }
-            Some(foreseen) => {
+            Some(predicted) => {
                 let runs = &self.columns[Column::Runs as usize];
                 let threads = self.streams.len();
                 let (symbols, into) = (&self.symbols, &mut self.tokens);
                 // The events before an error remain readable.
-                let _ = earlier::tokens(&foreseen, runs, threads, header.events, symbols, into);
+                let _ = earlier::tokens(&predicted, runs, threads, header.events, symbols, into);
             }
         }
         self.events = header.events;
@@ -89,7 +89,7 @@ impl Block {
         self.events = 0;
         self.read = 0;
         self.at = [0; COLUMNS];
-        self.still = 0;
+        self.repeats = 0;
         self.streams.clear();
         self.open_lists = None;
         self.symbols.clear();
@@ -199,7 +199,7 @@ impl Block {
             for call in &list.calls {
                 let of = self.methods.len() as u32;
                 self.methods.push((call.method, call.class));
-                stream.open.push(Open::new(call.ticket, of));
+                stream.open.push(ReadCall::new(call.ticket, of));
             }
             all.push(list);
         }
@@ -226,7 +226,7 @@ impl Block {
     }
 
     /// Discards the remaining events.
-    pub(super) fn give_up(&mut self) {
+    pub(super) fn discard_rest(&mut self) {
         self.events = self.read;
     }
 
@@ -238,11 +238,11 @@ impl Block {
     }
 
     /// Returns true if all columns are read to their ends.
-    pub(super) fn is_used_up(&self) -> bool {
+    pub(super) fn is_fully_read(&self) -> bool {
         let later = [Column::Runs, Column::Times, Column::Records];
         let is_read =
             |column: &Column| self.at[*column as usize] == self.columns[*column as usize].len();
-        self.still == 0 && later.iter().all(is_read)
+        self.repeats == 0 && later.iter().all(is_read)
     }
 
     fn bytes(&self, column: Column) -> Bytes<'_> {
@@ -309,7 +309,7 @@ impl Block {
         let at = &mut self.at[Column::Times as usize];
         let steps = Steps {
             bytes: Bytes(column.get(*at..)?),
-            still: self.still,
+            repeats: self.repeats,
             is_earlier: self.version < 3,
         };
         let mut read = steps;
@@ -335,7 +335,7 @@ impl Block {
                     break;
                 };
                 ticket = ticket.wrapping_add(1);
-                *place = Open::new(ticket, token);
+                *place = ReadCall::new(ticket, token);
                 open += 1;
                 *place
             };
@@ -355,7 +355,7 @@ impl Block {
         thread.depth = before.depth + i64::from(enters) - i64::from(count - enters);
         thread.events = thread.events.wrapping_add(count.into());
         stream.last.time = last.0;
-        (self.still, *at) = (read.still, column.len() - read.bytes.0.len());
+        (self.repeats, *at) = (read.repeats, column.len() - read.bytes.0.len());
         self.run -= u64::from(count);
         self.read += count;
         Some(Row {
@@ -414,11 +414,11 @@ impl Block {
         let at = &mut self.at[Column::Times as usize];
         let mut times = Steps {
             bytes: Bytes(column.get(*at..)?),
-            still: self.still,
+            repeats: self.repeats,
             is_earlier: self.version < 3,
         };
         let step = times.next()?;
-        (self.still, *at) = (times.still, column.len() - times.bytes.0.len());
+        (self.repeats, *at) = (times.repeats, column.len() - times.bytes.0.len());
         let last = &mut self.streams[self.current].last.time;
         *last = last.wrapping_add(step);
         Some(Timestamp(*last))
@@ -459,7 +459,7 @@ impl Block {
             }
             Event::MethodLeave(e) => {
                 let methods = &self.methods;
-                let is_it = |open: &Open| {
+                let is_it = |open: &ReadCall| {
                     let of = methods.get(open.of() as usize);
                     open.ticket() == e.ticket && of == Some(&(e.method, e.class))
                 };

@@ -68,7 +68,7 @@ pub(super) fn tokens(
 ) -> Option<()> {
     into.clear();
     let (mut runs, mut misses) = (Bytes(runs), Bytes(misses));
-    let mut foreseen = vec![LEAVE; 1 << BITS];
+    let mut predicted = vec![LEAVE; 1 << BITS];
     let mut histories = vec![History::default(); threads];
     while into.len() < events as usize {
         let history = histories.get_mut(runs.small::<usize>()?)?;
@@ -78,7 +78,7 @@ pub(super) fn tokens(
                 return None;
             }
             let is_hit = hits.get(at / 8)? >> (at % 8) & 1 != 0;
-            let next = &mut foreseen[history.before as usize];
+            let next = &mut predicted[history.before as usize];
             if !is_hit {
                 *next = misses.small()?;
             }

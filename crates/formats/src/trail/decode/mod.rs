@@ -9,9 +9,9 @@ pub(super) mod segments;
 
 use super::calls::{Thread, Threads};
 use super::columns::unpack;
-use super::index::{Entry, Found, MAX_ENTRIES, Totals};
+use super::index::{Entry, IndexContents, MAX_ENTRIES, Totals};
 use super::value::Bytes;
-use super::wire::{HEADER, Header, Kind, NoHeader, VERSION, next_place};
+use super::wire::{HEADER, Header, Kind, NoHeader, VERSION, next_candidate};
 use super::{FORMAT, record};
 use crate::{Decode, DecodeError, Decoded, Handed, Remark, Severity, Step};
 use block::Block;
@@ -128,7 +128,7 @@ impl Decoder {
     fn next_event(&mut self) -> Option<Event<'static>> {
         let Some(event) = self.block.next() else {
             let left = self.block.left();
-            self.block.give_up();
+            self.block.discard_rest();
             self.is_damaged = true;
             let message = format!("a segment's contents make no sense: {left} events are missing");
             let remark = self.fault(self.block_at, message);
@@ -152,7 +152,7 @@ impl Decoder {
         for thread in self.ended.drain(..) {
             self.threads.remove(&thread);
         }
-        if !self.block.is_used_up() {
+        if !self.block.is_fully_read() {
             let message = "a segment holds more than its events".into();
             let remark = self.fault(self.block_at, message);
             self.remarks.push_back(remark);
@@ -182,7 +182,7 @@ impl Decoder {
             return Ok(self.after(input, last));
         }
         let Some(bytes) = input.first_chunk::<HEADER>() else {
-            return Ok(if last { self.broken_off(input) } else { more() });
+            return Ok(if last { self.truncated(input) } else { more() });
         };
         let header = match Header::get(bytes) {
             Ok(header) => header,
@@ -195,7 +195,7 @@ impl Decoder {
         };
         let length = header.length as usize;
         let Some(payload) = input[HEADER..].get(..length) else {
-            return Ok(if last { self.broken_off(input) } else { more() });
+            return Ok(if last { self.truncated(input) } else { more() });
         };
         self.state = State::Segments;
         self.end_damage();
@@ -211,7 +211,7 @@ impl Decoder {
         self.damage.get_or_insert(self.offset);
         self.is_damaged = true;
         Decoded {
-            used: next_place(input),
+            used: next_candidate(input),
             step: Step::Nothing,
         }
     }
@@ -336,7 +336,7 @@ impl Decoder {
     }
 
     fn index(&mut self, version: u8, payload: &[u8]) -> Option<()> {
-        let found = Found::get(version, payload)?;
+        let found = IndexContents::get(version, payload)?;
         if !self.is_damaged && (found.previous, &found.entries) != (self.last_index, &self.seen) {
             let message = "the index is not that of the segments before it".into();
             let remark = self.fault(self.offset, message);
@@ -365,7 +365,7 @@ impl Decoder {
     }
 
     /// Handles an input that ends before the trace does.
-    fn broken_off<'a>(&mut self, input: &[u8]) -> Decoded<'a> {
+    fn truncated<'a>(&mut self, input: &[u8]) -> Decoded<'a> {
         self.state = State::Done;
         let mut offset = self.offset;
         if self.damage.is_some() {

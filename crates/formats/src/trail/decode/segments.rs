@@ -27,7 +27,7 @@ const ENDING: u64 = 16;
 /// The segments of events of a trail in order, and the counts at its end.
 #[derive(Debug)]
 pub struct Segments {
-    all: Vec<Place>,
+    all: Vec<SegmentPosition>,
     totals: Totals,
     /// Identifies the trace.
     trace: u32,
@@ -35,7 +35,7 @@ pub struct Segments {
 
 /// A segment of events, and the definitions before it.
 #[derive(Debug)]
-struct Place {
+struct SegmentPosition {
     /// Number of the segment among all segments, as its header gives it.
     number: usize,
     /// Position of the copies of the segment's definitions, and their times in the index. `None` if
@@ -52,7 +52,7 @@ struct Place {
     threads: Vec<u64>,
 }
 
-impl Place {
+impl SegmentPosition {
     /// Reads the segment. Returns `None` if it does not match the index.
     fn segment<'w, R: Read + Seek>(
         &self,
@@ -160,7 +160,7 @@ impl Segments {
     }
 
     /// Returns true if `counts` equal the counts at the end of the trace.
-    pub fn are_counts(&self, counts: &Counts) -> bool {
+    pub fn counts_match(&self, counts: &Counts) -> bool {
         let mut counts = counts.0.clone();
         counts.before = self.events();
         counts == self.totals
@@ -173,7 +173,7 @@ pub(super) struct FoundIndex {
     place: u64,
     /// Position of the end of the index. For the last index, this includes the end of the trail.
     end: u64,
-    pub(super) found: index::Found,
+    pub(super) found: index::IndexContents,
 }
 
 /// Returns the indexes of a trail of `size` bytes, in order. Returns `None` if they are not sound,
@@ -198,7 +198,7 @@ pub(super) fn indexes(
             return Ok(None);
         };
         let found = match header.kind {
-            Kind::Index => index::Found::get(header.version, payload),
+            Kind::Index => index::IndexContents::get(header.version, payload),
             _ => None,
         };
         let Some(found) = found else {
@@ -223,7 +223,7 @@ pub(super) fn indexes(
 
 /// Returns the positions of the segments according to the indexes. Returns `None` if the indexes
 /// omit something.
-fn places(indexes: Vec<FoundIndex>) -> Option<Vec<Place>> {
+fn places(indexes: Vec<FoundIndex>) -> Option<Vec<SegmentPosition>> {
     // Each element has a position. It holds either the entry of a segment, or the header and the
     // end of an index.
     let mut all = Vec::new();
@@ -263,7 +263,7 @@ fn places(indexes: Vec<FoundIndex>) -> Option<Vec<Place>> {
             }
             continue;
         }
-        places.push(Place {
+        places.push(SegmentPosition {
             number,
             definitions: definitions.take(),
             at: place,
@@ -310,7 +310,7 @@ pub(super) fn segment<R: Read + Seek>(
 
 /// A unit that [`SegmentReader::read`] passes to the visitor.
 #[derive(Debug)]
-pub enum Found<'f> {
+pub enum SegmentItem<'f> {
     /// A row of calls of one thread.
     Row(Row<'f>),
     /// Any other event, which may also be a call.
@@ -476,18 +476,18 @@ impl<R: Read + Seek> SegmentReader<R> {
 
     /// Passes the events of the current segment to `visit`. Returns false if the segment is
     /// malformed; `visit` may have got some events by then.
-    pub fn read(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> bool {
-        self.number.is_some() && self.hand_out(visit) && self.block.is_used_up()
+    pub fn read(&mut self, visit: &mut dyn FnMut(SegmentItem<'_>)) -> bool {
+        self.number.is_some() && self.hand_out(visit) && self.block.is_fully_read()
     }
 
-    fn hand_out(&mut self, visit: &mut dyn FnMut(Found<'_>)) -> bool {
+    fn hand_out(&mut self, visit: &mut dyn FnMut(SegmentItem<'_>)) -> bool {
         while self.block.left() > 0 {
             if self.block.left() > 1
                 && let Some(row) = self.block.row(&mut self.room)
             {
                 let (begun, ended) = row.counts();
                 self.counts.0.add_calls(begun, ended);
-                visit(Found::Row(row));
+                visit(SegmentItem::Row(row));
                 continue;
             }
             let Some(event) = self.block.next() else {
@@ -505,7 +505,7 @@ impl<R: Read + Seek> SegmentReader<R> {
             if let Some(code) = record::code(&event) {
                 self.counts.0.add(code);
             }
-            visit(Found::Event(event));
+            visit(SegmentItem::Event(event));
         }
         true
     }

@@ -4,7 +4,7 @@ use super::packing::Gathered;
 use crate::hash::Seed;
 use crate::trail::calls::Thread;
 use crate::trail::columns::{Column, MAX_THREADS};
-use crate::trail::open::{Open, OpenCalls};
+use crate::trail::open::{OpenCalls, WrittenCall};
 use crate::trail::record;
 use crate::trail::symbols::{EXCEPTION_STEP, Methods, Step, record_step};
 use crate::trail::value::{Last, MAX_RECORD_BYTES, Sink, Texts, put_number, put_signed};
@@ -77,20 +77,21 @@ impl Block {
         }
         let Stream { thread, open, .. } = &mut self.streams[self.current];
         (thread.ticket, thread.depth) = (e.ticket, e.stack_depth);
-        open.push(Open {
+        open.push(WrittenCall {
             method,
             ticket: e.ticket,
             start: e.time.0,
         });
-        self.saw(1, e.time.0, e.time.0);
+        self.count_timed(1, e.time.0, e.time.0);
     }
 
     pub(super) fn leave(&mut self, e: &MethodLeave) {
         self.choose(e.thread, Some(e.time.0));
         let has_cpu = *self.has_cpu.get_or_insert(e.cpu_time.0 != 0);
         let methods = &self.methods;
-        let is_it =
-            |call: &Open| call.ticket == e.ticket && methods.is(call.method, e.method, e.class);
+        let is_it = |call: &WrittenCall| {
+            call.ticket == e.ticket && methods.is(call.method, e.method, e.class)
+        };
         let innermost = self.streams[self.current].open.last().copied();
         match innermost {
             Some(call) if is_it(&call) && (has_cpu || e.cpu_time.0 == 0) => {
@@ -108,7 +109,7 @@ impl Block {
         }
         let thread = &mut self.streams[self.current].thread;
         thread.depth = thread.depth.wrapping_sub(1);
-        self.saw(1, e.time.0, e.time.0);
+        self.count_timed(1, e.time.0, e.time.0);
     }
 
     /// Appends a run of calls if it continues from the thread's state. Returns true if it does.
@@ -116,7 +117,7 @@ impl Block {
         let ([first, ..], Some(newest)) = (run.times, run.times.last()) else {
             return true;
         };
-        if !self.goes_on(run.thread, run.cpu_time, (run.ticket, run.depth), *first) {
+        if !self.continues(run.thread, run.cpu_time, (run.ticket, run.depth), *first) {
             return false;
         }
         self.methods.name_by(run.methods);
@@ -135,14 +136,14 @@ impl Block {
         }
         open.pop(run.before.len());
         let begun = run.begun.iter().enumerate();
-        open.extend(begun.map(|(at, call)| Open {
+        open.extend(begun.map(|(at, call)| WrittenCall {
             method: call.method,
             ticket: run.ticket_of_begun(at),
             start: call.time.0,
         }));
         thread.ticket = thread.ticket.wrapping_add(run.enters() as u32);
         thread.depth = open.len() as i64;
-        self.saw(run.steps.len() as u32, first.0, newest.0);
+        self.count_timed(run.steps.len() as u32, first.0, newest.0);
         true
     }
 
@@ -152,7 +153,7 @@ impl Block {
             return 0;
         };
         let at = (calls.ticket, calls.depth);
-        if !self.goes_on(calls.thread, calls.cpu_time, at, first.time) {
+        if !self.continues(calls.thread, calls.cpu_time, at, first.time) {
             return 0;
         }
         let Stream {
@@ -164,7 +165,7 @@ impl Block {
             let method = self.methods.number(step.method, step.class);
             if !step.ends {
                 thread.ticket = step.ticket;
-                open.push(Open {
+                open.push(WrittenCall {
                     method,
                     ticket: step.ticket,
                     start: step.time.0,
@@ -180,14 +181,14 @@ impl Block {
         }
         thread.depth = open.len() as i64;
         if let Some(newest) = calls.steps[..count].last() {
-            self.saw(count as u32, first.time.0, newest.time.0);
+            self.count_timed(count as u32, first.time.0, newest.time.0);
         }
         count
     }
 
     /// Returns true if calls with this ticket and depth continue from the thread's state, without
     /// CPU times.
-    fn goes_on(
+    fn continues(
         &mut self,
         thread: ThreadId,
         cpu_time: Duration,
@@ -221,7 +222,7 @@ impl Block {
             self.ended.push(thread.0);
         }
         match time {
-            Some(time) => self.saw(1, time, time),
+            Some(time) => self.count_timed(1, time, time),
             None => self.count(1),
         }
         true
@@ -303,7 +304,7 @@ impl Block {
         self.streams[self.current].thread.events += u64::from(events);
     }
 
-    fn saw(&mut self, events: u32, first: i64, newest: i64) {
+    fn count_timed(&mut self, events: u32, first: i64, newest: i64) {
         self.count(events);
         let [earliest, latest] = self.times.get_or_insert([first, newest]);
         *earliest = first.min(*earliest);
@@ -387,7 +388,7 @@ impl Block {
         for thread in self.ended.drain(..) {
             self.others.remove(&thread);
         }
-        if self.methods.are_many() {
+        if self.methods.should_renumber() {
             let former = std::mem::take(&mut self.methods);
             let calls = self
                 .others

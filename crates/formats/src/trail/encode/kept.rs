@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Steps that are kept elsewhere, in order.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct KeptParts {
     parts: Vec<Part>,
     /// Number of these steps.
     count: usize,
@@ -34,7 +34,7 @@ struct Times {
     before: i64,
 }
 
-impl Kept {
+impl KeptParts {
     /// Adds a run that follows `own` steps of the segment, on a thread whose last time was `last`.
     pub(super) fn push(
         &mut self,
@@ -62,7 +62,7 @@ impl Kept {
         };
         let range = run.steps..run.steps + count;
         match self.parts.last_mut() {
-            Some(part) if part.goes_on(&run, own, new.as_ref()) => {
+            Some(part) if part.continues(&run, own, new.as_ref()) => {
                 part.range.end = range.end;
                 if let (Some(times), Some(more)) = (&mut part.times, new) {
                     times.range.end = more.range.end;
@@ -83,7 +83,12 @@ impl Kept {
     }
 
     /// Inserts the steps and their times among those of the segment. `room` provides buffers.
-    pub(super) fn join(&mut self, own: &mut Vec<Step>, own_times: &mut TimeSteps, room: &mut Room) {
+    pub(super) fn join(
+        &mut self,
+        own: &mut Vec<Step>,
+        own_times: &mut TimeSteps,
+        room: &mut JoinBuffers,
+    ) {
         if self.parts.is_empty() {
             return;
         }
@@ -119,7 +124,7 @@ impl Kept {
 
 impl Part {
     /// Returns true if a run follows this part without anything in between.
-    fn goes_on(&self, run: &KeptRun<'_>, own: usize, times: Option<&Times>) -> bool {
+    fn continues(&self, run: &KeptRun<'_>, own: usize, times: Option<&Times>) -> bool {
         // If no own steps are in between, no own times are either. But the run may belong to
         // another thread, which has another last time.
         let follows = Arc::ptr_eq(&self.among, run.among) && self.range.end == run.steps;
@@ -138,7 +143,7 @@ impl Part {
 
 /// Buffers for joining steps and times.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct JoinBuffers {
     steps: Vec<Step>,
     times: Vec<u32>,
 }

@@ -116,11 +116,11 @@ impl Encode for Encoder {
         self.write_index(true, out);
     }
 
-    fn break_off(&mut self) {
+    fn mark_truncated(&mut self) {
         self.is_truncated = true;
     }
 
-    fn holds_back(&self) -> bool {
+    fn has_pending(&self) -> bool {
         !self.block.is_empty() || !self.queue.is_empty()
     }
 

@@ -1,8 +1,8 @@
 //! The collected contents of a segment of events, and their packing into a payload.
 
-use super::kept::{Kept, Room};
+use super::kept::{JoinBuffers, KeptParts};
 use crate::trail::columns::{COLUMNS, Column, Packer};
-use crate::trail::symbols::{Named, Step, Symbols};
+use crate::trail::symbols::{MethodNames, Step, Symbols};
 use crate::trail::times::TimeSteps;
 
 /// The collected events of a segment. Expensive work is left until the segment is packed.
@@ -13,9 +13,9 @@ pub(super) struct Gathered {
     pub(super) steps: Vec<Step>,
     pub(super) times: TimeSteps,
     /// Steps that are kept elsewhere.
-    pub(super) kept: Kept,
+    pub(super) kept: KeptParts,
     /// The methods of the steps.
-    pub(super) named: Named,
+    pub(super) named: MethodNames,
 }
 
 /// Maximum bytes of a column's buffer that are kept for reuse after packing.
@@ -46,7 +46,7 @@ impl Gathered {
 /// Packs one segment after the other.
 #[derive(Default)]
 pub(super) struct SegmentPacker {
-    room: Room,
+    room: JoinBuffers,
     symbols: Symbols,
     pub(super) packer: Packer,
 }

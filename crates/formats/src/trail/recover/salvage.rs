@@ -1,6 +1,6 @@
 //! The second pass over a corrupt trail: writes the contents of its sound segments to a new trail.
 
-use super::survey::{Place, Run, Survey};
+use super::survey::{Run, Survey, TracePosition};
 use super::{Gap, More, Other, REASON, RecoverError, Recovered, Window};
 use crate::Encode;
 use crate::trail::calls::{Thread, Threads};
@@ -8,7 +8,7 @@ use crate::trail::columns::unpack;
 use crate::trail::decode::block::Block;
 use crate::trail::decode::copies::Copies;
 use crate::trail::encode::Encoder;
-use crate::trail::index::Found;
+use crate::trail::index::IndexContents;
 use crate::trail::value::Bytes;
 use crate::trail::wire::{HEADER, Header, Kind};
 use jtrail_model::{Custom, Event, Lost, Note, ThreadId, Timestamp};
@@ -28,7 +28,7 @@ pub(super) struct Salvage<'o> {
     /// Position after the last used segment, in the file.
     end: u64,
     /// Position after the last used segment, in the trace.
-    next: Place,
+    next: TracePosition,
     threads: Threads,
     ended: Vec<u64>,
     block: Block,
@@ -52,7 +52,7 @@ impl<'o> Salvage<'o> {
             encoder: Encoder::default(),
             buffer: Vec::new(),
             end: 0,
-            next: Place::default(),
+            next: TracePosition::default(),
             threads: Threads::default(),
             ended: Vec::new(),
             block: Block::default(),
@@ -78,7 +78,7 @@ impl<'o> Salvage<'o> {
             let (header, payload) = segment(window, at)?;
             let bytes = at..at + (HEADER + payload.len()) as u64;
             at = bytes.end;
-            let place = Place::of(&header);
+            let place = TracePosition::of(&header);
             if self.next.leads_to(place) {
                 self.gap(bytes.start, place, false)?;
                 self.segment(&header, payload, bytes)?;
@@ -100,7 +100,7 @@ impl<'o> Salvage<'o> {
 
     /// Moves to another position in the file and in the trace. Records a gap if anything is
     /// missing, and recovers definitions from their copies.
-    fn gap(&mut self, at: u64, place: Place, is_last: bool) -> Result<(), RecoverError> {
+    fn gap(&mut self, at: u64, place: TracePosition, is_last: bool) -> Result<(), RecoverError> {
         let bytes = self.end.min(at)..at;
         let damaged = (at - bytes.start).saturating_sub(self.survey.sound_bytes(&bytes));
         let definitions = match is_last || self.next != place {
@@ -142,7 +142,7 @@ impl<'o> Salvage<'o> {
         payload: &[u8],
         bytes: Range<u64>,
     ) -> Result<(), RecoverError> {
-        (self.end, self.next) = (bytes.end, Place::after(header));
+        (self.end, self.next) = (bytes.end, TracePosition::after(header));
         match header.kind {
             Kind::Definitions => {
                 let mut column = [Vec::new()];
@@ -151,7 +151,7 @@ impl<'o> Salvage<'o> {
                 self.copies = read.map(|()| column);
             }
             Kind::Index => {
-                let end = Found::get(header.version, payload).and_then(|found| found.end);
+                let end = IndexContents::get(header.version, payload).and_then(|found| found.end);
                 self.recovered.has_end = end.is_some_and(|(_, is_truncated)| !is_truncated);
             }
             Kind::Events => {
@@ -285,7 +285,7 @@ impl<'o> Salvage<'o> {
         }
         self.recovered.is_added = self.more.is_known();
         if !self.recovered.has_end && !self.recovered.is_added {
-            self.encoder.break_off();
+            self.encoder.mark_truncated();
         }
         self.encoder.end(&mut self.buffer);
         self.out.write_all(&self.buffer)?;

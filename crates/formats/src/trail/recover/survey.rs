@@ -3,7 +3,7 @@
 
 use super::window::Window;
 use crate::trail::columns::MAX_EVENTS;
-use crate::trail::wire::{HEADER, Header, MAGIC, MAX_PAYLOAD_BYTES, NoHeader, next_place};
+use crate::trail::wire::{HEADER, Header, MAGIC, MAX_PAYLOAD_BYTES, NoHeader, next_candidate};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek};
@@ -14,14 +14,14 @@ const MAX_RUNS: usize = 1 << 18;
 
 /// A position in a trace, at the start of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct TracePosition {
     /// Number of the segment.
     pub(super) number: u32,
     /// Number of events before the segment.
     pub(super) before: u64,
 }
 
-impl Place {
+impl TracePosition {
     pub(super) fn of(header: &Header) -> Self {
         Self {
             number: header.number,
@@ -53,8 +53,8 @@ impl Place {
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) bytes: Range<u64>,
-    pub(super) first: Place,
-    pub(super) next: Place,
+    pub(super) first: TracePosition,
+    pub(super) next: TracePosition,
     pub(super) segments: u64,
     /// Identifies the trace of the segments; 0 if they do not identify it.
     pub(super) trace: u32,
@@ -73,8 +73,8 @@ impl Run {
 pub(super) struct LoneHeader {
     /// Position of the header in the file, in bytes.
     pub(super) at: u64,
-    pub(super) first: Place,
-    pub(super) next: Place,
+    pub(super) first: TracePosition,
+    pub(super) next: TracePosition,
     pub(super) trace: u32,
 }
 
@@ -117,7 +117,7 @@ impl Survey {
                     if let (NoHeader::Version(version), 0) = (problem, at) {
                         survey.version = Some(version);
                     }
-                    at += next_place(window.near(at)) as u64;
+                    at += next_candidate(window.near(at)) as u64;
                     continue;
                 }
             };
@@ -133,14 +133,14 @@ impl Survey {
             // If the end of this segment is missing, the next segment may begin within its claimed
             // range.
             at += match vain <= 4 * at + 2 * MAX_PAYLOAD_BYTES as u64 {
-                true => next_place(segment),
+                true => next_candidate(segment),
                 false => segment.len(),
             } as u64;
         }
     }
 
     fn sound(&mut self, at: u64, header: &Header) {
-        let (first, next) = (Place::of(header), Place::after(header));
+        let (first, next) = (TracePosition::of(header), TracePosition::after(header));
         let before = self.runs.last().map_or(0, |run| run.sound);
         let end = at + (HEADER as u64 + u64::from(header.length));
         if let Some(last) = self.runs.last_mut()
@@ -168,8 +168,8 @@ impl Survey {
         if self.headers.len() < MAX_RUNS {
             self.headers.push(LoneHeader {
                 at,
-                first: Place::of(header),
-                next: Place::after(header),
+                first: TracePosition::of(header),
+                next: TracePosition::after(header),
                 trace: header.trace,
             });
         }
@@ -214,7 +214,7 @@ impl Survey {
 
     /// Returns how far a trace that is at `place` at byte `end` went on, according to the headers
     /// after `end`.
-    pub(super) fn reached_after(&self, end: u64, mut place: Place) -> Place {
+    pub(super) fn reached_after(&self, end: u64, mut place: TracePosition) -> TracePosition {
         for header in &self.headers {
             if header.at >= end && self.is_of_trace(header.trace) && place.leads_to(header.first) {
                 place = header.next;

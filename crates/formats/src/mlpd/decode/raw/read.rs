@@ -6,8 +6,8 @@ use crate::mlpd::value::{Fault, Fields};
 use crate::mlpd::wire::{
     ALLOC, ALLOC_BACKTRACE, ASSEMBLY, CLASS, CLAUSE, CONTENTION, CONTEXT, DOMAIN, ENTER, EXC_LEAVE,
     FAIL, GC_EVENT, GC_MOVE, GC_RESIZE, HEAP_END, HEAP_OBJECT, HEAP_ROOT, HEAP_START, IMAGE, JIT,
-    LEAVE, METADATA_FAILED, METADATA_LOAD, METADATA_NAME, METADATA_UNLOAD, MONITOR,
-    MONITOR_BACKTRACE, SEED_FAILED, SYNC_POINT, THREAD, THROW, THROW_BACKTRACE, VTABLE,
+    LEAVE, METADATA_FAILED, METADATA_FAILED_V1, METADATA_LOAD, METADATA_NAME, METADATA_UNLOAD,
+    MONITOR, MONITOR_BACKTRACE, SYNC_POINT, THREAD, THROW, THROW_BACKTRACE, VTABLE,
 };
 
 /// Reader of one event in a buffer.
@@ -125,7 +125,7 @@ impl<'b> Reader<'b> {
             GC_RESIZE => Raw::HeapSize(self.fields.uleb()?),
             GC_MOVE => self.moves()?,
             METADATA_LOAD | METADATA_NAME | METADATA_UNLOAD => self.metadata(first)?,
-            METADATA_FAILED | SEED_FAILED if !v17 => self.metadata(first)?,
+            METADATA_FAILED | METADATA_FAILED_V1 if !v17 => self.metadata(first)?,
             JIT => Raw::Jit {
                 method: self.method()?,
                 address: self.pointer()?,
@@ -266,8 +266,8 @@ impl<'b> Reader<'b> {
         let has_no_name = !v17 && matches!(kind, CLASS | IMAGE);
         let state = match state {
             METADATA_NAME if has_no_name => METADATA_LOAD,
-            SEED_FAILED if has_no_name => METADATA_FAILED,
-            SEED_FAILED => return Err(Fault::Metadata(kind)),
+            METADATA_FAILED_V1 if has_no_name => METADATA_FAILED,
+            METADATA_FAILED_V1 => return Err(Fault::Metadata(kind)),
             state => state,
         };
         let name = state == METADATA_NAME;

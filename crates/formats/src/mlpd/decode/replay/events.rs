@@ -1,7 +1,7 @@
 //! Events other than calls: allocations, collections, classes, threads, exceptions and monitors.
 
 use super::*;
-use crate::room::Room;
+use crate::room::TextBudget;
 
 impl Replay {
     pub(super) fn any(&mut self, at: At, raw: Raw<'_>) -> Option<Event<'static>> {
@@ -271,7 +271,7 @@ impl Replay {
             return None;
         }
         let thread = std::mem::take(self.threads.get_mut(at.place)?);
-        self.places.remove(&raw);
+        self.thread_indices.remove(&raw);
         self.free.push(at.place);
         self.at = None;
         Some(Event::ThreadEnd(ThreadEnd {
@@ -282,7 +282,7 @@ impl Replay {
 
     pub(super) fn frames(&mut self, stack: &[u64], at: At) -> Vec<Frame<'static>> {
         let mut frames = Vec::with_capacity(stack.len());
-        let mut room = Room::default();
+        let mut room = TextBudget::default();
         for &raw in stack {
             let of = self.method(raw, at);
             let frame = self.definitions.frame(of.method);

@@ -45,7 +45,7 @@ pub(super) struct Replay {
     pub(super) has_agent_end: bool,
     threads: Vec<Thread>,
     free: Vec<usize>,
-    places: HashMap<u64, usize>,
+    thread_indices: HashMap<u64, usize>,
     /// Thread of the last event, and the index of this thread in `threads`.
     at: Option<(u64, usize)>,
     last_thread: u64,
@@ -117,7 +117,7 @@ impl Replay {
             self.epoch = self.header.startup.wrapping_sub(clock.cast_signed());
         }
         let before = self
-            .places
+            .thread_indices
             .get(&thread)
             .and_then(|&at| self.threads.get(at));
         if before.is_some_and(|before| time < before.time) {
@@ -279,7 +279,7 @@ impl Replay {
     /// event that defines it.
     #[cold]
     fn thread(&mut self, raw: u64, time: u64, first: &Raw<'_>) -> usize {
-        if let Some(&place) = self.places.get(&raw) {
+        if let Some(&place) = self.thread_indices.get(&raw) {
             self.at = Some((raw, place));
             return place;
         }
@@ -309,7 +309,7 @@ impl Replay {
         if let Some(free) = self.threads.get_mut(place) {
             *free = thread;
         }
-        self.places.insert(raw, place);
+        self.thread_indices.insert(raw, place);
         self.at = Some((raw, place));
         if defined && !id.is_none() {
             let start = ThreadStart {

@@ -209,7 +209,7 @@ impl Decoder {
             Outer::Pending(pending) => pending.start,
             Outer::Done | Outer::Skipped => offset,
         };
-        self.document.broken_off(input, offset, "trace")
+        self.document.truncated(input, offset, "trace")
     }
 }
 
