@@ -49,13 +49,13 @@ fn assert_same(files: &[(Format, String)]) -> BTreeMap<&'static str, u64> {
         for (format, name) in files {
             let row = rows.next().expect("a row for each");
             let reported = row["result"] != "not comparable";
-            let says = match format.says(quantity) {
+            let recorded = match format.recorded(quantity) {
                 Recorded::Nothing(_) => false,
                 // Yes, if a collection found dead objects.
                 Recorded::AfterCollections => sums["frees"] > 0,
                 _ => true,
             };
-            assert_eq!(reported, says, "{quantity:?} {name}\n{table}");
+            assert_eq!(reported, recorded, "{quantity:?} {name}\n{table}");
             if reported {
                 let sum = row["sum"].as_u64().expect("a figure");
                 sums.entry(quantity.name()).or_insert(sum);

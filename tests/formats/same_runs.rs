@@ -44,8 +44,8 @@ fn compared(files: &[String], quantities: &str) -> (ExitCode, Value) {
             spelling.options
         );
         let quantity = Quantity::by_name(&quantity).expect("one of ours");
-        let says = !matches!(spelling.format.says(quantity), Recorded::Nothing(_));
-        assert_eq!(result != "not comparable", says, "{row}");
+        let recorded = !matches!(spelling.format.recorded(quantity), Recorded::Nothing(_));
+        assert_eq!(result != "not comparable", recorded, "{row}");
     }
     (code, json)
 }

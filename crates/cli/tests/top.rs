@@ -133,11 +133,11 @@ fn what_ends_it_is_reported() {
         (2, "jtrail: this agent writes no totals, only xml\n")
     );
     let served = self::served();
-    for (wish, problem) in [
-        ("file=x", "no trace to be kept"),
+    for (setting, problem) in [
+        ("file=x", "top keeps no trace"),
         ("frob=x", "no such key frob"),
     ] {
-        let done = top(&served, &["--once", wish]);
+        let done = top(&served, &["--once", setting]);
         assert!(done.code == 2 && done.err.contains(problem), "{}", done.err);
     }
 }

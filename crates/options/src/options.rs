@@ -52,7 +52,7 @@ pub struct Options {
     // Calls.
     /// Each call is written. Otherwise calls are added up by thread and call path.
     pub exec_details: bool,
-    /// Calls that take less are added up: 1 ns to 1 h.
+    /// Calls shorter than this are recorded as sums only: 1 ns to 1 h.
     pub min: Option<Duration>,
     /// Calls of methods that are called more often than so many times a second are added up: 10 to
     /// 10¹².
@@ -89,11 +89,11 @@ pub struct Options {
     pub overflow: Overflow,
     /// When the newest events are written, with [`Overflow::Ring`].
     pub save: SaveMoments,
-    /// How the threads that write share processors with the program's.
+    /// Priority of the threads that write the trace.
     pub priority: Priority,
 
     // Begin, end and clients.
-    /// Who begins and ends the trace.
+    /// What begins and ends the trace.
     pub server: Server,
     /// Where the socket of the command channel is. Never [`Control::Path`] with
     /// [`Server::Standalone`], which has no channel.

@@ -142,7 +142,7 @@ words! {
 }
 
 words! {
-    /// How the threads that write share processors with the program's.
+    /// Priority of the threads that write the trace.
     Priority {
         /// Threads that write have the priority of the program's.
         Normal = "normal",
@@ -162,7 +162,7 @@ words! {
 }
 
 words! {
-    /// Who begins and ends the trace.
+    /// What begins and ends the trace.
     Server {
         /// The trace is recorded from the start, and there is no command channel.
         Standalone = "standalone",
