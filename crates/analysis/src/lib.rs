@@ -167,8 +167,9 @@ pub struct Analysis {
     pub cost: Cost,
     /// By how much the times of calls may be early.
     pub clock: Option<ClockNote>,
-    /// The first and the latest time in the trace. Definitions may be older than the first, and a
-    /// time of 0 means none.
+    /// The first time in the trace. Definitions may be older, and a time of 0 means none.
+    pub start: Option<Timestamp>,
+    /// The first and the latest time that is analysed: of the trace, or of a selected part.
     pub span: Option<(Timestamp, Timestamp)>,
     /// True if the trace has an end event.
     pub ended: bool,
@@ -338,6 +339,7 @@ impl Analysis {
         self.see(last);
         if let (Some(first), Some((from, _))) = (first, &mut self.span) {
             *from = first;
+            self.start = Some(first);
         }
     }
 
@@ -345,7 +347,8 @@ impl Analysis {
     #[inline]
     fn see(&mut self, time: Timestamp) {
         if time != Timestamp::default() {
-            let (_, last) = self.span.get_or_insert((time, time));
+            let start = *self.start.get_or_insert(time);
+            let (_, last) = self.span.get_or_insert((start, time));
             *last = time.max(*last);
         }
     }
@@ -404,7 +407,7 @@ impl Analysis {
         }
     }
 
-    /// Ends the calls and waits that are still open, at the last time of the trace.
+    /// Ends the calls and waits that are still open, at the last time of [`Self::span`].
     pub fn finish(&mut self) {
         let (_, last) = self.span.unwrap_or_default();
         self.resume(last);

@@ -131,6 +131,8 @@ pub(crate) struct Selection<'a> {
     threads: &'a [ThreadSelector],
     /// First time of the trace.
     origin: Option<Timestamp>,
+    /// Latest time of the trace so far.
+    latest: Timestamp,
 }
 
 impl<'a> Selection<'a> {
@@ -139,6 +141,7 @@ impl<'a> Selection<'a> {
             span,
             threads,
             origin: None,
+            latest: Timestamp::default(),
         }
     }
 
@@ -146,12 +149,23 @@ impl<'a> Selection<'a> {
         self.span.is_all() && self.threads.is_empty()
     }
 
-    /// Processes every event of the trace to find the first time, even events that are not
-    /// selected.
+    /// Processes every event of the trace to find the first and the latest time, even events that
+    /// are not selected.
     pub(crate) fn see(&mut self, event: &Event<'_>) {
-        if self.origin.is_none() {
-            self.origin = event.time().filter(|time| *time != Timestamp::default());
+        if let Some(time) = event.time().filter(|time| *time != Timestamp::default()) {
+            self.origin.get_or_insert(time);
+            self.latest = self.latest.max(time);
         }
+    }
+
+    /// Returns the first and the last time of the selected part of the trace. `None` if the
+    /// selection does not restrict the time, or if the trace has no times.
+    pub(crate) fn window(&self) -> Option<(Timestamp, Timestamp)> {
+        let origin = self.origin.filter(|_| !self.span.is_all())?;
+        let latest = self.latest.max(origin);
+        let [from, until] = self.span.bounds(origin).map(Timestamp);
+        let first = from.clamp(origin, latest);
+        Some((first, until.clamp(first, latest)))
     }
 
     /// Returns the first time of the trace, or 0 if unknown.
@@ -177,7 +191,13 @@ impl<'a> Selection<'a> {
     }
 
     /// Returns true if a part of a trail with the given definitions may contain selected events.
-    pub(crate) fn may_have(&self, names: &Names, part: &Part, definitions: &[Event<'_>]) -> bool {
+    pub(crate) fn may_have(
+        &mut self,
+        names: &Names,
+        part: &Part,
+        definitions: &[Event<'_>],
+    ) -> bool {
+        self.latest = self.latest.max(Timestamp(part.times[1]));
         let [from, to] = self.span.bounds(self.origin());
         let in_time = self.origin.is_none() || (part.times[0] <= to && part.times[1] >= from);
         let is_named = |event: &Event<'_>| {

@@ -2,10 +2,12 @@
 //! completely. The results are equal.
 
 use crate::common::{
-    Folder, START, encode, enter, in_time, jtrail, leave, method_def, sample, thread_start,
+    Folder, LOSSLESS, START, closing, encode, enter, file, in_time, jtrail, leave, method_def,
+    opening, sample, thread_start,
 };
 use jtrail_formats::Format;
 use jtrail_model::Event;
+use serde_json::Value;
 use std::fs;
 
 /// Returns calls of three threads in many segments. The third thread starts late, and thread 2
@@ -161,5 +163,54 @@ fn a_part_of_a_truncated_trail_is_the_same() {
             jtrail(&[&args, part].concat()).out
         });
         assert!(ours == theirs, "{part:?}: {ours}\n{theirs}");
+    }
+}
+
+/// The window ends the calls that are open there, whatever is defined later.
+#[test]
+fn a_report_of_a_part_ends_with_the_part() {
+    const MS: i64 = 1_000_000;
+    let calls = vec![
+        method_def(50, "outer", "()V"),
+        method_def(51, "inner", "()V"),
+        enter(1, 10 * MS, 50, 1, 1),
+        enter(1, 12 * MS, 51, 2, 2),
+        leave(1, 13 * MS, 51, 2),
+        leave(1, 40 * MS, 50, 1),
+        thread_start(9, 50 * MS, "late"),
+        method_def(52, "late", "()V"),
+    ];
+    let events = [opening(), calls, closing(60 * MS)].concat();
+    let folder = Folder::new();
+    for format in LOSSLESS.into_iter().chain([Format::Trail]) {
+        let file = file(&folder, format, &events);
+        let report = |args: &[&str], table: &str, columns: [&str; 2]| {
+            let args = [
+                &["report", &file, "--format", "json", "--only", table],
+                args,
+            ]
+            .concat();
+            let report: Value = serde_json::from_str(&jtrail(&args).out).expect("JSON");
+            let rows = match &report[table] {
+                Value::Array(rows) => rows.clone(),
+                row => vec![row.clone()],
+            };
+            rows.iter()
+                .map(|row| columns.map(|column| row[column].clone()))
+                .collect::<Vec<_>>()
+        };
+        let part = ["--from", "5ms", "--until", "20ms"];
+        let outer = report(&part, "methods", ["calls", "total_ns"]);
+        assert_eq!(outer, [[1, 10 * MS], [1, MS]], "{format:?}");
+        let trace = report(&part, "trace", ["duration_ns", "open"]);
+        assert_eq!(trace, [[15 * MS, 1]], "{format:?}");
+        let before = report(&["--from", "70ms"], "trace", ["duration_ns", "open"]);
+        assert_eq!(before, [[0, 0]], "{format:?}");
+        let all = report(&["--until", "70ms"], "trace", ["duration_ns", "open"]);
+        assert_eq!(
+            all,
+            report(&[], "trace", ["duration_ns", "open"]),
+            "{format:?}"
+        );
     }
 }

@@ -114,6 +114,11 @@ fn one_by_one(args: &Args, input: &mut Input) -> anyhow::Result<(Analysis, Endin
         }
         Ok(true)
     })?;
+    // Definitions outside of the window may have extended the span, and calls may be open at the
+    // end of the window.
+    if let Some(window) = selection.window() {
+        analysis.span = Some(window);
+    }
     Ok((analysis, ending))
 }
 
@@ -224,8 +229,8 @@ impl Report<'_> {
     }
 
     fn since_start(&self, time: Timestamp) -> Cell {
-        let (first, _) = self.analysis.span.unwrap_or_default();
-        Cell::Time(time.since(first).0)
+        let start = self.analysis.start.unwrap_or_default();
+        Cell::Time(time.since(start).0)
     }
 
     fn method(&self, method: MethodId) -> Cell {
