@@ -2,6 +2,9 @@
 
 use jtrail_model::{Event, Text};
 
+/// Key of an option's fact.
+const OPTION: &str = "option";
+
 /// The facts about the origin, as keys and values in the order of the trace.
 #[derive(Debug, Default)]
 pub struct Origin {
@@ -30,7 +33,7 @@ impl Origin {
                 self.text("agent version", &e.version);
                 self.text("agent parameters", &e.parameters);
             }
-            Event::Option(e) => self.add("option", format!("{}={}", e.key, e.value)),
+            Event::Option(e) => self.add(OPTION, format!("{}={}", e.key, e.value)),
             Event::Filter(e) => {
                 let class = starred(&e.pattern, &e.generic_pattern);
                 let method = starred(&e.method_pattern, &e.method_generic_pattern);
@@ -39,6 +42,16 @@ impl Origin {
             }
             _ => {}
         }
+    }
+
+    /// Returns true if the agent's options request this kind of events, such as `monitors`. `None`
+    /// if the trace does not contain the option.
+    pub fn records(&self, kind: &str) -> Option<bool> {
+        let options = self.facts.iter().filter(|(key, _)| *key == OPTION);
+        let events = options.filter_map(|(_, fact)| fact.strip_prefix("events="));
+        events
+            .last()
+            .map(|kinds| kinds.split('+').any(|k| k == kind))
     }
 
     fn text(&mut self, key: &'static str, value: &Text<'_>) {
@@ -58,5 +71,28 @@ fn starred(pattern: &str, generic: &str) -> String {
         "SUFFIX" => format!("{pattern}*"),
         "PREFIX" => format!("*{pattern}"),
         _ => pattern.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jtrail_model::TraceOption;
+
+    #[test]
+    fn the_option_events_lists_the_recorded_kinds() {
+        let mut origin = Origin::default();
+        assert_eq!(origin.records("monitors"), None);
+        let option = |key: &'static str, value: &'static str| {
+            Event::Option(TraceOption {
+                key: key.into(),
+                value: value.into(),
+            })
+        };
+        origin.event(&option("alloc", "monitors"));
+        assert_eq!(origin.records("monitors"), None);
+        origin.event(&option("events", "methods+monitors"));
+        let recorded = ["monitors", "methods", "parks", "method"].map(|kind| origin.records(kind));
+        assert_eq!(recorded, [true, true, false, false].map(Some));
     }
 }

@@ -7,7 +7,7 @@ use jtrail_analysis::ahead;
 use jtrail_formats::trail::{Part, Parts};
 use jtrail_formats::{Bulk, Format, InOrder, Item, ReadError, Reader, Remark, Severity};
 use jtrail_model::{Calls, Event};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -132,6 +132,27 @@ pub(crate) struct Input {
     is_in_order: bool,
 }
 
+/// Returns the newest file that is named like a missing one and has a process id in its name:
+/// `app-4711.trail` for `app.trail`, as `jtrail run` names traces of commands other than `java`.
+fn with_process_id(missing: &Path) -> Option<PathBuf> {
+    let (stem, extension) = (missing.file_stem()?.to_str()?, missing.extension()?);
+    let is_similar = |path: &Path| {
+        let name = path.file_stem().and_then(|name| name.to_str());
+        let id = name.and_then(|name| name.strip_prefix(stem)?.strip_prefix('-'));
+        path.extension() == Some(extension)
+            && id.is_some_and(|id| !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let folder = match missing.parent()? {
+        folder if folder == Path::new("") => Path::new("."),
+        folder => folder,
+    };
+    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let newest = entries
+        .filter(|entry| is_similar(Path::new(&entry.file_name())))
+        .max_by_key(|entry| entry.metadata().and_then(|about| about.modified()).ok())?;
+    Some(missing.with_file_name(newest.file_name()))
+}
+
 impl Input {
     /// Opens a file, or standard input for `-`. If `progress` is true, slow reading shows a
     /// progress bar.
@@ -140,7 +161,10 @@ impl Input {
         let (source, size): (Box<dyn Read + Send>, _) = if path == Path::new("-") {
             (Box::new(io::stdin()), None)
         } else {
-            let file = File::open(path).with_context(named)?;
+            let file = File::open(path).with_context(|| match with_process_id(path) {
+                Some(other) => format!("{} (did you mean {}?)", named(), other.display()),
+                None => named(),
+            })?;
             let about = file.metadata().with_context(named)?;
             if about.is_dir() {
                 bail!("{}: it is a directory; name the trace file in it", named());

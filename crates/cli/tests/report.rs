@@ -1,8 +1,8 @@
 //! Exact output of `report` and `dump` for the sample trace.
 
-use crate::common::{Folder, LOSSLESS, enter, jtrail, leave, note, sample, time};
+use crate::common::{Folder, LOSSLESS, encode, enter, file, jtrail, leave, note, sample, time};
 use jtrail_formats::Format;
-use jtrail_model::{Event, GcFinish, Lost, Note, ThreadId};
+use jtrail_model::{Event, GcFinish, Lost, Note, ThreadId, TraceOption};
 
 const TABLES: &str = "\
 trace
@@ -474,5 +474,59 @@ fn dump_shows_the_events_asked_for() {
             expected,
             "{args:?}"
         );
+    }
+}
+
+#[test]
+fn empty_tables_say_if_their_events_were_not_recorded() {
+    let folder = Folder::new();
+    let mut events = sample();
+    let option = Event::Option(TraceOption {
+        key: "events".into(),
+        value: "methods+threads+parks".into(),
+    });
+    let start = events
+        .iter()
+        .position(|e| matches!(e, Event::TraceStart(_)));
+    events.insert(start.expect("a start") + 1, option);
+    let recorded = file(&folder, Format::TptpBinary, &events);
+    let unknown = folder.sample(Format::Mlpd);
+    let monitors = |file: &str| jtrail(&["report", "--monitors", file]).out;
+    let out = monitors(&recorded);
+    assert!(
+        out.contains("waits\n  not recorded (--events +monitors)\n"),
+        "{out}"
+    );
+    assert!(out.contains("parks\n  none\n"), "{out}");
+    let out = monitors(&unknown);
+    assert!(
+        !out.contains("not recorded") && out.contains("waits\n  none\n"),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_trace_with_a_process_id_in_its_name_is_suggested() {
+    let folder = Folder::new();
+    folder.put("app-12.trail", &encode(Format::Trail, &sample()));
+    for other in [
+        "app-.trail",
+        "app-12.trcbin",
+        "app-x1.trail",
+        "apple-13.trail",
+    ] {
+        folder.put(other, b"");
+    }
+    let missing = |name: &str| {
+        let path = folder.at(name);
+        let done = jtrail(&["report", path.to_str().expect("UTF-8")]);
+        assert_eq!((done.code, done.out.as_str()), (2, ""));
+        done.err
+    };
+    let (err, similar) = (missing("app.trail"), folder.at("app-12.trail"));
+    let suggestion = format!("(did you mean {}?)", similar.display());
+    assert!(err.contains(&suggestion), "{err}");
+    for name in ["ap.trail", "app.mlpd", "none/app.trail"] {
+        assert!(!missing(name).contains("did you mean"), "{name}");
     }
 }

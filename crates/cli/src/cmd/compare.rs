@@ -138,6 +138,7 @@ fn section(name: &'static str, columns: &[Column], rows: Vec<Vec<Cell>>) -> Sect
         columns: columns.to_vec(),
         rows,
         more: 0,
+        unrecorded: None,
         vertical: false,
     };
     section.without_empty()

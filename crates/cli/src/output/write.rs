@@ -28,7 +28,10 @@ fn tables(sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
         if section.vertical {
             list(section, out)?;
         } else if section.rows.is_empty() {
-            writeln!(out, "  none")?;
+            match section.unrecorded {
+                Some(events) => writeln!(out, "  not recorded (--events +{events})")?,
+                None => writeln!(out, "  none")?,
+            }
         } else {
             table(section, out)?;
         }

@@ -119,6 +119,7 @@ impl Args {
     pub(super) fn rows(&self, table: Table) -> usize {
         let usual = match table.place() {
             ShownWhen::Subject if self.overview() => 10,
+            ShownWhen::Detail if table == Table::Origin => 0,
             _ => 20,
         };
         match self.top.unwrap_or(usual) {

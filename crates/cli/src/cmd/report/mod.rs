@@ -202,6 +202,9 @@ impl Report<'_> {
             columns: content.columns.to_vec(),
             rows: content.rows,
             more: content.more,
+            unrecorded: table
+                .events()
+                .filter(|kind| self.analysis.origin.records(kind) == Some(false)),
             vertical: table.vertical(),
         };
         section.without_empty()

@@ -175,6 +175,38 @@ impl Table {
         }
     }
 
+    /// Returns the kind of events that the rows come from, in the words of the option `events`.
+    /// `None` if they come from several kinds, or from every trace.
+    pub(super) const fn events(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Methods | Self::Tree => "methods",
+            Self::Samples | Self::SampleThreads => "samples",
+            Self::Allocations | Self::AllocationSites | Self::AllocationThreads => "alloc",
+            Self::Live | Self::LiveThreads | Self::LiveCounts | Self::LiveAfterGc => "free",
+            Self::Gc | Self::GcKinds | Self::GcLengths => "gc",
+            Self::Monitors
+            | Self::MonitorObjects
+            | Self::MonitorClasses
+            | Self::MonitorSites
+            | Self::Waits => "monitors",
+            Self::Parks => "parks",
+            Self::Exceptions | Self::Catches | Self::Uncaught => "exceptions",
+            Self::Code | Self::CodeTotals => "jit",
+            Self::Members => "details",
+            Self::SlowestClassInitialisations => "clinit",
+            Self::Coverage | Self::CoverageMethods | Self::UncoveredLines => "lines",
+            Self::Heap | Self::HeapClasses | Self::HeapReferences | Self::HeapObjects => "heap",
+            Self::Trace
+            | Self::Origin
+            | Self::Threads
+            | Self::Bursts
+            | Self::Demoted
+            | Self::Classes
+            | Self::Uninstrumented
+            | Self::Lost => return None,
+        })
+    }
+
     /// Returns true if the table has a single row with overall figures.
     pub(super) fn vertical(self) -> bool {
         matches!(self, Self::Trace | Self::CodeTotals)

@@ -10,7 +10,7 @@ use jtrail_analysis::Analysis;
 use jtrail_formats::dropped_message;
 use jtrail_formats::trail::Parts;
 use jtrail_model::{Event, Note, Totals};
-use jtrail_options::{Options, OutputFormat, Overflow, Pattern};
+use jtrail_options::{Events, Options, OutputFormat, Overflow, Pattern};
 use jtrail_records::ownership;
 use jtrail_records::spool::SPOOL;
 use std::collections::HashMap;
@@ -76,7 +76,7 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
         return unrecorded(ran, streams);
     }
     for (path, size) in files {
-        let line = match one(&path, size, ran.options.format) {
+        let line = match one(&path, size, ran.options) {
             Ok(line) => line,
             Err(error) => format!("{error:#}"),
         };
@@ -247,7 +247,8 @@ fn without_number(name: &str) -> Option<String> {
 }
 
 /// Returns a summary of one trace as a line.
-fn one(path: &Path, size: u64, format: OutputFormat) -> anyhow::Result<String> {
+fn one(path: &Path, size: u64, options: &Options) -> anyhow::Result<String> {
+    let format = options.format;
     if size > READ_WHOLE && !has_notes(format) {
         return Ok("too much to count here (see `jtrail report`)".to_owned());
     }
@@ -284,6 +285,9 @@ fn one(path: &Path, size: u64, format: OutputFormat) -> anyhow::Result<String> {
             count(analysis.lost_events()),
             count(analysis.uninstrumented_methods())
         );
+    }
+    if analysis.calls.count() == 0 && options.events.contains(Events::METHODS) {
+        line += ", no method was called that the filter selects (see --include)";
     }
     if ending.code() != crate::outcome::SOUND {
         line += ", the trace is damaged (see `jtrail verify`)";

@@ -50,6 +50,7 @@ fn section(name: &'static str, columns: &[Column], rows: Vec<Vec<Cell>>) -> Sect
         columns: columns.to_vec(),
         rows,
         more: 0,
+        unrecorded: None,
         vertical: false,
     }
 }
@@ -113,10 +114,12 @@ pub(super) fn sections(round: &Round, rows: usize) -> Vec<Section> {
     });
     all.push(Section {
         more: calls.methods.len().saturating_sub(rows),
+        unrecorded: None,
         ..section("methods", METHODS, methods.collect())
     });
     all.push(Section {
         more: calls.threads.len().saturating_sub(rows),
+        unrecorded: None,
         ..section("threads", THREADS, threads.collect())
     });
     all
