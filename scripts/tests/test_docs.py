@@ -95,7 +95,7 @@ def too_wide(text):
     is_generated = False
     for number, line in prose(text):
         if line.startswith("<!-- "):
-            is_generated = not line.startswith("<!-- end of ")
+            is_generated = " end of " not in line.lower()
         if is_generated:
             continue
         words = re.sub(r"^\s*(?:[-*+>]|\d+\.)?\s*", "", line)
