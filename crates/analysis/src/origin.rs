@@ -48,9 +48,9 @@ impl Origin {
     /// if the trace does not contain the option.
     pub fn records(&self, kind: &str) -> Option<bool> {
         let options = self.facts.iter().filter(|(key, _)| *key == OPTION);
-        let events = options.filter_map(|(_, fact)| fact.strip_prefix("events="));
+        let mut events = options.filter_map(|(_, fact)| fact.strip_prefix("events="));
         events
-            .last()
+            .next_back()
             .map(|kinds| kinds.split('+').any(|k| k == kind))
     }
 
