@@ -63,7 +63,7 @@ static BEACON: Mutex<Option<Beacon>> = Mutex::new(None);
 
 /// Makes the agent discoverable by clients.
 fn light_beacon(listener: Option<&Listener>) {
-    match Beacon::announce(env!("CARGO_PKG_VERSION"), listener.map(Listener::path)) {
+    match Beacon::publish(env!("CARGO_PKG_VERSION"), listener.map(Listener::path)) {
         Ok(beacon) => *BEACON.lock() = Some(beacon),
         Err(error) => log::say(&format!(
             "clients can't find the agent by the process id: {error}; give them the path of its socket"

@@ -36,7 +36,7 @@ impl Beacon {
     ///
     /// # Errors
     /// If the system does not support files in memory, or the socket's folder does not exist.
-    pub fn announce(version: &str, socket: Option<&Path>) -> io::Result<Self> {
+    pub fn publish(version: &str, socket: Option<&Path>) -> io::Result<Self> {
         // A system may forbid executable files in memory (`vm.memfd_noexec`). Before Linux 6.3, the
         // flag is unknown.
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL;
@@ -145,14 +145,14 @@ mod tests {
             let mut all = all.into_iter().filter(|found| found.version == version);
             all.next().map(|found| found.socket)
         };
-        let first = Beacon::announce("1.test", Some(&real.join("link/1.sock"))).expect("made");
+        let first = Beacon::publish("1.test", Some(&real.join("link/1.sock"))).expect("made");
         assert_eq!(seen("1.test"), Some(Some(real.join("1.sock"))));
         drop(first);
         assert_eq!(seen("1.test"), None);
-        let second = Beacon::announce("2.test", None).expect("made");
+        let second = Beacon::publish("2.test", None).expect("made");
         assert_eq!(seen("2.test"), Some(None));
         drop(second);
-        Beacon::announce("3.test", Some(&real.join("none/1.sock"))).expect_err("no folder");
+        Beacon::publish("3.test", Some(&real.join("none/1.sock"))).expect_err("no folder");
     }
 
     #[test]
