@@ -36,7 +36,7 @@ pub struct Options {
     /// Kinds of events that are recorded: those requested that the format has fields for.
     pub events: Events,
     /// Kinds of events that were requested by name, and are not recorded because the format has no
-    /// place for them.
+    /// field for them.
     pub unsupported: Events,
     /// Which methods are traced.
     pub filter: Filter,

@@ -378,7 +378,7 @@ impl Decoder {
         self.remarks.push_back(Remark {
             offset,
             severity: Severity::Truncated,
-            message: format!("the trace is truncated behind event {}", self.before),
+            message: format!("the trace is truncated after event {}", self.before),
         });
         Decoded {
             used: input.len(),
