@@ -510,7 +510,10 @@ fn no_agent_is_no_success() {
         for (library, expected) in [
             (&*text, "is no library"),
             (&broken, "it can't load the library"),
-            (other.to_str().expect("text"), "be attached to a running JVM"),
+            (
+                other.to_str().expect("text"),
+                "be attached to a running JVM",
+            ),
         ] {
             let args = ["--format", "none", "--agent", library];
             let error = there.jtrail("attach", &args).expect_err("no agent");

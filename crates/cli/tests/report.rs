@@ -498,6 +498,13 @@ fn empty_tables_say_if_their_events_were_not_recorded() {
         "{out}"
     );
     assert!(out.contains("parks\n  none\n"), "{out}");
+    let overview = jtrail(&["report", &recorded]).out;
+    let warning = "waits for monitors        not recorded, part of self times (--events";
+    assert!(overview.contains(warning), "{overview}");
+    for style in ["tsv", "json"] {
+        let out = jtrail(&["report", &recorded, "--format", style]).out;
+        assert!(!out.contains("blocked"), "{out}");
+    }
     let out = monitors(&unknown);
     assert!(
         !out.contains("not recorded") && out.contains("waits\n  none\n"),

@@ -2,7 +2,7 @@
 
 use super::tables::Table;
 use super::{Content, Report, column, optional, some, some_bytes, some_text, some_time};
-use crate::output::{Cell, Column};
+use crate::output::{Cell, Column, Style};
 use crate::select::selected;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -105,6 +105,8 @@ const DEMOTED: &[Column] = &[
     column("rate", "called more often a second than"),
 ];
 
+const WAITS_UNRECORDED: &str = "not recorded, part of self times (--events +monitors+parks)";
+
 impl Report<'_> {
     pub(super) fn trace(&self) -> Content {
         let a = &*self.analysis;
@@ -146,7 +148,7 @@ impl Report<'_> {
             } else {
                 Cell::None
             },
-            some(a.monitors.blocked.count),
+            self.blocked(),
             some_time(a.monitors.blocked.total),
             some(a.exceptions.thrown),
             some(a.exceptions.caught),
@@ -165,6 +167,18 @@ impl Report<'_> {
             columns: TRACE,
             rows: vec![row],
             more: 0,
+        }
+    }
+
+    /// Returns the number of waits for monitors. A table warns if they were not recorded, because
+    /// the self time of a method that waits looks like work.
+    fn blocked(&self) -> Cell {
+        let is_table = self.args.format == Style::Table;
+        match self.analysis.origin.records("monitors") {
+            Some(false) if is_table && self.analysis.calls.count() > 0 => {
+                Cell::Text(WAITS_UNRECORDED.to_owned())
+            }
+            _ => some(self.analysis.monitors.blocked.count),
         }
     }
 
