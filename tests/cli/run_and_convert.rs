@@ -70,6 +70,7 @@ fn run_passes_on_what_the_program_does_and_sums_up() {
             err.contains("calls: ") && err.contains("events lost: 0"),
             "{err}"
         );
+        assert!(!err.contains("--include"), "{err}");
 
         let report = assert_success(&["report", trace]);
         assert!(report.contains("harness.Endings.work(int)"), "{report}");
@@ -110,5 +111,30 @@ fn a_reader_by_the_specification_reads_trails() {
         let expected: Vec<&str> = dump.lines().filter(is_reported).collect();
         assert!(expected.len() > 100, "{}", expected.len());
         assert!(read.lines().eq(expected), "JDK {}", jdk.feature);
+    }
+}
+
+/// A trace without calls is not taken for a program that calls nothing.
+#[test]
+fn run_names_the_filter_if_nothing_was_called() {
+    for jdk in Jdk::require(&few_versions()) {
+        let folder = jtrail_testkit::temp_dir();
+        let trace = folder.path().join("a.trail");
+        let (trace, agent) = (trace.to_str().expect("text"), agent());
+        let run = |options: &[&str]| {
+            let agent = agent.to_str().expect("text");
+            let java = jdk.java.to_str().expect("text");
+            let args = ["run", "--agent", agent, "--file", trace];
+            let command = ["--", java, "-version"];
+            let (code, _, err) = jtrail(&[&args, options, &command].concat());
+            assert_eq!(code, ExitCode::SUCCESS, "{err}");
+            err
+        };
+        let warning = "calls: 0, ";
+        let reason = "no method was called that the filter selects (see --include)";
+        let err = run(&[]);
+        assert!(err.contains(warning) && err.contains(reason), "{err}");
+        let err = run(&["--events", "threads+classes"]);
+        assert!(err.contains(warning) && !err.contains(reason), "{err}");
     }
 }
