@@ -179,11 +179,11 @@
 //!   than its caller.
 //! - **Time** never falls along a thread, except in definitions. Between threads it may.
 //! - **Objects** are defined once before any other event refers to them: by allocation, by
-//!   definition, or by the thread or class that they represent. They are freed once. Frees are
-//!   written later than the collection that found the dead objects, by our agent after the
+//!   definition, or by the thread or class that they represent. They are freed once. A free is
+//!   written later than the collection that found the object dead. Our agent writes it after the
 //!   collection's finish. No event that happened after the free refers to the object.
-//! - **Collections** begin and end alternately. The JVM's details of a collection come with its
-//!   begin or later, once.
+//! - **Collections** begin and end alternately. The JVM's details of a collection come once, with
+//!   its begin or later.
 //! - **Monitors.** Begin and end of waiting, and of blocking, pair up by thread and object; park
 //!   and unpark pair up by thread. A wait of a thread that does not own the monitor has no end; a
 //!   wait of the JVM itself has no begin. What is open at the end of the trace stays open.
@@ -222,14 +222,14 @@
 //! | missing attribute, other order | read, and counted by name |
 //! | `overhead`, `collationValue`, transient ids and the like, and the fields in small letters | skipped; counted by name where they are not 0 or empty |
 //!
-//! What is counted has one remark for each kind at the end.
+//! For each kind of thing that is counted, there is one remark at the end.
 //!
 //! # What is dropped
 //!
-//! Neither form says whether an exception ended a call. XML has no trace id in filters, which
-//! belong to the trace that began before them, and no characters that XML forbids. A method named
-//! `<init>` that is no constructor is read back as `-init-`, and a constructor-like method named
-//! `-init-` as `<init>`.
+//! Neither form says whether an exception ended a call. XML has no trace id in filters: a filter
+//! belongs to the trace that began before it. It has no characters that XML forbids either. A
+//! method named `<init>` that is no constructor is read back as `-init-`, and a constructor-like
+//! method named `-init-` as `<init>`.
 
 pub mod binary;
 mod custom;

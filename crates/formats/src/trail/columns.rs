@@ -80,8 +80,8 @@ impl Default for Packer {
 
 fn compressor() -> std::io::Result<Compressor<'static>> {
     let mut zstd = Compressor::new(LEVEL)?;
-    // Repeats in these columns are long. These parameters are faster than those of the level, and
-    // compress better.
+    // Repeats in these columns are long. With these parameters, zstd is faster and compresses
+    // better than with those of the level.
     zstd.set_parameter(CParameter::MinMatch(7))?;
     zstd.set_parameter(CParameter::HashLog(15))?;
     Ok(zstd)

@@ -1,8 +1,8 @@
-//! Huffman coding of a column. It suits columns without long repeats in which some bytes are far
-//! more frequent than others, such as exact times.
+//! Huffman coding of a column. It suits columns that have no long repeats, but some bytes that are
+//! far more frequent than others. Exact times are such a column.
 //!
-//! A block starts with the code lengths of all 256 bytes, four bits each. The codes follow, each
-//! starting at the highest free bit.
+//! A block starts with the code lengths of all 256 bytes, four bits each. The codes of the column's
+//! bytes follow without gaps, and fill each byte from its highest bit on.
 
 /// Maximum length of a code, in bits. Five such codes and the used part of a byte fit into a word.
 const MAX_CODE_BITS: usize = 11;
@@ -14,7 +14,7 @@ const AT_ONCE: usize = 5;
 const HEAD: usize = 128;
 const WORD: usize = size_of::<u64>();
 
-/// The shortest code for a column whose codes are not longer than [`MAX_CODE_BITS`].
+/// A short code for a column. No byte's code has more than [`MAX_CODE_BITS`] bits.
 pub(super) struct Code {
     lengths: [u8; 256],
     /// Number of bits of the whole coded column.
@@ -83,8 +83,8 @@ pub(super) fn unpack(block: &[u8], column: &mut [u8]) -> Option<()> {
     }
     let table = table(&lengths, column.len())?;
     let (mut at, mut done) = (0, 0);
-    // Each table entry writes two bytes even if it holds one. So this loop leaves out the last
-    // bytes of the column.
+    // Each step writes two bytes, even if its table entry holds only one. So this loop stops before
+    // the last bytes of the column.
     while let Some(room) = column.get_mut(done..done + 2 * AT_ONCE) {
         let mut word = word(bits, at / 8) << (at % 8);
         let mut filled = 0;
@@ -109,7 +109,7 @@ pub(super) fn unpack(block: &[u8], column: &mut [u8]) -> Option<()> {
     (is_whole && is_clean()).then_some(())
 }
 
-/// The decoded start of a word.
+/// The bytes that the first bits of a word stand for.
 #[derive(Clone, Copy, Default)]
 struct Found {
     /// Decoded bytes.
@@ -201,8 +201,8 @@ fn depths(mut weights: Vec<u64>) -> Vec<u8> {
     depths
 }
 
-/// Returns the bytes that have codes, with the lengths of these, in the order of the codes: by
-/// length, then by byte.
+/// Returns each byte that has a code, with the code's length. The bytes are in the order of their
+/// codes: by length, then by byte.
 fn in_order(lengths: &[u8; 256]) -> Vec<(u8, usize)> {
     let coded = (0..=u8::MAX)
         .zip(lengths)
@@ -235,7 +235,7 @@ fn table(lengths: &[u8; 256], bytes: usize) -> Option<Box<[Found; TABLE]>> {
     if filled != TABLE {
         return None;
     }
-    // Filling in pairs takes time, too, so short columns do without.
+    // Entries with two bytes take time to fill in, so they are omitted for short columns.
     let pairs = if bytes < TABLE { 0 } else { TABLE };
     for at in 0..pairs {
         let first = table[at];

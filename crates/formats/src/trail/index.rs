@@ -7,7 +7,7 @@ use super::value::{Bytes, put_number, put_signed};
 
 /// Maximum number of segments between two indexes.
 pub(super) const MAX_ENTRIES: usize = 1024;
-/// The last bytes of a complete trace, after the position of the last index.
+/// The last bytes of a complete trace. The position of the last index precedes them.
 pub(super) const END: [u8; 8] = *b"JTR end\xb5";
 
 /// A segment of events, or of copies of definitions.
@@ -138,7 +138,7 @@ impl IndexContents {
         let mut bytes = Bytes(&column[0]);
         let previous = bytes.number()?;
         let count = bytes.small::<usize>()?;
-        // Earlier versions may have one entry more.
+        // An index of an earlier version may have one entry more.
         if count > MAX_ENTRIES + 1 {
             return None;
         }

@@ -1,16 +1,17 @@
 //! Calls that are open at the start of a segment.
 //!
 //! Each segment can be read alone. For each thread, it lists the calls that began before the
-//! segment and end in it. The calls around them are in the same list, or in an earlier list that
-//! was complete. When the lists since the last complete list are together as long as that list, the
-//! writer writes a new complete list. So lists take at most about twice the space of what changes.
-//! In deep recursion, a complete list in each segment would take more space than the events.
+//! segment and end in it. The calls around these calls are in the same list, or in an earlier
+//! complete list. The writer writes a new complete list as soon as the lists since the last one
+//! have as many calls together as a complete list would have. So the lists take at most about twice
+//! the space that the changes take. In deep recursion, a complete list in each segment would take
+//! more space than the events.
 
 use super::value::{Bytes, Last, put_number, put_signed};
 use jtrail_model::{CallStack, ClassId, MethodId, ThreadId, Timestamp};
 
-/// Maximum number of a thread's open calls, the outermost ones, that are kept from segment to
-/// segment.
+/// Maximum number of open calls of a thread that are kept from segment to segment. The outermost
+/// calls are kept.
 const MAX_KEPT: usize = 1 << 16;
 /// Maximum number of innermost calls that are compared with a call that ends out of order.
 const MAX_PASSED: usize = 256;
@@ -60,8 +61,8 @@ struct Whole {
 }
 
 impl OpenCalls {
-    /// Begins a segment. Returns the minimum number of calls that the segment lists, or the number
-    /// of all open calls if a complete list may be due.
+    /// Begins a segment. Returns the number of open calls if a complete list may be due. Otherwise,
+    /// returns the minimum number of calls that the segment lists.
     pub(super) fn begin(&mut self) -> usize {
         self.calls.truncate(MAX_KEPT);
         let all = self.calls.len();
@@ -123,8 +124,8 @@ impl OpenCalls {
         self.pop(passed(self.calls.iter(), is_it));
     }
 
-    /// Appends the thread's list for the segment of events with the number `segment`, which ends
-    /// here.
+    /// Appends the thread's list for the segment that ends here. `segment` is its number among the
+    /// segments of events.
     pub(super) fn put(
         &mut self,
         segment: u64,
@@ -170,8 +171,8 @@ impl OpenCalls {
     }
 }
 
-/// Returns the number of calls that end with the innermost call for which `is_it` returns true,
-/// itself included. Returns 0 if the call is not among the [`MAX_PASSED`] innermost ones.
+/// Returns how many calls end together with the innermost call for which `is_it` returns true. That
+/// call is counted, too. Returns 0 if the call is not among the [`MAX_PASSED`] innermost ones.
 fn passed<'c, C: 'c>(
     calls: impl DoubleEndedIterator<Item = &'c C>,
     is_it: impl Fn(&C) -> bool,
@@ -191,7 +192,8 @@ pub(super) fn end<C: Copy + Default>(calls: &mut CallStack<C>, is_it: impl Fn(&C
 #[derive(Clone, Debug)]
 pub(super) struct OpenList {
     pub(super) thread: ThreadId,
-    /// Number of segments of events between this list and the list that has the outermost calls.
+    /// How many segments of events earlier the list with the outermost calls is; 0 if this list is
+    /// complete.
     pub(super) back: u64,
     /// Number of outermost calls that are taken from that earlier list.
     pub(super) from: u64,

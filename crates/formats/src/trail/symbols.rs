@@ -36,8 +36,8 @@ pub(super) fn meaning(symbols: &[Symbol], symbol: u32) -> Option<Symbol> {
 /// Method numbers from here on are assigned by the encoder; smaller numbers are assigned by the
 /// traced program.
 const FIRST_ENCODER_NUMBER: u32 = 1 << 30;
-/// The first encoder numbers stand for steps that do not begin a call: a record with the same code,
-/// or a leave by exception.
+/// The first encoder numbers stand for steps that do not begin a call. The last of these stands for
+/// a leave by exception, each other one for a record with that code.
 const CODES: u32 = 256;
 const LEAVE_BY_EXCEPTION: u32 = CODES - 1;
 
@@ -68,8 +68,8 @@ pub(super) struct Methods {
 /// Methods with smaller ids are looked up without a hash.
 const DENSE: u64 = 1 << 20;
 
-/// Beyond this many encoder numbers, they are assigned from scratch: a program may define classes
-/// as long as it runs.
+/// If there are more encoder numbers than this, they are assigned from scratch. A program may
+/// define classes as long as it executes.
 const MAX_OWN: usize = 1 << 16;
 
 /// A copy of the methods for the thread that packs a segment.
@@ -80,7 +80,7 @@ pub(super) struct MethodNames {
 }
 
 impl Methods {
-    /// Sets the ids of the program numbers in runs.
+    /// Sets the ids that the program numbers in runs stand for, unless they are set already.
     #[inline]
     pub(super) fn name_by(&mut self, program: &MethodIds) {
         if self.program.is_none() {
@@ -187,8 +187,8 @@ const LARGE: usize = 1 << 21;
 /// Number of steps that are processed together.
 const ROW: usize = 64;
 
-/// Bit that marks a valid token in a table. Without it, the step has no token there, or it ends a
-/// call.
+/// Bit that marks a valid token in a table. A step without this bit has no token in the table, or
+/// ends a call.
 const VALID: u16 = 1 << 15;
 /// Larger tokens do not fit into the tables.
 const MAX_TOKEN: u32 = VALID as u32 - 1;

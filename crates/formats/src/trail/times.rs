@@ -8,8 +8,8 @@ use jtrail_model::Timestamp;
 const REPEAT: u8 = 239;
 /// Smaller steps take one byte.
 const ONE: u32 = 239;
-/// First value of the first byte of a two-byte step. Two bytes encode the [`TWO`] steps from
-/// [`ONE`] on.
+/// Smallest first byte of a two-byte step. Two bytes encode [`TWO`] different steps; the smallest
+/// is [`ONE`].
 const HIGH: u32 = 240;
 const TWO: u32 = 15 << 8;
 
@@ -20,7 +20,7 @@ pub(super) struct TimeSteps {
     steps: Vec<u32>,
     /// Number of steps of 0 for each [`ZEROS`], in order.
     zeros: Vec<u32>,
-    /// The step for each [`LONG`], in order: too large, or negative.
+    /// The step for each [`LONG`], in order. It is negative or greater than [`MAX_STEP`].
     long: Vec<i64>,
     /// Number of steps of 0 that are not in `steps` yet.
     pending: u32,
@@ -29,7 +29,7 @@ pub(super) struct TimeSteps {
 const LONG: u32 = u32::MAX;
 const ZEROS: u32 = u32::MAX - 1;
 const MAX_STEP: u32 = u32::MAX - 2;
-/// Rows of fewer steps of 0 take a byte for each step.
+/// In a shorter row of steps of 0, each step takes a byte.
 const FEW: u32 = 8;
 
 /// Number of steps that are converted together if each takes one byte.
@@ -171,7 +171,7 @@ impl TimeSteps {
     }
 }
 
-/// Latest time from which [`LANES`] one-byte steps can't overflow.
+/// Latest time to which [`LANES`] one-byte steps can be added without overflow.
 const LATEST: i64 = i64::MAX - (LANES as i64) * (REPEAT as i64);
 
 /// Reads time steps.
@@ -331,8 +331,8 @@ mod tests {
             times.collect::<Vec<_>>()
         };
         let (mut one_by_one, mut rows) = (TimeSteps::default(), TimeSteps::default());
-        // The first of the times may be before the previous time, by little or by much, and the
-        // last one equal to it.
+        // The first time may be earlier than the thread's previous time, and the last one may equal
+        // it.
         let (mut last, mut out) = (100, Vec::new());
         rows.push_all(&mut last, &[90, 95, 100].map(Timestamp));
         rows.put(&mut out);
@@ -360,8 +360,8 @@ mod tests {
         }
     }
 
-    /// Times read together equal times read one by one, up to where a time decreases or the bytes
-    /// end, for buffers of any size.
+    /// A buffer of any size gets the times that reading one by one returns, up to the first time
+    /// that decreases or to the end of the bytes.
     #[test]
     fn rooms_are_filled_with_the_same_times() {
         let put = |steps: &[i64]| {
@@ -384,7 +384,7 @@ mod tests {
             3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 240, 5_000, 1,
         ]));
         columns.push(put(&[300; 20])[..39].to_vec()); // truncated within a step
-        columns.push(vec![REPEAT; 3]); // the truncated count of equal times, or three steps of 239
+        columns.push(vec![REPEAT; 3]); // version 3: a truncated count; earlier: three steps of 239
         for column in &columns {
             for is_earlier in [false, true] {
                 for begin in [5, i64::MAX - 100] {

@@ -13,7 +13,7 @@ use std::ops::Range;
 const MAX_ENTRIES: usize = 1 << 20;
 /// Maximum number of texts of a segment.
 const MAX_TEXTS: usize = 1 << 20;
-/// Maximum bytes of a record, and of the texts that a record names by their numbers. The limit is
+/// Maximum bytes of a record, together with the texts that it names by their numbers. The limit is
 /// far below the size of a segment, and far above what a JVM reports.
 pub(super) const MAX_RECORD_BYTES: usize = 16 << 20;
 
@@ -71,7 +71,7 @@ impl<'b> Bytes<'b> {
     }
 }
 
-/// Previous values of the record's thread, to which fields are relative.
+/// The last values of a thread. The fields of its next record are encoded relative to them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Last {
     pub(super) thread: ThreadId,
@@ -114,8 +114,8 @@ pub(super) struct Source<'s, 'b> {
     /// Texts that were read so far, as ranges of bytes in the column.
     pub(super) texts: &'s mut Vec<Range<usize>>,
     pub(super) last: &'s mut Last,
-    /// Remaining bytes for texts that are named by their numbers. Such a text takes few bytes here,
-    /// and may take many in the event.
+    /// How many bytes the texts that are named by their numbers may still have. Such a text takes
+    /// few bytes in the column, but may take many in the event.
     pub(super) room: usize,
 }
 
@@ -231,8 +231,8 @@ impl Value for Timestamp {
 impl Value for ObjectId {
     fn put(&self, sink: &mut Sink<'_>) {
         let difference = self.0.wrapping_sub(sink.last.object) as i64;
-        // Difference 0 means no object. So the same object again is encoded as the difference that
-        // leads to id 0, which no object has.
+        // Difference 0 means no object. So a repeated object is encoded as the difference to id 0,
+        // which no object has.
         match (self.0, difference) {
             (0, _) => sink.out.push(0),
             (_, 0) => put_signed((sink.last.object as i64).wrapping_neg(), sink.out),
@@ -285,8 +285,8 @@ impl Value for Ticks {
     }
 }
 
-/// A text that occurred before is encoded by its number, doubled and plus one. A new text is
-/// encoded by its doubled length, followed by its bytes.
+/// A text that occurred before is encoded as twice its number plus one. A new text is encoded as
+/// twice its length, followed by its bytes.
 impl Value for Text<'_> {
     fn put(&self, sink: &mut Sink<'_>) {
         if let Some(number) = sink.texts.numbers.get(&**self) {

@@ -102,8 +102,8 @@ impl Header {
     }
 }
 
-/// Returns the first position in `bytes`, except for position 0, at which a segment may begin. If
-/// there is none, returns a position near the end, before which no segment begins.
+/// Returns the first position after position 0 of `bytes` at which a segment may begin. If there is
+/// none, returns a position near the end; no segment begins before it.
 pub(super) fn next_candidate(bytes: &[u8]) -> usize {
     let rest = bytes.get(1..).unwrap_or_default();
     let found = rest.windows(MAGIC.len()).position(|four| four == MAGIC);

@@ -1,4 +1,4 @@
-//! A fast path for the two messages that are nearly all of a trace.
+//! A fast path for the two messages that make up nearly all of a trace.
 //!
 //! Without text, messages 1015 and 1016 have a fixed size, and each field has a fixed offset. The
 //! encoder writes each as a copy of a template. The decoder reads each by loads from fixed offsets,

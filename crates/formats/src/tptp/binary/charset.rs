@@ -11,7 +11,7 @@ pub(super) enum Charset {
     Utf8,
     Ascii,
     Latin1,
-    /// The example besides UTF-8 in the format's design note.
+    /// The character set that the format's design note gives as an example besides UTF-8.
     Koi8R,
 }
 

@@ -252,10 +252,10 @@ impl<'a> Field<'a> for Text<'a> {
 /// Bytes of the smallest frame: an empty text and a line.
 const SMALLEST_FRAME: usize = 1 + 8;
 
-/// Frames are encoded as their number, all texts, all lines.
+/// Frames are encoded as their number, then all texts, then all lines.
 impl<'a> Field<'a> for Vec<Frame<'a>> {
     fn put(&self, out: &mut Vec<u8>) {
-        // More frames than this exceed the largest message by far.
+        // More than `i32::MAX` frames exceed the largest message by far.
         let depth = i32::try_from(self.len()).unwrap_or(i32::MAX);
         depth.put(out);
         self.iter().for_each(|frame| frame.method.put(out));

@@ -1,4 +1,4 @@
-//! A fast path for the two elements that are nearly all of a trace.
+//! A fast path for the two elements that make up nearly all of a trace.
 //!
 //! The fast path reads `methodEntry` and `methodExit` as our encoder writes them, byte by byte:
 //! attributes in order, one blank between them, plain numbers. Any other spelling goes through the

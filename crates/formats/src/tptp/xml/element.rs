@@ -21,7 +21,7 @@ pub(super) struct Remarks<'t> {
 }
 
 impl Remarks<'_> {
-    /// Counts a remark. `attribute` takes the place of `{}` in the words of the kind.
+    /// Counts a remark. `attribute` replaces `{}` in the text of the kind.
     pub(super) fn add(&mut self, kind: Remarked, attribute: &str) {
         let names = (self.element, attribute);
         self.tally.add_named(kind, names, self.offset, 1);
@@ -31,7 +31,7 @@ impl Remarks<'_> {
 /// A row of the table: the attribute's name, and true if the attribute is in brackets.
 type Row = (&'static str, bool);
 
-/// Returns true if no event contains the attribute. Counts a remark if its value is not zero or
+/// Returns true if no event contains the attribute. Counts a remark unless its value is zero or
 /// empty.
 fn is_unused(attribute: &Attribute<'_>, remarks: &mut Remarks<'_>) -> bool {
     let is_unused = UNUSED.contains(&attribute.name);

@@ -5,8 +5,8 @@
 //! | `wire` | what stands around the elements, and frames |
 //! | `element` | the table of elements: which attributes, in which order |
 //! | `value` | the types of attributes |
-//! | `names` | what is spelled otherwise: constructors and class initialisers |
-//! | `call` | a short way for method entries and exits |
+//! | `names` | names with a spelling of their own: constructors and class initialisers |
+//! | `call` | a fast path for method entries and exits |
 //! | `encode`, `decode` | the document around the elements; remarks |
 
 mod call;

@@ -21,8 +21,8 @@ pub(super) fn from_xml<'n>(name: &'n str, signature: &str) -> &'n str {
     }
 }
 
-/// Splits `class.method(descriptor)result` before and after the method. A descriptor contains one
-/// opening bracket and no point, whatever the names before it contain.
+/// Splits `class.method(descriptor)result` before and after the method. The names may contain any
+/// characters, but the descriptor contains exactly one opening bracket and no point.
 fn split_frame(frame: &str) -> Option<(&str, &str, &str)> {
     let (class_and_method, _) = frame.rsplit_once('(')?;
     let signature = &frame[class_and_method.len()..];

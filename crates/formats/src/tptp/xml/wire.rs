@@ -1,4 +1,4 @@
-//! Numbers and names in files of the format. Those of elements are in `element`.
+//! Numbers and names in files of the format. The names of elements are in `element`.
 
 /// The root element.
 pub(super) const ROOT: &str = "TRACE";

@@ -31,7 +31,7 @@ pub(in crate::trail) struct Block {
     events: u32,
     has_cpu: bool,
     streams: Vec<Stream>,
-    /// Lists of the calls that are open at the start of the segment, until they are taken.
+    /// Lists of the calls that are open at the start of the segment; `None` after they are taken.
     open_lists: Option<Vec<OpenList>>,
     symbols: Vec<Symbol>,
     /// Methods by symbol. The methods of calls without a symbol follow.
@@ -189,7 +189,7 @@ impl Block {
         Some(())
     }
 
-    /// Pushes the calls that are open at the start to the stacks of their threads.
+    /// Pushes the calls that are open at the start of the segment to the stacks of their threads.
     fn read_open(&mut self) -> Option<()> {
         let mut bytes = Bytes(&self.columns[Column::Open as usize]);
         let mut room = MAX_LISTED;

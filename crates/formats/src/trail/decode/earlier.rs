@@ -57,7 +57,7 @@ pub(super) fn columns(columns: &mut [Vec<u8>; COLUMNS]) -> [Vec<u8>; 2] {
 }
 
 /// Reads tokens up to the first malformed one. `threads` is the number of threads. Returns `None`
-/// if anything is malformed. The runs determine the number of events.
+/// if anything is malformed. The runs must have exactly `events` events together.
 pub(super) fn tokens(
     [hits, misses]: &[Vec<u8>; 2],
     runs: &[u8],

@@ -251,8 +251,8 @@ impl Decoder {
         self.trace = self.trace.max(header.trace);
         self.number = header.number.wrapping_add(1);
         self.before = header.before.wrapping_add(header.events.into());
-        // Earlier versions may have one more segment before an index: a segment of definitions
-        // together with one of events.
+        // In earlier versions, one more segment may precede an index, because a segment of
+        // definitions came together with one of events.
         if header.kind != Kind::Index && self.seen.len() > MAX_ENTRIES && !self.is_damaged {
             self.is_damaged = true;
             let remark = self.fault(self.offset, "an index is missing".into());

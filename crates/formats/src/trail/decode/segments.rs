@@ -1,7 +1,7 @@
 //! All segments of a complete trail, for readers that read them in any order and in parallel.
 //!
-//! Each segment can be read alone. A reader of the whole file checks three things on its way. A
-//! reader of segments must check them itself:
+//! Each segment can be read alone. A reader of segments must check three things that a reader of
+//! the whole file checks on its way:
 //!
 //! - No bytes are between the segments. [`SegmentReader::begin`] checks this.
 //! - Each thread continues from its state at the end of its previous segment.
@@ -38,8 +38,8 @@ pub struct Segments {
 struct SegmentPosition {
     /// Number of the segment among all segments, as its header gives it.
     number: usize,
-    /// Position of the copies of the segment's definitions, and their times in the index. `None` if
-    /// the segment has no definitions.
+    /// Position of the copies of the segment's definitions, and the times that the index gives for
+    /// them. `None` if the segment has no definitions.
     definitions: Option<(u64, [i64; 2])>,
     at: u64,
     /// Position of the next segment of any kind.
@@ -85,11 +85,12 @@ pub type OpenOfThread = (ThreadId, Vec<OpenCall>);
 /// The calls that are open at the start of a segment, for the threads with a complete list.
 type Outer = HashMap<ThreadId, Vec<OpenCall>>;
 
-/// Maximum number of open calls that are assembled for a segment, and of open calls of other
-/// segments that are kept for it.
+/// Maximum number of open calls that are assembled for a segment. The open calls of other segments
+/// that are kept for it have the same maximum.
 const MAX_OPEN: usize = 1 << 18;
-/// Maximum number of kept segments to which other segments refer. A segment that refers to more is
-/// not read, because it would take too long.
+/// Maximum number of segments whose lists of open calls are kept because other segments refer to
+/// them. If a segment refers to more lists, its open calls are not read, because that would take
+/// too long.
 const MAX_OUTER: usize = 64;
 
 /// Number of events of each kind.
@@ -324,7 +325,7 @@ pub struct SegmentReader<R> {
     block: Block,
     /// Number of the current segment.
     number: Option<usize>,
-    /// Another segment, of which only the open calls are read.
+    /// Another segment. Only its open calls are read.
     other: Block,
     /// Open calls of other segments, by number of the segment.
     outer: HashMap<usize, Outer>,
@@ -450,7 +451,7 @@ impl<R: Read + Seek> SegmentReader<R> {
         Ok(Some(all.collect()))
     }
 
-    /// Returns the open calls that the segment with the number `number` lists completely.
+    /// Returns the complete lists of open calls in the segment with the number `number`.
     fn outer(&mut self, segments: &Segments, number: usize) -> io::Result<Option<&Outer>> {
         if !self.outer.contains_key(&number) {
             if self.outer.len() >= MAX_OUTER || self.kept > MAX_OPEN {

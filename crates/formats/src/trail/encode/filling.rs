@@ -42,11 +42,12 @@ pub(super) struct Block {
     others: HashMap<u64, (Thread, OpenCalls), Seed>,
     by_thread: HashMap<u64, u32, Seed>,
     ended: Vec<u64>,
-    /// Upper bound of the number of calls that the segment lists as open at its start.
+    /// Estimate of the number of calls that the segment lists as open at its start: the sum of the
+    /// numbers that [`OpenCalls::begin`] returned.
     open_listed: usize,
     /// Index of the stream of the latest events.
     current: usize,
-    /// Number of the latest events that are consecutively in one stream.
+    /// Number of events that were added to the current stream since the last change of streams.
     run: u64,
     methods: Methods,
     texts: Texts,
@@ -112,7 +113,8 @@ impl Block {
         self.count_timed(1, e.time.0, e.time.0);
     }
 
-    /// Appends a run of calls if it continues from the thread's state. Returns true if it does.
+    /// Appends a run of calls if it continues from the thread's state. Returns false if it does not
+    /// continue from there.
     pub(super) fn run(&mut self, run: &CallRun<'_>) -> bool {
         let ([first, ..], Some(newest)) = (run.times, run.times.last()) else {
             return true;
@@ -186,8 +188,8 @@ impl Block {
         count
     }
 
-    /// Returns true if calls with this ticket and depth continue from the thread's state, without
-    /// CPU times.
+    /// Returns true if calls with this ticket and depth continue from the thread's state, and if
+    /// neither the calls nor the segment have CPU times.
     fn continues(
         &mut self,
         thread: ThreadId,

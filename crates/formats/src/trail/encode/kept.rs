@@ -82,7 +82,8 @@ impl KeptParts {
         (TimeSteps::most_bytes_of(self.timed), self.count)
     }
 
-    /// Inserts the steps and their times among those of the segment. `room` provides buffers.
+    /// Inserts the kept steps and their times among the segment's own steps and times. `room`
+    /// provides buffers.
     pub(super) fn join(
         &mut self,
         own: &mut Vec<Step>,

@@ -154,7 +154,8 @@ impl Encoder {
         }
         if !self.block.record(code, event) {
             self.dropped.event(Dropped::Large);
-            // The texts of the record were removed with it, so the segment must end here.
+            // The record was removed from the segment, but its texts still have numbers there. So
+            // the segment must end here.
             self.write(out);
             return;
         }

@@ -28,7 +28,7 @@ impl Gathered {
         let (kept_times, kept) = self.kept.most_bytes_and_steps();
         let steps = self.steps.len() + kept;
         let width = if steps > 0xffff { 4 } else { 2 };
-        // A segment with many different methods has symbols that compress well.
+        // Only the first symbols count: the symbols of a segment with many methods compress well.
         columns + self.times.most_bytes() + kept_times + width * steps + 10 * steps.min(1 << 11)
     }
 

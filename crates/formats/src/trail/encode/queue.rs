@@ -102,8 +102,9 @@ impl Queue {
         locked(&self.packers).push(packer);
     }
 
-    /// Returns the next segment if it is packed. Otherwise, the calling thread helps until it is
-    /// packed, if `all` is true or if at least two more segments wait than there are helpers.
+    /// Returns the next segment if it is packed. If it is not packed, the calling thread may help
+    /// until it is. It helps if `all` is true, or if at least two more segments wait than there are
+    /// helpers. Otherwise, returns `None`.
     ///
     /// # Panics
     /// If a helper thread failed to pack the segment.

@@ -37,7 +37,7 @@ pub struct Recovered {
     /// Number of calls that are open at the end.
     pub open_calls: u64,
     /// True if the file has the end of a complete trace. Otherwise, the written trail is truncated,
-    /// too.
+    /// too, unless [`Self::is_added`] is true.
     pub has_end: bool,
     /// Size of the file, in bytes.
     pub size: u64,
@@ -123,7 +123,7 @@ pub trait More {
     /// If the events can't be read, or if `visit` fails.
     fn hand_out(&mut self, visit: &mut dyn FnMut(&Event<'_>) -> io::Result<()>) -> io::Result<()>;
 
-    /// Returns true if these are all missing events.
+    /// Returns true if no further events are missing.
     fn is_known(&self) -> bool;
 }
 

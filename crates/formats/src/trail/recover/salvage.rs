@@ -66,7 +66,7 @@ impl<'o> Salvage<'o> {
         salvage
     }
 
-    /// Uses the segments of the next run that continue the trace.
+    /// Uses those segments of the next stretch that continue the trace.
     pub(super) fn run<R: Read + Seek>(
         &mut self,
         window: &mut Window<R>,
@@ -269,7 +269,8 @@ impl<'o> Salvage<'o> {
     /// Ends the new trail.
     pub(super) fn finish(mut self, others: &[Run]) -> Result<Recovered, RecoverError> {
         let survey = self.survey;
-        // A segment with a corrupt payload still shows in its header how many events it had.
+        // The header of a segment with a corrupt payload still says how many events the segment
+        // had.
         let reached = survey.reached_after(self.end, self.next);
         self.gap(survey.size.max(self.end), reached, true)?;
         if self.unreported > 0 {

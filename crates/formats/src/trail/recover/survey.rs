@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 
-/// Maximum number of runs that are kept, which bounds memory. A sound trail is a single run.
+/// Maximum number of stretches ([`Run`]) that are kept. It bounds memory. A sound trail is a single
+/// stretch.
 const MAX_RUNS: usize = 1 << 18;
 
 /// A position in a trace, at the start of a segment.
@@ -49,7 +50,7 @@ impl TracePosition {
     }
 }
 
-/// Sound segments that follow each other in the file and in the trace.
+/// A stretch: sound segments that follow each other in the file and in the trace.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) bytes: Range<u64>,
@@ -58,7 +59,7 @@ pub(super) struct Run {
     pub(super) segments: u64,
     /// Identifies the trace of the segments; 0 if they do not identify it.
     pub(super) trace: u32,
-    /// Total size of all runs up to and including this one, in bytes.
+    /// Total size of all stretches up to and including this one, in bytes.
     sound: u64,
 }
 
@@ -90,7 +91,7 @@ pub(super) struct Survey {
     pub(super) begins: bool,
     /// Version of the first segment, if that version can't be read.
     pub(super) version: Option<u8>,
-    /// True if the file has more runs than are kept.
+    /// True if the file has more stretches than are kept.
     pub(super) is_cut: bool,
     /// Identifies the chosen trace.
     trace: u32,
@@ -104,7 +105,7 @@ impl Survey {
         };
         let mut at = 0;
         // Number of bytes that were checked in vain. A payload may be full of apparent headers,
-        // each with a payload of the maximum size.
+        // each of which claims a payload of the maximum size.
         let mut vain = 0_u64;
         loop {
             let Some(bytes) = window.get(at, HEADER)?.first_chunk() else {
@@ -175,8 +176,8 @@ impl Survey {
         }
     }
 
-    /// Divides the runs into those of one trace, in the order of the trace, and all others, in the
-    /// order of the file. The chosen trace is the one with the most events.
+    /// Chooses the trace with the most events. Returns two lists: the stretches of this trace, in
+    /// the order of the trace, and all other stretches, in the order of the file.
     pub(super) fn chosen(&mut self) -> (Vec<Run>, Vec<Run>) {
         self.trace = largest(&self.runs);
         // The first segment of a trace is empty and does not identify the trace.
@@ -198,7 +199,7 @@ impl Survey {
         let up_to = |at: u64| {
             let runs = self.runs.partition_point(|run| run.bytes.end <= at);
             let before = match self.runs.get(runs) {
-                // `at` is within that run.
+                // `at` is within this stretch.
                 Some(run) if run.bytes.start < at => at - run.bytes.start,
                 _ => 0,
             };
@@ -212,8 +213,8 @@ impl Survey {
         trace == 0 || trace == self.trace
     }
 
-    /// Returns how far a trace that is at `place` at byte `end` went on, according to the headers
-    /// after `end`.
+    /// Returns the position in the trace that the headers from byte `end` on reach. At `end`, the
+    /// position in the trace is `place`.
     pub(super) fn reached_after(&self, end: u64, mut place: TracePosition) -> TracePosition {
         for header in &self.headers {
             if header.at >= end && self.is_of_trace(header.trace) && place.leads_to(header.first) {

@@ -2,13 +2,15 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// Number of bytes read at once: after a jump, and at most when chunks are read consecutively.
+/// Number of bytes that are read at once: the first number after a jump, then twice as many each
+/// time, up to the second number.
 const CHUNKS: [usize; 2] = [4 << 10, 256 << 10];
 
 /// The part of a source that is in memory.
 pub(in crate::trail) struct Window<R> {
     source: R,
-    /// Position of the first byte in memory. The source is positioned after the last one.
+    /// Position of the first byte in memory. The source is positioned after the last byte in
+    /// memory.
     start: u64,
     bytes: Vec<u8>,
     /// Number of bytes to read at once.

@@ -4,7 +4,7 @@ use crate::RemarkKind;
 use crate::tally::{kinds, skipped};
 
 kinds! {
-    /// What a decoder remarks. The names are those of messages.
+    /// Kinds of remarks of a decoder. Their texts name messages.
     pub(crate) enum Remarked: RemarkKind {
         UnknownId = skipped("ids that are not in the table", "messages of unknown id {}"),
         UnusedFields = skipped("all", "unused fields that are set"),

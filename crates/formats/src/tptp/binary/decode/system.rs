@@ -1,7 +1,7 @@
 //! Messages 1 and 2, with and without a size.
 //!
-//! The format's design note shows these messages without a size, but its general rule gives every
-//! message one. So both forms occur, and the bytes after the id decide which form a message has.
+//! The format's design note shows these messages without a size, but its general rule is that every
+//! message has a size. So both forms occur. The bytes after the id show which form a message has.
 
 use crate::tptp::binary::charset::Charset;
 use crate::tptp::binary::value::Spelling;
@@ -21,7 +21,7 @@ pub(in crate::tptp) enum System<'a, T> {
     Whole(T, usize),
     /// The input ends inside the message.
     Part,
-    /// The bytes at the place of the name are no such message.
+    /// The input is no such message. Contains the bytes that are there instead of the name.
     Wrong(&'a [u8]),
 }
 
@@ -44,8 +44,8 @@ pub(in crate::tptp) fn encoding(input: &[u8], spelling: Spelling, last: bool) ->
     let rest = &rest[..rest.len().min(MAX_NAME_BYTES + 1)];
     match rest.iter().position(|&b| b == 0) {
         Some(end) if end > 0 && printable(&rest[..end]) => whole(&rest[..end], 2 + end + 1),
-        // The input ends inside the size, or after a plausible one: the message is incomplete, not
-        // wrong.
+        // The input ends inside the size, or inside a message of a plausible size: the message is
+        // incomplete, not wrong.
         _ if input.len() < size.unwrap_or(MESSAGE_HEAD) => System::Part,
         Some(end) => System::Wrong(&rest[..end]),
         None if rest.len() > MAX_NAME_BYTES || (last && !printable(rest)) => System::Wrong(rest),

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 /// Maximum number of nested open elements, without the root.
 const MAX_DEPTH: usize = 32;
 
-/// Decodes the XML document, of our encoder and of older agents.
+/// Decodes XML documents of our encoder and of older agents.
 #[derive(Debug)]
 pub struct Decoder {
     document: Document,
@@ -30,7 +30,7 @@ pub struct Decoder {
     /// Kind of the outermost open element.
     outer: Outer,
     remarks: RemarkTally<Remarked>,
-    /// Id of the trace that filters belong to, which their own element does not contain.
+    /// Id of the trace that filters belong to. The element of a filter does not contain it.
     trace_id: String,
 }
 
@@ -93,7 +93,7 @@ impl Decoder {
         let (space, rest, offset) = self.document.skip_space(input);
         let scanned = match rest {
             [b'<', ..] | [] => self.scanner.scan(rest, offset, last),
-            // Such text is refused before the token is complete.
+            // Text in place of an element is refused before the token is complete.
             _ => Err(Error::new(offset, "text where an element is expected")),
         };
         let error = match scanned {
@@ -232,8 +232,8 @@ impl Pending {
     }
 }
 
-/// Returns a copy of an event that collects frames, without any. Returns `None` for events that
-/// have no frames.
+/// Returns a copy of the event without its frames. Returns `None` for kinds of events that have no
+/// frames.
 fn without_stack(event: &Event<'_>) -> Option<Event<'static>> {
     let stack = Vec::new();
     Some(match *event {

@@ -3,7 +3,8 @@
 use crate::RemarkKind;
 use crate::tally::{kinds, odd, skipped};
 
-/// Attributes that no event contains: fields flagged as unused, and the older agents' own cost.
+/// Attributes that no event contains: fields flagged as unused, and the time that older agents took
+/// themselves.
 pub(in crate::tptp::xml) const UNUSED: &[&str] = &[
     "collationValue",
     "overhead",
@@ -16,7 +17,7 @@ pub(in crate::tptp::xml) const UNUSED: &[&str] = &[
 ];
 
 kinds! {
-    /// What a decoder remarks. The names are those of elements and attributes.
+    /// Kinds of remarks of a decoder. Their texts name elements and attributes.
     pub(crate) enum Remarked: RemarkKind {
         UnknownElement = skipped("all", "unknown element {}"),
         UnknownAttribute = skipped("all", "unknown attribute {}"),
