@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 const THREAD: ThreadId = ThreadId(1);
 const METHODS: u64 = 100;
 
-/// An encoder that knows some methods, and the calls that it was given so far.
+/// An encoder that knows some methods, with the state of the calls that it got so far.
 struct Calls {
     encoder: profilerj::Encoder,
     out: Vec<u8>,

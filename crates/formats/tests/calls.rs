@@ -13,7 +13,7 @@ struct Thread {
     time: i64,
 }
 
-/// A generator of what threads do: random, but the same in each run.
+/// A generator of what threads do: random, but the same each time.
 struct Program {
     random: u64,
     threads: Vec<Thread>,
@@ -114,12 +114,12 @@ impl Program {
     }
 }
 
-/// How the encoder is given the rows of calls.
+/// In what form the encoder gets the rows of calls.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Reported {
     Calls,
     Run,
-    /// As a run some of whose steps are stored in [`KeptSteps`].
+    /// As runs. The steps of some of the runs are stored in [`KeptSteps`].
     KeptRun,
     OneByOne,
 }
@@ -184,8 +184,8 @@ fn number(method: u64) -> u32 {
 /// Maximum number of steps in a run.
 const RUN: usize = 90;
 
-/// Encodes calls in runs. Some runs have their steps in [`KeptSteps`], and some of these their
-/// times, too.
+/// Encodes calls in runs. The steps of some runs are in [`KeptSteps`]. The times of some of these
+/// runs are there, too.
 fn run(
     encoder: &mut dyn Encode,
     calls: &Calls<'_>,
@@ -194,7 +194,7 @@ fn run(
     out: &mut Vec<u8>,
 ) {
     let (mut ticket, mut depth) = (calls.ticket, calls.depth);
-    // Other steps and times precede those of these runs.
+    // `among` begins with steps and times that belong to none of these runs.
     let mut among = KeptSteps {
         steps: vec![RunStep::new(3, false); 7],
         times: vec![Timestamp(5); 9],
@@ -269,8 +269,8 @@ fn rows_of_calls_are_the_same_bytes_in_every_format() {
         assert!(events > 10_000, "{events}");
         for reported in [Reported::Calls, Reported::Run, Reported::KeptRun] {
             let (in_rows, _) = encoded(format, 50, 300, reported);
-            // In a trail, runs may differ in bytes: calls without progress in time are encoded
-            // differently, and segments end only after a run.
+            // In a trail, calls in runs may be encoded as other bytes. Rows of equal times are
+            // encoded differently, and segments end only after a run.
             let is_same = match (format, reported) {
                 (Format::Trail, Reported::Run | Reported::KeptRun) => {
                     all_events(&in_rows) == all_events(&one_by_one)
@@ -282,7 +282,8 @@ fn rows_of_calls_are_the_same_bytes_in_every_format() {
     }
 }
 
-/// The rows fill several segments of a trail, which end after a run, with symbols of every width.
+/// The rows fill several segments of a trail, with symbols of every width. Segments end after a
+/// run.
 #[test]
 fn rows_of_calls_are_the_same_events_over_segments() {
     for (methods, rows) in [(100, 8_000), (300, 8_000), (90_000, 4_000)] {
@@ -313,7 +314,7 @@ fn all_events(trace: &[u8]) -> Vec<Event<'static>> {
     events
 }
 
-/// Returns the findings of a check of calls some of which break rules.
+/// Checks calls, some of which break rules. Returns the findings.
 fn checked(agent: &str, seed: u64, in_rows: bool) -> Findings {
     const METHODS: u64 = 50;
     let mut checker = Checker::of(Format::Trail);

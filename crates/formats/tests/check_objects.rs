@@ -82,7 +82,7 @@ fn threads_and_classes_make_their_objects_known() {
             ..Default::default()
         })
     };
-    // The objects of threads and classes are known by the definitions of these.
+    // The definition of a thread or class also defines its object.
     for known in [thread(1), class(1)] {
         sound(vec![known.clone(), wait(1), waited(1), free(1)]);
         sound(vec![alloc(1), known.clone(), wait(1)]);

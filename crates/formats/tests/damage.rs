@@ -130,7 +130,7 @@ impl Random {
     }
 }
 
-/// Inputs of bugs that fuzzing found and that were fixed since: decoders must still keep their
+/// Inputs with which fuzzing found bugs that are fixed now. Decoders must still keep their
 /// guarantees.
 #[test]
 fn findings_of_fuzzing_stay_mended() {

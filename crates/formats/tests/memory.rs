@@ -89,8 +89,8 @@ fn convert(format: Format, bytes: &[u8], into: Format, input: usize) {
     });
 }
 
-/// Size of an input whose allowed memory suffices to hold the largest event of these traces until
-/// it is written. It would not suffice for all the texts together.
+/// Minimum size that is assumed for an input. The memory allowed for this size suffices for the
+/// largest event of these traces. It does not suffice for all texts of a trace together.
 const AN_EVENT: usize = 450_000;
 
 /// Minimum size in bytes of a trace that repeats each long name at every use.
@@ -102,7 +102,8 @@ const GENERATORS: [Events; 8] = [
     threads, classes, calls, stacks, samples, members, interfaces, methods,
 ];
 
-/// Number of items in traces that look sound but have more of one kind than a real program.
+/// Number of items of one kind in traces that look sound. A real program has fewer items of the
+/// kind.
 const MANY: u64 = 100_000;
 
 fn threads() -> Vec<Event<'static>> {
@@ -245,7 +246,7 @@ fn samples() -> Vec<Event<'static>> {
         .collect()
 }
 
-/// Returns a class with a long name that is many times an interface of others.
+/// Returns a class with a long name, and a class that lists this name as its interface many times.
 fn interfaces() -> Vec<Event<'static>> {
     let mut events = named(long(), "m".into());
     events.extend([

@@ -322,7 +322,8 @@ fn a_flush_changes_no_event() {
         encoder.begin(&mut flushed);
         for (n, event) in events.iter().enumerate() {
             encoder.event(event, &mut flushed);
-            // Details of a collection are written with its begin, unless that was flushed before.
+            // Details of a collection are written with its begin, unless the begin was flushed
+            // before them.
             let collects = events[n..].iter().take(2);
             let reported = collects.filter(|e| matches!(e, Event::GcDetail(_)));
             if n % 11 == 0 && reported.count() == 0 {
@@ -396,8 +397,8 @@ fn pauses_beside_compilations_are_exact() {
         events.extend([begin, compile(at + 800, 0x7f00_0003), detail, end]);
         events.push(compile(at + 850, 0x7f00_0004));
     }
-    // A batch spans one second at most, except this one, which waits for the collection's
-    // generation.
+    // A batch spans one second at most. Only this batch spans more, because it waits for the
+    // collection's generation.
     events.extend(pause(5_000_000_000, 7_000_000_000, Generation::Full));
     for version in [DataVersion::V1, DataVersion::V17] {
         let mut encoder = mlpd::Encoder::new(version);
@@ -505,8 +506,8 @@ fn handlers_without_their_catches_are_lost() {
     }
 }
 
-/// The end of thread 0, which means no thread, does not move events without a thread: a heap dump
-/// stays whole beside threads that start later.
+/// Thread 0 stands for no thread. Its end does not move events without a thread: a heap dump stays
+/// whole although threads start during the dump.
 #[test]
 fn no_thread_never_ends() {
     let at = |ns: i64| Timestamp(1_700_000_000_000_000_000 + ns);
@@ -555,8 +556,8 @@ fn no_thread_never_ends() {
     }
 }
 
-/// Ids that the trace uses but does not define are written such that the first decoding returns
-/// them unchanged, and later ones, too.
+/// Stacks, and ids that the trace uses but does not define: decoding returns the stacks unchanged,
+/// and encoding the decoded events gives the same bytes.
 #[test]
 fn what_nobody_defined_comes_back_at_once() {
     let frame = |method: &'static str| Frame {

@@ -27,7 +27,7 @@ fn read(buffers: &[Vec<u8>]) -> Decoding {
     decode(Format::Mlpd, &[HEADER, &buffers.concat()].concat())
 }
 
-/// Tests that the events after those of the header begin with these `Debug` texts.
+/// Tests the events after those of the header: their `Debug` texts begin with these texts.
 #[track_caller]
 fn found(decoding: &Decoding, expected: &[&str]) {
     let events: Vec<&str> = decoding.events.iter().skip(4).map(|e| &**e).collect();

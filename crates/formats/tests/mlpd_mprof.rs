@@ -12,10 +12,10 @@ use std::collections::{BTreeSet, HashMap};
 
 /// First bytes of a buffer.
 const BUFFER_ID: [u8; 4] = [1, 0x4c, 0x50, 0x4d];
-/// Kinds of records of which one event may need several.
+/// Kinds of records that may occur several times for one event.
 const SEVERAL: [&str; 2] = ["METADATA END_LOAD", "HEAP HEAP_OBJECT"];
 
-/// Returns the figures of the events.
+/// Returns the figures that the report should have for these events.
 fn expected(events: &[Event<'_>]) -> Figures {
     let mut f = Figures::new();
     let mut classes = HashMap::new();
@@ -33,7 +33,8 @@ fn expected(events: &[Event<'_>]) -> Figures {
                 methods.insert(e.method, name);
                 add(&mut f, "Compiled methods", 1);
             }
-            // The size of a compiled method is that of its code, otherwise that of its bytecode.
+            // The size of a compiled method is the size of its code. The size of any other method
+            // is the size of its bytecode.
             Event::MethodDetail(e) => _ = sizes.insert(e.method, e.size as u64),
             Event::MethodCompile(e) => {
                 has_compiler = true;

@@ -59,8 +59,8 @@ fn is_definition(event: &str) -> bool {
         .any(|kind| event.starts_with(kind))
 }
 
-/// Splits events into definitions and others, because definitions may be read earlier than they
-/// were written.
+/// Splits events into definitions and others. A file may have definitions before events that
+/// preceded them.
 fn parted(events: &[String]) -> (Vec<&String>, Vec<&String>) {
     events.iter().partition(|event| is_definition(event))
 }

@@ -372,7 +372,7 @@ fn leaves_may_be_missing_or_too_many() {
     assert_eq!(encoder.dropped(), dropped);
 }
 
-/// A pause ends the open calls of all threads. Calls that they make after the pause become
+/// A pause ends the open calls of all threads. Calls that the threads make after the pause become
 /// outermost calls. The leaves of the ended calls are not counted as dropped, wherever they come.
 #[test]
 fn a_pause_ends_open_calls_for_good() {
@@ -620,7 +620,7 @@ fn what_the_vendors_page_leaves_out_is_derived() {
         let sums = of("SampleSum");
         assert!(sums[0].contains("runnable: 8, all: 28"), "{sums:?}");
         assert!(sums[1].contains("runnable: 0, all: 323"), "{sums:?}");
-        // The two sections agree in all figures that they share about the thread.
+        // The two sections agree in all figures about the thread that both of them have.
         assert_eq!(of("ThreadStart").len(), 1);
         let lines = of("LineCounts");
         assert!(
@@ -805,7 +805,8 @@ fn a_copy_writes_the_state_so_far() {
     }
     encoder.end(&mut out);
     assert_eq!(out, written(&events).into_bytes());
-    // Only the format of totals has copies; the others write as they go.
+    // Only ProfilerJ, the format of totals, has copies of its encoder. The other encoders write as
+    // events come.
     assert!(
         Format::ALL.map(|f| f.encoder().copy().is_some())
             == [false, false, false, false, false, true, false]

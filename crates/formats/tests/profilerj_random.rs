@@ -253,8 +253,8 @@ struct Expected {
     calls: BTreeMap<(u64, Vec<u64>), Calls>,
     /// CPU time of threads with calls, and whether the threads are alive.
     threads: BTreeMap<u64, (u64, bool)>,
-    /// Samples by thread and call path, outermost frame first: those with the thread runnable that
-    /// end at the path, and all.
+    /// Ticks of the samples at each call path, by thread and path, outermost frame first. The first
+    /// number counts samples of a runnable thread, the second one counts all.
     samples: BTreeMap<(u64, Vec<String>), (u64, u64)>,
     objects: BTreeMap<(u64, u64), (u64, u64)>,
     /// Number of calls, and hits by line, of each method.
@@ -542,8 +542,8 @@ fn trace(acts: &[(u64, i64, Act)]) -> (Vec<Event<'static>>, Expected) {
     (events, expected)
 }
 
-/// Calls `f` for each nested element, with the path to it, outermost element first, itself
-/// included.
+/// Calls `f` for each nested element, with the path to the element. The outermost element is first
+/// in the path, and the nested element itself is last.
 fn walk<'e>(parent: &'e Element, path: &mut Vec<&'e Element>, f: &mut impl FnMut(&[&Element])) {
     for child in &parent.children {
         path.push(child);
@@ -553,7 +553,7 @@ fn walk<'e>(parent: &'e Element, path: &mut Vec<&'e Element>, f: &mut impl FnMut
     }
 }
 
-/// 0x101 refers to 0x102 (twice), 0x103
+/// Returns the figures of a document.
 fn found(doc: &Element) -> Expected {
     let mut found = Expected::default();
     let thread = |e: &Element| {
@@ -785,8 +785,8 @@ fn folded_calls_are_reported() {
         }
         open = path.to_vec();
     }
-    // Each node of a call path has one call. Two nodes belong to no path: the first one, and the
-    // root of the thread.
+    // Each node of a call path has one call. Two nodes belong to no path: the first node, and the
+    // root node of the thread.
     let folded = calls - (profilerj::MAX_CALL_NODES as u64 - 2);
     assert!(folded > 100, "{folded}");
     let what = "callers of calls, beyond the bounds of the tree";

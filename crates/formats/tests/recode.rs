@@ -23,12 +23,13 @@ fn a_trace_in_any_format_stays_as_it_is() {
     }
 }
 
-/// The same for inputs of bugs that fuzzing found and that were fixed since.
+/// Inputs with which fuzzing found bugs that are fixed now: recoding a second time loses nothing
+/// more.
 #[test]
 fn what_fuzzing_found_stays_as_it_is() {
-    // These become stable one round later. In JinsightLive, leaves at a pause are reported after
-    // it, where the calls are listed once more. In trace logs, functions with the same name become
-    // one.
+    // For these inputs, only recoding a third time loses nothing more. In JinsightLive, the leaves
+    // at a pause are reported after the pause, where the calls are listed once more. In trace logs,
+    // functions with the same name become one.
     const LATER: [(&str, Format); 3] = [
         ("tracelog/thread-ends-in-pause", Format::Jinsight),
         ("tracelog/ids-by-place", Format::TraceLog),

@@ -1,5 +1,5 @@
 //! Summing up short calls: each call is in the trace exactly once, with its caller and its time.
-//! Calls that must be written singly are.
+//! Calls that must be single events stay single events.
 
 use jtrail_formats::{Bounds, Encode, ShortCalls};
 use jtrail_model::*;
@@ -51,7 +51,7 @@ struct Shape {
     pauses: u64,
 }
 
-/// Returns the events of a generated program, with each thread's in order.
+/// Returns the events of a generated program. The events of each thread are in the order of time.
 fn program(seed: u64, shape: Shape) -> Vec<Event<'static>> {
     let mut random = Random(seed);
     let mut events = Vec::new();
@@ -105,7 +105,7 @@ fn program(seed: u64, shape: Shape) -> Vec<Event<'static>> {
 }
 
 /// Passes the events through [`ShortCalls`], sometimes with several calls of a thread in one row.
-/// If `flushes` is not 0, flushes after one in that many steps. Returns the resulting events.
+/// If `flushes` is not 0, flushes after one in `flushes` steps. Returns the resulting events.
 fn bounded(
     events: &[Event<'static>],
     bounds: Bounds,
@@ -165,9 +165,9 @@ fn bounded(
     kept.clone()
 }
 
-/// By thread and method: number of calls, their time without callees, number of calls ended by an
-/// exception, and the total time of the calls that were not nested in another call of the same
-/// method.
+/// Four figures by thread and method. The first three are: number of calls, their time without
+/// callees, and number of calls that ended by an exception. The last one is the total time of the
+/// calls that were not nested in another call of the same method.
 type Methods = BTreeMap<(ThreadId, MethodId), (u64, i64, u64, i64)>;
 
 #[derive(Default)]
@@ -191,7 +191,8 @@ struct Open {
 #[derive(Default)]
 struct Thread {
     open: Vec<Open>,
-    /// Open calls that do not contain the sums that come next, outermost first.
+    /// Open calls that are set aside, outermost first. The sums that come next are not inside of
+    /// these calls.
     inner: Vec<Open>,
     sums: usize,
     last: i64,
@@ -534,7 +535,8 @@ fn a_method_that_is_called_too_often_is_demoted_and_named() {
     let reported = bounded(&events, bounds, 0, 1);
     let few = found(&reported);
     assert_eq!(few.methods, found(&events).methods);
-    // A tenth of a second's worth of calls is written before the rate is known.
+    // The rate allows 100 calls in a tenth of a second. These 100 calls are written before the
+    // method is demoted.
     assert_eq!(few.written.len(), 40 + 100);
     let demoted = Demoted {
         method: MethodId(2),

@@ -344,8 +344,8 @@ fn calls_give_changes_of_the_stack() {
     assert_eq!(calls(&decoding.events), calls(&shown(&events)));
 }
 
-/// A leave of an outer call leaves the calls inside it. A leave without a call is lost, and so is a
-/// call without a method.
+/// A leave of an outer call also ends the calls inside it. A leave without a call is lost, and so
+/// is a call without a method.
 #[test]
 fn calls_that_do_not_fit_are_counted() {
     let mut events = [opening(), definitions()].concat();
@@ -1302,7 +1302,7 @@ fn a_count_of_ticks_is_one_event() {
     assert_eq!(again(&written), written);
 }
 
-/// A run of samples of one stack that is reported in several lines is encoded as one line.
+/// Consecutive samples of one stack that come in several lines are encoded as one line.
 #[test]
 fn a_run_in_pieces_is_written_as_one() {
     let stack = ["app.Main.work(I)I", "app.Main.main([Ljava/lang/String;)V"];
@@ -1327,7 +1327,7 @@ fn a_run_in_pieces_is_written_as_one() {
     assert_eq!(again(&whole), whole);
 }
 
-/// Dropped samples are counted as samples, whatever number of events they were in.
+/// Dropped samples are counted one by one, even if an event held several of them.
 #[test]
 fn samples_without_a_place_are_counted() {
     let mut events = [opening(), definitions()].concat();

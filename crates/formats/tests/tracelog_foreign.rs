@@ -3,14 +3,14 @@
 use crate::common::{Decoding, decode, is_verbose, recoded, reports};
 use jtrail_formats::{Format, Severity};
 
-/// A trace whose numbers are all numbers that our encoder would write.
+/// A trace in which all numbers are written as our encoder would write them.
 const USUAL: &str = "prf stm 2026-01-02 03:04:05.678\n\
     thr crt 0x1 0x0\nthr aos 0x0 77\napd crf 0x1 0x4d 0x0 \"a\"\n\
     asm ldf 0x1 0x1 0x1 0x0 \"bootstrap\"\nmod ldf 0x1 0x0 0x1 0x0 \"bootstrap\"\nmod ata 0x1 0x1\n\
     cls ldf 0x1 0x0 0x1 0x02000001 0x0\ncls nam 0x0 \"A\"\n\
     fun inf 0x0 0x40 0x1 0x1 0x06000001\nfun nam 0x0 \"A.b\" \"void\" \"()\"\n\
     thr crt 0x2 0x1\n";
-/// Says that code maps have source lines.
+/// The configuration line for code maps with source lines.
 const LINES: &str = "prf cfg CodeMapUnit SourceLine\n";
 const CODE: &str = "fun inf 0x0 0x40 0x1 0x1 0x06000001 0x7f00:0x10";
 

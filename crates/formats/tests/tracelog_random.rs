@@ -178,7 +178,8 @@ type Call = (MethodId, ClassId, u32, bool);
 /// A reported CPU time: thread, millisecond, microseconds so far.
 type Cpu = (u64, i64, i64);
 
-/// A generator of a sound trace, with what its log must give back: calls by thread, and counts.
+/// A generator of a sound trace. It also has what the trace's log must contain: calls by thread,
+/// and counts.
 #[derive(Default)]
 struct Machine {
     events: Vec<Event<'static>>,
@@ -191,7 +192,7 @@ struct Machine {
     calls: HashMap<ThreadId, Vec<String>>,
     samples: Vec<(String, u128)>,
     allocated: HashMap<String, (u64, u64)>,
-    /// Like `allocated`, by thread, open calls and class.
+    /// Number and bytes of allocated objects by thread, open calls and class.
     sites: HashMap<String, (u64, u64)>,
     collections: usize,
     paused: bool,
@@ -207,8 +208,8 @@ impl Machine {
         self.time / 1_000_000
     }
 
-    /// Expects a line of CPU time in the log, if one is due. A CPU time of a call gives a line only
-    /// after the interval has passed.
+    /// Expects a line of CPU time in the log, if one is due. The CPU time of a call gives a line
+    /// only if 10 ms have passed since the thread's last line.
     fn cpu_line(&mut self, thread: ThreadId, cpu: i64, of_call: bool) {
         let ms = self.ms();
         let last = self.cpu_reported.get(&thread).copied();

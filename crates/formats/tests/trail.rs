@@ -126,8 +126,8 @@ fn in_segments(events: &[Event<'_>]) -> Vec<u8> {
     out
 }
 
-/// The encoder writes an index in time, wherever segments of definitions stand between segments of
-/// events.
+/// The encoder writes each index before too many segments follow the last index, wherever segments
+/// of definitions begin.
 #[test]
 fn no_index_comes_late() {
     let (definition, call) = (MethodDef::default(), MethodEnter::default());
@@ -155,8 +155,8 @@ fn an_index_is_in_time_whether_or_not_the_segment_before_it_has_definitions() {
         let mut encoder = Format::Trail.encoder();
         encoder.begin(&mut out);
         for n in 0..600 {
-            // Segments come in pairs of definitions and events, except the first one, so that the
-            // last ones before an index are not a whole pair.
+            // Segments come in pairs of definitions and events. If `alone` is 1, the first segment
+            // is not part of a pair, so that the limit of an index falls inside of a pair.
             if n >= alone {
                 let def = MethodDef {
                     method: MethodId(n),
@@ -321,8 +321,8 @@ fn old_versions_are_read() {
     }
 }
 
-/// Checksums don't detect errors of a writer. Decoders, step by step and in rows, and readers of
-/// segments must survive them.
+/// Checksums don't detect errors of a writer. Decoders must survive such errors, step by step and
+/// in rows. Readers of segments must survive them, too.
 #[test]
 fn a_change_under_right_checksums_does_no_harm() {
     const HEADER: usize = 56;

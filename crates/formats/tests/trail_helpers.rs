@@ -21,7 +21,7 @@ struct Threads {
 }
 
 impl Threads {
-    /// Returns a pool that claims to have `count` threads, of which only `take` take jobs.
+    /// Returns a pool that claims to have `count` threads. Only `take` threads take jobs.
     fn start(count: usize, take: usize, pause: Duration) -> Arc<Self> {
         let threads = Arc::new(Self {
             count,
@@ -108,7 +108,7 @@ fn a_trace_is_the_same_whoever_packs_it() {
             .each_ref()
             .map(|done| done.load(Ordering::Relaxed));
         assert_eq!(others + own > 0, count > 0);
-        // If no helper takes a job, the thread that waits for it does it.
+        // If no helper takes a job, the thread that waits for the job does the job.
         assert!(count == 0 || take > 0 || own > 0, "{others} and {own}");
     }
 }

@@ -72,7 +72,7 @@ impl Program {
         }));
     }
 
-    /// Opens `by` calls, or ends as many if `by` is negative. Then makes some calls that end at
+    /// Opens `by` calls, or ends `-by` calls if `by` is negative. Then makes some calls that end at
     /// once.
     fn go(&mut self, thread: u64, by: i64, random: &mut Random) {
         for _ in 0..by {
@@ -101,8 +101,8 @@ fn encoded(parts: &[Vec<Event<'static>>]) -> Vec<u8> {
     out
 }
 
-/// Tests that each segment's list of open calls agrees with the calls that the events before it
-/// leave open. A list has at most `most` calls per thread.
+/// Tests that each segment lists the calls that the events before the segment leave open. A list
+/// has at most `most` calls for each thread.
 fn assert_reported(trace: &[u8], most: usize) {
     let segments = Segments::open(Cursor::new(trace));
     let segments = segments.expect("read").expect("whole");
@@ -221,7 +221,7 @@ fn recursion_beyond_what_is_kept_comes_back() {
     assert_reported(&trace, 1 << 16);
 }
 
-/// Calls that end irregularly: the lists agree with the reader's view of them.
+/// Calls that end irregularly: decoding returns the encoded events.
 #[test]
 fn calls_that_do_not_nest_come_back() {
     let (mut program, mut random) = (Program::new(), Random(9));
@@ -230,7 +230,7 @@ fn calls_that_do_not_nest_come_back() {
         program.go(1, random.below(400) as i64 - 190, &mut random);
         let open = &mut program.threads.entry(1).or_default().open;
         match random.below(3) {
-            // Some calls end without an event, or a call ends that never began.
+            // Some calls end without an event, or a call that never began will end.
             0 => open.truncate(open.len().saturating_sub(random.below(300))),
             1 => open.push(OpenCall {
                 method: MethodId(9_999),

@@ -39,7 +39,7 @@ impl Sample {
             .count() as u64
     }
 
-    /// Returns the number of events lost if the segments for which `is_bad` is true are damaged.
+    /// Returns how many events are lost. `is_bad` returns true for each damaged segment.
     /// Definitions with a sound copy are not lost.
     fn lost(&self, is_bad: impl Fn(&Segment) -> bool) -> u64 {
         let mut lost = 0;
@@ -365,7 +365,7 @@ fn segments_of_another_trace_do_not_fill_a_gap() {
     assert!(filled > 5);
 }
 
-/// A header inside a payload is not accepted unless its own payload follows.
+/// A header inside a payload is accepted only if its own payload follows.
 #[test]
 fn what_looks_like_a_header_is_not_believed() {
     let sample = Sample::new(3_000, 14);

@@ -1,7 +1,7 @@
 //! A trace like that of a big program, generated event by event so that its length costs no memory.
 //!
-//! The trace has as many methods and classes as a run of `javac` of JDK 25, including those of the
-//! JDK (`docs/real-programs.md`). Each is defined at its first use. Threads take turns in runs of
+//! The trace has as many methods and classes as `javac` of JDK 25 uses, including those of the JDK
+//! (`docs/real-programs.md`). Each is defined at its first use. Threads take turns in runs of
 //! events, like those that the agent's writer hands on. A method usually calls the same callee, and
 //! sometimes one of a few others. So there are many call paths, and some are far more frequent than
 //! others.
@@ -38,7 +38,7 @@ pub(crate) struct Workload {
     threads: Vec<Thread>,
     time: i64,
     random: u64,
-    /// Number of ids given so far, for threads, classes and methods together.
+    /// Number of ids assigned so far, for threads, classes and methods together.
     ids: u64,
     classes: Vec<ClassId>,
     methods: Vec<MethodId>,

@@ -51,7 +51,7 @@ impl ReadCall {
     }
 }
 
-/// A reader's state of a thread's events in one segment.
+/// A reader's state of one thread in one segment.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) thread: Thread,

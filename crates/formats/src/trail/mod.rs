@@ -19,7 +19,8 @@ use jtrail_model::Duration;
 /// Name of the format in errors.
 const FORMAT: &str = "trail";
 
-/// Maximum time by which calls may precede, in the trace, earlier events of other threads.
+/// Maximum time by which a call may be later than an event of another thread that follows the call
+/// in the trace.
 pub const CALLS_AHEAD: Duration = Duration(10_000);
 
 pub use decode::Decoder;

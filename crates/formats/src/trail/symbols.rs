@@ -33,8 +33,8 @@ pub(super) fn meaning(symbols: &[Symbol], symbol: u32) -> Option<Symbol> {
     symbols.get(at).copied()
 }
 
-/// Method numbers from here on are assigned by the encoder; smaller numbers are assigned by the
-/// traced program.
+/// Method numbers from here on are encoder numbers, which the encoder assigns. Smaller numbers are
+/// program numbers, which come with runs of calls.
 const FIRST_ENCODER_NUMBER: u32 = 1 << 30;
 /// The first encoder numbers stand for steps that do not begin a call. The last of these stands for
 /// a leave by exception, each other one for a record with that code.

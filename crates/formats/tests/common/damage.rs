@@ -10,7 +10,8 @@ pub enum Before {
     /// The preceding events are unchanged.
     Stands,
     /// Up to this many events may read differently. The decoder holds them back until it has read a
-    /// later part of the file, which may complete or precede them.
+    /// later part of the file. That part may complete these events, or hold events that precede
+    /// them.
     Waits(usize),
 }
 

@@ -159,7 +159,8 @@ pub fn reports(decoding: &Decoding, expected: &[&str]) {
     assert!(infos.is_empty(), "besides {expected:?}: {infos:#?}");
 }
 
-/// Tests that some of the decodings have every remark of the format below severity fault.
+/// Tests that each remark of the format below severity fault occurs in at least one of the
+/// decodings.
 #[track_caller]
 pub fn is_verbose(format: Format, decodings: &[Decoding]) {
     let occurs = |kind: &RemarkKind| {

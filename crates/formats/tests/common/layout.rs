@@ -1,5 +1,6 @@
-//! The fields of all messages by type, written from the specification independently of the codec,
-//! so that each checks the other. The table also serves to convert a stream to big-endian.
+//! The fields of all messages by type. The table was written from the specification and
+//! independently of the codec, so that table and codec check each other. It also serves to convert
+//! a stream to big-endian.
 
 /// Ids and fields of all messages: `s` text, `i` integer, `l` long, `t` time, `b` byte, `f` frames.
 pub const MESSAGES: [(u16, &str, usize); 30] = [

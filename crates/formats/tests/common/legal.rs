@@ -215,7 +215,7 @@ impl Legal {
             10 => {
                 let frame = self.frame(number);
                 // A handler at entry 0 that does not catch everything is written like an unknown
-                // one, so this generator makes none.
+                // handler. So this generator makes no such handlers.
                 if !number.is_multiple_of(4) {
                     self.events.push(Event::CatchDetail(CatchDetail {
                         thread,
@@ -310,7 +310,8 @@ impl Legal {
         }
         self.events.push(Event::GcDetail(GcDetail {
             time,
-            // A batch may have ended meanwhile, with only what was known by then.
+            // The batch with the collection's start may have ended already. The details were not
+            // known at that time.
             generation: Generation::Young,
             ..Default::default()
         }));

@@ -19,7 +19,8 @@ impl Spelling {
         Self { format, version }
     }
 
-    /// Returns all variants: every format, and the log profile of the last data version.
+    /// Returns all variants: every format with default settings, and the log profile of the last
+    /// data version.
     pub fn all() -> Vec<Self> {
         let spellings = Format::ALL.into_iter().flat_map(|format| {
             let version = mlpd::DataVersion::V17;

@@ -28,8 +28,8 @@ const RECORDS: [&str; 21] = [
     r"^sam mem H32 DEC(?: HEX:DEC:DEC(?::H64)?)+$",
 ];
 
-/// The names of the specification's section 1, ordered so that none is part of the text of a later
-/// one.
+/// The names of the specification's section 1, with their patterns. The names are replaced in this
+/// order, so a pattern may contain only later names.
 const NAMES: [(&str, &str); 6] = [
     ("TH", "(?:H32|\\?|DEC)"),
     ("DEC", "(?:0|[1-9][0-9]*)"),
@@ -71,8 +71,8 @@ struct Rules {
     threads: Vec<Option<i64>>,
     /// Thread ids of the operating system.
     os_threads: HashMap<u64, u64>,
-    /// Stack in a record of zero ticks, in a trace of samples: the next line says what the thread
-    /// allocated there.
+    /// In a trace of samples: the stack of a record of zero ticks. The next line says what the
+    /// thread allocated with this stack.
     site: Option<u64>,
     ended: HashSet<u64>,
     classes: u64,

@@ -5,8 +5,8 @@ use crate::common::spelling::Spelling;
 use jtrail_model::Event;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Maximum error, in nanoseconds, of times in whole milliseconds since a start that is rounded to
-/// milliseconds, too.
+/// Maximum error of a time, in nanoseconds. Some formats write times as whole milliseconds since a
+/// start, and round the start to milliseconds, too.
 const COARSE: u64 = 2_000_000;
 
 /// What a conversion does with the events of one kind.
@@ -20,15 +20,14 @@ pub(crate) enum Fate {
     Kept(Kept),
 }
 
-/// What a conversion does with the fields of a kind of event, for fields that have a value in the
-/// source.
+/// What a conversion does with those fields of a kind of event that have a value in the source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Kept {
     /// Fields whose values are kept.
     pub(crate) whole: Vec<String>,
     /// Fields whose values differ.
     pub(crate) changed: Vec<String>,
-    /// Fields that are empty now.
+    /// Fields that are empty after the conversion.
     pub(crate) missing: Vec<String>,
     /// True if no event is missing.
     pub(crate) all: bool,
@@ -125,8 +124,9 @@ fn decoded(to: Spelling, bytes: Vec<u8>) -> Vec<Leaves> {
     to.decode(bytes).iter().map(leaves).collect()
 }
 
-/// Returns the kind outside `kinds` that has the most additional events when the events in question
-/// are present.
+/// Returns the kind of event that holds the sums of some events. `with` is the result of a
+/// conversion with these events, `without` the result without them. The kind is the one outside
+/// `kinds` that has the most events in `with` but not in `without`.
 fn sum(kinds: &BTreeSet<&str>, with: &[Leaves], without: &[Leaves]) -> Option<String> {
     // A conversion may renumber ids, so they are not compared.
     let shown = |event: &Leaves| {

@@ -92,10 +92,10 @@ fn pairs(text: &mut String, kinds: &[String], formats: &[Spelling]) {
     text.push_str(&lists);
 }
 
-/// Kinds of events that are kept in part, added up, and dropped.
+/// Three lists of kinds of events: those kept in part, those added up, and those dropped.
 type Said = [String; 3];
 
-/// Adds a name to the row with the same content, or adds a row.
+/// Adds a name to the row with the content `said`, or adds such a row.
 fn add_to<'n, T: PartialEq>(rows: &mut Vec<(T, Vec<&'n str>)>, said: T, name: &'n str) {
     match rows.iter_mut().find(|(other, _)| *other == said) {
         Some((_, names)) => names.push(name),

@@ -16,7 +16,7 @@ fn said(kind: u8, nth: usize, ticks: i64) -> String {
     let moved = record.ticks().wrapping_add_signed(ticks);
     let at = record.offset + 1;
     bytes[at..at + 8].copy_from_slice(&moved.to_le_bytes());
-    // The file comes from a decoder, which reports no calls that begin in pauses.
+    // The events come from a decoder, and decoders report no calls that begin in pauses.
     let Err(panic) = catch_unwind(|| assert_eq!(check(&bytes).begun_in_pauses, 0, "J12")) else {
         return "sound".into();
     };
@@ -42,8 +42,8 @@ fn each_rule_finds_its_fault() {
         ("J9", OBJECT, 0, 5),
         // A collection ends after its burst.
         ("J11", GC_STOP, 1, 100),
-        // The burst seems to leave no calls open, as its last leaves no longer have the ticks of
-        // its end. The next burst then begins with calls that nobody left open.
+        // The last leaves of the burst no longer have the ticks of its end. So the burst seems to
+        // leave no calls open, but the next burst begins with calls that are open already.
         ("J12", END_BURST, 0, 5),
     ] {
         let said = said(kind, nth, ticks);

@@ -162,7 +162,7 @@ fn details_that_come_late_are_a_further_class() {
     events.push(detail(2, "java.lang.Object", &[], &["f", "g"]));
     events.extend([method(4, 2, "g"), class(5, "a.C")]);
     events.extend(call(4, 2, 112));
-    // A class that was written early because another one needed its name keeps that record when it
+    // Class a.E is written early, because the details of a.D name it. It keeps this record when it
     // is defined.
     events.push(class(6, "a.D"));
     events.push(detail(6, "a.C", &["a.E"], &[]));
@@ -189,7 +189,7 @@ fn beyond_the_largest_id_there_is_one_class_for_all() {
         events.push(method(10 + n, 10 + n, "f"));
         events.extend(call(10 + n, 10 + n, 200 + 2 * n as i64));
     }
-    // The last class with an id of its own keeps the id.
+    // The first of these classes still has an id of its own.
     events.extend(call(10, 10, 900_000));
     let encoded = encode(&events);
     let found = check(&encoded.bytes);

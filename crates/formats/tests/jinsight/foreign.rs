@@ -4,7 +4,7 @@ use super::{FORMAT, again, hex};
 use crate::common::{Decoding, decode};
 use jtrail_formats::Severity;
 
-/// A file of records that follow a header with ticks of one nanosecond. Its tick 1000 is second 1.
+/// A file: a header, and records. A tick is one nanosecond, and tick 1000 is the time 1 s.
 pub(super) struct File(Vec<u8>);
 
 impl File {
@@ -71,8 +71,8 @@ impl File {
     }
 }
 
-/// Returns the kinds of the events, each with its ticket, if any, and its time in nanoseconds after
-/// second 1.
+/// Returns a text for each event: its kind, its ticket if it has one, and its time in nanoseconds
+/// after 1 s.
 fn reported(decoding: &Decoding) -> Vec<String> {
     let field = |event: &str, name: &str| {
         let at = event.find(&format!("{name}: "))? + name.len() + 2;
@@ -104,8 +104,8 @@ fn remarks(decoding: &Decoding, severity: Severity) -> Vec<&str> {
     found.map(|r| r.message.as_str()).collect()
 }
 
-/// Calls that were under way when the trace's first burst began are dropped with their leaves;
-/// calls inside them stay.
+/// Calls that were under way when the trace's first burst began are dropped with their leaves.
+/// Calls inside the dropped calls stay.
 #[test]
 fn calls_that_ran_before_are_left_out() {
     let bytes = File::new()
@@ -211,7 +211,7 @@ fn calls_go_on_after_a_pause() {
 }
 
 /// Events of a pause, such as the end of an object or a thread, are written after the begin of the
-/// next burst, with its ticks.
+/// next burst, with the ticks of that begin.
 #[test]
 fn what_a_pause_brought_belongs_to_it() {
     let bytes = File::new()
@@ -262,7 +262,8 @@ fn what_a_pause_brought_belongs_to_it() {
     assert_eq!(again(&ours.bytes).bytes, ours.bytes);
 }
 
-/// Leaves at the same tick are real unless that tick is the burst's end.
+/// Leaves at the tick of the burst's end are synthesised. Leaves at an earlier tick are real, even
+/// if several have the same tick.
 #[test]
 fn leaves_at_one_time_are_real_if_the_burst_goes_on() {
     let bytes = File::new()
@@ -403,7 +404,7 @@ fn other_ticks_and_other_starts() {
     let times = reported(&decoding);
     assert_eq!(times[1..4], ["GcStart 0", "GcFinish 2", "GcStart -12"]);
     assert_eq!(times[4], "GcFinish 7378697629483820626");
-    // Ticks that count from 1970 give the start's fraction of a second.
+    // If ticks count from 1970, they give the fraction of a second in the time of the start.
     let bytes = File::with(44, 0, 1000, 1_250_000_000)
         .put(0x46, 1_250_000_007, "")
         .whole();
@@ -440,7 +441,8 @@ fn what_is_no_trace_is_refused() {
     assert_eq!(decode(FORMAT, &unknown).events.len(), 5);
 }
 
-/// Records from before the trace's start are read nevertheless, and each is counted once.
+/// Records with ticks before the trace's start are read nevertheless. Each such record is counted
+/// once.
 #[test]
 fn records_from_before_the_trace_are_reported() {
     let bytes = File::with(44, 0, 1000, 1000)
@@ -560,7 +562,7 @@ pub(super) fn bursts() -> Vec<u8> {
 #[test]
 fn bursts_of_our_own_come_out_as_they_went_in() {
     let bytes = bursts();
-    // The first recoding converts the ticks to count from 1970.
+    // After the first recoding, ticks count from 1970.
     let ours = again(&bytes);
     super::rules::check(&ours.bytes);
     assert_eq!(ours.dropped("times"), 0);

@@ -301,7 +301,7 @@ impl Maker {
 }
 
 /// Returns the events as the file reports them: thread starts, thread ends and frees in a pause get
-/// the time of its end.
+/// the time of the pause's end.
 fn reported(events: &[Event<'static>]) -> Vec<Event<'static>> {
     let mut events = events.to_vec();
     let mut over = Timestamp::default();
@@ -318,7 +318,7 @@ fn reported(events: &[Event<'static>]) -> Vec<Event<'static>> {
     events
 }
 
-/// Returns the lines with those of each pause sorted, because the decoder reports calls that ended
+/// Returns the lines, with the lines of each pause sorted. The decoder orders the calls that ended
 /// in a pause by thread.
 fn sorted_pauses(mut lines: Vec<String>) -> Vec<String> {
     let mut rest = &mut lines[..];

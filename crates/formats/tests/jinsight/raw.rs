@@ -1,13 +1,13 @@
 //! A second reader of the format: records as lists of fields, written from the specification alone.
 
-/// Bytes of a field, little-endian if it is a number.
+/// The field's bytes. Numbers are little-endian.
 pub(crate) type Field = Vec<u8>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Record {
     pub(crate) kind: u8,
     pub(crate) offset: usize,
-    /// The fields, of which the ticks are the first.
+    /// The fields. The ticks are the first field.
     pub(crate) fields: Vec<(char, Field)>,
 }
 

@@ -71,9 +71,10 @@ fn check_ends(records: &[Record]) {
     }
 }
 
-/// Tests that the records of a burst lie between its ticks, and that calls are synthesised only at
-/// its edges. A call with the ticks of the burst's begin was under way then. The outermost of these
-/// calls continue those that the previous burst left open. Returns how many others there are.
+/// Tests that the records of each burst lie between the ticks of its begin and of its end, and that
+/// calls are synthesised only at these ticks. A call with the ticks of the burst's begin was
+/// already under way. The outermost of these calls continue calls that the previous burst left
+/// open. Returns the number of calls under way that no burst left open.
 fn check_bursts(records: &[Record]) -> u64 {
     let mut others = 0;
     let mut open: HashMap<u64, Vec<Call>> = HashMap::new();
@@ -96,8 +97,8 @@ fn check_bursts(records: &[Record]) -> u64 {
         }
         let is_entered = |record: &Record| record.kind == 0x5b && record.ticks() == begin;
         let is_left = |record: &Record| record.kind == 0x1f && record.ticks() == end;
-        // Only the end of a collection that the burst's end cuts may be among the synthesised
-        // leaves.
+        // Only one other kind of record may be among the synthesised leaves: the end of a
+        // collection that the burst's end cuts.
         let is_last = |record: &&Record| is_left(record) || record.kind == 0x47;
         let made_up = within.iter().rev().take_while(is_last).count();
         let ends_at = within.len() - made_up;

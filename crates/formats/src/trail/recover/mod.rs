@@ -60,8 +60,8 @@ impl Recovered {
 /// A position in the file where something is missing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Gap {
-    /// Range of the gap in the file, between two segments that were used. The range is empty if
-    /// bytes were removed, or are elsewhere.
+    /// Range of the gap in the file, between two segments that were used. The range is empty if the
+    /// bytes were removed, or if they are elsewhere in the file.
     pub bytes: Range<u64>,
     /// Number of bytes in this range that belong to no sound segment.
     pub damaged: u64,

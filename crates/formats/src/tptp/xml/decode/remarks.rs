@@ -3,8 +3,8 @@
 use crate::RemarkKind;
 use crate::tally::{kinds, odd, skipped};
 
-/// Attributes that no event contains: fields flagged as unused, and the time that older agents took
-/// themselves.
+/// Attributes that no event contains: fields flagged as unused, and `overhead`, the cost of older
+/// agents themselves.
 pub(in crate::tptp::xml) const UNUSED: &[&str] = &[
     "collationValue",
     "overhead",
