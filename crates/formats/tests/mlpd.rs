@@ -308,7 +308,7 @@ fn the_reader_finds_and_reads_it() {
     assert_eq!(reader.offset(), bytes.len() as u64);
 }
 
-/// Flushing a batch early changes neither its events nor those of later batches.
+/// Flushing a batch early does not change the batch's events, or the events of later batches.
 #[test]
 fn a_flush_changes_no_event() {
     for version in [DataVersion::V1, DataVersion::V17] {

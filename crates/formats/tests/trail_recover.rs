@@ -64,7 +64,7 @@ fn recovered(bytes: &[u8], events: &[Event<'static>]) -> Recovered {
 /// Recovers damaged variants of one trail.
 struct Prover<'a> {
     events: &'a [Event<'static>],
-    /// The last recovered trail with its content; the next variant often gives the same.
+    /// The last recovered trail with its content. The next variant often gives an equal trail.
     last: Option<(Vec<u8>, Content)>,
 }
 
@@ -168,8 +168,8 @@ fn cut_anywhere(sample: &Sample, first: usize, stride: usize) {
         let mut headers = sample.segments.iter().filter(|s| s.start + HEADER <= cut);
         let reported = headers.next_back().map_or(0, |s| s.before + s.events);
         let ahead: u64 = match sample.segments.iter().rposition(|s| s.end <= cut) {
-            // The trail may end with copies of definitions whose own segment, with its header, was
-            // cut off.
+            // The trail may end with copies of definitions. The segment of these definitions was
+            // then cut off, with its header.
             Some(n)
                 if sample.segments[n].kind == DEFINITIONS
                     && reported == sample.segments[n].before =>

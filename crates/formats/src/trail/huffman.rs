@@ -133,7 +133,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 }
 
 fn count(column: &[u8]) -> [u32; 256] {
-    // Four tables avoid that consecutive equal bytes wait for the same counter.
+    // With four tables, consecutive equal bytes do not wait for one counter.
     let mut counts = [[0_u32; 256]; 4];
     for bytes in column.chunks(4) {
         for (counts, byte) in counts.iter_mut().zip(bytes) {
@@ -355,7 +355,7 @@ mod tests {
             for other in 0..=u8::MAX {
                 let mut changed = block.clone();
                 changed[byte] = other;
-                // No other lengths form a complete code, except for the same two lengths swapped.
+                // Only these two lengths form a complete code, in either order.
                 let is_code = [other, other.rotate_left(4)].contains(&block[byte]);
                 assert!(is_code || !is_block(&changed), "{byte}: {other:x}");
             }

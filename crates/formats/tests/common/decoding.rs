@@ -121,7 +121,8 @@ fn by_steps(format: Format, bytes: &[u8], piece: usize, in_bulk: bool) -> Decodi
     decoding
 }
 
-/// Tests that decoding in pieces of `piece` bytes gives the same result as decoding the whole.
+/// Tests that decoding in pieces of `piece` bytes gives the result of decoding the whole trace at
+/// once.
 ///
 /// Damaged compressed streams are an exception: how much was unpacked before the damage depends on
 /// the pieces.

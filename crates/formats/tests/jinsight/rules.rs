@@ -14,7 +14,7 @@ enum Line {
     Bursts,
 }
 
-/// Returns the group to which a record belongs, if any.
+/// Returns the group of a record, if it belongs to one.
 fn line(record: &Record) -> Option<Line> {
     match record.kind {
         0x0a | 0x0b | 0x0c | 0x5b => Some(Line::Thread(record.number(1))),

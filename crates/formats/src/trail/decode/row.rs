@@ -57,7 +57,7 @@ impl Row<'_> {
         (begun, self.steps.len() - begun)
     }
 
-    /// Returns the same steps as [`Calls`], which are stored in `room`.
+    /// Returns the row as [`Calls`], and stores their steps in `room`.
     pub fn calls<'c>(&self, room: &'c mut Vec<CallStep>) -> Calls<'c> {
         let steps = self.steps.iter().zip(self.tickets).zip(self.times);
         room.clear();

@@ -134,8 +134,7 @@ impl Encode for Encoder {
 }
 
 impl Encoder {
-    /// Returns an encoder that lets `helpers` pack segments. The trace is the same as without
-    /// helpers.
+    /// Returns an encoder that lets `helpers` pack segments. Helpers do not change the trace.
     pub fn with_helpers(helpers: Arc<dyn Helpers>) -> Self {
         Self {
             queue: Queue::with_helpers(helpers),

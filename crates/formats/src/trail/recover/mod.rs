@@ -3,8 +3,8 @@
 //! Recovery reads the file twice. The first pass finds the segments with correct checksums,
 //! wherever they are. It chooses the segments of one trace; each segment identifies its trace. The
 //! second pass reads the chosen segments and writes their events to a new trail, with a new index.
-//! Each written event was in the file, and the order is the same. The only additions are notes
-//! about losses ([`jtrail_model::Lost`]), with the reason [`REASON`].
+//! The new trail has only events of the file, in the order of the file. The only additions are
+//! notes about losses ([`jtrail_model::Lost`]), with the reason [`REASON`].
 
 mod salvage;
 mod survey;
