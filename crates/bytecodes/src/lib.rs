@@ -1,8 +1,8 @@
 //! A test agent that lists the bytecode which the JVM runs, as JVMTI's GetBytecodes shows it. The
 //! tests compare the lists before and after a run of the jtrail agent.
 //!
-//! It is loaded into a running JVM, writes a file and does nothing else. Its options are a list of
-//! pairs, of which only `file=PATH` is used. The file has one line for each method of a class whose
+//! The agent is loaded into a running JVM, writes a file and does nothing else. Its options are a
+//! list of pairs; only `file=PATH` is used. The file has one line for each method of a class whose
 //! signature begins with one of [`PREFIXES`].
 
 use jni::sys::{JavaVM, jclass, jint, jmethodID};
@@ -25,8 +25,8 @@ const GET_BYTECODES_SLOT: usize = 75;
 type GetBytecodes =
     unsafe extern "system" fn(RawEnv, jmethodID, *mut jint, *mut *mut c_uchar) -> jvmti::Error;
 
-/// Copies a C string of the JVM's. The string is not freed: this agent is loaded a few times at
-/// most.
+/// Copies a C string that the JVM allocated. The string is never freed, because this agent is
+/// loaded a few times at most.
 ///
 /// # Safety
 /// `string` points to a C string that the JVM neither frees nor changes during the call.

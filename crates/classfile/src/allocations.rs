@@ -117,7 +117,7 @@ impl AllocatingMethod {
 
 impl<'a> Class<'a> {
     /// Returns the allocation sites of one of this class's methods, in the order of its code.
-    /// [`Probes::allocations`](crate::Probes::allocations) numbers site `k` of the result
+    /// [`Probes::allocations`](crate::Probes::allocations) gives site `k` of the result the number
     /// `first + k`.
     pub fn allocation_sites(&self, method: &Method<'a>) -> Vec<AllocationSite<'a>> {
         let Some(code) = &method.code else {
@@ -185,8 +185,8 @@ impl<'a> Class<'a> {
         pcs
     }
 
-    /// Returns `Some` if an instruction is a call that creates an object: true if this may be an
-    /// array of new arrays.
+    /// Returns `Some` if an instruction is a call that creates an object: `Some(true)` if the
+    /// object may be an array of new arrays.
     pub(crate) fn call(&self, instruction: &[u8]) -> Option<bool> {
         if !is_plain_call(instruction[0]) {
             return None;

@@ -1,8 +1,10 @@
-//! Moves the attributes of a `Code` attribute that hold pcs, together with the code. They keep
-//! their size, so each is copied and patched in place. Frames don't; they are handled in `frames`.
+//! Moves the pcs in the attributes of a `Code` attribute. These attributes keep their size, so each
+//! is copied and patched in place. Only stack map frames may change their size; `frames` writes
+//! them.
 //!
 //! Unknown attributes are copied: HotSpot does not read them, and no tool looks for them in the
-//! class that the JVM runs. If one holds pcs, these remain those of the class file on disk.
+//! class that the JVM runs. Pcs in an unknown attribute are not moved: they remain those of the
+//! class file on disk.
 
 use crate::class::skip_element_pairs;
 use crate::reader::{Reader, put_u2, u2_at};

@@ -39,8 +39,8 @@ impl Method<'_> {
 }
 
 impl Class<'_> {
-    /// Returns the class file with a separate pool entry for `Throwable`, to which only the catch
-    /// types of handlers refer; field and method references keep the old one. Returns `None` if no
+    /// Returns the class file with a second pool entry for `Throwable`. The catch types of handlers
+    /// refer to the new entry; field and method references keep the old one. Returns `None` if no
     /// change is needed, or the pool is full. The class means the same as before.
     pub fn with_separate_throwable(&self) -> Option<Vec<u8>> {
         let shared: Vec<u16> = (1..self.pool.count())

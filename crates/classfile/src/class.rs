@@ -24,7 +24,7 @@ pub struct Class<'a> {
     pub(crate) super_name: Option<&'a [u8]>,
     source_file: Option<&'a [u8]>,
     pub(crate) methods: Vec<Method<'a>>,
-    /// The calls in the pool that create objects, filled on first use.
+    /// The result of `allocating_calls`, filled on first use.
     pub(crate) allocating_calls: OnceLock<Vec<(u16, bool)>>,
 }
 
@@ -194,7 +194,8 @@ impl<'a> Method<'a> {
                 }
                 b"Code" => method.code = Some(Code::parse(pool, start, body)?),
                 b"RuntimeVisibleAnnotations" | b"RuntimeInvisibleAnnotations" => {
-                    // A malformed annotation is ignored, as by the JVM until a program asks for it.
+                    // A malformed annotation is ignored. The JVM also ignores it until a program
+                    // asks for it.
                     let _ = annotation_types(pool, body, &mut method.annotations);
                 }
                 _ => {}

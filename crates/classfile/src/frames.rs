@@ -83,7 +83,8 @@ pub(crate) struct Frame {
 pub(crate) struct FrameWriter {
     out: Vec<u8>,
     count: usize,
-    /// The pc of the last frame. It is -1 before the first one, whose offset is not reduced by one.
+    /// The pc of the last frame; -1 before the first one. A frame's offset is its distance from the
+    /// pc after `last`; so the first offset is the pc itself.
     last: i32,
 }
 
@@ -103,8 +104,8 @@ impl FrameWriter {
         delta as u16
     }
 
-    /// Writes the header of a frame of a kind that has a short form for small offsets; `short` is
-    /// the first tag of this form.
+    /// Writes a frame's tag and offset. A small offset is added to the tag `short`. A larger one
+    /// follows the tag `extended`.
     fn short_or_extended(&mut self, pc: u16, short: u8, extended: u8) {
         let delta = self.delta(pc);
         if delta < 64 {
@@ -197,8 +198,8 @@ fn next_pc(old: &mut i32, tag: u8, r: &mut Reader<'_>, layout: &Layout) -> Resul
     }
 }
 
-/// Fills `at_pcs` with the frames at those old pcs, as full frames with moved pcs. `initial` holds
-/// the locals at the method's start.
+/// Fills in the values of `at_pcs`, whose keys are old pcs: the frame at each, as a full frame with
+/// moved pcs. `initial` holds the locals at the method's start.
 pub(crate) fn expand(
     table: Option<Reader<'_>>,
     initial: &[Type],

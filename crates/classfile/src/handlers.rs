@@ -96,12 +96,13 @@ pub(crate) fn caught(code: &[u8], exceptions: Exceptions<'_>) -> Vec<usize> {
 /// Finds the pcs at which a failing probe could cause an endless loop.
 ///
 /// A hook fails only by a stack overflow, and the exception goes to a handler that covers the
-/// probe. If this is the handler at which the probe stands, or one that leads back to it, the
-/// method loops forever. Such a loop has at least one step to the same or a lower pc. So no probe
-/// is inserted at a pc that a handler at the same or a lower pc covers.
+/// probe. If this is the handler at which the probe stands, or a handler that leads back to the
+/// probe, the method loops forever. Such a loop has at least one step to the same or a lower pc. So
+/// no probe is inserted at a pc that a handler at the same or a lower pc covers.
 ///
-/// A catch-all handler that jumps back causes no such loop: it begins with a probe of its own, at
-/// least for its line, which fails as well and which it does not cover.
+/// A catch-all handler that jumps back causes no such loop. It begins with a probe of its own, at
+/// least a line probe, which it does not cover. This probe fails as well, and its exception ends
+/// the loop.
 pub(crate) struct Circles {
     /// The exception table, sorted by start.
     entries: Peekable<IntoIter<Entry>>,
@@ -140,8 +141,9 @@ impl Circles {
 
 /// Returns true if a handler exits a monitor before any instruction in it can throw.
 ///
-/// Such a handler may lie outside of any range. Besides, the JIT compilers give up on a method in
-/// which a call there can reach an added handler with the monitor still locked.
+/// A failing probe at such a handler could leave the monitor locked, because no range may cover the
+/// handler. Besides, the JIT compilers give up on a method in which a call there can reach an added
+/// handler with the monitor still locked.
 pub(crate) fn leaves_monitor(code: &[u8], handler: usize) -> bool {
     let mut pc = handler;
     while PROPERTIES[usize::from(code[pc])] & (MAY_THROW | SPECIAL) == 0 {

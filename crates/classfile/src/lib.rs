@@ -8,10 +8,10 @@
 //! | --- | --- | --- |
 //! | calls | at the entry; in constructors too, hence before `this()` or `super()` | `enter` |
 //! | | before each return | `leave` |
-//! | | in a handler over the whole body, last in the exception table, which rethrows | `leave_by_exception` |
+//! | | in an added handler, which covers the whole body, comes last in the exception table and rethrows | `leave_by_exception` |
 //! | | at the start of the method's own exception handlers | `caught` |
-//! | | in constructors, directly before the call of `this()` or `super()`, if code before the call may run other methods | `super_call` |
-//! | | directly after this call, unless the superclass is `java/lang/Object` | `super_returned` |
+//! | | in constructors, directly before the call of `this()` or `super()` (not of `Object`'s constructor), if code before the call may run other methods | `super_call` |
+//! | | directly after the call of `this()` or `super()` (not of `Object`'s constructor) | `super_returned` |
 //! | lines | directly before the instruction at which an entry of the line number table begins | `line` |
 //! | allocations | directly after `new` | `allocated` |
 //! | | directly after `newarray` and `anewarray` | `array_allocated` |
@@ -27,8 +27,8 @@
 //!   `leave` probes, and the return itself, are not covered by the handler that calls
 //!   `leave_by_exception`.
 //! - The `enter` probe is covered by none of the method's own handlers. `super_returned` and the
-//!   allocation probes belong to the instruction before them, all other probes to the one after
-//!   them.
+//!   allocation probes belong to the instruction before them. All other probes belong to the
+//!   instruction after them.
 //! - At one instruction the order is `enter`, `super_returned`, `caught`, `line`, `super_call`,
 //!   `leave`.
 //! - A jump to the first instruction goes to the code after the `enter` probe. Jumps to a line, a
@@ -38,23 +38,24 @@
 //!   locked: at handlers covered by themselves or by a handler at a lower pc, and at those that
 //!   begin with exiting a monitor. It is also omitted at handlers for code before `this()` or
 //!   `super()`.
-//! - `line` is omitted for the same two reasons, and [`Inserted::lines`] tells where: in a range
-//!   whose handler is not at a higher pc, and where a monitor is held that no handler exits. A
-//!   `line` probe at the very start of a handler remains: it is outside of this handler's own
-//!   range. In the JDK this concerns one entry in a thousand, mostly the end of a `synchronized`
-//!   block that an exception leaves.
+//! - `line` is omitted for the same two reasons: in a range whose handler is at the same or a lower
+//!   pc, and where a monitor is held that no handler exits. A `line` probe at the very start of a
+//!   handler is inserted, because the handler's own range excludes it. [`Inserted::lines`] tells
+//!   which entries have no probe. In the JDK they are one in a thousand, mostly at the end of a
+//!   `synchronized` block that an exception leaves.
 //! - A failing allocation runs no probe. When the probe after `new` runs, the object is not
 //!   initialised yet; a later exception in its constructor has no effect.
-//! - The JVM accepts no handler over the `this()` or `super()` call of a constructor. An exception
-//!   that leaves a constructor from this call is reported by no hook; a reader can infer it from
-//!   `super_call` and `super_returned`.
+//! - The JVM accepts no handler over the `this()` or `super()` call of a constructor. So no hook
+//!   reports an exception that leaves a constructor from this call. A reader can infer the
+//!   exception from `super_call` and `super_returned`.
 //! - A part of the body between two returns gets no handler if nothing in it can throw.
 //!
 //! Layout of the crate: `reader`, `pool` and `class` parse; `opcodes` knows the instruction set;
-//! `relocate` moves code, `frames` and `attributes` move what refers to it; `prologue` analyses
-//! constructors; `lines` and `allocations` find the positions of these probes; `handlers` and
-//! `locks` decide where a probe does no harm, and what the added handlers cover; `rewrite` writes a
-//! method's code, `tables` what follows it; `probes` has the types of requests and results.
+//! `relocate` moves code, `frames` and `attributes` move the data that refers to code; `prologue`
+//! analyses constructors; `lines` and `allocations` find the positions of their probes; `handlers`
+//! and `locks` decide where a probe does no harm, and what the added handlers cover; `rewrite`
+//! writes a method's code, and `tables` writes what follows the code; `probes` has the types of
+//! requests and results.
 
 #![forbid(unsafe_code)]
 

@@ -127,9 +127,9 @@ pub(crate) struct Lines {
 impl Lines {
     /// Decides which entries get a probe, and marks their pcs in `layout`.
     ///
-    /// A probe may fail like any hook, with a stack overflow. It is omitted where nothing else
-    /// could fail and where a failure would do harm: in a range whose handler is at the same or a
-    /// lower pc (see [`Circles`]), and where a monitor would stay locked (see [`Locks`]).
+    /// A probe may fail like any hook, with a stack overflow. The probe is omitted where its
+    /// failure would do harm: in a range whose handler is at the same or a lower pc (see
+    /// [`Circles`]), and where a monitor would stay locked (see [`Locks`]).
     pub(crate) fn place(
         tables: &LineTables<'_>,
         first: u32,

@@ -1,13 +1,15 @@
 //! Finds where a probe could leave a monitor locked.
 //!
-//! A compiler covers all code in a `synchronized` block that may throw by a handler that exits the
-//! monitor. It need not cover code that can't throw: between `monitorenter` and the block, or
-//! before `monitorexit`. But a probe there can fail, and the monitor would stay locked; besides,
-//! the JIT compilers give up on a method which an exception can leave with a locked monitor.
+//! In a `synchronized` block, compilers cover all code that may throw with a handler that exits the
+//! monitor. They need not cover code that can't throw: between `monitorenter` and the block, or
+//! before `monitorexit`. But a probe there can fail, and the monitor would stay locked. Besides,
+//! the JIT compilers give up on a method that an exception can leave with a locked monitor.
 //!
-//! So the paths of the method are followed to count the monitors held at each instruction. A probe
-//! at an instruction is harmless if no more monitors are held there than its handlers expect, that
-//! is, than are held when instructions that may throw lead to these handlers.
+//! So the paths of the method are followed to count the monitors held at each instruction. A
+//! handler expects the highest number of monitors that are held at any covered instruction that may
+//! throw. A probe is harmless if no monitor is held at it. It is also harmless if handlers catch
+//! every exception of the probe, and none of them expects fewer monitors than are held at the
+//! probe.
 
 use crate::Refusal;
 use crate::handlers::leaves_monitor;
@@ -68,7 +70,7 @@ impl<'e> Locks<'e> {
                 }
                 budget = budget.checked_sub(work).ok_or(Refusal::TooComplex)?;
                 pc += length(code, pc).unwrap_or(code.len());
-                // A subroutine returns to the code after its call.
+                // A subroutine counts as returning to the code after its `jsr`.
                 let ends = ends_block(op) && !matches!(op, JSR | JSR_W);
                 if ends || pc >= code.len() || locks.held[pc] >= held {
                     break;
@@ -105,8 +107,8 @@ impl<'e> Locks<'e> {
     }
 }
 
-/// Returns the handlers that an exception may reach: of those that cover it, all up to the first
-/// that catches everything.
+/// Returns the handlers that an exception may reach: those that cover its instruction, up to the
+/// first one that catches everything.
 fn handlers_of(
     exceptions: Exceptions<'_>,
     covers: impl Fn(&Entry) -> bool,

@@ -198,14 +198,14 @@ pub(crate) fn is_switch(op: u8) -> bool {
     matches!(op, TABLESWITCH | LOOKUPSWITCH)
 }
 
-/// Returns true if the opcode calls a method of a class, not of an interface, that its operand
-/// names.
+/// Returns true for `invokevirtual`, `invokespecial` and `invokestatic`: not for calls of interface
+/// methods and dynamic call sites.
 pub(crate) fn is_plain_call(op: u8) -> bool {
     matches!(op, INVOKEVIRTUAL..=INVOKESTATIC)
 }
 
-/// Returns true if execution never continues with the next instruction. After a `jsr` it does, but
-/// only by a `ret`.
+/// Returns true if the instruction never continues with the next one. This includes `jsr`: only a
+/// `ret` continues after it.
 pub(crate) fn ends_block(op: u8) -> bool {
     matches!(op, GOTO | JSR..=RETURN | ATHROW | GOTO_W | JSR_W)
 }

@@ -143,8 +143,8 @@ impl<'a> Pool<'a> {
     /// Returns the index of the entry that consists of exactly these bytes, including its tag.
     fn find(&self, entry: &[u8]) -> Option<u16> {
         // The tag and two more bytes (a text's length, a class's name index) already distinguish
-        // nearly all entries. They are compared as a number, because the compiler turns two
-        // comparisons of slices into one call of `memcmp`.
+        // nearly all entries. They are compared first, and as one number: the compiler would merge
+        // a first comparison of slices with the second one, into a call of `memcmp`.
         let head = u32::from_be_bytes([0, *entry.first()?, *entry.get(1)?, *entry.get(2)?]);
         let holds = |&offset: &u32| {
             let here = self.bytes.get(offset as usize..).unwrap_or_default();
@@ -166,7 +166,7 @@ pub(crate) struct PoolEditor<'p, 'a> {
     added: Vec<u8>,
     /// The offset of each added entry in `added`.
     starts: Vec<u32>,
-    /// The integers of the old pool and the added ones. Filled on first use.
+    /// The index of each integer in the pool, old or added. Filled on first use.
     integers: Option<HashMap<i32, u16>>,
     /// Indices of entries that many methods need, once known.
     throwable: Option<u16>,
@@ -247,7 +247,7 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
         Ok(index)
     }
 
-    /// Adds another entry for the class `java/lang/Throwable`, to which nothing refers yet.
+    /// Adds a second entry for the class `java/lang/Throwable`. Nothing refers to it yet.
     pub(crate) fn separate_throwable(&mut self) -> Result<u16, Refusal> {
         let [a, b] = self.utf8(THROWABLE)?.to_be_bytes();
         self.push(&[CLASS, a, b])
@@ -310,8 +310,8 @@ impl<'p, 'a> PoolEditor<'p, 'a> {
         index < self.pool.count()
     }
 
-    /// Finds or adds an entry. An entry that refers to an added entry can't be in the old pool:
-    /// `maybe_old` is false then.
+    /// Finds or adds an entry. `maybe_old` is false if the entry refers to an added one, because
+    /// the old pool can't contain it.
     fn intern(&mut self, entry: &[u8], maybe_old: bool) -> Result<u16, Refusal> {
         if maybe_old && let Some(index) = self.pool.find(entry) {
             return Ok(index);

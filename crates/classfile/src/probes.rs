@@ -223,14 +223,16 @@ pub struct Probes {
     pub calls: Option<u32>,
     /// The hooks that these probes call.
     pub calls_to: CallsTo,
-    /// A number, if each entry of [`Method::line_entries`](crate::Method::line_entries) gets a
-    /// probe: the probe of entry `k` has this number plus `k` (modulo 2^32).
+    /// The number of the first line probe, if lines get probes. The probe of entry `k` of
+    /// [`Method::line_entries`](crate::Method::line_entries) has this number plus `k` (modulo
+    /// 2^32).
     pub lines: Option<u32>,
-    /// A number, if each of [`Class::allocation_sites`](crate::Class::allocation_sites) gets a
-    /// probe: the probe of site `k` has this number plus `k` (modulo 2^32).
+    /// The number of the first allocation probe, if allocations get probes. The probe of site `k`
+    /// of [`Class::allocation_sites`](crate::Class::allocation_sites) has this number plus `k`
+    /// (modulo 2^32).
     pub allocations: Option<u32>,
-    /// True for a probe at the entry that passes `this`, instead of the probes around calls. It is
-    /// meant for the constructor of `java.lang.Object`, where `this` counts as initialised.
+    /// True for a probe at the entry that passes `this`, instead of the probes around calls. This
+    /// is for the constructor of `java.lang.Object`, where `this` counts as initialised.
     pub constructed: bool,
 }
 
@@ -273,8 +275,8 @@ pub struct Inserted {
     /// line probes were requested.
     pub lines: Vec<LineProbe>,
     /// The pc in the new code of the first added handler. Added handlers call
-    /// [`Hooks::leave_by_exception`] and rethrow; only they follow this pc. `None` if there are
-    /// none.
+    /// [`Hooks::leave_by_exception`] and rethrow. All code from this pc on belongs to them. `None`
+    /// if the method has no added handlers.
     pub added_handlers: Option<u16>,
     /// The reason why the method got only the probes around calls although others were requested.
     /// `None` if it got all requested probes.
@@ -284,7 +286,7 @@ pub struct Inserted {
 /// The hooks around the `this()` or `super()` call of a rewritten constructor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SuperMarks {
-    /// None: the method is not a constructor, or calls that of `Object`.
+    /// None: the method is not a constructor, or it calls the constructor of `Object`.
     #[default]
     None,
     /// [`Hooks::super_returned`] only: no code before the call can run other methods.

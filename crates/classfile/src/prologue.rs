@@ -1,11 +1,12 @@
 //! Finds the `this(...)` or `super(...)` call of a constructor, and the code that runs before and
 //! after it.
 //!
-//! Counting can't find the call: the prologue may create other objects, branch, contain several
-//! calls on different paths, loop and (since Java 22) catch exceptions. So the paths from the entry
-//! are followed with a small abstract state: the depth of the stack, and the stack slots and locals
-//! that hold the uninitialised `this`. An `invokespecial <init>` on such a slot is the call. For
-//! the code after it, only its reachability is computed.
+//! Counting `new` and `<init>` instructions can't find the call: the prologue may create other
+//! objects, branch, contain several calls on different paths, loop and (since Java 22) catch
+//! exceptions. So the paths from the entry are followed with a small abstract state: the depth of
+//! the stack, and the stack slots and locals that hold the uninitialised `this`. If `<init>` is
+//! called on such a slot, this is the call. For the code after it, only its reachability is
+//! computed.
 
 use std::collections::HashMap;
 
@@ -150,8 +151,9 @@ struct Walk<'w> {
     runs_java: bool,
     /// The state at each join that was reached before the call.
     known: HashMap<usize, State>,
-    /// The pcs from which paths are still to be followed: joins before the call, any pcs after it.
+    /// The joins before the call from which a path is still to be followed.
     before: Vec<usize>,
+    /// The pcs after the call from which a path is still to be followed.
     fallthrough: Vec<usize>,
     budget: usize,
 }
@@ -195,7 +197,8 @@ impl Walk<'_> {
         };
         let mut fresh = false;
         loop {
-            // The state of a path that comes from the list is already stored.
+            // The first instruction of a queued path needs no merge: its state is already in
+            // `known`.
             if fresh && self.joins[pc] {
                 self.meet(pc, &state)?;
                 return Ok(());
@@ -374,7 +377,7 @@ impl Walk<'_> {
                 return Ok(());
             };
             pc += len;
-            // A subroutine that is reached returns to the code after its call.
+            // A subroutine counts as returning to the code after its `jsr`.
             let ends = ends_block(op) && !matches!(op, JSR | JSR_W);
             if ends
                 || pc >= self.code.len()

@@ -40,8 +40,8 @@ pub(crate) const SUPER_CALL: u8 = 0x20;
 pub(crate) const SUPER_RETURNED: u8 = 0x40;
 /// A jump that needs a 32-bit offset.
 pub(crate) const FAR: u8 = 0x80;
-/// An allocation, or a call that creates an object, followed by a probe. It is never a jump, so the
-/// bit can be that of [`FAR`].
+/// An allocation, or a call that creates an object, followed by a probe. An allocation is never a
+/// jump, so it can share the bit of [`FAR`].
 pub(crate) const ALLOCATION: u8 = FAR;
 /// All marks for a probe before the instruction.
 pub(crate) const PROBES: u8 = LEAVE | LINE | CAUGHT | SUPER_CALL | SUPER_RETURNED;
@@ -190,8 +190,8 @@ impl Layout {
         2 + usize::from(self.passes_arrays)
     }
 
-    /// Finds the instructions, and marks those that are to get probes: returns and allocations.
-    /// Jumps, switches and these become sites.
+    /// Finds the instructions. Marks the returns and allocations that are to get probes. Returns,
+    /// allocations, jumps and switches become sites.
     pub(crate) fn scan(
         &mut self,
         code: &[u8],
@@ -253,8 +253,8 @@ impl Layout {
         self.numbered == COMPUTED_PROBE
     }
 
-    /// Returns the length of the probe after an allocation. It duplicates an array, or the result
-    /// of a call, and takes an array's length.
+    /// Returns the length of the probe after an allocation. The probe duplicates an array, or the
+    /// result of a call, and takes an array's length.
     fn allocation_probe(&self, op: u8) -> usize {
         match op {
             NEW => self.numbered,

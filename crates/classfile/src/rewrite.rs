@@ -19,8 +19,8 @@ use crate::relocate::*;
 /// Inserts into each method the probes that `probes_of` requests for it.
 ///
 /// If a method has no room for all its probes, is too complex for them, or would no longer be
-/// compiled, it gets only those around calls, if they were requested. [`Inserted::reduced`] has the
-/// reason then.
+/// compiled, it gets only those around calls, if they were requested. Then [`Inserted::reduced`]
+/// has the reason.
 ///
 /// # Errors
 /// Only if a hook's name is too long for a class file. Methods that can't be rewritten are not
@@ -79,7 +79,7 @@ pub(crate) struct Rewriter<'r, 'a> {
     pub(crate) layout: Layout,
     /// The new class file, from the end of the pool on.
     pub(crate) out: Vec<u8>,
-    /// The number of bytes of the old class that are in `out`, or were replaced there.
+    /// The offset in the old class up to which the bytes were copied to `out`, or replaced.
     copied: usize,
 }
 
@@ -290,7 +290,8 @@ impl Rewriter<'_, '_> {
             None => None,
         };
         let computes = self.large_numbers == LargeNumbers::Computed;
-        // Upper bounds of the numbers. They are the last ones, unless the numbers wrap.
+        // The highest number of the line probes, and an upper bound of those of the allocation
+        // probes. Numbers that wrap are ignored here.
         let last = |first: u32, count: usize| first.saturating_add(count as u32);
         let numbers = [
             lines.numbers.iter().copied().max(),
@@ -317,9 +318,9 @@ impl Rewriter<'_, '_> {
         self.copied = code.span.end;
         let length_at = self.out.len();
         self.out.extend_from_slice(&[0; 4]);
-        // A probe pushes one slot; after an allocation two, or three with an array. An added
-        // handler has the exception and the id on the stack. Computing a number takes one more
-        // slot.
+        // A probe pushes one slot. After an allocation it pushes up to two, or three if hooks get
+        // the arrays. An added handler has the exception and the id on the stack. Computing a
+        // number takes one more slot.
         let more = u16::from(computes);
         let at_allocations = match probes.allocations {
             Some(_) => self.layout.array_copies() as u16 - 1,
@@ -414,8 +415,8 @@ impl Rewriter<'_, '_> {
         })
     }
 
-    /// Returns a push of always three bytes, or always ten if numbers are computed: so all line and
-    /// allocation probes of a method have one length.
+    /// Returns a push of a fixed length: three bytes, or ten if numbers are computed. So all line
+    /// and allocation probes of a method have the same length.
     fn wide_push(&mut self, number: u32) -> Result<Push, Refusal> {
         let value = number as i32;
         if self.layout.computes() {

@@ -65,8 +65,8 @@ impl Rewriter<'_, '_> {
             let body = r.sub(len)?;
             let name = pool.utf8(u2_at(header, 0)).unwrap_or_default();
             match name {
-                // Dropped: the JVM does not read these frames, which are those of CLDC and of
-                // classes before version 50.
+                // Dropped, because the JVM does not read it: CLDC and classes before version 50
+                // have their frames here.
                 b"StackMap" => {}
                 b"StackMapTable" if frames.is_some() => {
                     return Err(Refusal::Malformed {

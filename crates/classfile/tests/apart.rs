@@ -7,8 +7,8 @@ use std::fs;
 
 const THROWABLE: &str = "java/lang/Throwable";
 
-/// Returns a class whose method `test` computes 10 / 2 + 10 / 0. A handler of `caught` (empty: of
-/// everything) calls `getMessage` of `called`, and returns -1.
+/// Returns a class whose method `test` computes 10 / 2 + 10 / 0. A handler catches `caught` (empty:
+/// everything), calls `getMessage` of the class `called`, and returns -1.
 fn divides(name: &str, caught: &str, called: &str, fill: bool) -> Vec<u8> {
     let mut class = ClassAsm::new(51, name, "java/lang/Object");
     let message = class.method_ref(called, "getMessage", "()Ljava/lang/String;");

@@ -32,7 +32,7 @@ fn check(cases: &[Case]) {
     check_with_ids(cases, &[1000]);
 }
 
-/// Like [`check`], but with ids from each of these values on.
+/// Like [`check`], but runs the cases once for each of `first_ids`, the first id.
 fn check_with_ids(cases: &[Case], first_ids: &[u32]) {
     for jdk in Jdk::few() {
         for &first_id in first_ids {
@@ -146,8 +146,8 @@ fn island_in_front_of_a_loop() {
     check(&cases);
 }
 
-/// A loop over the whole method to its very beginning, where the only frame is, with a conditional
-/// jump back that becomes too short.
+/// A loop over the whole method. Its jump back to pc 0, where a frame is, becomes too long for a
+/// 16-bit offset.
 #[test]
 fn far_backward_jumps_to_the_beginning() {
     let mut cases = Vec::new();
@@ -540,7 +540,7 @@ fn which_handlers_are_marked() {
     }
 }
 
-/// A method without room for its probes is not changed. The other methods of its class are.
+/// A method without room for its probes is not changed. The other methods of its class are changed.
 #[test]
 fn method_of_nearly_64_kib() {
     let mut class = ClassAsm::new(61, "Large", "java/lang/Object");
@@ -741,7 +741,7 @@ fn reduced_to_calls() {
             ..calls.outcomes[0].1.clone().unwrap()
         };
         assert_eq!(reduced.outcomes, [(0, Ok(inserted))]);
-        // The other probes alone have room.
+        // Without the probes around calls, the other probes have room.
         let others = Probes {
             calls: None,
             ..all(first)
@@ -780,7 +780,7 @@ fn reduced_to_calls() {
 }
 
 /// Two unsorted line number tables: probes are numbered in the order of the file, and lines are
-/// found as by the JVM.
+/// found as the JVM finds them.
 #[test]
 fn several_line_tables() {
     let mut class = ClassAsm::new(61, "Tables", "java/lang/Object");

@@ -88,8 +88,8 @@ fn statements_before_super() {
     }
 }
 
-/// Classes before version 50 are verified without frames. The JVM ignores frames in them, which
-/// compilers of that time did not write, and the rewriter drops them.
+/// Classes before version 50 are verified without frames, and compilers of that time wrote none. If
+/// such a class has frames, the JVM ignores them, and the rewriter drops them.
 #[test]
 fn old_versions() {
     for jdk in Jdk::few() {

@@ -111,7 +111,7 @@ struct Block {
     with_exit: bool,
     /// True if the handler covers itself.
     covers_itself: bool,
-    /// The lines, of 1 to 5, that get no probe.
+    /// The lines among 1 to 5 that get no probe.
     left_out: &'static [usize],
 }
 

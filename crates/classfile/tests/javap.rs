@@ -32,8 +32,8 @@ impl Instruction {
     }
 }
 
-/// Calls of JDK methods that create objects, as in javap's comments: in other classes, and (without
-/// the class) in their own.
+/// Calls of JDK methods that create objects, as in javap's comments: class, method and hook. In the
+/// method's own class, the comment has no class.
 const ALLOCATING_METHODS: [(&str, &str, &str); 4] = [
     (
         "java/util/Arrays.",

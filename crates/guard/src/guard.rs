@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 static OFF: AtomicBool = AtomicBool::new(false);
-/// True if an internal error was reported in this round.
+/// True if an internal error was reported since recording last began.
 static REPORTED: AtomicBool = AtomicBool::new(false);
 
 /// Many copies of a value in separate cache lines, so that threads rarely compete for one. The
@@ -57,8 +57,8 @@ impl Inside {
     #[inline]
     fn enter() -> Self {
         let counter = INSIDE.own();
-        // Counted before the agent is looked up, with sequentially consistent ordering: see
-        // `wait_until_idle`.
+        // The thread is counted before it looks up the agent, with sequentially consistent
+        // ordering: see `wait_until_idle`.
         counter.fetch_add(1, Ordering::SeqCst);
         Self(counter)
     }
@@ -71,8 +71,9 @@ impl Drop for Inside {
     }
 }
 
-/// Waits until all threads have left that entered before the call: they may use an agent that is
-/// hidden by now. Returns false if this takes longer than `at_most`.
+/// Waits until all threads that entered before the call have left. They may still use the agent;
+/// threads that enter later must not find it any more. Returns false if this takes longer than
+/// `at_most`.
 pub fn wait_until_idle(at_most: Duration) -> bool {
     let until = Instant::now() + at_most;
     INSIDE.iter().all(|counter| {
@@ -118,7 +119,8 @@ pub fn run<T: Default>(place: &str, f: impl FnOnce() -> T) -> T {
     run_thread(place, f)
 }
 
-/// Like [`run`], but for an agent thread. It is not counted as inside: the agent joins its threads.
+/// Like [`run`], but for an agent thread. The thread is not counted as inside, because the agent
+/// joins its threads.
 pub fn run_thread<T: Default>(place: &str, f: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| {
         switch_off();

@@ -1,14 +1,14 @@
 //! Weak references to objects whose death is to be reported.
 //!
-//! If the agent only needs to learn when an object dies, and never looks up the number of a live
-//! object, a weak reference replaces a tag at a third of the price: the JVM has no table to look it
-//! up in. The JVM clears weak references and drops tags at the same moment, for the same reason,
-//! but sends no event for weak references. So an agent thread sweeps all of them after each
-//! collection, and deletes the cleared ones.
+//! A weak reference replaces a tag if the agent must learn when an object dies, but never looks up
+//! the number of a live object. It costs a third of a tag, because the JVM keeps no table of weak
+//! references. The JVM clears weak references at the same moment as it drops tags. But it sends no
+//! event when it clears a weak reference. So an agent thread checks all weak references after each
+//! collection (a sweep), and deletes the cleared ones.
 //!
-//! New references go into the blocks of a shard that the thread's stack selects. There are many
-//! shards, so that threads rarely compete for one. A sweep takes all blocks from the shards, and
-//! packs the references of live objects into as few blocks as possible.
+//! New references are stored in shards ([`Spread`]), each of which has blocks of references. There
+//! are many shards, so that threads rarely compete for one. A sweep takes all blocks from the
+//! shards, and packs the references to live objects into as few blocks as possible.
 
 use crate::jni::refs::RawWeak;
 use crate::jni::{Env, ObjectRef, Vm};
@@ -34,7 +34,7 @@ const BLOCK: usize = 4096;
 pub struct WeakObjects {
     vm: Vm,
     new: Spread<Mutex<Blocks>>,
-    /// References that the last sweep found alive. The lock is held during a sweep.
+    /// References whose objects were alive at the last sweep. The lock is held during a sweep.
     old: Mutex<Blocks>,
 }
 

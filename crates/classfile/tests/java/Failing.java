@@ -48,8 +48,8 @@ public final class Failing {
                 method.setAccessible(true);
                 for (int number = 0; number <= last; number++) {
                     // A method that tries until it succeeds would never end if a single hook
-                    // failed. On a real overflow, the hooks of its handler fail, too, as in the
-                    // second choice.
+                    // failed. On a real overflow, the hooks of its handler fail, too: only the
+                    // second line runs such a method.
                     if (!method.getName().startsWith("until") && fails(method, number, number)) failed++;
                     if (fails(method, number, last)) failed++;
                 }

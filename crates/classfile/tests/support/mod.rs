@@ -56,8 +56,8 @@ impl Jdk {
         found.into_values().collect()
     }
 
-    /// Returns the newest JDK, for long tests; all if the variable `JTRAIL_THOROUGH` is set, as by
-    /// `scripts/nightly`.
+    /// Returns the JDKs for long tests: the newest one, or all if the variable `JTRAIL_THOROUGH` is
+    /// set (`scripts/nightly` sets it).
     pub fn few() -> Vec<Jdk> {
         match std::env::var_os("JTRAIL_THOROUGH") {
             Some(_) => Jdk::all(),

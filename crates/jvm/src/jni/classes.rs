@@ -209,14 +209,14 @@ impl<'e> Env<'e> {
         Some(field)
     }
 
-    /// Returns the value of a static `int` field of a class; `None` if it has none of that name.
+    /// Returns the value of a static `int` field of a class; `None` if there is no such field.
     pub fn static_int(&self, class: ClassRef<'_>, name: &CStr) -> Option<jint> {
         let field = self.static_field(class, name, c"I")?;
         // SAFETY: the environment is the running thread's; the field is an `int` of that class.
         Some(unsafe { (self.functions().GetStaticIntField)(self.as_ptr(), class.as_raw(), field) })
     }
 
-    /// Sets a static `int` field of a class. Returns false if it has none of that name.
+    /// Sets a static `int` field of a class. Returns false if there is no such field.
     pub fn set_static_int(&self, class: ClassRef<'_>, name: &CStr, value: jint) -> bool {
         let field = self.static_field(class, name, c"I");
         field.is_some_and(|field| {
@@ -229,14 +229,14 @@ impl<'e> Env<'e> {
         })
     }
 
-    /// Returns the value of a static `long` field of a class; `None` if it has none of that name.
+    /// Returns the value of a static `long` field of a class; `None` if there is no such field.
     pub fn static_long(&self, class: ClassRef<'_>, name: &CStr) -> Option<jlong> {
         let field = self.static_field(class, name, c"J")?;
         // SAFETY: the environment is the running thread's; the field is a `long` of that class.
         Some(unsafe { (self.functions().GetStaticLongField)(self.as_ptr(), class.as_raw(), field) })
     }
 
-    /// Sets a static `long` field of a class. Returns false if it has none of that name.
+    /// Sets a static `long` field of a class. Returns false if there is no such field.
     pub fn set_static_long(&self, class: ClassRef<'_>, name: &CStr, value: jlong) -> bool {
         let field = self.static_field(class, name, c"J");
         field.is_some_and(|field| {
@@ -249,7 +249,7 @@ impl<'e> Env<'e> {
         })
     }
 
-    /// Sets a static `boolean` field of a class. Returns false if it has none of that name.
+    /// Sets a static `boolean` field of a class. Returns false if there is no such field.
     pub fn set_static_boolean(&self, class: ClassRef<'_>, name: &CStr, value: bool) -> bool {
         let field = self.static_field(class, name, c"Z");
         field.is_some_and(|field| {

@@ -38,9 +38,9 @@ impl Vm {
     /// Runs `f` with the running thread's environment. Returns `None` if the thread is not attached
     /// to the JVM.
     ///
-    /// The environment is passed as `&Env`, because the thread may use another [`Env`] further up
-    /// its stack. So `f` can't open a local frame, in which the other [`Env`] might create
-    /// references.
+    /// `f` gets `&Env`, so it can't open a local frame. Otherwise a caller further up the stack
+    /// might create references in that frame with its own [`Env`], and use them after the frame has
+    /// ended.
     pub fn with_env<T>(self, f: impl FnOnce(&Env<'_>) -> T) -> Option<T> {
         // SAFETY: `f` gets a shared borrow, with which other `Env`s of the thread may coexist.
         unsafe { self.with_env_mut(|env| f(env)) }
@@ -68,7 +68,7 @@ impl Vm {
 /// The running thread's JNI environment, valid during one callback, native method or local frame.
 ///
 /// Local references that an `Env` returns live as long as it does (`'e`). Methods that open a local
-/// frame borrow the `Env` mutably, so that `f` can't create references of an outer frame.
+/// frame borrow the `Env` mutably, so that code in the frame uses only the frame's own `Env`.
 pub struct Env<'e> {
     raw: NonNull<JNIEnv>,
     /// Makes the type neither `Send` nor `Sync`: an environment belongs to its thread.
@@ -129,7 +129,8 @@ impl<'e> Env<'e> {
         result
     }
 
-    /// Runs `f` with the `jni` crate's environment. Clears the exception if `f` fails with one.
+    /// Runs `f` with the `jni` crate's environment. If `f` fails with a Java exception, the
+    /// exception is cleared.
     ///
     /// # Errors
     /// If `f` fails.
@@ -159,11 +160,11 @@ impl<'e> Env<'e> {
         unsafe { (self.functions().ExceptionClear)(self.as_ptr()) }
     }
 
-    /// Announces to the JVM `count` local references that it has just created for the running
-    /// thread, and room for as many more.
+    /// Declares to the JVM the `count` local references that it has just created for the running
+    /// thread, and room for `count` more.
     ///
     /// With `-Xcheck:jni`, JVMs up to 17 print a warning to the program's output for each 32 local
-    /// references beyond the announced capacity. References of outer frames count too. So code that
+    /// references beyond the declared capacity. References of outer frames count too. So code that
     /// may lead to callbacks should not hold many references outside of [`Self::with_frame`].
     pub(crate) fn reserve_locals(&self, count: usize) {
         // The default of `-XX:MaxJNILocalCapacity`. The JVM refuses a higher number, which costs

@@ -67,8 +67,8 @@ impl<'e> Env<'e> {
     /// Resolves a class by its binary name, as code of the class `from` would. `loader`, the loader
     /// of `from`, has found the class before.
     ///
-    /// From JDK 18 on, this has no effect. Older JVMs check, on the first resolution by each
-    /// protection domain, whether the domain of `from` may see the class.
+    /// From JDK 18 on, this has no effect. In older JVMs, the first resolution by each protection
+    /// domain checks whether that domain may see the class.
     pub fn resolve_for(&self, loader: LoaderRef<'_>, name: &str, from: ClassRef<'_>) {
         const FOR_NAME: Method = (
             c"forName0",

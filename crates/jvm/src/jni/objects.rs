@@ -28,8 +28,8 @@ impl<'e> Env<'e> {
         result
     }
 
-    /// Deletes a local reference before its frame ends. It must not be used afterwards: the
-    /// callers, all in this file, lend it to code for a shorter time.
+    /// Deletes a local reference before its frame ends. Nothing may use the reference afterwards:
+    /// the callers, all in this file, pass it only to closures that can't keep it.
     fn delete_local<K>(&self, reference: Handle<'_, K>) {
         // SAFETY: the environment is the running thread's, and the caller created the reference.
         unsafe { (self.functions().DeleteLocalRef)(self.as_ptr(), reference.as_raw()) }
@@ -47,8 +47,8 @@ impl<'e> Env<'e> {
         }
     }
 
-    /// Passes a class and then its superclasses to `f`, innermost first, until `f` returns false.
-    /// Deletes each superclass's reference after its call.
+    /// Passes a class to `f`, then its superclass, and so on up to `Object`, until `f` returns
+    /// false. Deletes the reference to each superclass after the call of `f`.
     pub fn for_superclasses(
         &mut self,
         class: ClassRef<'_>,
@@ -137,7 +137,7 @@ impl<'e> Env<'e> {
     }
 
     /// Creates an object of a class without running a constructor; `None` if that is impossible.
-    /// The class is initialized, or being initialized by the running thread.
+    /// The class must be initialized, or the running thread must be initializing it.
     pub fn allocate(&self, class: ClassRef<'_>) -> Option<ObjectRef<'e>> {
         // SAFETY: the environment is the running thread's, and the handle refers to a class. The
         // JVM returns a new local reference; or null and an exception, also for a class that can't
@@ -205,7 +205,7 @@ impl<'e> Env<'e> {
     }
 
     /// Passes the first `most` elements of an array to `f`. Stops at the first null element.
-    /// Deletes each element's reference after its call.
+    /// Deletes the reference to each element after the call of `f`.
     pub fn for_elements(
         &mut self,
         array: ObjectArrayRef<'_>,

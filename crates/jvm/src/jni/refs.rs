@@ -83,13 +83,13 @@ impl<'e, K> Handle<'e, K> {
         self.raw.as_ptr()
     }
 
-    /// Returns the same reference, typed as one to any object.
+    /// Returns the same reference as an [`ObjectRef`].
     pub fn as_object(self) -> ObjectRef<'e> {
         // SAFETY: everything is an object.
         unsafe { self.cast() }
     }
 
-    /// Returns the same reference, typed as one to an object of the kind `J`.
+    /// Returns the same reference as a `Handle` of the kind `J`.
     ///
     /// # Safety
     /// The object is of the kind `J`.
@@ -104,8 +104,8 @@ impl<'e, K> Handle<'e, K> {
 impl ObjectRef<'_> {
     /// Returns the current address of the object. Any garbage collection may move the object.
     ///
-    /// In HotSpot, a reference is the address of a slot that holds the object's address. Its two
-    /// lowest bits tell the kind of the slot.
+    /// In HotSpot, a slot holds the object's address, and a reference is the address of the slot.
+    /// The two lowest bits of the reference tell the kind of the slot.
     pub fn address(self) -> u64 {
         const KIND_OF_SLOT: usize = 3;
         let slot = self.as_raw().map_addr(|address| address & !KIND_OF_SLOT);
@@ -138,8 +138,8 @@ impl StaticVm {
     }
 }
 
-/// A global reference. Dropping it on a thread that is attached to the JVM deletes it. Dropped on
-/// another thread, it leaks, and its object stays alive.
+/// A global reference. Dropping it on a thread that is attached to the JVM deletes the reference.
+/// On any other thread, the reference leaks and keeps its object alive.
 pub struct GlobalRef<K = kind::Object> {
     raw: NonNull<_jobject>,
     kind: PhantomData<*mut K>,
@@ -173,7 +173,7 @@ impl<K> GlobalRef<K> {
         })
     }
 
-    /// Returns a reference to the object, borrowed from this one.
+    /// Returns a handle that borrows this reference.
     pub fn get(&self) -> Handle<'_, K> {
         Handle {
             raw: self.raw,

@@ -54,8 +54,8 @@ impl<'e> Env<'e> {
     /// Returns a thread's Java id, unique in the JVM: what `Thread.getId` returns unless it is
     /// overridden.
     ///
-    /// Returns 0 while the id is not set yet: before the constructor of `Thread` has assigned it;
-    /// and for `None`, while native code attaches the thread and its `Thread` object is being
+    /// Returns 0 while the constructor of `Thread` has not assigned the id. Also returns 0 for
+    /// `None`, which means that native code attaches the thread and its `Thread` object is being
     /// created.
     pub fn thread_id(&self, thread: Option<ThreadRef<'_>>) -> i64 {
         static FIELD: OnceLock<usize> = OnceLock::new();

@@ -2,7 +2,7 @@
 //!
 //! The crate `jvmti-sys` covers JVMTI 1.2 and returns errors as a closed enum: undefined behaviour
 //! for any newer error code. So this module uses only its plain structs. A test compares the slot
-//! numbers with those of its function table, for functions in both.
+//! numbers with the function table of `jvmti-sys`, for the functions that it has.
 
 use jni::sys::{JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject};
 use jvmti_sys::{
@@ -378,7 +378,7 @@ pub mod callback {
     );
 }
 
-/// Calls `Allocate` (slot 46). The JVM frees the memory.
+/// Calls `Allocate` (slot 46). The memory is meant for the JVM, which frees it.
 ///
 /// # Safety
 /// The environment is not disposed of, and `memory` points to a variable that receives the address.

@@ -6,8 +6,8 @@ use jni::sys::{jint, jmethodID};
 use jvmti_sys::jvmtiAddrLocationMap;
 use std::ffi::c_void;
 
-/// Maximum numbers of instructions, and of frames per instruction. Records with more must be
-/// corrupt.
+/// Limits: the instructions of a record, and the frames of an instruction. Records with more must
+/// be corrupt.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
 const MAX_FRAMES: usize = 1024;
 
@@ -37,7 +37,7 @@ struct PcLocation {
     locations: *const jint,
 }
 
-/// The compiled code of a method, valid while the JVM's callback for it runs.
+/// The compiled code of a method, valid until the callback that got it returns.
 pub struct CompiledCode<'c> {
     method: Method,
     address: u64,
@@ -164,7 +164,7 @@ unsafe fn inline_record<'a>(mut record: *const Header) -> Option<&'a InlineRecor
     None
 }
 
-/// Returns an array of the JVM's as a slice of at most `most` elements.
+/// Returns an array that the JVM owns, without the elements after the first `most`.
 ///
 /// # Safety
 /// `start` is null, or points to `count` elements that are valid during `'a`.

@@ -1,5 +1,5 @@
-//! JVMTI's functions as safe Rust: memory of the JVM's is copied and freed, errors are values, and
-//! references have lifetimes ([`crate::jni::Handle`]).
+//! JVMTI's functions as safe Rust: memory that the JVM allocated is copied and freed, errors are
+//! values, and references have lifetimes ([`crate::jni::Handle`]).
 
 use super::abi::{self, Capabilities, Error, RawEnv};
 use super::method::Method;
@@ -54,7 +54,7 @@ pub(super) fn check(function: &'static str, error: Error) -> Result<()> {
 /// The phases of the JVM's life that the agent distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Java code can't run yet, or not any more.
+    /// Java code can't run: not yet, or no longer.
     Other,
     /// Java code can run, but the program has not started.
     Start,
@@ -90,8 +90,8 @@ impl Lines {
         (lines.clone().min().unwrap_or(0), lines.max().unwrap_or(0))
     }
 
-    /// Returns the source line at a bytecode location, as traces have it: -2 in native code, -1 if
-    /// unknown.
+    /// Returns the source line at a bytecode location, as it is written to traces: -2 means native
+    /// code, -1 unknown.
     pub fn at(&self, location: i64) -> i32 {
         const NATIVE: i32 = -2;
         const UNKNOWN: i32 = -1;
@@ -124,7 +124,8 @@ impl Jvmti {
         }
     }
 
-    /// Copies and frees a string of the JVM's. Returns an empty string for null.
+    /// Copies a string that the JVM allocated, and frees the original. Returns an empty string for
+    /// null.
     ///
     /// # Safety
     /// `string` is null, or a zero-terminated string that a function of this environment returned
@@ -142,7 +143,8 @@ impl Jvmti {
         }
     }
 
-    /// Copies and frees an array of the JVM's. Returns an empty one for null.
+    /// Copies an array that the JVM allocated, and frees the original. Returns an empty vector for
+    /// null.
     ///
     /// # Safety
     /// `array` is null, or an array of `count` elements that a function of this environment
@@ -161,8 +163,11 @@ impl Jvmti {
         }
     }
 
-    /// Copies and frees an array of local references, without the null ones. Announces them to the
-    /// JVM.
+    /// Takes an array of local references that the JVM allocated:
+    ///
+    /// 1. Copies the array, and frees the original.
+    /// 2. Declares the references to the JVM ([`Env::reserve_locals`]).
+    /// 3. Returns a handle for each reference that is not null.
     ///
     /// # Safety
     /// `array` is null, or a function of this environment has just returned it: `count` local
@@ -275,8 +280,8 @@ impl Jvmti {
         }
     }
 
-    /// Returns the name and the parent of a thread group. Both are empty for null, which a dead
-    /// thread has as its group.
+    /// Returns the name and the parent of a thread group. The group of a dead thread is null: then
+    /// the name is empty, and the parent is null.
     ///
     /// # Safety
     /// `group` is null, or a valid reference to a thread group.
@@ -299,14 +304,17 @@ impl Jvmti {
     /// Returns the number that [`Self::set_thread_number`] stored for the running thread; 0 if
     /// none.
     ///
-    /// Passes null for the running thread, never a reference, not even to the same thread: a
-    /// reference would trigger JDK-8319935, a bug of HotSpot 19 to 21, fixed in 22.
+    /// Passes null for the running thread. A reference, even one to the running thread, would
+    /// trigger JDK-8319935, a bug of HotSpot 19 to 21 that is fixed in 22:
     ///
-    /// When a native thread attaches and the allocation of its own `Thread` object is reported,
-    /// HotSpot creates a `JvmtiThreadState` for it. A lookup by that `Thread` does not find this
-    /// state, and creates a second one. Only the second one is freed with the thread. From then on,
-    /// each event that any agent enables or disables decrements a counter in the freed memory of
-    /// the thread that the first state refers to.
+    /// 1. A native thread attaches, and the allocation of its `Thread` object is reported. HotSpot
+    ///    creates a `JvmtiThreadState` for the thread: state A.
+    /// 2. A function gets a reference to the `Thread` object. HotSpot does not find state A by this
+    ///    object, and creates state B.
+    /// 3. The thread ends. HotSpot frees the thread and state B. State A remains, and refers to the
+    ///    freed thread.
+    /// 4. An agent enables or disables an event. Each time, HotSpot decrements a counter in the
+    ///    freed memory of the thread, because of state A.
     pub fn thread_number(self) -> Result<u32> {
         let mut data = ptr::null_mut();
         // SAFETY: null means the running thread; `data` receives the result.

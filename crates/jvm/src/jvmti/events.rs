@@ -1,11 +1,13 @@
 //! Enabling and disabling events, and creating and disposing of environments.
 //!
 //! One environment, without capabilities and events, is never disposed of
-//! ([`Jvmti::keep_environment`]), because of a bug in all HotSpot versions up to 25. They don't
-//! free a thread's `JvmtiThreadState` if the thread ends while no environment exists: an agent
-//! thread that disposed of the last one, or a program thread that outlived the agent. Events of the
-//! next agent then decrement counters in the freed memory of each such thread, whatever that memory
-//! holds by then.
+//! ([`Jvmti::keep_environment`]). This avoids a bug in all HotSpot versions up to 25:
+//!
+//! 1. A thread ends while no environment exists. It may be the agent thread that disposed of the
+//!    last environment, or a program thread that outlived the agent.
+//! 2. HotSpot frees the thread, but not its `JvmtiThreadState`.
+//! 3. The next agent enables or disables events. HotSpot then decrements a counter in the freed
+//!    memory of the thread, which may hold other data by now.
 
 use super::abi::{self, Callbacks, Event};
 use super::env::{ExtensionEvent, Jvmti, Result, check};

@@ -62,8 +62,8 @@ impl Jvmti {
     /// Passes every root, and every reference between reachable objects, to `visit`. The first
     /// reference to an object comes before the references that the object holds.
     ///
-    /// The program is stopped during the walk. `visit` runs on a thread of the JVM's while the
-    /// running thread waits, and gets what `lender` lends. It must not call the JVM.
+    /// The program is stopped during the walk. `visit` runs on a thread of the JVM while the
+    /// running thread waits. It gets the value that `lender` lends, and must not call the JVM.
     ///
     /// HotSpot crashes if the walk follows the references of a virtual thread without a
     /// continuation.
@@ -80,8 +80,8 @@ impl Jvmti {
         })
     }
 
-    /// Starts a walk from `object` that ends at once. Its purpose is the safepoint: there the JVM
-    /// reports all objects that it found dead before.
+    /// Starts a walk from `object` and ends it at the first reference. Only the safepoint of the
+    /// walk matters: at it, the JVM reports all objects that it has found dead so far.
     pub fn look_at(self, object: ObjectRef<'_>) -> Result<()> {
         self.follow_from(Some(object), &mut |_| VisitControl::Stop)
     }
@@ -109,10 +109,10 @@ impl Jvmti {
 
     /// Passes every object in the heap to `visit`, until `visit` returns false.
     ///
-    /// The objects may be dead but not collected yet; with some collectors, only reachable ones are
-    /// visited. They include the filler objects with which the JVM closes gaps; a later object may
-    /// be allocated at a filler's address. The program is stopped during the walk. `visit` runs on
-    /// any thread, and must not call the JVM.
+    /// Dead objects that are not collected yet are visited too, except with collectors that show
+    /// only reachable objects. Filler objects, with which the JVM closes gaps, are visited too. A
+    /// later object may be allocated at the address of a filler. The program is stopped during the
+    /// walk. `visit` runs on any thread, and must not call the JVM.
     pub fn visit_objects<F>(self, mut visit: F) -> Result<()>
     where
         F: FnMut(VisitedObject<'_>) -> bool + Send,
@@ -142,8 +142,8 @@ impl Jvmti {
         self.iterate(0, Some(class), &mut visit)
     }
 
-    /// Removes the tags of all objects, also of dead ones that are not collected yet; with some
-    /// collectors, only of reachable ones. The program is stopped during the walk.
+    /// Removes the tags of all objects that [`Self::visit_objects`] would visit. The program is
+    /// stopped during the walk.
     pub fn untag_all(self) -> Result<()> {
         /// Skips objects without a tag.
         const FILTER_UNTAGGED: jint = 0x8;

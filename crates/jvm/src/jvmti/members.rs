@@ -49,7 +49,8 @@ impl Jvmti {
         Ok(status)
     }
 
-    /// Returns a class's access flags. For a nested class they are those of its declaration.
+    /// Returns a class's access flags. For a nested class, these are the flags of its declaration,
+    /// such as `private`.
     pub fn class_modifiers(self, class: ClassRef<'_>) -> Result<u16> {
         let mut modifiers = 0;
         // SAFETY: the handle refers to a class; `modifiers` receives the result.

@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 
 /// The JVM's id of a method.
 ///
-/// An id may be kept and used at any time: HotSpot never reuses its memory, and returns an error
-/// for a method whose class was unloaded.
+/// An id may be kept and used at any time: HotSpot never reuses the memory of an id, and returns an
+/// error for a method whose class was unloaded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub struct Method(jmethodID);

@@ -44,7 +44,8 @@ impl Jvmti {
         })
     }
 
-    /// Restores the JVM's default sampling interval. A previous interval can't be queried.
+    /// Restores the JVM's default sampling interval. The interval of another agent can't be
+    /// restored, because JVMTI has no function that returns it.
     pub fn sample_as_usual(self) -> Result<()> {
         const USUAL: jint = 512 << 10;
         // SAFETY: the function takes only the environment and a number.

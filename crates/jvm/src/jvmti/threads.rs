@@ -71,8 +71,8 @@ impl Jvmti {
         }
     }
 
-    /// Starts an agent thread: a daemon thread that Java code does not see. `thread` was never
-    /// started before. `body` must not panic.
+    /// Starts an agent thread: a daemon thread that Java code does not see. `thread` must not have
+    /// been started, and `body` must not panic.
     pub fn run_agent_thread(self, thread: ThreadRef<'_>, body: AgentThread) -> Result<()> {
         const NORMAL_PRIORITY: jint = 5;
         let body = Box::into_raw(Box::new(body));
@@ -110,14 +110,14 @@ impl Jvmti {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// Fills `frames` with the running thread's innermost frames, after the first `skip` ones.
-    /// Returns the number of frames.
+    /// Fills `frames` with the running thread's frames, innermost first. Leaves out the `skip`
+    /// innermost frames. Returns the number of frames.
     pub fn own_stack(self, skip: i32, frames: &mut [Frame]) -> Result<usize> {
         self.stack_of(None, skip, frames)
     }
 
-    /// Passes the states and innermost `depth` frames of all platform threads to `f`, taken at one
-    /// safepoint.
+    /// Passes the states and the innermost `depth` frames of all platform threads to `f`. All are
+    /// from one safepoint.
     pub fn with_all_stacks<'e, T>(
         self,
         env: &mut Env<'e>,
@@ -182,20 +182,22 @@ impl Jvmti {
         }
     }
 
-    /// Returns HotSpot's `GetVirtualThread`, for [`Self::other_thread`]: it returns the virtual
-    /// thread that is mounted on a platform thread. `None` if the JVM has no virtual threads.
+    /// Returns HotSpot's function `GetVirtualThread`, which [`Self::other_thread`] can call. The
+    /// function takes a platform thread, and returns the virtual thread that is mounted on it.
+    /// `None` if the JVM has no virtual threads.
     pub fn get_virtual_thread(self) -> Result<Option<ThreadFunction>> {
         self.thread_function("com.sun.hotspot.functions.GetVirtualThread")
     }
 
-    /// Returns HotSpot's `GetCarrierThread`, for [`Self::other_thread`]: it returns the carrier of
-    /// a virtual thread. `None` if the JVM has no virtual threads.
+    /// Returns HotSpot's function `GetCarrierThread`, which [`Self::other_thread`] can call. The
+    /// function takes a virtual thread, and returns its carrier. `None` if the JVM has no virtual
+    /// threads.
     pub fn get_carrier_thread(self) -> Result<Option<ThreadFunction>> {
         self.thread_function("com.sun.hotspot.functions.GetCarrierThread")
     }
 
-    /// Returns the extension function with this id, which must take a thread and a pointer for
-    /// another one.
+    /// Returns the extension function with this id. Its parameters must be a thread, and a pointer
+    /// that receives another thread.
     fn thread_function(self, id: &str) -> Result<Option<ThreadFunction>> {
         let (mut count, mut functions) = (0, ptr::null_mut());
         // SAFETY: the variables receive the result.

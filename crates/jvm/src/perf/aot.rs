@@ -60,7 +60,7 @@ impl Flags {
         }
     }
 
-    /// Returns true if the flag, whose value is a string, is set to a non-empty one.
+    /// Returns true if the flag with this name has a non-empty string as its value.
     fn has_text(&self, name: &CStr) -> bool {
         self.entry(name).is_some_and(|entry| {
             // SAFETY: the entry holds the address of the flag's variable. Both flags in `ARCHIVES`

@@ -1,8 +1,8 @@
 //! Faster returns from native code.
 //!
 //! When a thread returns from native code to Java, HotSpot executes a memory fence, so that the
-//! thread can't miss the begin of a safepoint. This fence takes two fifths of the time of an exact
-//! hook on Intel processors (docs/performance.md). From JDK 20 on, HotSpot can do without it
+//! thread can't miss the start of a safepoint. This fence takes two fifths of the time of an exact
+//! hook on Intel processors (docs/performance.md). From JDK 20 on, HotSpot can omit the fence
 //! (`-XX:+UseSystemMemoryBarrier`): the thread that begins a safepoint makes the kernel fence the
 //! others with membarrier(2), which takes some microseconds. Hooks return far more often than
 //! safepoints begin.

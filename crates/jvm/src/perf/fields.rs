@@ -1,20 +1,22 @@
 //! The JVM's own tables of its types and fields, which exist for tools that inspect a JVM's memory.
 //!
 //! `libjvm.so` exports the tables as data: arrays, and variables that describe the layout of their
-//! entries. So the agent has to know only names of types and fields. In a JVM without such a name,
-//! nothing is found.
+//! entries. So the agent has to know only names of types and fields. Looking up a name that the JVM
+//! lacks returns `None`.
 
 use std::ffi::{CStr, c_char};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An upper limit, higher than the number of entries in any JVM: stops at a table without an end.
+/// An upper limit, higher than the number of entries in any JVM. It ends a search in a table
+/// without an end.
 const MAX_ENTRIES: usize = 100_000;
 
 /// HotSpot's tables of fields and of types.
 pub(super) struct Fields {
     fields: Table,
-    /// Offsets in a field's entry: of its name, the flag `isStatic`, its offset and its address.
+    /// Offsets in an entry of the field table: of the field's name, the flag `isStatic`, the
+    /// field's offset and the field's address.
     field_name: usize,
     is_static: usize,
     offset: usize,
@@ -82,7 +84,8 @@ impl Fields {
         tables
     }
 
-    /// Returns the offset of a field in an object of its type, or its address if it is static.
+    /// Returns the offset of a field in an object of its type. For a static field, returns the
+    /// field's address.
     ///
     /// The first of `types` that has the field counts: the type's name depends on the JVM's
     /// version.

@@ -1,7 +1,8 @@
 //! The details of a garbage collection, from the JVM's counters, at the moment when its
 //! GarbageCollectionFinish event arrives.
 //!
-//! The table was found by experiment on JDK 11, 17, 21 and 25, and compared with `-Xlog:gc`:
+//! The table was found by experiment on JDK 11, 17, 21 and 25, and compared with `-Xlog:gc`.
+//! "Right" means that the value is correct, "11:" that an entry is for JDK 11:
 //!
 //! | Collector | `sun.gc.cause` in the pause | the collector's own counter moves | sizes at the finish event |
 //! |---|---|---|---|
@@ -24,8 +25,8 @@ use super::{Long, PerfData, Text};
 /// The value of `sun.gc.cause` while no collection runs.
 const NO_CAUSE: &str = "No GC";
 
-/// The heap size is a multiple of the page size. G1 adds a few bytes to its counters, to prevent a
-/// division by zero.
+/// Heap sizes are rounded down to multiples of the page size: G1 adds a few bytes to its counters,
+/// to prevent a division by zero.
 const PAGE: u64 = 4096;
 
 /// The JVM's counters about garbage collections.
@@ -79,8 +80,8 @@ struct CollectorKind {
     generation: Generation,
     /// True if the size counters are up to date at the collector's finish event.
     reports_sizes: bool,
-    /// True if the JVM sends no events for some of its collections, and its counter moves only in
-    /// pauses.
+    /// True if the JVM sends no events for some collections of this collector, and the collector's
+    /// counter moves only in pauses.
     may_be_silent: bool,
 }
 
@@ -198,7 +199,7 @@ impl GcCounters {
         self.collectors.iter().any(|c| c.kind.may_be_silent)
     }
 
-    /// Begins a trace: collections so far will not be returned by [`Self::unreported`].
+    /// Begins a trace: [`Self::unreported`] will not return earlier collections.
     pub fn begin(&mut self) {
         if !self.started {
             self.settle();
@@ -220,8 +221,8 @@ impl GcCounters {
         self.started = true;
     }
 
-    /// Returns the collections since the last finish event for which the JVM sent no events, each
-    /// once. Their heap sizes are unknown.
+    /// Returns the collections for which the JVM sent no events. They are counted from the last
+    /// finish event on, and each is returned once. Their heap sizes are unknown.
     pub fn unreported(&mut self) -> Option<UnreportedCollections> {
         if self.started {
             return None;
@@ -255,8 +256,8 @@ impl GcCounters {
     /// the full collector's counters moved, it was one collection of the whole heap.
     fn last(&self, moved_in_pause: impl Fn(&Collector) -> bool) -> (CollectorKind, Collection) {
         let moved = self.collectors.iter().filter(|c| c.moved() != 0);
-        // `rev`, since `max_by_key` returns the last of several maxima: the first collector is
-        // wanted.
+        // `max_by_key` returns the last of several maxima. After `rev`, that is the first
+        // collector.
         let ours = moved.rev().max_by_key(|c| rank(c.kind));
         let kind = ours.map_or(kind_of(""), |c| c.kind);
         let text = |text: &Option<Text>| {

@@ -3,7 +3,7 @@
 //! HotSpot keeps them in a file that it maps into its own memory (`hsperfdata_USER/PID`) until the
 //! process ends. The agent reads this mapping with plain loads and without calls of the JVM, so
 //! even a GC callback may read counters. No counters are found if the JVM has no such file
-//! (`-XX:-UsePerfData`, `-XX:+PerfDisableSharedMem`) or the system no `/proc`.
+//! (`-XX:-UsePerfData`, `-XX:+PerfDisableSharedMem`) or if the system has no `/proc`.
 //!
 //! Numbers are in the machine's byte order, which the header names. The header has 32 bytes:
 //!
@@ -25,13 +25,13 @@
 //! | 12 | u8 | type of an element, as in class files: `J` long, `B` byte |
 //! | 16 | i32 | offset of the value |
 //!
-//! JDK 11 marks the file as complete (byte 7) only after VMInit, when the agent has already read
-//! it. All counters of the collectors are in the file by then.
+//! JDK 11 marks the file as complete (byte 7) only after VMInit. The agent reads the file earlier
+//! and ignores the mark, because all counters of the collectors are already in the file.
 //!
 //! A text is an array of bytes. It ends at a zero byte, or at the end of the array.
 //!
-//! Figures for which the counters are too late are read from variables of the heap itself
-//! ([`sizes`]), whose addresses are in the JVM's tables ([`fields`]).
+//! Some counters are updated too late. The agent reads variables of the heap instead ([`sizes`]),
+//! and finds their addresses in the JVM's tables ([`fields`]).
 
 mod aot;
 mod barrier;
@@ -89,8 +89,8 @@ impl Long {
 pub struct Text(&'static [AtomicU8]);
 
 impl Text {
-    /// Returns the current value. The JVM may be writing it: the text is read twice, and is empty
-    /// if the two differ.
+    /// Returns the current value. Reads it twice, because the JVM may be writing it. Returns an
+    /// empty text if the two readings differ.
     pub fn get(&self) -> String {
         let look = || -> Vec<u8> {
             self.0

@@ -44,8 +44,8 @@ impl HeapFields {
         find(&fields, heap)
     }
 
-    /// Returns the heap size, if its counter is stale too, and the bytes in use. For GC callbacks
-    /// only.
+    /// Returns the heap size and the bytes in use. The heap size is `None` if its counter is not
+    /// stale. Only GC callbacks may call this.
     pub(super) fn get(&self) -> (Option<u64>, u64) {
         // SAFETY: the addresses belong to the running JVM's heap, and the program is stopped.
         unsafe {
@@ -66,7 +66,7 @@ fn value(place: usize) -> Option<usize> {
 impl Shenandoah {
     fn find(fields: &Fields, heap: usize) -> Option<Self> {
         let of_heap = |name| Some(heap + fields.place(&[c"ShenandoahHeap"], name)?);
-        // In JDK 25 the heap has generations, of which the global one is the whole heap.
+        // In JDK 25 the heap has generations. The global generation is the whole heap.
         let of_all = || {
             let all = value(of_heap(c"_global_generation")?)?;
             Some(all + fields.place(&[c"ShenandoahGeneration"], c"_used")?)
