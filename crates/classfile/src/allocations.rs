@@ -1,8 +1,8 @@
 //! The allocation sites of methods: instructions that create objects, and calls of JDK methods that
 //! are known to create them.
 //!
-//! Such a JDK method is native, or the JIT compilers replace its calls (an intrinsic). So its
-//! objects are reported at its calls, and its own code has no sites.
+//! Such a JDK method is native, or the JIT compilers replace its calls (an intrinsic). So the
+//! objects are reported where the method is called, and the method's own code has no sites.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,8 @@
 //! The `StackMapTable`: every frame moves with its instruction, and some frames are added.
 //!
-//! A frame is encoded relative to the preceding one: always its offset, and its locals unless it is
-//! a `full_frame`. Moved frames keep their kind; only their offsets are recomputed.
+//! The offset of a frame counts from the preceding frame. The locals are encoded as a change of the
+//! preceding frame's locals, except in a `full_frame`. Moved frames keep their kind; only their
+//! offsets are recomputed.
 //!
 //! Added frames are full frames. Those of handlers and of islands at the end of the method come
 //! last, so they affect no other frame. Islands at the beginning come first; so the frame after

@@ -13,7 +13,7 @@ use crate::relocate::*;
 /// The ranges of new pcs that an added handler covers.
 pub(crate) type Ranges = Vec<(u16, u16)>;
 
-/// Returns the ranges between the returns in which some code can throw.
+/// Divides the code at its returns. Keeps the ranges in which some code can throw.
 pub(crate) fn ranges(layout: &Layout, end: usize) -> Ranges {
     let (mut ranges, mut from) = (Vec::new(), 0);
     let mut add = |from: usize, to: usize, new_end: u16| {

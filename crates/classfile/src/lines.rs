@@ -54,8 +54,8 @@ impl<'a> LineTables<'a> {
 
     /// Returns the source lines at ascending `pcs`; 0 where there is none.
     ///
-    /// As in the JVM, it is the line of the first entry that begins at the pc; otherwise of the
-    /// last entry that begins before it.
+    /// As in the JVM, the first entry that begins at the pc gives the line. If there is none, the
+    /// last entry that begins before the pc gives the line.
     pub(crate) fn lines_at(&self, pcs: impl Iterator<Item = usize>) -> Vec<u16> {
         let mut entries: Vec<LineEntry> = self.iter().collect();
         entries.sort_by_key(|entry| entry.pc);

@@ -198,8 +198,8 @@ pub(crate) fn is_switch(op: u8) -> bool {
     matches!(op, TABLESWITCH | LOOKUPSWITCH)
 }
 
-/// Returns true for `invokevirtual`, `invokespecial` and `invokestatic`: not for calls of interface
-/// methods and dynamic call sites.
+/// Returns true for `invokevirtual`, `invokespecial` and `invokestatic`, but not for
+/// `invokeinterface` and `invokedynamic`.
 pub(crate) fn is_plain_call(op: u8) -> bool {
     matches!(op, INVOKEVIRTUAL..=INVOKESTATIC)
 }

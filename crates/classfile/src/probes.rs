@@ -300,9 +300,9 @@ pub enum SuperMarks {
 pub enum LineProbe {
     /// The entry has its own probe, with this number.
     Own(u32),
-    /// The entry begins at the same instruction as an earlier one, and shares its probe, with this
-    /// number. If both entries belong to one source line, hits per line must count the probe only
-    /// once.
+    /// The entry begins at the instruction of an earlier entry. It shares the probe of that entry,
+    /// which has this number. If both entries belong to one source line, hits per line must count
+    /// the probe only once.
     Shared(u32),
     /// The entry has no probe.
     NoProbe(NoProbe),

@@ -16,9 +16,10 @@
 //!
 //! If the distance of a jump no longer fits in 16 bits, `goto` and `jsr` become `goto_w` and
 //! `jsr_w`. A conditional jump goes to an *island*: a `goto_w` in the first or last bytes of the
-//! method, whichever is in the jump's half and so always within reach. The usual alternative, the
-//! inverted condition over a `goto_w`, would need a new frame after it, and hence the types of all
-//! locals and stack slots. An island needs only a copy of its target's frame.
+//! method, whichever is in the jump's half and so always within reach. The usual alternative is a
+//! jump with the inverted condition over a `goto_w`. It would need a new frame after the `goto_w`,
+//! and so the types of all locals and stack slots. An island needs only a copy of the frame of its
+//! target.
 
 use crate::Refusal;
 use crate::opcodes::*;

@@ -39,8 +39,8 @@ fn add(dir: &Path, bytes: &[u8], calls: bool, next: &mut u32) -> Vec<Vec<LinePro
     rewritten.outcomes.into_iter().map(lines).collect()
 }
 
-/// Runs all methods of the classes with every choice of failing hooks. Returns how many hooks
-/// failed.
+/// Runs all methods of the classes with failing hooks, as `Failing.java` describes. Returns the
+/// number of runs in which a hook failed.
 fn fail(jdk: &Jdk, dir: &Path, last: u32, classes: &[&str]) -> u32 {
     jdk.compile(&java_sources().join("Failing.java"), dir, &[]);
     let mut failed = Vec::new();

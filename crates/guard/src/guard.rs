@@ -93,7 +93,8 @@ pub fn is_off() -> bool {
     OFF.load(Ordering::Relaxed)
 }
 
-/// Counts how often recording has begun. State of an earlier round belongs to an earlier agent.
+/// Counts how often recording has begun. State that was stored at a lower count belongs to an
+/// earlier agent.
 static ROUND: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns a number that changes each time recording begins.

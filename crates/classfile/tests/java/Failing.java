@@ -3,8 +3,9 @@ import java.lang.reflect.Method;
 
 /**
  * Hooks for lines and allocations that fail on demand, as in a stack overflow, and the program that
- * makes them fail. The program runs each method of some classes with every choice of failing hooks.
- * After each run, it checks that the method's lock is free.
+ * makes them fail. The program runs each method of some classes twice for each hook number: with
+ * this hook failing, and with this hook and all with higher numbers failing. After each run, it
+ * checks that the method's lock is free.
  */
 public final class Failing {
     private static int from = Integer.MAX_VALUE;
@@ -58,7 +59,7 @@ public final class Failing {
         System.out.println("failed " + failed);
     }
 
-    /** Runs a method with failing hooks. Returns true if a hook has failed. */
+    /** Runs a method while the hooks from first to last fail. Returns true if one has failed. */
     private static boolean fails(Method method, int first, int last) throws Exception {
         Object lock = new Object();
         running = method + " with hooks from " + first + " to " + last;

@@ -261,7 +261,7 @@ where
         // walk.
         let visit = unsafe { &mut *visit.cast::<F>() };
         // SAFETY: null, or the JVM's pointer to the referrer's tag. It is read before `tag` is
-        // borrowed, because both are the same if an object refers to itself.
+        // borrowed, because both pointers are equal if an object refers to itself.
         let referrer = unsafe { referrer.as_ref() }.copied();
         visit(Reference {
             kind,
