@@ -52,16 +52,15 @@ pub trait Encode: Send {
         false
     }
 
-    /// Marks the trace as truncated: [`Self::end`] then omits the format's end mark, if the format
-    /// has one.
+    /// Marks the trace as truncated. [`Self::end`] then omits the end mark of a format that has
+    /// one.
     fn mark_truncated(&mut self) {}
 
-    /// Appends data that is pending only because more of its kind may follow. The trace of a
-    /// pausing program is then complete up to the pause.
+    /// Appends data that was held back to be combined with later data. The caller calls this when
+    /// the program pauses, so that the trace is complete up to the pause.
     fn flush(&mut self, _out: &mut Vec<u8>) {}
 
-    /// Appends data that is pending only until its outcome is known, if the end of the trace does
-    /// not decide the outcome.
+    /// Appends calls that are held back because they may still become part of a sum.
     fn settle(&mut self, _out: &mut Vec<u8>) {}
 
     /// Returns an upper bound of the bytes that [`Self::flush`] would append.
@@ -69,13 +68,14 @@ pub trait Encode: Send {
         0
     }
 
-    /// Returns a copy if [`Self::end`] alone writes the format. A call of `end` on the copy writes
-    /// the trace as if the trace ended now.
+    /// Returns a copy of the encoder, if the encoder writes all its data in [`Self::end`]. Calling
+    /// `end` on the copy writes the trace as if the trace ended now.
     fn copy(&self) -> Option<Box<dyn Encode>> {
         None
     }
 
-    /// Returns what the encoder dropped so far because the format has no field for it, by kind.
+    /// Returns the number of things of each kind that the encoder dropped so far because the format
+    /// has no field for them.
     fn dropped(&self) -> Vec<DropCount> {
         Vec::new()
     }
@@ -95,7 +95,7 @@ pub trait Encode: Send {
 /// A piece of work that any thread can do.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// Threads that do work of an encoder, in no particular order.
+/// Threads that run jobs for an encoder, in no particular order.
 pub trait Helpers: Send + Sync {
     /// Returns the number of threads.
     fn count(&self) -> usize;
@@ -120,8 +120,8 @@ pub struct Patch {
 /// Turns the bytes of one format into events.
 pub trait Decode: Send {
     /// Decodes one step from `input`, which starts directly after the bytes that the last call
-    /// used. `last` is true if nothing follows `input`. A step that uses no bytes returns an event
-    /// of bytes that were used before.
+    /// used. `last` is true if nothing follows `input`. A step may use no bytes: it then returns an
+    /// event from bytes that an earlier step used.
     ///
     /// Never panics, whatever the bytes are. Allocates at most in proportion to `input`. The
     /// decoder is done after an error, after [`Step::End`], and after [`Step::NeedMore`] with
@@ -131,9 +131,10 @@ pub trait Decode: Send {
     /// If nothing after this position can be understood.
     fn step<'a>(&mut self, input: &'a [u8], last: bool) -> Result<Decoded<'a>, DecodeError>;
 
-    /// Passes events of bytes used before to `visit`, until `visit` breaks. A decoder implements
-    /// this method if it can return many events faster than by steps. All other events, and those
-    /// left after a break, are returned by steps. Must be called directly after [`Step::Nothing`].
+    /// Passes events to `visit`, until `visit` breaks. The events come from bytes that an earlier
+    /// step used. A decoder implements this method if it can return many events faster than by
+    /// steps. Later steps return the events that remain after a break. Must be called directly
+    /// after [`Step::Nothing`].
     fn hand_out(&mut self, _visit: &mut dyn FnMut(Handed<'_>) -> ControlFlow<()>) {}
 }
 
@@ -184,8 +185,8 @@ pub struct Remark {
 /// Severity of a [`Remark`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {
-    /// Something unusual that was read, or that was skipped because no event has a field for it: an
-    /// unknown message, attribute or element.
+    /// Something unusual that was read, or something that was skipped because no event has a field
+    /// for it. An example is an unknown message, attribute or element.
     Info,
     /// The trace is truncated here; everything before is complete.
     Truncated,

@@ -1,8 +1,8 @@
 //! Hashing for tables whose keys may come from a trace file.
 //!
-//! Readers of text formats and call trees look up a key for each event. The standard library's
-//! hasher would take most of their time. Each table has a random seed, so the author of a file
-//! can't choose keys that collide. No hash is ever written to a file.
+//! Decoders of text formats and call trees look up a key for each event. With the standard
+//! library's hasher, the look-ups would take most of the time. Each table has a random seed, so the
+//! author of a file can't choose keys that collide. No hash is ever written to a file.
 
 use std::hash::{BuildHasher, RandomState};
 

@@ -15,14 +15,13 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::ops::ControlFlow;
 
-/// Maximum number of waiting calls. Only a trail that jtrail did not write can have more calls
-/// waiting at one time.
+/// Maximum number of waiting calls. Trails that jtrail wrote stay below it.
 const MAX_WAITING_CALLS: usize = 1 << 17;
 /// Maximum number of threads that have not ended. Beyond it, all waiting calls are handed out and
 /// the table of threads is cleared.
 const MAX_THREADS: usize = 1 << 12;
 
-/// Holds back calls until no earlier call can follow. The module's documentation says why.
+/// Holds back each call until no earlier call can follow it. The module's documentation says why.
 #[derive(Debug, Default)]
 pub struct InOrder {
     /// Waiting calls of each thread.
@@ -112,8 +111,8 @@ impl Row {
 }
 
 impl InOrder {
-    /// Takes the next item or calls. Passes to `visit` everything that nothing earlier can follow,
-    /// until `visit` breaks.
+    /// Takes the next item or calls. Passes items and calls to `visit` as soon as no earlier call
+    /// can follow them, until `visit` breaks.
     pub fn take<B>(
         &mut self,
         bulk: Bulk<'_>,
@@ -233,7 +232,7 @@ impl InOrder {
             Item::Event { event, .. } => match event.time() {
                 // No earlier event follows this one.
                 Some(time) => self.hand_out(time, visit),
-                // This event may refer to the last call.
+                // An event without a time may refer to the last call.
                 None => self.flush(visit),
             },
             Item::Remark(_) => self.flush(visit),

@@ -1,11 +1,12 @@
-//! The trace formats of jtrail: for each an encoder and a decoder of the one event model.
+//! The trace formats of jtrail. Each format has an encoder and a decoder. All of them use one event
+//! model.
 //!
-//! Codecs do no input or output. An encoder appends bytes to a buffer; a decoder is handed bytes
-//! and answers with an event, a remark, or that it needs more. [`Reader`] drives a decoder over
-//! anything that implements [`std::io::Read`], in bounded memory.
+//! Encoders and decoders do no input or output. An encoder appends bytes to a buffer. A decoder
+//! takes bytes and returns an event, a remark, or a request for more bytes. [`Reader`] drives a
+//! decoder over anything that implements [`std::io::Read`], in bounded memory.
 //!
-//! Each format lives in a folder of its own; the head of its `mod.rs` is its specification (that of
-//! [`trail`] is `docs/formats/trail.md`).
+//! Each format has its own folder, and the head of its `mod.rs` is the format's specification. The
+//! specification of [`trail`] is `docs/formats/trail.md`.
 
 #![forbid(unsafe_code)]
 

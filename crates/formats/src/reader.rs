@@ -119,8 +119,8 @@ impl<R: Read> Reader<R> {
         Ok(reader)
     }
 
-    /// Makes the reader sort the calls of a trail by time. By default, it hands out the calls of a
-    /// thread together. See [`InOrder`].
+    /// Makes the reader sort the calls of a trail by time. Without this, it passes many calls of
+    /// one thread together. See [`InOrder`].
     #[must_use]
     pub fn in_order(mut self) -> Self {
         self.order = (self.format == Format::Trail).then(InOrder::default);

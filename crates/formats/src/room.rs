@@ -1,7 +1,7 @@
-//! A bound on the texts that a record names by ids: a few bytes in the file can become many bytes
-//! in the event.
+//! A bound on the size of an event's texts. A record refers to texts by ids, so a few bytes of the
+//! file can become many bytes of the event.
 
-/// Maximum bytes of such texts in one event. Stacks of real programs have a tenth of it.
+/// Maximum bytes of these texts in one event. Stacks of real programs need a tenth of that.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Remaining bytes for the texts of an event.

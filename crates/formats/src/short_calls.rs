@@ -1,22 +1,26 @@
 //! Bounds for the calls of a trace: short calls, and calls of very frequently called methods, are
 //! aggregated into sums.
 //!
-//! [`ShortCalls`] wraps an encoder. It holds back a call until it knows whether the call must be
-//! written individually. There are two reasons for that. First, the call lasts at least
-//! [`Bounds::min`], unless its method is called more often than [`Bounds::rate`]. Second, something
-//! that is written happens within the call. So all callers of a written call are written, and a
-//! thread's other events stand among the same calls as without bounds. All other calls are added up
-//! by method and caller. So each call is in the trace once, individually or in a sum. (Sums by
-//! whole call path would take as much space as the calls in a program such as a compiler: within a
-//! moment, few paths repeat.)
+//! [`ShortCalls`] wraps an encoder. It holds back a call until it knows whether the call is written
+//! individually. That is so in two cases:
+//!
+//! - The call lasts at least [`Bounds::min`], and its method is not called more often than
+//!   [`Bounds::rate`].
+//! - An event that is written happens within the call. So all callers of a written call are
+//!   written, and all events of a thread have the same callers as without bounds.
+//!
+//! All other calls are added up by method and caller. So each call is in the trace once,
+//! individually or in a sum. (Sums are not kept by whole call path. In a program such as a
+//! compiler, few call paths repeat within a short time, so these sums would take as much space as
+//! the calls.)
 //!
 //! Sums are written as aggregated calls in three cases: when there are many, on a flush
-//! ([`Encode::flush`]), and at the end. They are independent of the thread's open calls; a note
-//! before them says so. Each sum is nested in an aggregated call of the caller that stands for zero
-//! calls. The time of that aggregated call is negative: it cancels the time of the sums in it,
-//! which includes callees. So each method keeps its own time and its time with callees. For
-//! recursive methods, an aggregated call of the method surrounds the sum, so that readers do not
-//! count its time twice.
+//! ([`Encode::flush`]), and at the end. The thread's open calls are not callers of these sums; a
+//! note before the sums says so. Each sum is nested in an aggregated call of the caller. This outer
+//! aggregated call stands for zero calls. Its time is negative: it cancels the time of the sums in
+//! it, which includes callees. So the caller's time without callees and its time with callees stay
+//! correct. For recursive methods, an aggregated call of the method surrounds the sum, so that
+//! readers do not count its time twice.
 //!
 //! A flush writes all waiting calls, even those that turn out to be short.
 
@@ -55,7 +59,7 @@ pub struct ShortCalls {
     threads: HashMap<ThreadId, Thread, Seed>,
     /// True if the trace already has the note about its sums.
     is_reported: bool,
-    /// Number of calls and sums that wait here.
+    /// Number of calls and sums that are held back.
     held: usize,
 }
 
@@ -157,9 +161,9 @@ struct OpenCall {
     /// True if the method is called too often.
     is_demoted: bool,
     is_nested: bool,
-    /// Index of its method in [`Thread::called`].
+    /// Index of the method in [`Thread::called`].
     place: u32,
-    /// Total time of its callees.
+    /// Total time of the call's callees.
     callees: i64,
 }
 
@@ -175,8 +179,8 @@ struct End {
 }
 
 impl Rates {
-    /// Counts the start of a call. The first result is true if the method is called too often; the
-    /// second is true if this call is the first one too many.
+    /// Counts the start of a call. The first result is true if the method is called too often. The
+    /// second is true if this call is the first one above the rate.
     fn called(&mut self, method: MethodId, time: Timestamp) -> (bool, bool) {
         let at = method.0 as usize;
         if self.methods.len() <= at {
@@ -261,7 +265,7 @@ fn place(
     })
 }
 
-/// The parts of [`ShortCalls`] that calls need apart from their thread.
+/// The parts of [`ShortCalls`] that are needed to handle a thread's calls, without the thread.
 struct Bounded<'b> {
     inner: &'b mut dyn Encode,
     out: &'b mut Vec<u8>,
@@ -296,8 +300,8 @@ impl Bounded<'_> {
         }
         let mut sums: Vec<(Edge, Sums)> = thread.sums.drain().collect();
         let method = |place: u32| thread.called[place as usize].0;
-        // Each sum is nested in an aggregated call of its caller. If its method was already open,
-        // an aggregated call of the method surrounds both.
+        // Each sum is nested in an aggregated call of its caller. If the method of the sum was
+        // already open, an aggregated call of that method surrounds both.
         let around = |edge: &Edge| {
             let (of, caller) = (edge.method(), edge.caller());
             let is_within = edge.is_nested() && caller != Some(of);
@@ -455,8 +459,8 @@ impl ShortCalls {
         }
     }
 
-    /// Takes consecutive calls of one thread. The tuple holds the thread, its CPU time, and the
-    /// number of calls that were open before.
+    /// Takes consecutive steps of one thread. The tuple holds the thread, its CPU time, and the
+    /// number of calls that were open before the first step.
     fn steps(
         &mut self,
         (id, cpu, mut depth): (ThreadId, Duration, u32),

@@ -31,7 +31,7 @@ pub(crate) enum State {
     Inside,
     /// After the root.
     After,
-    /// Nothing is left to read. The decoder returns pending remarks first, and then this result.
+    /// Nothing is left to read. The decoder returns the pending remarks, and then this result.
     Ending(Result<(), DecodeError>),
 }
 
@@ -146,8 +146,8 @@ impl Document {
         Ok(())
     }
 
-    /// Handles the end of the input. If the document is truncated, returns the position of the
-    /// incomplete rest, after `space` bytes of white space.
+    /// Handles the end of the input. If the document is truncated, returns the position of its
+    /// incomplete rest. This rest follows `space` bytes of white space.
     pub(crate) fn end_of_input(&mut self, input: &[u8], space: usize) -> Option<u64> {
         let whole = space == input.len() && matches!(self.state, State::After);
         self.state = State::Ending(Ok(()));
@@ -175,7 +175,7 @@ impl Document {
         done(0, Step::Nothing)
     }
 
-    /// Returns a step at the end: `left`, a pending remark, or else the result.
+    /// Returns a step at the end of the document: the pending remark `left`, or else the result.
     pub(crate) fn ending<'a>(&self, left: Option<Remark>) -> Result<Decoded<'a>, DecodeError> {
         match (left, &self.state) {
             (Some(remark), _) => Ok(done(0, Step::Remark(remark))),
@@ -211,7 +211,7 @@ pub(crate) fn done(used: usize, step: Step<'_>) -> Decoded<'_> {
 
 /// Returns the number at the start of `input`, and the input after it.
 ///
-/// Accepts up to nineteen digits: a longer number may not fit into 64 bits.
+/// Accepts at most nineteen digits, because a longer number may not fit into 64 bits.
 #[inline]
 pub(crate) fn number(input: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0_u64;

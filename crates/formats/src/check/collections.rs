@@ -5,25 +5,23 @@ use jtrail_model::{ObjectId, TraceOption};
 
 /// The garbage collections of a trace.
 ///
-/// A collection that finishes after an object's allocation frees the object, and the event of that
-/// free follows the event of that finish. Object ids rise in the order of creation. So one number,
-/// the largest id before each finish, says which objects are too young to be freed.
+/// An object can be freed only after a collection that ended after the object's allocation. Object
+/// ids rise in the order of creation. So one number is enough to find objects that are freed too
+/// early: the largest id at the end of the last collection.
 #[derive(Debug, Default)]
 pub(super) struct Collections {
     is_under_way: bool,
-    /// Number of collections that began, minus those whose details the JVM has reported.
+    /// Number of collections that began and whose details the JVM has not reported.
     unreported: u64,
     /// The first object that was freed during the current collection, and the number of such frees.
     early: Option<(ObjectId, u64)>,
     /// True if the trace contains all collections.
     are_reported: bool,
-    /// True if every object whose allocation is in the trace was alive when it was reported, and
-    /// only a collection can end it.
+    /// True if only a collection can end an object whose allocation is in the trace.
     end_all: bool,
     /// The largest id of an allocated object.
     youngest: u64,
-    /// The value of `youngest` at the last collection that finished or may be missing from the
-    /// trace.
+    /// The value of `youngest` at the end of the last collection, or at the last pause or resume.
     settled: u64,
 }
 
@@ -84,8 +82,8 @@ impl Collections {
     /// contains the object's allocation.
     pub(super) fn freed(&mut self, object: ObjectId, is_allocated: bool, report: &mut Report) {
         if self.is_under_way {
-            // A fault is reported only if the collection ends: the trace may end during the
-            // collection.
+            // The fault is reported when the collection ends. If the trace ends before, nothing is
+            // reported.
             let (_, count) = self.early.get_or_insert((object, 0));
             *count += 1;
         } else if self.are_reported && self.end_all && is_allocated && object.0 > self.settled {

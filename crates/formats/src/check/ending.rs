@@ -48,8 +48,8 @@ impl Checker {
         }
     }
 
-    /// Reports what did not end. Threads that wait, block or park are no finding: most programs
-    /// stop that way.
+    /// Reports what did not end. Threads that still wait, block or park are not reported: most
+    /// programs end with such threads.
     fn unended(&mut self, aggregated: usize) {
         let ended = self.order.ended();
         let report = &mut self.report;

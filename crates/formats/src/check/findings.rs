@@ -97,8 +97,8 @@ impl Rule {
 pub struct Finding {
     /// Offset that was passed with the event, in bytes.
     pub offset: u64,
-    /// [`Severity::Fault`] if a rule is broken, [`Severity::Truncated`] if the trace is truncated,
-    /// [`Severity::Info`] if there may be a good reason.
+    /// [`Severity::Fault`] if a rule is broken; [`Severity::Truncated`] if the trace is truncated;
+    /// [`Severity::Info`] if the finding may have a good reason.
     pub severity: Severity,
     /// The rule that the finding belongs to.
     pub rule: Rule,
@@ -144,7 +144,7 @@ pub struct Counts {
     pub classes: u64,
     /// Number of methods defined.
     pub methods: u64,
-    /// Number of method enters, and so of individually recorded calls.
+    /// Number of method enters. Each individually recorded call has one.
     pub enters: u64,
     /// Number of method leaves.
     pub leaves: u64,
@@ -155,10 +155,10 @@ pub struct Counts {
     /// The note that short calls are recorded as sums, and the number of those calls, if the trace
     /// has such a note. [`Self::enters`] does not include these calls.
     pub short_calls: Option<(ShortCallsNote, u64)>,
-    /// How early the times of calls may be, if the trace says so.
+    /// How much too early the times of calls may be, if the trace says so.
     pub clock: Option<ClockNote>,
-    /// Number of events that were not yet written when the process ended, if it ended before its
-    /// trace.
+    /// Number of events that were not yet written when the process ended; `None` unless the process
+    /// ended before its trace.
     pub recovered: Option<u64>,
     /// The agent's own counts, if the trace has them.
     pub totals: Option<Totals>,

@@ -15,7 +15,7 @@ pub(super) struct Dumps {
     open: Option<Open>,
 }
 
-/// The heap dump that began last, if it did not end.
+/// The heap dump that began and has not ended.
 #[derive(Debug)]
 struct Open {
     id: HeapDumpId,
@@ -25,7 +25,8 @@ struct Open {
 }
 
 impl Dumps {
-    /// Begins a heap dump. `ours` is true if jtrail recorded the trace, so that dumps must end.
+    /// Begins a heap dump. `ours` is true if jtrail recorded the trace; all its dumps must have an
+    /// end.
     pub(super) fn begin(
         &mut self,
         e: &HeapDump<'_>,

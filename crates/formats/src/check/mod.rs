@@ -8,15 +8,16 @@
 //!
 //! Some legal cases are unexpected:
 //!
-//! - An event whose thread was never defined has thread id 0, and the rules for threads ignore it.
+//! - An event whose thread was never defined has thread id 0. The rules for threads ignore this
+//!   event.
 //! - Frees are written after the collection that found the dead objects; this agent writes them
 //!   after the collection's finish. So an event that follows a free may have happened before that
 //!   free.
 //! - Objects have an id space of their own: an object may have the same id as a thread, class or
 //!   method.
 //! - The object of a thread or a class needs no definition of its own, but may have one.
-//! - Where a trace says that it lost events of all threads, a violation that missing events can
-//!   explain is no fault.
+//! - If a trace says that it lost events of all threads, a violation is no fault if missing events
+//!   can explain it.
 //! - What is open when the trace ends stays open: calls, waits, blocks, parks, class
 //!   initialisations.
 //! - A wait has no end if the thread did not own the monitor. It has no begin if it is the JVM's
@@ -66,9 +67,9 @@ pub struct Checker {
     kinds: Kinds,
     order: Order,
     ours: bool,
-    /// Threads by id; `None` for those that ended.
+    /// Threads by id; the value is `None` if the thread has ended.
     threads: Table<Option<Box<Thread>>>,
-    /// Classes by id; true for those that were unloaded.
+    /// Classes by id; the value is true if the class was unloaded.
     classes: Table<bool>,
     /// Methods by id, with their class.
     methods: Table<ClassId>,
@@ -78,7 +79,7 @@ pub struct Checker {
     /// Number of samples, including those that share an event.
     samples: u64,
     collections: Collections,
-    /// True if the mix of calls and aggregated calls was reported already.
+    /// True if the trace mixes calls and aggregated calls and this was reported already.
     mixed: bool,
     /// The trace's note that short calls are recorded as sums, and the number of calls in those
     /// sums.
@@ -97,7 +98,8 @@ pub struct Checker {
 const MAX_REASONS: usize = 1_000;
 
 impl Checker {
-    /// Returns a checker of traces in `format`. Rules about fields that the format lacks are off.
+    /// Returns a checker of traces in `format`. It does not apply rules about fields that the
+    /// format lacks.
     pub fn of(format: Format) -> Self {
         let order = match format {
             Format::ProfilerJ => Order::without_opening(),
@@ -228,7 +230,7 @@ impl Checker {
         }
     }
 
-    /// Checks each of `calls`, which start at byte `offset`. Like [`Self::event`] for each, but
+    /// Checks `calls`, which start at byte `offset`. Like [`Self::event`] for each call, but
     /// faster.
     pub fn calls(&mut self, offset: u64, calls: &Calls<'_>) {
         if !calls.steps.is_empty() {
@@ -318,7 +320,7 @@ impl Checker {
         }
     }
 
-    /// Reports a trace that has both single and aggregated calls without the note that allows that.
+    /// Reports a trace that has both single and aggregated calls, unless a note allows that.
     fn unmixed(&mut self, event: &Event<'_>) {
         let other = match event {
             Event::MethodEnter(_) => self.kinds.of(Kind::AggregatedEnter),
@@ -410,8 +412,8 @@ impl Checker {
         });
     }
 
-    /// Checks an event whose only rules are that its thread, if any, is alive and its time does not
-    /// fall.
+    /// Checks an event to which only two rules apply: its thread, if any, is alive, and its time
+    /// does not fall.
     fn bystander(&mut self, id: ThreadId, time: Timestamp) {
         self.along_if_any(id, time, |_, _| {});
     }
@@ -556,7 +558,7 @@ impl Checker {
         self.report.undefined(what, id, Severity::Fault);
     }
 
-    /// Returns the severity of breaking a rule that other agents are known to break.
+    /// Returns the severity of a violation of a rule that other agents are known to break.
     fn promised(&self) -> Severity {
         if self.ours {
             Severity::Fault

@@ -6,8 +6,8 @@ use crate::Severity;
 use jtrail_model::{ObjectId, Timestamp};
 use std::num::NonZeroU8;
 
-/// The state of each object, in one byte. Ids without gaps index an array, so a hundred million
-/// objects take a hundred megabytes.
+/// The state of each object, in one byte. If the ids have no gaps, they index an array: a hundred
+/// million objects take a hundred megabytes.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     table: Table<NonZeroU8>,
@@ -106,9 +106,9 @@ impl Objects {
         self.alive(id, time, report);
     }
 
-    /// Checks that an object used at `time` was not freed. Frees have the time of the collection's
-    /// end and are written later. So an event that happened before the latest free may follow that
-    /// free.
+    /// Checks that an object used at `time` was not freed. A free has the time of the collection's
+    /// end, but is written later. So an event that happened before the latest free may follow it in
+    /// the trace.
     fn alive(&self, id: ObjectId, time: Timestamp, report: &mut Report) {
         if self.flags(id) & DEAD != 0 && Some(time) > self.last_free {
             report.fault(Rule::Collections, || {
@@ -169,7 +169,7 @@ mod tests {
     fn an_object_takes_a_byte() {
         let mut objects = Objects::default();
         let mut report = Report::default();
-        // Ids arrive nearly in order, as threads write them.
+        // Several threads write ids, so the ids arrive nearly in order.
         for id in (256..1_000_256).map(|id| ObjectId(id ^ 0xff)) {
             objects.define(id, &mut report);
         }
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(objects.table.len(), 1_000_000);
         let bytes = objects.table.bytes();
         assert!((1_000_000..3_000_000).contains(&bytes), "{bytes}");
-        // The memory for ids that are far apart depends on their number only.
+        // If ids are far apart, the memory depends only on how many there are.
         for id in (1..=1000).map(|id| ObjectId(id << 40)) {
             objects.define(id, &mut report);
         }

@@ -13,8 +13,8 @@ pub(super) struct Order {
     incomplete: bool,
 }
 
-/// Names of the ranks. Each record that opens or closes a trace has a rank of its own; ranks must
-/// not fall.
+/// Names of the ranks. Each kind of record that opens or closes a trace has its own rank. Along the
+/// trace, ranks must not fall.
 const RANKS: [&str; 9] = [
     "node",
     "process",

@@ -41,9 +41,9 @@ impl Pair {
 
     /// Returns the severity of a missing begin or end.
     ///
-    /// The JVM reports that a wait begins before it checks that the thread owns the monitor; if
-    /// not, that wait has no end. The JVM's own waits for another thread that initialises a class
-    /// have no begin.
+    /// The JVM reports the begin of a wait before it checks that the thread owns the monitor. If
+    /// the thread does not own it, the wait has no end. The JVM's own waits for another thread that
+    /// initialises a class have no begin.
     const fn unpaired(self, severity: Severity) -> Severity {
         match self {
             Self::Wait => Severity::Info,
@@ -88,7 +88,7 @@ impl Pairing {
     ) {
         let first = !std::mem::replace(&mut self.seen, true);
         let (severity, why) = match (self.open.take(), object) {
-            // An object that the trace does not define has id 0.
+            // Id 0 stands for an object that the trace does not define.
             (Some(begun), Some(object))
                 if begun != object && !begun.is_none() && !object.is_none() =>
             {

@@ -14,7 +14,7 @@ pub(crate) struct Table<T> {
     entries: usize,
 }
 
-/// Array length allowed per entry; [`FIRST_PLACES`] is the length allowed for an empty table.
+/// Array length allowed per entry. An empty table may have an array of length [`FIRST_PLACES`].
 const PLACES_BY_ENTRY: usize = 8;
 const FIRST_PLACES: usize = 1024;
 
@@ -54,7 +54,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Adds an entry. Returns false and keeps the existing entry if the table has `id`.
+    /// Adds an entry. If the table already has `id`, keeps the existing entry and returns false.
     pub(crate) fn insert(&mut self, id: u64, value: T) -> bool {
         if self.get(id).is_some() {
             return false;
@@ -104,7 +104,7 @@ impl<T> Table<T> {
         dense.chain(self.sparse.iter().map(|(id, value)| (*id, value)))
     }
 
-    /// Replaces each value by the result of `change`, or removes the entry if that is `None`.
+    /// Replaces each value by the result of `change`. Removes the entry if the result is `None`.
     pub(crate) fn retain(&mut self, change: impl Fn(T) -> Option<T>)
     where
         T: Copy,

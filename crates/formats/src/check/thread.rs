@@ -9,8 +9,8 @@ use jtrail_model::{
     MethodId, MethodLeave, ObjectId, ThreadId, Timestamp,
 };
 
-/// Maximum number of open calls, or of class initialisations, that are searched for the one that
-/// ends.
+/// Maximum number of open calls or class initialisations that are searched for the one that an
+/// event ends.
 const FARTHEST_LEAVE: usize = 1000;
 
 /// A thread that was defined and has not ended.
@@ -29,7 +29,7 @@ pub(super) struct Thread {
     pub(super) initialising: Vec<ClassId>,
     /// CPU time of the last call event that had one.
     call_cpu: Duration,
-    /// CPU time in the thread's last event of that kind.
+    /// CPU time of the last event that reports the thread's CPU time.
     thread_cpu: Duration,
     /// True if the thread is mounted; `None` before its first mount or unmount event.
     mounted: Option<bool>,
@@ -49,14 +49,14 @@ impl Call {
     }
 }
 
-/// True if `ticket` may follow `before`. Tickets wrap around, so the following half of their range
-/// counts as higher.
+/// True if `ticket` may follow `before`. Tickets wrap around, so the half of their range that
+/// follows `before` counts as higher.
 fn follows(ticket: u32, before: u32) -> bool {
     (1..1 << 31).contains(&ticket.wrapping_sub(before))
 }
 
 impl Thread {
-    /// Returns the severity of calls that do not fit together.
+    /// Returns the severity of calls that do not nest.
     fn severity(&self) -> Severity {
         if self.gap {
             Severity::Info
@@ -299,7 +299,7 @@ impl Thread {
         report: &mut Report,
     ) {
         let id = e.thread;
-        // The callers of such sums have events with 0 calls, too.
+        // The aggregated call of a sum's caller stands for 0 calls.
         let is_part = has_sums && e.calls == 0 && e.base_time.0 <= 0;
         if e.calls <= 0 && !is_part {
             report.fault(Rule::Aggregated, || {

@@ -3,7 +3,7 @@
 use super::Kinds;
 use std::fmt;
 
-/// Number of things of one kind that an encoder dropped: the format has no field for them.
+/// Number of things of one kind that an encoder dropped because the format has no field for them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DropCount {
     /// The kind in words, in the plural: `throws`, `sizes of plain objects`.
@@ -19,9 +19,9 @@ impl fmt::Display for DropCount {
     }
 }
 
-/// Returns the line for users on what a trace in `format` lacks:
-/// `mlpd: dropped: events=lines (not recorded), texts (3)`. `unrecorded` is what was asked for and
-/// not recorded, because the format has no field for it. `None` if the trace lacks nothing.
+/// Returns a message to the user about what a trace in `format` lacks, or `None` if it lacks
+/// nothing: `mlpd: dropped: events=lines (not recorded), texts (3)`. `unrecorded` is what the user
+/// requested but the agent did not record, because the format has no field for it.
 pub fn dropped_message(
     format: impl fmt::Display,
     unrecorded: &str,
@@ -56,7 +56,7 @@ impl<K: Kinds<Row = &'static str>> DropTally<K> {
         self.event_of(kind, 1);
     }
 
-    /// Counts an event of which nothing is written if `dropped` is true.
+    /// If `dropped` is true, counts an event of which nothing is written.
     #[inline]
     pub(crate) fn event_if(&mut self, dropped: bool, kind: K) {
         if dropped {
@@ -77,19 +77,19 @@ impl<K: Kinds<Row = &'static str>> DropTally<K> {
         self.events = self.events.saturating_add(count);
     }
 
-    /// Counts an event of which nothing is written, for a reason that [`Self::part`] has counted.
+    /// Counts an event of which nothing is written. [`Self::part`] has already counted its kind.
     #[inline]
     pub(crate) fn counted_event(&mut self) {
         self.events += 1;
     }
 
-    /// Counts a part of an event that is written without that part.
+    /// Counts a dropped part of an event. The rest of the event is written.
     #[inline]
     pub(crate) fn part(&mut self, kind: K) {
         self.parts(kind, 1);
     }
 
-    /// Counts a part of an event if `dropped` is true.
+    /// If `dropped` is true, counts a dropped part of an event.
     #[inline]
     pub(crate) fn part_if(&mut self, dropped: bool, kind: K) {
         if dropped {
@@ -97,7 +97,7 @@ impl<K: Kinds<Row = &'static str>> DropTally<K> {
         }
     }
 
-    /// Counts `count` parts of events.
+    /// Counts `count` dropped parts of events.
     #[inline]
     pub(crate) fn parts(&mut self, kind: K, count: u64) {
         let sum = &mut self.counts.as_mut()[kind.index()];

@@ -4,10 +4,9 @@
 //! - **Skipped** is what a decoder reads past, because no event holds it or because it is corrupt.
 //! - **Lost** is an event that was recorded and did not reach the trace. Codecs lose nothing.
 //!
-//! Each codec lists its kinds in two tables, `encode/dropped.rs` and `decode/remarks.rs`, and
-//! counts nothing else. A tally has a counter for each row, so counting is an addition to an array,
-//! and its size does not depend on the trace. Remarks that repeat a name from the trace are
-//! bounded, too.
+//! Each format lists all its kinds in two tables, `encode/dropped.rs` and `decode/remarks.rs`. A
+//! tally is an array with a counter for each row of a table, so its size does not depend on the
+//! trace. The number of remarks with a name from the trace is bounded, too.
 
 mod dropped;
 mod remarks;
@@ -19,9 +18,9 @@ pub(crate) use remarks::{Position, RemarkTally, corrupt, fault, odd, short, skip
 
 use std::fmt::Debug;
 
-/// The kinds that a tally counts: an enumeration, with a row of a table for each variant.
+/// The kinds that a tally counts: an enumeration, and a table with a row for each variant.
 pub(crate) trait Kinds: Copy + Eq + Debug + 'static {
-    /// What the table says of a kind.
+    /// A row of the table: the description of a kind.
     type Row: 'static;
 
     /// The rows, in the order of the variants.
@@ -42,7 +41,7 @@ pub(crate) trait Kinds: Copy + Eq + Debug + 'static {
     }
 }
 
-/// Declares an enumeration of kinds and its table in one, so that neither lacks what the other has.
+/// Declares an enumeration of kinds together with its table, so that every kind has a row.
 macro_rules! kinds {
     (
         $(#[$meta:meta])*

@@ -1,27 +1,29 @@
-//! What a decoder remarks.
+//! Kinds and counts of a decoder's remarks.
 
 use super::Kinds;
 use crate::{Remark, Severity};
 
-/// Remarks with names that are kept apart. Further ones are counted together.
+/// Maximum number of different remarks with a name. Further ones are counted together.
 const MAX_NAMED: usize = 100;
-/// Most characters of a name in a message.
+/// Maximum number of characters of a name in a message.
 const MAX_NAME_CHARS: usize = 80;
 
-/// A kind of things that a decoder remarks. The end of the trace has one remark for each kind.
+/// A kind of things that a decoder remarks on. At the end of the trace, the decoder makes one
+/// remark for each kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RemarkKind {
-    /// The records that have such a thing, in the words of the format's specification.
+    /// The records that can contain a thing of this kind, in the words of the format's
+    /// specification.
     pub records: &'static str,
     /// The kind in words. `{}` stands for a name from the trace.
     pub what: &'static str,
     /// [`Severity::Fault`] if the trace is wrong there.
     pub severity: Severity,
-    /// True if the decoder reads past such a thing: no event holds it, or it is corrupt.
+    /// True if the decoder skips the thing, because no event holds it or because it is corrupt.
     pub is_skipped: bool,
 }
 
-/// Returns the row of something that is read past, because no event holds it.
+/// Returns the row of a kind that is skipped because no event holds it.
 pub(crate) const fn skipped(records: &'static str, what: &'static str) -> RemarkKind {
     RemarkKind {
         records,
@@ -31,7 +33,7 @@ pub(crate) const fn skipped(records: &'static str, what: &'static str) -> Remark
     }
 }
 
-/// Returns the row of something unusual that is read all the same.
+/// Returns the row of a kind that is unusual, but read.
 pub(crate) const fn odd(records: &'static str, what: &'static str) -> RemarkKind {
     RemarkKind {
         records,
@@ -41,7 +43,7 @@ pub(crate) const fn odd(records: &'static str, what: &'static str) -> RemarkKind
     }
 }
 
-/// Returns the row of something that is read past, because it is wrong.
+/// Returns the row of a kind that is skipped because it is corrupt.
 pub(crate) const fn corrupt(records: &'static str, what: &'static str) -> RemarkKind {
     RemarkKind {
         records,
@@ -51,7 +53,7 @@ pub(crate) const fn corrupt(records: &'static str, what: &'static str) -> Remark
     }
 }
 
-/// Returns the row of something that is wrong, and is read as far as that goes.
+/// Returns the row of a kind that is corrupt, but read as far as possible.
 pub(crate) const fn fault(records: &'static str, what: &'static str) -> RemarkKind {
     RemarkKind {
         records,
@@ -66,7 +68,7 @@ pub(crate) const fn fault(records: &'static str, what: &'static str) -> RemarkKi
 pub(crate) struct Position {
     /// In bytes from the start of the trace.
     pub(crate) offset: u64,
-    /// Number of the line; 0 in formats without lines.
+    /// Line number; 0 in formats without lines.
     pub(crate) line: u64,
 }
 
@@ -76,7 +78,7 @@ impl From<u64> for Position {
     }
 }
 
-/// How often something occurred, and where first.
+/// How often something occurred, and the position of its first occurrence.
 #[derive(Clone, Copy, Debug, Default)]
 struct Occurrences {
     count: u64,
@@ -93,7 +95,7 @@ impl Occurrences {
     }
 }
 
-/// Occurrences of a kind in one record, and with one name.
+/// Occurrences of one kind, in one kind of records, and with one name.
 #[derive(Clone, Debug)]
 struct Named<K> {
     kind: K,
@@ -102,12 +104,12 @@ struct Named<K> {
     occurrences: Occurrences,
 }
 
-/// Counts what a decoder remarks, by the kinds of `K`.
+/// Counts what a decoder remarks on, by the kinds of `K`.
 #[derive(Clone, Debug)]
 pub(crate) struct RemarkTally<K: Kinds<Row = RemarkKind>> {
     plain: K::PerKind<Occurrences>,
     named: Vec<Named<K>>,
-    /// What came when `named` was full.
+    /// Occurrences that were added when `named` was full.
     further: Occurrences,
     further_severity: Severity,
 }
@@ -124,13 +126,13 @@ impl<K: Kinds<Row = RemarkKind>> Default for RemarkTally<K> {
 }
 
 impl<K: Kinds<Row = RemarkKind>> RemarkTally<K> {
-    /// Counts something whose kind says all of it.
+    /// Counts one thing of a kind, without a record and a name.
     #[cold]
     pub(crate) fn add(&mut self, kind: K, at: impl Into<Position>) {
         self.add_many(kind, at, 1);
     }
 
-    /// Counts something if `found` is true.
+    /// If `found` is true, counts one thing of a kind.
     #[inline]
     pub(crate) fn add_if(&mut self, found: bool, kind: K, at: impl Into<Position>) {
         if found {
@@ -145,8 +147,8 @@ impl<K: Kinds<Row = RemarkKind>> RemarkTally<K> {
         }
     }
 
-    /// Counts `count` things in a kind of records that is called `record`. `name` takes the place
-    /// of `{}` in the kind's words. Both may come from the trace, and be empty.
+    /// Counts `count` things in records called `record`. `name` replaces `{}` in the kind's words.
+    /// Both texts may come from the trace, and both may be empty.
     #[cold]
     pub(crate) fn add_named(
         &mut self,
@@ -189,7 +191,7 @@ impl<K: Kinds<Row = RemarkKind>> RemarkTally<K> {
         faults.any(|severity| severity > Severity::Info)
     }
 
-    /// Adds what another tally has counted.
+    /// Adds the counts of another tally.
     pub(crate) fn append(&mut self, other: Self) {
         let plain = self.plain.as_mut().iter_mut().zip(other.plain.as_ref());
         for (sum, more) in plain.filter(|(_, more)| more.count > 0) {
@@ -205,8 +207,8 @@ impl<K: Kinds<Row = RemarkKind>> RemarkTally<K> {
         }
     }
 
-    /// Takes the remark whose first occurrence comes first in the trace, until none is left. Of
-    /// those at one position, the first in the table comes first.
+    /// Removes and returns a remark, or `None` if none is left. Remarks are returned in the order
+    /// of their first occurrences. Remarks at one position are returned in the order of the table.
     pub(crate) fn pop(&mut self) -> Option<Remark> {
         let plain = self.plain.as_ref().iter().enumerate();
         let plain = plain
@@ -238,7 +240,7 @@ impl<K: Kinds<Row = RemarkKind>> RemarkTally<K> {
 }
 
 impl RemarkKind {
-    /// Returns the remark: `skipped: thr crt: ids (3, first in line 5)`.
+    /// Returns a remark such as `skipped: thr crt: ids (3, first in line 5)`.
     fn remark(&self, (record, name): (&str, &str), occurrences: Occurrences) -> Remark {
         let Occurrences { count, first } = occurrences;
         let skipped = if self.is_skipped { "skipped: " } else { "" };
@@ -254,7 +256,7 @@ impl RemarkKind {
         }
     }
 
-    /// Returns the kind in words, in a kind of records and with a name: `thr crt: ids`.
+    /// Returns the kind in words, with the record and the name inserted: `thr crt: ids`.
     pub(crate) fn words(&self, record: &str, name: &str) -> String {
         let what = self.what.replacen("{}", name, 1);
         match record {
