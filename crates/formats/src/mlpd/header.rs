@@ -47,8 +47,8 @@ impl Opening {
             }
             Event::AgentCreate(e) => {
                 self.agent = Some(e.time);
-                // The decoder of this format gives the agent this name and a version. Neither comes
-                // from the trace, so they do not count as dropped.
+                // A decoded log profile has an agent with this name and a version. The decoder made
+                // up both, so they do not count as dropped.
                 let (name, number) = match e.name == AGENT {
                     true => ("", ""),
                     false => (&*e.name, &*e.version),
@@ -78,7 +78,7 @@ impl Opening {
     }
 
     /// Returns the start of the trace, in nanoseconds since 1970, rounded down to a whole
-    /// millisecond. `first` is the time of the first event after the opening ones.
+    /// millisecond. `first` is the time of the first event after the opening events.
     pub(super) fn origin(&self, first: Option<Timestamp>) -> i64 {
         let begin = self.begin().or(first).unwrap_or_default().0.max(0);
         begin - begin % MILLISECOND
@@ -123,7 +123,7 @@ impl Opening {
     }
 }
 
-/// Converts a text so that the header can hold it: limits its length and replaces zeros.
+/// Converts a text so that the header can hold it: limits its length, and replaces zero characters.
 fn text(text: &str) -> String {
     let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES - 3)];
     text.replace('\0', "\u{fffd}")

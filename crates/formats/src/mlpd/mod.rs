@@ -128,8 +128,8 @@
 //! only loaded.
 //!
 //! The description of version 1 omits threads and assemblies. It has a bit for failures (80), but
-//! none for loads (20): a loaded class or image is 02, and a failed one is 82. Readers accept these
-//! bytes for classes and images, too.
+//! none for loads (20): a loaded class or image is 02, and a failed one is 82. For classes and
+//! images, readers accept 02 and 82, too.
 //!
 //! # A file, byte by byte
 //!
@@ -183,27 +183,29 @@
 //!
 //! - **Times.** The startup is the time at which the agent was loaded, rounded down to a whole
 //!   millisecond. On the buffers' clock, it is one day *(choice)*. Version 1 does not say when the
-//!   buffers' clock starts. Our readers take the time base of the first buffer for the startup, and
-//!   the encoder writes it so.
-//! - **Batches** *(choice)*. The encoder writes the buffers of all threads together, as a batch. A
-//!   batch ends when it has 512 KiB of events, when a buffer spans a second, and at a flush. It
-//!   also ends before an event that is earlier than the preceding one, and at the end of the trace.
-//!   Each batch begins with a buffer of the reserved thread 2⁴⁸ (named `jtrail`). This buffer has
-//!   the definitions that the other buffers need, and may be empty. The buffer with the last event
-//!   is the last one of its batch.
+//!   buffers' clock starts. Our decoder takes the time base of the first buffer as the startup. The
+//!   encoder therefore writes the startup there.
+//! - **Batches** *(choice)*. The encoder writes the buffers of all threads together. This is a
+//!   batch. A batch ends when it has 512 KiB of events, when one of its buffers spans a second, and
+//!   at a flush. It also ends before an event that is earlier than the preceding one, and at the
+//!   end of the trace. Each batch begins with a buffer of the reserved thread 2⁴⁸ (named `jtrail`).
+//!   This buffer has the definitions that the other buffers need, and may be empty. The buffer with
+//!   the last event is the last one of its batch.
 //! - **Own files.** A file that begins with a buffer of thread 2⁴⁸ was written by jtrail. Readers
 //!   take the definitions of each batch first, and merge its other buffers by time. So events come
 //!   back in the order in which they happened.
 //! - **Threads** keep their ids, which must be below 2⁴⁸. Events without a thread (collections,
 //!   heap dumps, class unloads) belong to the reserved thread 2⁴⁸ + 1 (named `VM`). The thread
-//!   `jtrail` is loaded and unloaded when the agent begins and ends, and `VM` when the trace does.
-//!   A thread that the trace does not define is loaded before its first event, with an empty name.
+//!   `jtrail` is loaded when the agent begins, and unloaded when the agent ends. The thread `VM` is
+//!   loaded when the trace begins, and unloaded when the trace ends. A thread that the trace does
+//!   not define is loaded before its first event, with an empty name.
 //! - **Compilations** *(choice)* belong to the reserved thread 2⁴⁸ + 2 (named `compiler`), which
 //!   begins with the first compilation. They need their own thread because the time of a thread
 //!   must not decrease: a trace may report a compilation before earlier events.
 //! - **The end** *(choice)*. The format does not mark the end of a file. Our files end with the
 //!   unload of the thread `jtrail`. If a complete trace does not report the end of the agent, its
-//!   file ends with an empty buffer of definitions instead. A file with neither is truncated.
+//!   file ends with an empty buffer of definitions instead. A file with neither of these two ends
+//!   is truncated.
 //! - **Objects** keep their ids: object *n* has the address 8·*n*.
 //! - **Classes, methods and loaders** are each numbered from 1 in the order of their definitions.
 //!   Number *n* has the id 4·*n*. In version 17, each class has one table with the id of the class.
@@ -211,36 +213,38 @@
 //!   first belongs to the loader named `unknown`. When its loader is reported, the class is
 //!   repeated with this loader.
 //! - **Images.** There is one image for each loader, not for each jar or module *(choice)*, because
-//!   events hold only the loader. A class's protection domain knows the jar. Reading it would run
-//!   Java code, which the agent must not do while the class loads.
+//!   events hold only the loader. The jar is known only to the class's protection domain. Reading
+//!   the protection domain would run Java code, which the agent must not do while the class loads.
 //! - **Names** are those of Java sources: `java.lang.String[]`; `demo.Main:main
-//!   (java.lang.String[])`. A method belongs to the last class defined under its class name. If
-//!   that is another class, the class is repeated before the method.
+//!   (java.lang.String[])`. A method's name contains the name of its class. Readers assign the
+//!   method to the last class defined under this name. If this is a different class, the encoder
+//!   repeats the definition of the right class before the method.
 //! - **Methods.** An event 43 whose address is the method's id defines a method that is not
 //!   compiled yet. Its size is the length of the bytecode. The size is 0 if the trace does not
 //!   report the length right after the method; the agent reports it with class details. An event 43
 //!   with any other address is a compilation. Methods and classes that only stack frames mention
 //!   are defined, too. Methods and frames that name no class belong to `unresolved class 0x0`,
 //!   which frames omit.
-//! - **Exceptions.** Throws and clauses have no field for the class of the exception. So the class
-//!   is repeated before each of them, in the thread's own buffer *(choice)*.
+//! - **Exceptions.** Throws and clauses have no field for the class of the exception. So the
+//!   definition of the class is repeated before each throw and clause, in the thread's own buffer
+//!   *(choice)*.
 //! - **Clauses** are of type 2 if the handler catches all exceptions, and of type 0 otherwise.
 //!   Compilers generate handlers for all exceptions for `finally` and `synchronized`. The number of
 //!   a clause is the first entry of the method's exception table that leads to the handler. Type
-//!   and number are 0 if the trace does not describe the handler. In our files, readers therefore
-//!   report no details for two zeros, which may also stand for the first entry *(choice)*.
-//! - **Handlers.** The agent knows the handlers of classes that passed through its load hook. It
-//!   has this hook when it rewrites classes, and when it records `details`.
+//!   and number are 0 if the trace does not describe the handler. But two zeros may also stand for
+//!   the first entry. So readers of our files report no details for two zeros *(choice)*.
+//! - **Handlers.** The agent knows the handlers of classes that passed through its load hook. The
+//!   hook is enabled if the agent rewrites classes, or records `details`.
 //! - **Allocations** have a backtrace of one frame if the allocating method is known.
 //! - **Collections.** Young collections have generation 0, full ones and parts of concurrent ones
-//!   1, and unknown ones 0. The trace reports the generation after the start of the collection, so
-//!   the encoder sets it in the buffer, unless the batch is written already. A full batch is held
-//!   until the collection ends, or until the batch has twice its maximum size.
+//!   1, and unknown ones 0. The trace reports the generation after the start of the collection. The
+//!   encoder then sets it in the buffer, unless the batch is already written. For this, a full
+//!   batch is held back until the collection ends, or until the batch has twice its maximum size.
 //! - **Calls** nest. A leave without an open call is dropped. A leave of an outer call ends the
 //!   open calls inside it.
 //! - **References** of a heap dump are written even if the dump has not listed their targets
-//!   *(choice)*: the targets may follow. Dumps of our agent list all targets, and `jtrail verify`
-//!   reports dumps that do not.
+//!   *(choice)*: the targets may follow. Dumps of our agent list all targets. `jtrail verify`
+//!   reports dumps in which a target is not listed.
 //! - **Roots**, in version 17, have the number of their kind as address *(choice)*: 1 `JNI_GLOBAL`,
 //!   2 `SYSTEM_CLASS`, 3 `MONITOR`, 4 `STACK_LOCAL`, 5 `JNI_LOCAL`, 6 `THREAD`, 7 `OTHER`.
 //!
@@ -269,7 +273,7 @@
 //! - **Skipped data** has one remark for each kind at the end; `docs/formats.md` has the list.
 //!   Examples are images, domains, phases of collections, failed contentions, filter and fault
 //!   clauses, callers of allocations, module ids, and field offsets. In our files, domains and
-//!   images stand for loaders, so they are not counted.
+//!   images stand for loaders, so they are read and not counted.
 //!
 //! The contents of the header become the events node, process, agent (named `log profiler`) and
 //! trace start. Options hold the rest: `timerOverhead`, `architecture`, `operatingSystem`,
@@ -277,8 +281,8 @@
 //!
 //! Files that jtrail did not write differ in these points:
 //!
-//! - **Order.** Buffers are read in the order of the file. So times go back and forth between
-//!   threads.
+//! - **Order.** Buffers are read in the order of the file. So an event may be earlier than a
+//!   preceding event of another thread.
 //! - **Threads and objects** get ids from 1 on, in the order of appearance. A thread begins with
 //!   its first buffer. An allocation at an address begins a new object. Moves keep the id of the
 //!   object.

@@ -45,7 +45,8 @@ pub(super) fn class_shown(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Converts a class name from the format's spelling to the model's. Inverse of [`class_shown`].
+/// Converts a class name from the format's spelling to the model's spelling. Inverse of
+/// [`class_shown`].
 pub(super) fn class_read(shown: &str) -> Cow<'_, str> {
     let element = shown.trim_end_matches("[]");
     let dimensions = (shown.len() - element.len()) / 2;
@@ -154,8 +155,8 @@ pub(super) fn method_shown(class: &str, name: &str, descriptor: &str) -> String 
         let end = full.len();
         full.push(' ');
         if !put_parameters(descriptor, &mut full) {
-            // An invalid descriptor is written as if it were a type, spelled so that reading and
-            // writing it again gives the same text.
+            // An invalid descriptor is written as if it were a type. Reading and writing the result
+            // again gives the same text.
             full.truncate(end + 1);
             match parameters_read(descriptor) {
                 Some(types) => _ = put_parameters(&types, &mut full),
@@ -169,15 +170,15 @@ pub(super) fn method_shown(class: &str, name: &str, descriptor: &str) -> String 
 /// Parts of a method's full name.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Method<'n> {
-    /// Class in the format's spelling; none if the full name does not contain one.
+    /// Class in the format's spelling; `None` if the full name contains no class.
     pub(super) class: Option<&'n str>,
     pub(super) name: &'n str,
-    /// Descriptor. It has a result type only where a single one is possible: V for initializers.
+    /// Descriptor. Only initializers have a result type, because theirs can only be V.
     pub(super) descriptor: String,
 }
 
-/// Splits the full name of a method. Class names may contain colons and spaces. `known` returns
-/// true for the name of a defined class, and so decides where the class name ends.
+/// Splits the full name of a method. Class names may contain colons and spaces, so `known` helps to
+/// find the end of the class name: it returns true for the name of a defined class.
 pub(super) fn method_read<'n>(full: &'n str, known: impl Fn(&str) -> bool) -> Method<'n> {
     let colons = || full.match_indices(':').map(|(at, _)| at);
     let split = colons()
@@ -199,7 +200,7 @@ pub(super) fn method_read<'n>(full: &'n str, known: impl Fn(&str) -> bool) -> Me
         };
     };
     let descriptor = match parameters_read(types) {
-        // The text was an invalid descriptor when it was written, too.
+        // The text is no list of types: it was written from an invalid descriptor.
         None => types.to_owned(),
         Some(read) if name == "<init>" || (name == "<clinit>" && read == "()") => read + "V",
         Some(read) => read,
@@ -212,7 +213,7 @@ pub(super) fn method_read<'n>(full: &'n str, known: impl Fn(&str) -> bool) -> Me
 }
 
 /// Returns the text of a stack frame. `class` is in the format's spelling. The class [`NO_CLASS`]
-/// is omitted, unless the rest would be read as a name with a class.
+/// is omitted, unless the rest would then be read as a name with a class.
 pub(super) fn frame_shown(class: &str, name: &str, descriptor: &str) -> String {
     let within = [name, descriptor].concat();
     if class == NO_CLASS && frame_read(&within).is_none() {
@@ -284,8 +285,8 @@ mod tests {
             assert_eq!(read.descriptor, back);
             assert_eq!(method_shown(class, name, back), full);
         }
-        // An invalid descriptor is written as if it were a type, and no longer changes after the
-        // first round trip.
+        // An invalid descriptor is written as if it were a type. The first round trip may change
+        // it, but later round trips do not.
         for (descriptor, full, back) in [
             ("(X)V", "a:b ((X)V)", "(L(X)V;)"),
             ("(L;I)V", "a:b ((L;I)V)", "(L;I)V"),

@@ -25,7 +25,7 @@ pub(super) fn put_text(text: &str, out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// Reason why an event can't be read. Nothing after the event can be read in its buffer.
+/// Reason why an event can't be read. The rest of its buffer can't be read either.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fault {
     /// The event runs past the end of the buffer.
@@ -36,9 +36,9 @@ pub(super) enum Fault {
     Unended,
     /// Count larger than the bytes left allow.
     Count,
-    /// First byte of an event that does not exist in this data version.
+    /// First byte of an event. This data version has no such event.
     Event(u8),
-    /// Metadata of an unknown type, or in a state that the type does not have.
+    /// Metadata of an unknown type, or with a state that does not exist for the type.
     Metadata(u8),
     /// Field with a value that is not allowed: the field's name and the value.
     Value(&'static str, u64),
@@ -119,8 +119,8 @@ impl<'b> Fields<'b> {
         Ok(text)
     }
 
-    /// Reads the count of a list whose elements take at least `least` bytes each. Returns an error
-    /// if the bytes left can't hold as many elements.
+    /// Reads the number of elements of a list. Each element takes at least `least` bytes. Returns
+    /// an error if the list can't fit into the bytes left.
     pub(super) fn count(&mut self, least: usize) -> Result<usize, Fault> {
         let count = usize::try_from(self.uleb()?).map_err(|_| Fault::Count)?;
         if count > self.left() / least {
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(Fields::new(&large).sleb(), Err(Fault::Number));
         assert_eq!(Fields::new(&large[..9]).uleb(), Err(Fault::Short));
         assert_eq!(Fields::new(&[]).sleb(), Err(Fault::Short));
-        // An encoding longer than necessary is accepted.
+        // A longer encoding than necessary is accepted.
         assert_eq!(Fields::new(&[0x81, 0x80, 0]).uleb(), Ok(1));
         assert_eq!(Fields::new(&[0xff, 0x7f]).sleb(), Ok(-1));
     }

@@ -10,10 +10,10 @@ pub(super) const MAX_BUFFER_BYTES: usize = 32 << 20;
 /// Maximum length of a name that is written, in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 1 << 20;
 
-/// Limit of the fields in a buffer header: Mono's own reader gets larger numbers wrong.
+/// Limit of the fields in a buffer header, because Mono's own reader misreads larger numbers.
 pub(super) const FARTHEST: u64 = 1 << 56;
 
-/// Maximum number of innermost calls searched for the one that a leave ends.
+/// Maximum number of innermost calls that are searched for the call that a leave ends.
 pub(super) const FARTHEST_LEAVE: usize = 1000;
 
 /// Startup time on the clock of files that jtrail writes: a day, in nanoseconds.
@@ -28,13 +28,13 @@ pub(super) const VM: u64 = DEFINITIONS + 1;
 /// Reserved thread of compilations, in files that jtrail writes.
 pub(super) const COMPILER: u64 = DEFINITIONS + 2;
 
-/// Loader of classes whose loader is not reported.
+/// Name of the loader of classes whose loader is not reported.
 pub(super) const UNKNOWN_LOADER: &str = "unknown";
 
 /// Prefix of the names of undefined classes.
 pub(super) const UNRESOLVED: &str = "unresolved class ";
 
-/// Class of methods and frames that name no class.
+/// Name of the class of methods and frames that name no class.
 pub(super) const NO_CLASS: &str = "unresolved class 0x0";
 pub(super) const ALLOC: u8 = 0x00;
 pub(super) const ALLOC_BACKTRACE: u8 = 0x10;
@@ -46,7 +46,7 @@ pub(super) const METADATA_LOAD: u8 = 0x22;
 pub(super) const METADATA_UNLOAD: u8 = 0x42;
 pub(super) const METADATA_FAILED: u8 = 0xa2;
 
-/// Failed load as the description of version 1 spells it: [`METADATA_FAILED`] without the bit for a
+/// Failed load according to the description of version 1: [`METADATA_FAILED`] without the bit for a
 /// load.
 pub(super) const METADATA_FAILED_V1: u8 = 0x82;
 pub(super) const LEAVE: u8 = 0x13;

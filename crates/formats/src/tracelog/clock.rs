@@ -20,7 +20,7 @@ pub(super) fn timestamp(base: i64, ms: u64) -> Option<Timestamp> {
 /// Formats a time, in milliseconds since 1970, as local time `minutes_west` minutes west of UTC.
 pub(super) fn write(ms: i64, minutes_west: i32) -> String {
     let local = ms.saturating_sub(i64::from(minutes_west) * MINUTE);
-    // A reader needs a time that fits a timestamp.
+    // The time is clamped, because readers need a time that fits into a timestamp.
     let local = local.clamp(i64::MIN / MS, i64::MAX / MS);
     let (days, rest) = (local.div_euclid(DAY), local.rem_euclid(DAY));
     let (year, month, day) = date(days);
@@ -29,7 +29,8 @@ pub(super) fn write(ms: i64, minutes_west: i32) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{ms:03}")
 }
 
-/// Reads a local time. Returns milliseconds since 1970, and the minutes west of UTC of its zone.
+/// Reads a local time. Returns milliseconds since 1970, and how many minutes its zone is west of
+/// UTC.
 pub(super) fn read(text: &str) -> Option<(i64, i32)> {
     let mut words = text.split(' ').filter(|word| !word.is_empty());
     let (date, time) = (words.next()?, words.next()?);
@@ -76,8 +77,8 @@ fn number(word: &str, digits: usize, most: i64) -> Option<i64> {
     (number <= most).then_some(number)
 }
 
-/// Returns the days from 1970-01-01 to a date. The calculation has years that begin in March, so
-/// that a leap day is the last day of its year.
+/// Returns the days from 1970-01-01 to a date. The calculation uses years that begin in March, so
+/// that a leap day is the last day of a year.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     if month == 0 || day == 0 {
         return None;

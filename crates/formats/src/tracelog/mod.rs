@@ -53,25 +53,25 @@
 //! - `asm ldf`: loader 1 is `bootstrap`. It is also the loader of all classes whose loader the
 //!   trace does not name *(choice)*.
 //! - `cls ldf`: id = iid + 1, and the token is `0x02000000` + id *(choice)*. A JVM has no tokens,
-//!   and no id that outlives the class.
+//!   and no class ids that stay unique after a class is unloaded.
 //! - `fun inf`: the id is the model's id of the method. The token is `0x06000000` + the number of
-//!   the method among the written methods of its class, from 1 *(choice)*. A JVM's own id of a
-//!   method is an address, which the JVM may use again.
+//!   the method among the written methods of its class, from 1 *(choice)*. The JVM's own id of a
+//!   method is an address. The JVM may reuse it.
 //! - `fun inf`: a block is address and size of code. [Code maps](#code-maps) describes the map.
 //! - `gch gcs`: the four letters are `tttt` if the JVM reports a full collection, whatever its
 //!   cause, and `tfff` otherwise. The reason is `induced` if the program (`System.gc()`), a tool or
 //!   an agent requested the collection *(choice)*.
 //! - `sam mem`: the allocations belong to the calls that are open on the thread *(choice)*. The
-//!   method and line of an allocation event are not a stack, and the record has no field for them.
+//!   record has no field for the method and line of an allocation event.
 //!
 //! ## Code maps
 //!
 //! An item of a map is a source line, the offset of its first byte of code, and the offset after
-//! its last byte *(choice)*. .NET has offsets of bytecode in place of source lines, but our events
-//! contain lines. Lines are those of the compiled method, not of inlined methods.
+//! its last byte *(choice)*. CoreProfiler writes offsets of bytecode in place of source lines, but
+//! our events contain only lines. Lines are those of the compiled method, not of inlined methods.
 //!
 //! A trace with such maps has the configuration line `CodeMapUnit SourceLine`. Without that line,
-//! maps contain bytecode offsets. No line can be derived from them, so readers skip these maps.
+//! maps contain bytecode offsets. Readers skip such maps, because they contain no lines.
 //!
 //! ## Names
 //!
@@ -91,37 +91,39 @@
 //!
 //! Each thread has a stack of functions, which starts empty. `size` of a `sam str` is the depth
 //! before the record. The outermost `match` frames stay. Then the frames of the record are pushed,
-//! outermost first. `ticks` counts for the stack after the change.
+//! outermost first. `ticks` is the number of samples of the stack after the change.
 //!
 //! - **Instrumentation.** A record contains leaves and then enters of one millisecond. It never
-//!   contains an enter and its leave: each call pushes one frame. Ticks are 0. Calls that are open
-//!   at the end of the trace stay open.
+//!   contains both the enter and the leave of a call: each call pushes a frame, so its leave
+//!   belongs to a later record. Ticks are 0. Calls that are open at the end of the trace stay open.
 //! - **Sampling.** Consecutive samples of one stack on a thread are one record, at the time of the
 //!   last sample. With HighGranularityEnabled, each sample is a record of its own.
 //!
 //! In instrumentation mode, exactly three things end a record: a line that is not a definition,
-//! another millisecond, and a leave after an enter. Leaves that a pause causes are ordinary leaves,
-//! and an event that is not written does not end a record. So a log of ours is the same after it is
-//! read and written again.
+//! another millisecond, and a leave after an enter. Leaves that a pause causes are ordinary leaves.
+//! An event that is not written does not end a record. So reading our log and writing it again
+//! gives the same log.
 //!
 //! # Order
 //!
 //! - The first lines are `prf stm`, all `prf cfg`, thread 0, `apd crf` and loader 1. Thread 0
-//!   stands for the process and has its id as `thr aos`, because readers look for such a thread.
+//!   stands for the process. Its `thr aos` is the process id, because readers look for a thread
+//!   with this id.
 //! - Classes and functions are written directly before the first line that refers to them. `cls
 //!   nam` directly follows its `cls ldf`; `fun nam` directly follows the first `fun inf`.
 //! - Times never decrease within each of these groups: the `sam` lines of a thread, the `thr cpu`
 //!   lines of a thread, all `gch` lines, all `prc cpu` lines, all pauses and resumes. An earlier
 //!   time is replaced by the preceding one of its group.
 //! - A `sam mem` ends where the open calls of its thread change, and at multiples of
-//!   CpuTraceTimeoutMs *(choice)*. Sums that the trace contains keep their times. Those of one
-//!   thread and millisecond are one line, unless another line separates them.
+//!   CpuTraceTimeoutMs *(choice)*. Sums that the trace itself contains keep their times. Sums of
+//!   one thread and one millisecond are one line, unless another line separates them.
 //! - `gch alt` follows the frees of a collection. If more frees follow, another `gch alt` precedes
-//!   the next collection *(choice)*. The table is written only if frees are recorded.
-//! - `thr cpu` contains CPU times of threads, and CPU times of calls every CpuTraceTimeoutMs.
-//!   `prc cpu` is their sum, unless the trace contains CPU times of the process.
+//!   the next collection *(choice)*. These tables are written only if frees are recorded.
+//! - `thr cpu` lines come from CPU times of threads, and every CpuTraceTimeoutMs from CPU times of
+//!   calls. `prc cpu` is the sum over all threads, unless the trace contains CPU times of the
+//!   process.
 //!
-//! At a pause, all open calls are left for good, and a collection ends. During a pause, only these
+//! A pause ends all open calls for good, and a collection in progress. During a pause, only these
 //! lines are written: definitions, starts and ends of threads, `thr aos`, and compilations.
 //!
 //! # What a trace holds
@@ -133,7 +135,7 @@
 //! 3. HighGranularityEnabled
 //! 4. TracingSuspendedOnStart
 //! 5. LineTraceEnabled: always `F` *(choice)*, because line tracing adds addresses to frames, and
-//!    events contain lines instead
+//!    our events contain no addresses
 //! 6. CpuTraceProcessEnabled
 //! 7. CpuTraceThreadEnabled
 //! 8. CpuTraceTimeoutMs
@@ -152,10 +154,10 @@
 //!
 //! - Options with the names above, which come from a trace log that was read.
 //! - The option `events` of jtrail's own traces. Calls take precedence over samples. A kind of
-//!   lines is switched on if its events are recorded.
+//!   lines is switched on if the kind of events that it shows is recorded.
 //! - The first call or sample, which decides the collection method. All other kinds are switched
-//!   on. Up to 64 KiB of lines wait for that event. After more than that, the method is
-//!   `Instrumentation`; a trace that ends before has `None`.
+//!   on. Up to 64 KiB of lines wait for that event. If more lines come before it, the method is
+//!   `Instrumentation`. If the trace ends before it, the method is `None`.
 //!
 //! # What a reader does
 //!

@@ -1,7 +1,8 @@
 //! Names of classes and methods, in the form of the JVM and in source form.
 //!
-//! All text in source form is escaped, as between quotes. A class may be named like a primitive
-//! type. In signatures and array types, its first character is escaped, so that the two differ.
+//! All text in source form is escaped as in quoted text. A class may be named like a primitive
+//! type. In signatures and array types, the first character of its name is then escaped, so that
+//! class and primitive type differ.
 
 use super::value::{escape, escape_first, unescape};
 
@@ -39,8 +40,8 @@ fn letter(word: &str) -> Option<char> {
     Some(found.1)
 }
 
-/// Splits the first type off a descriptor. Returns its dimensions, its class or letter, and the
-/// rest.
+/// Splits the first type off a descriptor. Returns the type's dimensions, its class or letter, and
+/// the rest of the descriptor.
 fn split_type(text: &str) -> Option<(usize, Result<&str, char>, &str)> {
     let base = text.trim_start_matches('[');
     let dimensions = text.len() - base.len();
@@ -86,7 +87,7 @@ pub(super) fn class_from_source(text: &str) -> String {
     }
 }
 
-/// Appends the first type of a descriptor in source form, and returns the rest.
+/// Appends the first type of a descriptor in source form. Returns the rest of the descriptor.
 fn type_to_source<'t>(text: &'t str, out: &mut String) -> Option<&'t str> {
     let (dimensions, base, rest) = split_type(text)?;
     match base {
@@ -183,19 +184,20 @@ pub(super) fn function_to_source(class: &str, method: &str, out: &mut String) {
     escape(method, &['.'], out);
 }
 
-/// Returns the class in the full name of a function, in source form.
+/// Returns the class, in source form, from the full name of a function.
 pub(super) fn class_of_source(text: &str) -> &str {
     text.rsplit_once('.').map_or("", |(class, _)| class)
 }
 
-/// Returns the method's name in the full name of a function.
+/// Returns the method's name from the full name of a function.
 pub(super) fn method_from_source(text: &str) -> String {
     let name = text.rsplit_once('.').map_or(text, |(_, name)| name);
     unescape(name).into_owned()
 }
 
 /// Splits a frame's text `class.method(descriptor)result` into class, method and descriptor. The
-/// parts, with a dot after a class that is not empty, add up to the text.
+/// result type is part of the descriptor. Joining the parts, with a dot after a nonempty class,
+/// gives the text again.
 pub(super) fn frame_parts(text: &str) -> (&str, &str, &str) {
     let at = text
         .match_indices('(')
@@ -210,7 +212,8 @@ pub(super) fn frame_parts(text: &str) -> (&str, &str, &str) {
     }
 }
 
-/// Maximum number of brackets of a frame that are tried as the start of its descriptor.
+/// Maximum number of opening parentheses in a frame's text that are tried as the start of the
+/// descriptor.
 const MAX_BRACKETS: usize = 16;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Contents of a trace: the configuration lines at its head.
+//! What a trace contains: the configuration lines at the head of the trace.
 
 use super::value;
 
@@ -47,8 +47,9 @@ pub struct Settings {
     pub process_cpu: bool,
     /// True if `thr cpu` lines are written.
     pub thread_cpu: bool,
-    /// Minimum milliseconds between two CPU lines that are derived: from calls for a thread, and
-    /// from threads for the process. Sums of allocations end at multiples of this time.
+    /// Minimum milliseconds between two derived CPU lines. CPU lines of a thread are derived from
+    /// calls, and those of the process from threads. Sums of allocations end at multiples of this
+    /// time.
     pub cpu_interval_ms: u64,
     /// True if `sam mem` lines are written.
     pub memory: bool,
@@ -58,12 +59,12 @@ pub struct Settings {
     pub live_tables: bool,
     /// True if code maps with source lines are written.
     pub code_maps: bool,
-    /// True if the thread of `jit` and `gch` lines is the process id, in decimal. The Visual Studio
-    /// tools read nothing else.
+    /// True if `jit` and `gch` lines have the process id, in decimal, as their thread. The Visual
+    /// Studio tools read only this form.
     pub os_thread_ids: bool,
 }
 
-/// All kinds of lines, in instrumentation mode.
+/// The default writes all kinds of lines, in instrumentation mode.
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -182,7 +183,7 @@ impl Settings {
                 switch(self.collection != Collection::None),
             ),
             ("MemoryTraceEnabled", switch(self.memory)),
-            // Only single calls determine which calls are open at an allocation.
+            // The calls that are open at an allocation are known only if single calls are recorded.
             ("StackTrackingEnabled", switch(calls)),
             ("GcTraceEnabled", switch(self.gc)),
             ("GcAllocTableEnabled", switch(self.live_tables)),

@@ -44,7 +44,7 @@ pub(super) fn hex(number: u64, out: &mut Vec<u8>) {
     out.extend((0..digits).rev().map(digit));
 }
 
-/// Appends a character of the Basic Multilingual Plane as its number: `\u0022`.
+/// Appends a character of the Basic Multilingual Plane by its number: `\u0022`.
 fn by_number(c: char, out: &mut String) {
     out.push_str("\\u");
     let digit = |at: u32| char::from(UPPER[(u32::from(c) >> (4 * at)) as usize & 15]);
@@ -55,13 +55,14 @@ fn is_control(c: char) -> bool {
     c < ' ' || c == '\u{7f}'
 }
 
-/// Appends text. Characters that quoted text can't contain, and those in `also`, become numbers.
+/// Appends text. Characters that quoted text can't contain, and the characters in `also`, are
+/// written as `\uXXXX`.
 pub(super) fn escape(text: &str, also: &[char], out: &mut String) {
     let special = |c: char| is_control(c) || matches!(c, '"' | '\\') || also.contains(&c);
     escape_those(text, special, out);
 }
 
-/// Appends text with its first character as a number.
+/// Appends text, with its first character written as `\uXXXX`.
 pub(super) fn escape_first(text: &str, out: &mut String) {
     let mut chars = text.chars();
     if let Some(first) = chars.next() {
@@ -80,8 +81,9 @@ fn escape_those(text: &str, special: impl Fn(char) -> bool, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Appends the value of a configuration line, which has no quotes. A backslash becomes a number
-/// only where it would start an escape; blanks become numbers only where readers would trim them.
+/// Appends the value of a configuration line, which has no quotes. A backslash is written as
+/// `\uXXXX` only where it would start an escape. A blank is written so only where readers would
+/// trim it.
 pub(super) fn escape_bare(text: &str, out: &mut String) {
     let inner = text.trim_matches(' ');
     let before = text.len() - text.trim_start_matches(' ').len();
@@ -98,7 +100,7 @@ pub(super) fn escape_bare(text: &str, out: &mut String) {
     blanks(after.min(text.len() - before), out);
 }
 
-/// Decodes `\uXXXX`; every other backslash is unchanged. Surrogate pairs become one character.
+/// Decodes each `\uXXXX`; other backslashes stay unchanged. A surrogate pair becomes one character.
 pub(super) fn unescape(text: &str) -> Cow<'_, str> {
     if !text.contains("\\u") {
         return text.into();

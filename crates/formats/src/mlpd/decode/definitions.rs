@@ -42,7 +42,7 @@ pub(super) struct Definitions {
     classes: Vec<Class>,
     class_places: Index,
     tables: Index,
-    /// Last class defined under each name.
+    /// Index of the last class defined under each name.
     latest: HashMap<Box<str>, usize>,
     methods: Vec<Method>,
     method_places: Index,
@@ -67,7 +67,7 @@ impl Definitions {
         self.images.insert(raw, name.into());
     }
 
-    /// Defines a table of a class. Returns `false` if the class is not defined.
+    /// Registers the table of a class. Returns `false` if the class is not defined.
     pub(super) fn table(&mut self, raw: u64, class: u64) -> bool {
         let place = self.class_places.get(key(class));
         if let Some(place) = place {
@@ -89,7 +89,7 @@ impl Definitions {
         place
     }
 
-    /// Handles the definition of a class, which the file may repeat.
+    /// Handles the definition of a class. The file may repeat definitions.
     pub(super) fn class_def(
         &mut self,
         (raw, image): (u64, u64),
@@ -138,13 +138,13 @@ impl Definitions {
         class_id(place)
     }
 
-    /// Returns the class of an id if the file has defined the class.
+    /// Returns the class with an id, or `None` if the file has not defined it.
     pub(super) fn defined_class(&self, raw: u64) -> Option<ClassId> {
         self.class_places.get(key(raw)).map(class_id)
     }
 
-    /// Returns the class that an object refers to: by the id of its table if `by_table` is set,
-    /// else by the id of the class.
+    /// Returns the class of an object. If `by_table` is true, `raw` is the id of the class's table;
+    /// otherwise it is the id of the class.
     pub(super) fn object_class(&self, raw: u64, by_table: bool) -> Option<ClassId> {
         let places = match by_table {
             true => &self.tables,
@@ -189,8 +189,8 @@ impl Definitions {
         MethodId(self.methods.len() as u64 + 1)
     }
 
-    /// Handles the definition of a method, which the file may repeat. Returns `false` if the method
-    /// was used before its definition.
+    /// Handles the definition of a method. The file may repeat definitions. Returns `false` if the
+    /// method was used before its definition.
     pub(super) fn method_def(
         &mut self,
         (raw, address, size): (u64, u64, i64),
@@ -261,8 +261,8 @@ impl Definitions {
         )
     }
 
-    /// Returns the method of an id. Returns a placeholder as an error if the file has not defined
-    /// the method.
+    /// Returns the method with an id. If the file has not defined this method, the error is a
+    /// placeholder for it.
     #[inline]
     pub(super) fn method(
         &mut self,

@@ -1,13 +1,13 @@
 //! Compressed files. The stream is decompressed piece by piece and read like an uncompressed file.
-//! If a piece is corrupt, nothing of the piece is read.
+//! A corrupt piece is skipped as a whole.
 
 use super::{Stepped, Stream};
 use crate::{DecodeError, Remark, Severity, Step};
 use flate2::write::MultiGzDecoder;
 use std::io::Write as _;
 
-/// Number of compressed bytes that are decompressed at a time. They grow to about a thousand times
-/// as many at most.
+/// Number of compressed bytes that are decompressed at a time. Their decompressed size is at most
+/// about a thousand times as large.
 const PIECE: usize = 8 << 10;
 
 /// Decompressor, and decoder of its output.
@@ -27,8 +27,8 @@ pub(super) struct Gunzip {
 #[derive(Debug)]
 enum State {
     Unpacking,
-    /// All decompressible input is decompressed. Holds the reason if this is not simply the end of
-    /// the file.
+    /// All decompressible input is decompressed. Holds a remark with the reason, unless the reason
+    /// is the regular end of the file.
     Unpacked(Option<Remark>),
 }
 
@@ -67,7 +67,7 @@ impl Gunzip {
                 let State::Unpacked(remark) = &mut self.state else {
                     return Ok((0, Step::End));
                 };
-                // Truncation is reported once: `stream` may have reported it already.
+                // Truncation is reported only once, and `stream` may have reported it already.
                 let remark = remark
                     .take()
                     .filter(|remark| !self.truncated || remark.severity != Severity::Truncated);
@@ -100,8 +100,8 @@ impl Gunzip {
             Ok(()) if piece.is_empty() => None,
             Ok(()) => return,
             Err(error) => {
-                // At the end, the decompressor gives the same error for a missing and for a wrong
-                // checksum.
+                // At the end of the input, a missing checksum and a wrong checksum cause the same
+                // error.
                 let (severity, message) = if piece.is_empty() {
                     (
                         Severity::Truncated,

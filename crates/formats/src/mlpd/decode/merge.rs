@@ -1,12 +1,13 @@
-//! Merges the buffers that were written together, by time.
+//! Merges buffers that were written together, in order of time.
 
 use super::raw::{Buffer, Raw};
 use crate::mlpd::value::Fault;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-/// Buffers of different threads. The events of each buffer stay in order. Of events in different
-/// buffers, the earlier one comes first. At equal times, the one of the buffer added first does.
+/// Buffers of different threads. The events of each buffer keep their order. Between buffers, the
+/// earlier event comes first. If two events have the same time, the one in the buffer that was
+/// added first comes first.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     buffers: Vec<Buffer>,
@@ -15,7 +16,7 @@ pub(super) struct Batch {
     /// Next event of each buffer: its time, and the index of the buffer.
     waiting: BinaryHeap<Reverse<(u64, usize)>>,
     current: Option<usize>,
-    /// True if all events of the first buffer come before those of the others.
+    /// True if all events of the first buffer come before the events of other buffers.
     first_buffer_leads: bool,
 }
 
@@ -43,7 +44,7 @@ impl Batch {
         self.threads.contains(&thread)
     }
 
-    /// Adds a buffer. If `first` is set, all its events come before those of other buffers.
+    /// Adds a buffer. If `first` is true, its events come before the events of all other buffers.
     pub(super) fn add(&mut self, buffer: Buffer, size: usize, first: bool) {
         let time = if first { 0 } else { buffer.next_time() };
         self.waiting.push(Reverse((time, self.buffers.len())));

@@ -61,18 +61,19 @@ pub(super) struct Stream {
     offset: u64,
     header: Option<Box<Header>>,
     batch: Batch,
-    /// True while events are taken from the batch. No buffer is added to it meanwhile.
+    /// True while events are taken from the batch. No buffers are added to the batch during that
+    /// time.
     is_draining_batch: bool,
     replay: Replay,
-    /// True if the last buffer was an empty one of definitions. It ends a file that jtrail wrote
-    /// from a trace without an end of the agent.
+    /// True if the last buffer was an empty buffer of definitions. jtrail ends a file with such a
+    /// buffer if the trace does not report the end of the agent.
     ends_empty: bool,
     ending: Option<Ending>,
 }
 
 #[derive(Debug)]
 enum Ending {
-    /// The file is complete. The last events are still to be reported.
+    /// The file is complete, but its last events are not reported yet.
     Complete,
     /// The file is truncated. Holds the remark until it is reported.
     Truncated(Option<Remark>),
@@ -117,8 +118,8 @@ impl Stream {
         }
     }
 
-    /// Adds a buffer to the batch. If the buffer belongs to the next batch, starts to report the
-    /// events of the current batch instead.
+    /// Adds a buffer to the batch. If the buffer belongs to the next batch, it is not added, and
+    /// the events of the current batch are reported first.
     fn buffer(&mut self, input: &[u8], last: bool) -> Stepped {
         let Some(version) = self.header.as_ref().map(|header| header.version) else {
             return Ok((0, Step::End));
@@ -177,8 +178,8 @@ impl Stream {
         }
     }
 
-    /// True if the trace is complete, or if that is unknown: only files that jtrail wrote mark
-    /// their end.
+    /// True if the trace is complete. Only files that jtrail wrote mark their end, so other files
+    /// count as complete.
     fn ends(&self) -> bool {
         !self.replay.is_own() || self.replay.has_agent_end || self.ends_empty
     }

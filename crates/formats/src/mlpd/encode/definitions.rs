@@ -36,7 +36,8 @@ struct Method {
 /// Maximum size of code that readers accept, in bytes.
 const MAX_CODE_BYTES: i64 = i32::MAX as i64;
 
-/// Number of the loader named [`UNKNOWN_LOADER`], which every class has until its own is reported.
+/// Number of the loader named [`UNKNOWN_LOADER`]. Every class has this loader until its own loader
+/// is reported.
 const FIRST_LOADER: usize = 0;
 
 /// Definitions written so far. Classes, methods and loaders are each numbered in the order of their
@@ -46,11 +47,11 @@ pub(in crate::mlpd) struct Definitions {
     version: DataVersion,
     classes: Vec<Class>,
     class_ids: Index,
-    /// Last class written under each name. Readers assign a method to this class.
+    /// Last class written under each name. Readers assign the methods with this class name to it.
     latest: HashMap<Box<str>, usize>,
     methods: Vec<Method>,
     method_ids: Index,
-    /// Methods by the digest of class, name and parameters.
+    /// Method numbers by the digest of class, name and parameters.
     frames: HashMap<Digest, usize>,
     digests: Digests,
     loaders: HashMap<Box<str>, usize>,
@@ -79,7 +80,8 @@ impl Definitions {
         }
     }
 
-    /// Starts metadata: writes type and id, and flags in version 1 (those of a class come later).
+    /// Starts metadata: writes type and id. In version 1, also writes the flags, except for a
+    /// class, whose flags come later.
     pub(super) fn metadata(&self, buffer: &mut Buffer, kind: u8, id: u64) {
         buffer.byte(kind);
         buffer.pointer(id);
@@ -88,7 +90,8 @@ impl Definitions {
         }
     }
 
-    /// Returns the number of a loader. Defines a new loader as a domain, an image and an assembly.
+    /// Returns the number of a loader. Defines the loader if it is new: as a domain, an image and
+    /// an assembly.
     fn loader(&mut self, name: &str, output: &mut Output) -> usize {
         if let Some(&loader) = self.loaders.get(name) {
             return loader;
@@ -117,8 +120,8 @@ impl Definitions {
         loader
     }
 
-    /// Appends the fields of a class load after the first byte and the time, with the loader that
-    /// the class had at first.
+    /// Appends the fields of a class load that follow the first byte and the time. The loader is
+    /// the one that the class had at first.
     pub(super) fn put_class(&self, buffer: &mut Buffer, class: usize) {
         self.put_class_of(buffer, class, FIRST_LOADER);
     }
@@ -153,8 +156,8 @@ impl Definitions {
         let class = self.classes.len() - 1;
         self.write_class(class, time, output);
         if self.version == DataVersion::V17 {
-            // Objects refer to this table, which is in the domain of the class's loader. Each class
-            // has one table.
+            // Objects refer to their class by this table. Each class has one table, in the domain
+            // of the class's loader.
             let (buffer, _) = output.event(DEFINING, output.definition_time(), METADATA_LOAD);
             self.metadata(buffer, VTABLE, file_id(class));
             buffer.pointer(file_id(loader));
@@ -185,7 +188,7 @@ impl Definitions {
         self.class_ids.set(e.class.0, class);
     }
 
-    /// Sets the loader of a class, which may be reported after the class is defined.
+    /// Sets the loader of a class. It may be reported after the definition of the class.
     pub(super) fn class_loader(
         &mut self,
         class: ClassId,
@@ -219,7 +222,8 @@ impl Definitions {
         self.classes.get(class).map_or("", |class| &class.name)
     }
 
-    /// Writes the definition of a new method with `length` bytes of bytecode, 0 if unknown.
+    /// Writes the definition of a new method. `length` is the size of its bytecode in bytes, or 0
+    /// if unknown.
     fn new_method(
         &mut self,
         (class, name, parameters): (usize, &str, &str),
@@ -347,7 +351,8 @@ impl Definitions {
             }
             None => (self.class(ClassId::NONE, output), text, ""),
         };
-        // Readers may spell the method differently, so it is stored under both spellings.
+        // A reader of the written file may spell the method differently, so it is stored under both
+        // spellings.
         let shown = self.frame_key(class, name, parameters);
         let method = match self.frames.get(&shown) {
             Some(&method) => method,

@@ -57,9 +57,9 @@ impl Encoder {
         COMPILED
     }
 
-    /// Names the thread of compilations before its first event, in the thread's own buffer. Readers
-    /// take the buffer of definitions first. A name there would move when the trace is read and
-    /// written again.
+    /// Writes the name of the thread of compilations before the thread's first event, to the
+    /// thread's own buffer. The name is not in the buffer of definitions, because readers take this
+    /// buffer first: the name would move when the trace is read and written again.
     fn name_compiler(&mut self, time: Timestamp) {
         if !std::mem::replace(&mut self.has_compiler, true) {
             let time = self.clock(time);
@@ -128,8 +128,8 @@ impl Encoder {
         THREADLESS
     }
 
-    /// Sets the generation of a collection in events that are already in the buffer. The trace
-    /// reports a generation only after the collection's start.
+    /// Sets the generation of a collection in events that are already in the buffer, because the
+    /// trace reports the generation only after the start of the collection.
     pub(super) fn gc_detail(&mut self, e: &GcDetail<'_>) -> usize {
         let words = !e.collector.is_empty() || !e.cause.is_empty();
         self.dropped.part_if(words, Dropped::GcDetails);
@@ -214,7 +214,8 @@ impl Encoder {
         place
     }
 
-    /// Writes the class of an exception to the thread's buffer, before the event of the exception.
+    /// Writes the class of an exception to the thread's buffer. The throw or catch of the exception
+    /// follows it.
     pub(super) fn exception_class(&mut self, thread: ThreadId, time: Timestamp, class: ClassId) {
         let class = self.definitions.class(class, &mut self.output);
         if let Some(place) = self.event_of(thread, time, METADATA_LOAD) {
@@ -239,7 +240,7 @@ impl Encoder {
         place
     }
 
-    /// Stores the details of a handler for the catch event that follows.
+    /// Stores the details of a handler until the next event, which is the catch.
     pub(super) fn catch_detail(&mut self, e: &CatchDetail) -> usize {
         let unused = self.handler.replace(*e);
         self.dropped.event_if(unused.is_some(), Dropped::Handlers);

@@ -11,8 +11,8 @@ use jtrail_model::{
 };
 use std::collections::HashMap;
 
-/// Maximum number of references in one record of an object. The encoder holds them until the record
-/// is complete.
+/// Maximum number of references in one record of an object. The encoder holds the references back
+/// until the record is complete.
 const REFERENCES: usize = 4096;
 /// Number of objects per page of [`Bits`].
 const PAGE: u64 = 4096;
@@ -23,7 +23,7 @@ pub(in crate::mlpd) struct Dump {
     open: Option<HeapDumpId>,
     time: u64,
     seen: Bits,
-    /// Last object listed, not written yet.
+    /// The last listed object, which is not written yet.
     pub(super) listed: Option<Listed>,
 }
 
@@ -44,7 +44,7 @@ impl Listed {
     }
 }
 
-/// Set of objects that takes one bit per object.
+/// Set of objects. It takes one bit per object.
 #[derive(Debug, Default)]
 struct Bits(HashMap<u64, Box<[u64; PAGE as usize / 64]>>);
 
@@ -80,7 +80,7 @@ impl Encoder {
         THREADLESS
     }
 
-    /// Ends the open heap dump if it is the one in `end`. If `end` is `None`, ends any open dump.
+    /// Ends the open heap dump if it has the id in `end`, or any open dump if `end` is `None`.
     pub(super) fn dump_end(&mut self, end: Option<(HeapDumpId, Timestamp)>) -> usize {
         let Some(open) = self.dump.open else {
             self.dropped.event_if(end.is_some(), Dropped::DumpObjects);
@@ -110,7 +110,7 @@ impl Encoder {
             return DEFINING;
         }
         let class = file_id(self.definitions.class(e.class, &mut self.output));
-        // Size 0 would mean that the object is listed already.
+        // Size 0 would mean that the dump has already listed the object.
         let size = u64::try_from(e.size).unwrap_or(0).max(1);
         self.dropped
             .part_if(size.cast_signed() != e.size, Dropped::Sizes);

@@ -36,16 +36,16 @@ pub struct Encoder {
     origin: Option<i64>,
     header_written: bool,
     pub(super) output: Output,
-    /// Batches that ended before the current event and are not yet in the output.
+    /// Bytes of batches that ended before the current event. They are not yet in the output.
     ended: Vec<u8>,
     pub(super) definitions: Definitions,
-    /// Method whose definition is held until the next event, which may be the length of its
-    /// bytecode.
+    /// Method whose definition is held back until the next event, because this event may report the
+    /// length of the method's bytecode.
     unnamed: Option<MethodDef<'static>>,
     /// Details of the handler of the next catch event.
     handler: Option<CatchDetail>,
     collection: Option<Collection>,
-    /// Last collection that ended, until its generation is reported.
+    /// Last collection that ended; `None` once its generation is reported.
     unreported: Option<Collection>,
     heap_size: i64,
     /// True if the reserved thread of compilations is named.
@@ -80,7 +80,7 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    /// Writes nothing, because the header holds data of the first events.
+    /// Writes nothing: the header holds data of the first events, so it is written later.
     fn begin(&mut self, _: &mut Vec<u8>) {}
 
     fn has_pending(&self) -> bool {
@@ -104,8 +104,8 @@ impl Encode for Encoder {
         self.written(place, out);
     }
 
-    /// Ends the batch as if it were full. A held definition of a method stays held, because nothing
-    /// uses it yet.
+    /// Ends the batch as if it were full. A definition of a method that is held back stays held
+    /// back, because nothing uses it yet.
     fn flush(&mut self, out: &mut Vec<u8>) {
         if self.origin.is_some() && self.output.waits() {
             self.flush_batch(out);
@@ -160,8 +160,8 @@ impl Encoder {
         }
     }
 
-    /// Like [`Self::written`], for an event that the encoder adds. When the trace is read and
-    /// written again, its batch then ends at the same point.
+    /// Like [`Self::written`], but for an event that the encoder adds to the trace. If the batch
+    /// ends with this event, it ends at the same point when the trace is read and written again.
     #[cold]
     fn written_within(&mut self, place: usize) {
         let mut ended = std::mem::take(&mut self.ended);
@@ -169,8 +169,8 @@ impl Encoder {
         self.ended = ended;
     }
 
-    /// True if a full batch is held until a collection ends, because the generation is not reported
-    /// earlier.
+    /// True if a full batch is held back until a collection ends, because the generation of the
+    /// collection is not reported earlier.
     #[cold]
     fn is_held(&self, place: usize) -> bool {
         place != DEFINING && self.collection.is_some() && !self.output.is_overfull()
@@ -198,8 +198,8 @@ impl Encoder {
         }
     }
 
-    /// Fixes the start of the trace: from the opening events reported so far, else from the time of
-    /// the first other event.
+    /// Determines the start of the trace from the opening events reported so far, or else from
+    /// `first`, the time of the first other event.
     #[cold]
     fn settle(&mut self, first: Option<Timestamp>) {
         if self.origin.is_some() {
@@ -246,7 +246,7 @@ impl Encoder {
         Some(place)
     }
 
-    /// Defines a thread that the trace uses but does not define. Readers do the same.
+    /// Defines a thread that the trace uses but does not define. Decoders define such threads, too.
     #[inline]
     fn define(&mut self, place: usize, thread: ThreadId, time: Timestamp) {
         if self.output.is_undefined(place) {
@@ -352,8 +352,8 @@ impl Encoder {
         true
     }
 
-    /// Writes an event that is no call, or counts it as dropped. Returns the index of the buffer
-    /// that it went to.
+    /// Writes an event that is no call, or counts it as dropped. Returns the index of the buffer to
+    /// which it was written.
     fn any(&mut self, event: &Event<'_>) -> usize {
         if self.origin.is_none() {
             if event.is_opening() {
@@ -447,8 +447,8 @@ impl Encoder {
         DEFINING
     }
 
-    /// Writes the method definition that is held. Returns true if `next` is the length of this
-    /// method's bytecode and needs no further handling.
+    /// Writes the method definition that is held back. Returns true if `next` reports the length of
+    /// this method's bytecode and needs no further handling.
     #[cold]
     fn name_method(&mut self, next: Option<&Event<'_>>) -> bool {
         let Some(method) = self.unnamed.take() else {
@@ -508,7 +508,7 @@ impl Encoder {
                 self.thread_begin(place, e.thread, e.time, &e.name);
                 place
             }
-            // The thread is defined already, so only the name is left to write.
+            // The thread is already defined, so only its name is written.
             _ => self
                 .thread_state(e.thread, e.time, METADATA_NAME, Some(&e.name))
                 .unwrap_or(DEFINING),
@@ -525,7 +525,7 @@ impl Encoder {
         THREADLESS
     }
 
-    /// Writes the object of a heap dump that was held until its references are complete.
+    /// Writes the object of a heap dump that was held back until its references are complete.
     #[inline]
     pub(super) fn finish_listed(&mut self) {
         if let Some(listed) = self.dump.listed.take() {

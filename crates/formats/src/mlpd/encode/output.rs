@@ -7,11 +7,11 @@ use crate::mlpd::wire::{
 };
 use std::ops::Range;
 
-/// Maximum size of a batch's events in bytes, exceeded by the last event at most. Definitions count
-/// separately.
+/// Maximum size of a batch's events, in bytes. Only the last event may exceed it. Definitions have
+/// a limit of their own, with the same value.
 const BATCH: usize = 512 << 10;
-/// Maximum time between the first and the last event of a buffer in nanoseconds, exceeded by the
-/// last event at most.
+/// Maximum time between the first and the last event of a buffer, in nanoseconds. Only the last
+/// event may exceed it.
 const MAX_BUFFER_SPAN: u64 = 1_000_000_000;
 
 /// Index of the buffer for definitions.
@@ -64,7 +64,7 @@ impl Buffer {
     }
 
     pub(super) fn object(&mut self, object: u64) {
-        // Readers get a base of more than 56 bits wrong.
+        // Readers misread a base of more than 56 bits.
         let first = if object < FARTHEST { object } else { 0 };
         let base = *self.base_object.get_or_insert(first);
         self.pointer(object.wrapping_sub(base));
@@ -120,12 +120,13 @@ impl Buffer {
 }
 
 /// Definitions after the last event. They belong to the batch of the next event. A reader takes the
-/// definitions of a batch first, so in the current batch it would report them too early.
+/// definitions of a batch first. If these definitions were in the current batch, the reader would
+/// report them too early.
 #[derive(Debug)]
 struct Recent {
     /// Index of the first byte of these definitions in the buffer of definitions.
     at: usize,
-    /// Time of the preceding definition.
+    /// Time of the definition before these definitions.
     time: u64,
     /// Base of methods before these definitions.
     base_method: u64,
@@ -148,7 +149,7 @@ pub(in crate::mlpd) struct Output {
     /// Time of the last event of the batch.
     latest: u64,
     recent: Option<Recent>,
-    /// Number of batches written, without those that hold definitions only.
+    /// Number of batches written. Batches of definitions alone do not count.
     pub(super) batches: u64,
 }
 
@@ -198,7 +199,7 @@ impl Output {
         place
     }
 
-    /// Marks a thread as ended. Its buffer is reused after it is written.
+    /// Marks a thread as ended. The thread's buffer is reused after it is written.
     pub(super) fn thread_end(&mut self, place: usize) {
         if place <= COMPILED {
             return; // reserved threads stay, even if the trace ends them
@@ -217,15 +218,15 @@ impl Output {
         &mut self.buffers[place]
     }
 
-    /// True if an event would be earlier than the preceding one of the batch. Such an event belongs
-    /// to the next batch, because readers merge a batch by time.
+    /// True if an event would be earlier than the last event of the batch. The event then belongs
+    /// to the next batch, because readers merge the buffers of a batch by time.
     #[inline]
     pub(super) fn is_before_latest(&self, place: usize, time: u64) -> bool {
         place != DEFINING && time.max(self.buffers[place].time) < self.latest
     }
 
-    /// Starts an event with its first byte and its time. Returns the buffer, and false if the time
-    /// was before the thread's last event and was raised.
+    /// Starts an event with its first byte and its time. Returns the buffer. The second result is
+    /// false if the time was earlier than the thread's last event; it is then raised.
     #[inline]
     pub(super) fn event(&mut self, place: usize, time: u64, first: u8) -> (&mut Buffer, bool) {
         let buffer = &mut self.buffers[place];
@@ -247,7 +248,7 @@ impl Output {
                 buffer.time = time;
                 self.order.push(place);
             }
-            // The clock of a version 1 file starts with its first buffer, which holds definitions.
+            // In version 1, the file's clock starts with the first buffer, which holds definitions.
             buffer.base_time = buffer.time;
         }
         buffer.bytes.push(first);
@@ -314,8 +315,8 @@ impl Output {
         self.buffers[DEFINING].write(out);
     }
 
-    /// Writes the batch without the definitions after its last event. These belong to the next
-    /// batch, like the event that is about to follow.
+    /// Writes the batch before an event that belongs to the next batch. Leaves out the definitions
+    /// after the last event, because they belong to the next batch, too.
     pub(super) fn flush_before_event(&mut self, out: &mut Vec<u8>) {
         let Some(recent) = self.recent.take() else {
             return self.flush(out);
@@ -328,7 +329,8 @@ impl Output {
         self.flush(out);
         let definitions = &mut self.buffers[DEFINING];
         if let Some((written, method)) = recent.method {
-            // This method is the base of the next ones, so its difference from the base is 0.
+            // This method becomes the base of the methods after it. So its own difference from the
+            // base is 0.
             later.splice(written.start - at..written.end - at, [0]);
             definitions.base_method = method;
         }
@@ -341,9 +343,9 @@ impl Output {
         self.waiting
     }
 
-    /// Writes the batch, in the order of the buffers' first events. The buffer with the latest
-    /// event comes last. A reader that merges by time then ends with the same event, and would end
-    /// its batch at the same point when it writes the trace again.
+    /// Writes the batch. Its buffers are in the order of their first events, except that the buffer
+    /// with the latest event comes last. So a reader that merges by time ends with this event, too.
+    /// If it writes the trace again, its batch then ends at the same point.
     pub(super) fn flush(&mut self, out: &mut Vec<u8>) {
         self.flush_definitions(out);
         let (buffers, last) = (&self.buffers, self.last);

@@ -12,29 +12,31 @@ use jtrail_model::{
 };
 use std::collections::HashMap;
 
-/// Id of the class `?`, which functions without a known class get.
+/// Id of the class `?`. Functions without a known class belong to it.
 const NO_CLASS: u64 = 1 << 33;
-/// Lowest id of methods whose function id is 0, too large or already used.
+/// Lowest id of methods whose function id can't be used: it is 0, too large or already taken.
 const FALLBACK: u64 = 0b11 << 62;
-/// Maximum bytes of a class name in frames, unless the full name of the function is long, too.
+/// Maximum bytes of a class name in frames. It may be longer if the full name of the function is
+/// long, too.
 const LONG_CLASS: usize = 1 << 10;
 
-/// Definitions so far, which other lines may refer to.
+/// Definitions that the trace has contained so far. Later lines may refer to them.
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
     classes: Table<Class>,
     functions: Table<Function>,
-    /// Internal ids by the ids of the profiling interface, which may reuse its ids.
+    /// Internal ids by the ids of the .NET profiling interface. This interface may reuse its ids.
     class_iids: HashMap<u64, u32>,
     function_iids: HashMap<u64, u32>,
     assemblies: HashMap<u64, Assembly>,
-    /// Number of assemblies of no class that were replaced by another one of the same id.
+    /// Number of assemblies without classes that were replaced by another assembly with the same
+    /// id.
     replaced_assemblies: usize,
     /// The assembly of each module.
     pub(super) modules: HashMap<u64, u64>,
     /// True if code maps contain source lines, as in traces that we write.
     pub(super) has_line_maps: bool,
-    /// Code from a `fun inf` whose `jit cmf` may follow.
+    /// Code from a `fun inf`, until its `jit cmf` follows.
     code: Option<Code>,
     no_class: bool,
 }
@@ -172,7 +174,7 @@ impl Definitions {
         self.replaced_assemblies + unused.count()
     }
 
-    /// Returns the numbers of classes and of functions without a name.
+    /// Returns the number of classes without a name, and the number of functions without a name.
     pub(super) fn nameless(&self) -> (usize, usize) {
         let classes = self.classes.iter();
         let functions = self.functions.iter();
@@ -226,7 +228,8 @@ impl Decoder {
         }
     }
 
-    /// Remarks on ids, modules and tokens of a `fun inf` that our encoder would not write.
+    /// Remarks on ids, modules and tokens of a `fun inf` if they differ from what our encoder
+    /// writes.
     pub(super) fn remark_on_function(
         &mut self,
         iid: u32,
@@ -284,8 +287,8 @@ impl Decoder {
                 .and_then(|class| class.name.clone())
                 .unwrap_or_default()
         };
-        // Full names of functions contain their class. If a full name does not, the frame must not
-        // repeat a class name that is far longer than the full name.
+        // The full name of a function usually contains the class. If it does not, a class name that
+        // is far longer than the full name is left out of the frame.
         let class_name = match class_name.len() <= LONG_CLASS.max(2 * full.len()) {
             true => &*class_name,
             false => names::class_of_source(full),
@@ -348,7 +351,8 @@ impl Decoder {
         });
     }
 
-    /// Emits kept code that no `jit cmf` followed, as compiled at the latest time.
+    /// Emits kept code that no `jit cmf` followed. The latest time counts as the time of its
+    /// compilation.
     pub(super) fn end_code(&mut self) {
         if let Some(code) = self.definitions.code.take() {
             let time = self.now;
@@ -407,8 +411,8 @@ impl Decoder {
                 line,
             }];
             ranges.push(CodeRange { offset, frames });
-            // A range ends where the next one starts. If this range ends earlier, the code up to
-            // the next range gets a range without frames.
+            // In the model, a range ends where the next one starts. If this range ends earlier, a
+            // range without frames is added for the code between the two.
             let next = starts.after(start);
             match i64::try_from(end) {
                 _ if end < start || end == next.unwrap_or(size) => {}

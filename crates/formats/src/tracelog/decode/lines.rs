@@ -299,7 +299,7 @@ impl Decoder {
         let (iid, ms) = (words.iid()?, words.dec()?);
         let items = *words;
         let mut with_ip = false;
-        // All items are checked before the first event, so that a corrupt line emits none.
+        // All items are checked before the first event, so that a corrupt line emits no events.
         while let Some(word) = words.word() {
             with_ip |= read_item(word)?.3;
         }
@@ -376,7 +376,8 @@ impl Decoder {
         Some(())
     }
 
-    /// Remarks on the thread of a collection or compilation, for which events have no field.
+    /// Remarks on the thread of a collection or compilation. The events of both have no field for
+    /// it.
     fn thread_of_jvm(&mut self, named: bool, kind: &str) {
         self.remark_if(named, kind, Remarked::Workers);
     }
@@ -385,12 +386,13 @@ impl Decoder {
         self.remark_if(hr != 0, kind, Remarked::Statuses);
     }
 
-    /// Remarks on an id that is not the internal id plus 1, as our encoder writes it.
+    /// Remarks on an id that is not the internal id plus 1. Our encoder writes only such ids.
     fn remark_on_id(&mut self, id: u64, iid: u32, kind: &str) {
         self.remark_if(id != u64::from(iid) + 1, kind, Remarked::Ids);
     }
 
-    /// Remarks on texts with invalid UTF-8. Only for these does decoding make an owned copy.
+    /// Remarks on texts with invalid UTF-8. They are the texts that were copied when they were
+    /// decoded.
     fn remark_on_texts(&mut self, kind: &str, texts: &[&Cow<'_, str>]) {
         let mended = texts.iter().any(|text| matches!(text, Cow::Owned(_)));
         self.remark_if(mended, kind, Remarked::Texts);

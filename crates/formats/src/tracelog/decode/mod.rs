@@ -27,7 +27,7 @@ pub struct Decoder {
     offset: u64,
     /// Number of the last line that was read.
     line: u64,
-    /// Bytes of the next step's input that were searched for `\n` without finding one.
+    /// Number of leading bytes of the next step's input that are known to contain no `\n`.
     searched: usize,
     state: State,
     /// Start of the current line.
@@ -55,7 +55,7 @@ enum State {
     #[default]
     Start,
     Lines,
-    /// Inside a line above [`MAX_LINE_BYTES`].
+    /// Inside a line that is longer than [`MAX_LINE_BYTES`].
     Skipping,
     /// All input is read; the remarks follow.
     Ending,
@@ -80,7 +80,8 @@ impl Decoder {
         }
     }
 
-    /// Counts a remark on the current line. `record` is its type and sub-type, if they matter.
+    /// Counts a remark on the current line. `record` is the line's type and sub-type, or empty if
+    /// the remark does not depend on them.
     #[cold]
     fn remark(&mut self, record: &str, kind: Remarked) {
         self.remark_many(record, kind, 1);
@@ -157,7 +158,7 @@ impl Decoder {
         Ok(step(end + 1, next))
     }
 
-    /// Handles the end of the input. A rest that is not blank is a line without `\n`.
+    /// Handles the end of the input. If the rest is not blank, it is a line without `\n`.
     fn cut<'a>(&mut self, input: &'a [u8]) -> Result<Decoded<'a>, DecodeError> {
         if input.trim_ascii().is_empty() {
             self.close();
@@ -165,7 +166,7 @@ impl Decoder {
             let next = self.waiting().map_or(Step::Nothing, Step::Event);
             return Ok(step(input.len(), next));
         }
-        // A line with faults is cut, not corrupt: its faults are not counted.
+        // Faults of this line are not counted: it is truncated, not corrupt.
         let (remarks, strict) = (std::mem::take(&mut self.remarks), self.strict);
         self.strict = false;
         self.take(input)?;
@@ -194,7 +195,7 @@ impl Decoder {
         Ok(step(input.len(), Step::Remark(remark)))
     }
 
-    /// Emits what waits for further lines, because none follow.
+    /// Emits what was held back for further lines. No further lines follow.
     fn close(&mut self) {
         if self.matched {
             self.open();
@@ -294,7 +295,7 @@ impl Decoder {
         self.refuse()
     }
 
-    /// Handles the first line. `with_time` is true if the line is a `prf stm`.
+    /// Handles the first line of the trace. `with_time` is true if it is a `prf stm`.
     fn start(&mut self, with_time: bool) {
         if matches!(self.state, State::Start) {
             self.state = State::Lines;

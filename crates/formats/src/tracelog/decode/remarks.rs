@@ -4,7 +4,7 @@ use crate::RemarkKind;
 use crate::tally::{corrupt, fault, kinds, odd, skipped};
 
 kinds! {
-    /// Kinds of remarks. Records are named by their type and sub-type.
+    /// Kinds of remarks. The name of a record is its type and sub-type.
     pub(crate) enum Remarked: RemarkKind {
         OtherRecords = skipped(
             "jit cms, jit css, jit csf, gch gen, lin src, fil src",

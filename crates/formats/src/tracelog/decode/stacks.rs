@@ -18,7 +18,7 @@ const MAX_FRAMES: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     table: Table<Option<Box<Thread>>>,
-    /// How calls are recorded, according to the configuration or else the first record.
+    /// How calls are recorded. The configuration says it, or else the first record.
     pub(super) collection: Option<Collection>,
     /// Functions of the current record.
     frames: Vec<u32>,
@@ -28,8 +28,8 @@ pub(super) struct Threads {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Life {
     Unknown,
-    /// `thr crt` was read, and no event has defined the thread. Thread 0 stays in this state while
-    /// it only stands for the process.
+    /// `thr crt` was read, but no event has defined the thread yet. Thread 0 stays in this state as
+    /// long as it only stands for the process.
     Created,
     Defined,
     Ended,
@@ -39,11 +39,12 @@ pub(super) enum Life {
 struct Thread {
     defined: bool,
     os_id: Option<u64>,
-    /// Frames, outermost first: function and ticket of the call. In samples, tickets are 0.
+    /// Frames, outermost first. Each holds the function and the ticket of the call. In samples,
+    /// tickets are 0.
     stack: Vec<(u32, u32)>,
     ticket: u32,
     cpu_us: u64,
-    /// True until the next record with match 0, because an earlier record did not fit the stack.
+    /// True if a record did not fit the stack. The next record with match 0 resets it.
     is_unknown: bool,
 }
 
@@ -52,7 +53,8 @@ struct Thread {
 pub(super) enum Expansion {
     #[default]
     None,
-    /// `leaves` leaves, and then enters of [`Threads::frames`] from index `at` on.
+    /// `leaves` leave events, and then an enter event for each of [`Threads::frames`] from index
+    /// `at` on.
     Calls {
         iid: u32,
         time: Timestamp,
@@ -113,7 +115,7 @@ impl Threads {
         self.get(0)?.os_id
     }
 
-    /// Adds CPU time in microseconds. Returns the thread's total.
+    /// Adds CPU time in microseconds. Returns the total CPU time of the thread.
     pub(super) fn used(&mut self, iid: u32, us: u64) -> Option<u64> {
         let thread = self.get(iid)?;
         thread.cpu_us = thread.cpu_us.saturating_add(us);

@@ -36,8 +36,8 @@ impl<'a> Words<'a> {
         String::from_utf8_lossy(std::mem::take(&mut self.rest).trim_ascii())
     }
 
-    /// Reads text in quotes. Other writers do not escape quotes inside of text. So the text ends at
-    /// the first quote that ends the line or precedes another text in quotes.
+    /// Reads text in quotes. Other writers do not escape quotes inside of text. So not every quote
+    /// ends the text, but only one at the end of the line or before another text in quotes.
     pub(super) fn quoted(&mut self) -> Option<Cow<'a, str>> {
         let text = self.rest.trim_ascii().strip_prefix(b"\"")?;
         let is_last = |rest: &[u8]| match rest {
@@ -82,10 +82,10 @@ pub(super) fn read_iid(word: &[u8]) -> Option<u32> {
     }
 }
 
-/// `N` parts of a word, and an optional further part.
+/// `N` parts of a word, and one more part if the word has it.
 type Parts<'a, const N: usize> = ([&'a [u8]; N], Option<&'a [u8]>);
 
-/// Splits a word at colons into `N` parts and an optional further part.
+/// Splits a word at colons into `N` parts, and one more part if the word has it.
 #[inline]
 pub(super) fn parts<const N: usize>(word: &[u8]) -> Option<Parts<'_, N>> {
     let mut parts = word.split(|b| *b == b':');

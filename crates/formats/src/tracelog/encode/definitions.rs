@@ -26,7 +26,7 @@ pub(super) struct Definitions {
     loaders: Vec<Loader>,
     loader_indices: HashMap<Box<str>, usize>,
     loaders_written: u64,
-    /// Classes by name; empty unless [`Self::by_text`] is true.
+    /// Class ids by name; empty unless [`Self::by_text`] is true.
     by_name: HashMap<Box<str>, ClassId>,
     by_frame: HashMap<Digest, MethodId>,
     digests: Digests,
@@ -109,7 +109,7 @@ impl Definitions {
         }
         let place = self.loaders.len();
         self.loader_indices.insert(name.into(), place);
-        // The head of the trace has written this loader.
+        // The head of the trace contains this loader already.
         let id = (name == DEFAULT_LOADER).then_some(1);
         let name = name.into();
         self.loaders.push(Loader { name, id });
@@ -143,7 +143,8 @@ impl Definitions {
         new
     }
 
-    /// Returns the internal id of a class. Writes the lines of the class first if it has none yet.
+    /// Returns the internal id of a class. If the class has no internal id yet, assigns one and
+    /// writes the lines of the class first.
     pub(super) fn class(&mut self, id: ClassId, out: &mut Vec<u8>) -> Option<u32> {
         let class = self.classes.get_mut(id.0)?;
         if class.iid.is_some() || self.classes_written > MAX_ID {
@@ -187,8 +188,8 @@ impl Definitions {
         loader.and_then(|loader| loader.id).unwrap_or(1)
     }
 
-    /// Returns the internal id of a method. Writes the lines of the method first if it has none
-    /// yet.
+    /// Returns the internal id of a method. If the method has no internal id yet, assigns one and
+    /// writes the lines of the method first.
     #[inline]
     pub(super) fn function(&mut self, id: MethodId, out: &mut Vec<u8>) -> Option<u32> {
         match self.methods.get(id.0)?.iid {
@@ -290,7 +291,7 @@ impl Definitions {
         Some(written(e.method, iid))
     }
 
-    /// Returns the numbers of classes and methods that no line refers to.
+    /// Returns how many classes and how many methods no line refers to.
     pub(super) fn unused(&self) -> (u64, u64) {
         (
             self.classes_known - u64::from(self.classes_written),
@@ -310,7 +311,7 @@ impl Definitions {
         method.is_some_and(|method| method.iid.is_some() || self.has_class(method.class))
     }
 
-    /// Returns the method that a frame names. A method without a definition gets one.
+    /// Returns the method that a frame names. Defines the method if it has no definition.
     pub(super) fn frame(&mut self, frame: &str) -> Option<MethodId> {
         let key = self.digests.of(frame);
         match self.by_frame.get(&key) {
@@ -337,8 +338,8 @@ impl Definitions {
     }
 }
 
-/// Returns the id of a method in the file. A made-up id contains the internal id, which is the same
-/// when the trace is read and written again.
+/// Returns the id of a method in the file. For a method that occurs in frames only, the id contains
+/// the internal id, so that it stays the same when the trace is read and written again.
 fn written(id: MethodId, iid: u32) -> u64 {
     if id.0 < FIRST_SYNTHETIC_ID {
         id.0

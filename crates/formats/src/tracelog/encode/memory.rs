@@ -8,7 +8,8 @@ use jtrail_model::{
     ObjectDef, ObjectFree, ThreadId,
 };
 
-/// Causes of requested collections: that of the trace log itself, and those that JVMs report.
+/// Causes of requested collections: the word of the trace log itself, and the causes that JVMs
+/// report.
 const INDUCED: [&str; 4] = [
     "induced",
     "System.gc()",
@@ -34,9 +35,10 @@ enum Table {
     Due,
     /// Frees of the collection have begun.
     Frees,
-    /// The table is written, and no free has followed. If one does, a second table is due.
+    /// The table is written, and no free has followed. If a free follows, a second table is due.
     Written,
-    /// Frees followed the table, because the frees of one collection may come in parts.
+    /// Frees followed the table. This happens because the frees of one collection may come in
+    /// parts.
     Late,
 }
 
@@ -69,7 +71,8 @@ impl Encoder {
         };
         thread.ms = thread.ms.max(ms);
         let ms = thread.ms;
-        // A sum from the trace keeps its time, so a later allocation is not added to it.
+        // A sum that the trace contains keeps its time, so an allocation at a later time is not
+        // added to it.
         if matches!(self.merged, Some((Merged::Sums, id, at)) if id == e.thread && at != ms) {
             self.end_merged(out);
         }
@@ -117,7 +120,7 @@ impl Encoder {
         };
     }
 
-    /// Writes a sum of allocations that the trace contains.
+    /// Adds a sum of allocations that the trace contains to the thread's pending allocations.
     pub(super) fn allocation_sum(&mut self, e: &AllocationSum, out: &mut Vec<u8>) {
         if self.iid(e.thread).is_none() {
             return;
@@ -133,8 +136,8 @@ impl Encoder {
         };
         thread.ms = thread.ms.max(ms);
         let ms = thread.ms;
-        // Allocations of one thread in one millisecond are one line, whether the trace contains
-        // single allocations or sums.
+        // All allocations of one thread in one millisecond are one line. It does not matter whether
+        // the trace contains single allocations or sums.
         let goes_on = !thread.sums.is_empty() && thread.sums_ms == ms;
         let merged = (Merged::Sums, e.thread, ms);
         self.flush_unless_merging(merged, out);
@@ -164,8 +167,8 @@ impl Encoder {
         let (iid, sums) = (thread.iid, std::mem::take(&mut thread.sums));
         thread.line_ms = thread.line_ms.max(thread.sums_ms);
         let ms = thread.line_ms;
-        // The record of the stack in which the objects were allocated directly precedes the line.
-        // Definitions of both precede that record.
+        // The record of the stack in which the objects were allocated directly precedes this line.
+        // The definitions that the record and the line need precede the record.
         if !matches!(&self.pending, Pending::Stack { thread, .. } if *thread == id) {
             self.flush(out);
         }
@@ -266,7 +269,7 @@ impl Encoder {
         self.gc.open = false;
     }
 
-    /// Ends a collection in progress at a pause, because its own end will not be written.
+    /// Ends a collection in progress at a pause, because the event of its end will not be written.
     pub(super) fn gc_pause(&mut self, ms: u64, out: &mut Vec<u8>) {
         if self.gc.open {
             self.write_gc_finish(ms, out);
@@ -274,7 +277,8 @@ impl Encoder {
         self.table_at_last(out);
     }
 
-    /// Writes the table of live objects if the frees of a collection have ended.
+    /// Writes the table of live objects if frees of a collection preceded. Called when something
+    /// other than a free follows.
     #[inline]
     pub(super) fn table_after_frees(&mut self, out: &mut Vec<u8>) {
         if self.gc.table == Table::Frees {

@@ -43,8 +43,8 @@ pub struct Encoder {
     pending: Pending,
     /// Frames that the pending record pushes.
     frames: Vec<u32>,
-    /// Kind, thread and millisecond of the pending samples or sums to which the next event may be
-    /// added.
+    /// Kind, thread and millisecond of the pending samples or sums. The next event may be added to
+    /// them.
     merged: Option<(Merged, ThreadId, u64)>,
     paused: bool,
     pause_ms: u64,
@@ -77,8 +77,8 @@ enum Pending {
     },
     /// Start of a collection; an event with its cause and generation may follow.
     Gc { ms: u64, induced: bool, full: bool },
-    /// CPU time of the process as the sum over its threads. If the trace contains the time itself,
-    /// that event replaces the sum.
+    /// CPU time of the process, as the sum over its threads. If an event with the CPU time of the
+    /// process follows, it replaces the sum.
     ProcessCpu { ms: u64 },
 }
 
@@ -145,8 +145,8 @@ impl Encoder {
         dropped
     }
 
-    /// Returns the collection method that an event implies, or a default if too many bytes are
-    /// buffered.
+    /// Returns the collection method that an event implies. If too many bytes are buffered, returns
+    /// a default.
     fn shown(event: &Event<'_>, waiting: usize) -> Option<Collection> {
         match event {
             Event::MethodEnter(_) => Some(Collection::Instrumentation),
@@ -184,11 +184,13 @@ impl Encoder {
         }
     }
 
-    /// Writes what is pending, except a thread's stack. Callers are about to write an event.
+    /// Writes what is pending, except the change of a thread's stack. Called when an event is about
+    /// to be written.
     ///
-    /// Only an event that is written may end a pending record. An event that is not written is
-    /// missing when the log is read, and writing the log again must give the same lines. For the
-    /// same reason all delayed output has one order: definitions, the pending record, the line.
+    /// Only an event that is written may end a pending record. The reason is that reading the log
+    /// and writing it again must give the same lines, and an event that is not written is missing
+    /// then. For the same reason, all delayed output has one order: definitions, the pending
+    /// record, the line.
     #[inline]
     fn settle(&mut self, out: &mut Vec<u8>) {
         self.end_merged(out);

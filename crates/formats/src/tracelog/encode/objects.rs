@@ -1,7 +1,7 @@
 //! Counts of live objects, by class.
 //!
-//! An object takes four bytes, in a page of consecutive ids. A page is freed with its last object,
-//! so memory stays in proportion to the live objects.
+//! An object takes four bytes, in a page of consecutive ids. A page is deallocated when its last
+//! object is freed. So memory stays in proportion to the live objects.
 
 use jtrail_model::{ClassId, ObjectId};
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +12,7 @@ const PAGE: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     pages: HashMap<u64, Box<Page>>,
-    /// Class and size of objects; each object refers to an entry by index.
+    /// Distinct pairs of class and size. Each object refers to one by index.
     shapes: Vec<(ClassId, u64)>,
     shape_indices: HashMap<(ClassId, u64), u32>,
     /// Objects and bytes, by class.
@@ -87,8 +87,9 @@ impl Objects {
         true
     }
 
-    /// True if tables can be made from the counts, and the trace contains none. Without frees, the
-    /// counts would include every object ever allocated.
+    /// True if tables of live objects are derived from the counts. This requires that the trace
+    /// contains no such tables. It also requires frees: without them, the counts would include
+    /// every object ever allocated.
     pub(super) fn countable(&self) -> bool {
         self.any && !self.has_tables && (self.frees_recorded || self.freed)
     }

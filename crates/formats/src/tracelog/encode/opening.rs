@@ -20,12 +20,12 @@ pub(super) struct Opening {
     minutes_west: i32,
     pub(super) pid: u64,
     name: String,
-    /// Further options with their values as written; their lines follow those of the settings.
+    /// Other options, with their values as written. Their lines follow the lines of the settings.
     options: Vec<(String, String)>,
 }
 
 impl Opening {
-    /// Returns an opening that learns nothing from the options of the trace.
+    /// Returns an opening that takes no settings from the options of the trace.
     pub(super) fn fixed() -> Self {
         Self {
             fixed: true,
@@ -44,8 +44,8 @@ impl Opening {
         match event {
             Event::Node(e) => {
                 self.start_ms.get_or_insert(clock::whole_ms(e.time));
-                // Time zones differ from UTC by less than a day; with larger offsets, times might
-                // not be readable.
+                // A real time zone differs from UTC by less than a day. With a larger offset,
+                // readers might not understand the times.
                 let is_zone = e.timezone.unsigned_abs() < 24 * 60;
                 self.minutes_west = if is_zone { e.timezone } else { 0 };
                 dropped.part_if(e.timezone != 0, Dropped::TimeZones);
@@ -82,8 +82,8 @@ impl Opening {
         dropped: &mut DropTally<Dropped>,
     ) {
         let mut ours = settings.clone();
-        // In a trace log, CodeMapUnit switches code maps on: the first configuration line switches
-        // them off.
+        // In a trace log, only the line CodeMapUnit switches code maps on. So the first
+        // configuration line switches them off.
         ours.code_maps &= self.from_trace_log;
         if ours.line(&e.key, &e.value) {
             self.from_trace_log = true;
@@ -112,8 +112,8 @@ impl Opening {
         }
     }
 
-    /// Returns the start of the trace, in milliseconds since 1970: that of the opening events, or
-    /// else the time of `event`.
+    /// Returns the start of the trace, in milliseconds since 1970. It is the start in the opening
+    /// events, or else the time of `event`.
     pub(super) fn start_ms(&mut self, event: &Event<'_>) -> i64 {
         let first = event.time().map(clock::whole_ms).unwrap_or_default();
         *self.start_ms.get_or_insert(first)

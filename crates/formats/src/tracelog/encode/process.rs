@@ -8,8 +8,8 @@ use jtrail_model::{MethodCompile, ProcessCpu};
 /// CPU time of the process.
 #[derive(Debug, Default)]
 pub(super) struct Process {
-    /// True if the trace contains CPU times of the process. Otherwise lines have sums over its
-    /// threads.
+    /// True if the trace contains CPU times of the process. Otherwise, `prc cpu` lines are sums
+    /// over all threads.
     has_own: bool,
     /// Microseconds used so far.
     used: u64,
@@ -19,7 +19,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Adds CPU time of a thread. Returns `ms` if a line is due then.
+    /// Adds CPU time of a thread. Returns `ms` if a `prc cpu` line is due at that time.
     pub(super) fn used(&mut self, us: u64, ms: u64, interval: u64) -> Option<u64> {
         if self.has_own {
             return None;
@@ -31,7 +31,7 @@ impl Process {
         due.then_some(ms)
     }
 
-    /// Writes a `prc cpu` line with the time used since the preceding one.
+    /// Writes a `prc cpu` line with the CPU time used since the preceding `prc cpu` line.
     pub(super) fn derived(&mut self, ms: u64, out: &mut Vec<u8>) {
         let ms = ms.max(self.line_ms.unwrap_or_default());
         self.line_ms = Some(ms);

@@ -100,8 +100,8 @@ impl Encoder {
         self.call_cpu(e.thread, ms, e.cpu_time, out);
     }
 
-    /// Pops frames: the outermost `same` of `size` frames stay. Consecutive leaves of one
-    /// millisecond are one line.
+    /// Pops frames: the outermost `same` of `size` frames stay. Consecutive leaves in one
+    /// millisecond become one line.
     #[inline]
     fn pop(
         &mut self,
@@ -130,14 +130,15 @@ impl Encoder {
         }
     }
 
-    /// Writes what is pending, and what the thread allocated before a call or its leave.
+    /// Writes what is pending, and the thread's allocations. Called before an enter or a leave.
     #[inline]
     fn settle_for_call(&mut self, id: ThreadId, out: &mut Vec<u8>) {
         self.settle(out);
         self.end_sums(id, out);
     }
 
-    /// Marks a thread's innermost call as not written: no internal id is left for its method.
+    /// Marks a thread's innermost call as not written, because no internal id is left for its
+    /// method.
     #[cold]
     fn unnameable(&mut self, id: ThreadId) {
         self.dropped.event(Dropped::UndefinedMethods);
@@ -250,13 +251,14 @@ impl Encoder {
         let Some(run) = thread.run.take() else {
             return;
         };
-        // Times never decrease along a thread, so earlier allocations are written first.
+        // Times never decrease along a thread, so allocations that are earlier than the samples are
+        // written first.
         if thread.sums_ms < run.ms {
             self.end_sums(id, out);
         }
         self.flush(out);
         let mut stack = run.stack;
-        // Frames are dropped if no internal id is left for their method.
+        // A frame is dropped if no internal id is left for its method.
         let all = stack.len();
         stack.retain(|method| self.definitions.function(*method, out).is_some());
         self.dropped

@@ -9,14 +9,14 @@ use jtrail_model::{
 };
 use std::collections::BTreeMap;
 
-/// All threads by id; `None` for those that ended.
+/// All threads by id; `None` for a thread that has ended.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     table: Table<Option<Box<Thread>>>,
     /// Number of threads written; the first one represents the process.
     written: u32,
-    /// Threads that may have open calls, or pending samples or allocations. A pause or the end of
-    /// the trace ends these.
+    /// Threads that may have open calls, pending samples or pending allocations. A pause and the
+    /// end of the trace end all of these.
     dirty: Vec<ThreadId>,
 }
 
@@ -27,9 +27,9 @@ pub(super) struct Thread {
     pub(super) calls: Vec<Call>,
     /// Number of open calls that are written.
     pub(super) depth: u64,
-    /// Time of its last call, sample or allocation.
+    /// Time of the thread's last call, sample or allocation.
     pub(super) ms: u64,
-    /// Time of its last `sam` line.
+    /// Time of the thread's last `sam` line.
     pub(super) line_ms: u64,
     /// Allocations that are not yet written: objects and bytes by class.
     pub(super) sums: BTreeMap<ClassId, (u64, u64)>,
@@ -49,8 +49,8 @@ pub(super) struct Thread {
 pub(super) struct Call {
     pub(super) ticket: u32,
     pub(super) method: MethodId,
-    /// True if the written stack contains the call. Calls that are left at a pause, and calls that
-    /// are dropped, are not in it.
+    /// True if the written stack contains the call. It does not contain dropped calls, nor calls
+    /// that a pause has ended.
     pub(super) written: bool,
 }
 
@@ -68,7 +68,7 @@ impl Threads {
         self.table.get_mut(id.0)?.as_deref_mut()
     }
 
-    /// Marks a thread with open calls, or pending samples or allocations.
+    /// Marks a thread that has open calls, pending samples or pending allocations.
     #[inline]
     pub(super) fn mark_dirty(&mut self, id: ThreadId) {
         if let Some(thread) = self.get(id)
@@ -148,7 +148,7 @@ impl Encoder {
         }
     }
 
-    /// Returns the internal id of a live thread. Otherwise counts a dropped event.
+    /// Returns the internal id of a live thread. If the thread is not live, counts a dropped event.
     pub(super) fn iid(&mut self, id: ThreadId) -> Option<u32> {
         let iid = self.threads.get(id).map(|thread| thread.iid);
         self.dropped.event_if(iid.is_none(), Dropped::OtherThreads);
@@ -199,8 +199,8 @@ impl Encoder {
     /// True if CPU times of threads are written, or summed up for the process.
     #[inline]
     fn has_cpu(&self) -> bool {
-        // If the trace comes from a trace log, its own CPU times of the process are written, or
-        // none.
+        // If the trace comes from a trace log, CPU time of the process is never derived from
+        // threads: only the CPU times of the process that the trace contains are written.
         let of_process = self.settings.process_cpu && !self.opening.from_trace_log;
         !self.paused && (self.settings.thread_cpu || of_process)
     }

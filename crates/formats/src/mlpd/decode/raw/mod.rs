@@ -34,7 +34,7 @@ pub(super) enum Raw<'b> {
         name: &'b [u8],
         image: u64,
     },
-    /// Image with its name and its module id, which version 1 does not have.
+    /// Image with its name and its module id. Version 1 has no module ids.
     Image {
         id: u64,
         name: &'b [u8],
@@ -45,8 +45,8 @@ pub(super) enum Raw<'b> {
         domain: u64,
         class: u64,
     },
-    /// State or name of a thread. `name` is set for a name, and for a load that the thread's name
-    /// follows immediately.
+    /// State or name of a thread. `name` is present in two cases: the event is the name itself, or
+    /// it is a load that the name follows immediately.
     Thread {
         state: u8,
         id: u64,
@@ -77,7 +77,7 @@ pub(super) enum Raw<'b> {
     },
     HeapStart,
     HeapEnd,
-    /// Object of a heap dump. Its references follow as events of their own.
+    /// Object of a heap dump. Each of its references follows as a separate event.
     HeapObject {
         object: u64,
         class: u64,
@@ -85,7 +85,7 @@ pub(super) enum Raw<'b> {
         generation: u8,
     },
     Reference {
-        /// Difference from the field offset of the preceding reference.
+        /// Field offset, as the difference from that of the preceding reference.
         offset: u64,
         target: u64,
     },
@@ -98,7 +98,7 @@ pub(super) enum Raw<'b> {
     NoRoots,
 }
 
-/// Kind of list elements that follow an event and are read one by one.
+/// Kind of the list elements that follow an event. They are read one by one.
 #[derive(Clone, Copy, Debug)]
 enum Following {
     References,

@@ -48,7 +48,7 @@ impl<'b> Reader<'b> {
         Ok(self.header.objects.wrapping_add_signed(difference))
     }
 
-    /// Reads flags, which only version 1 has and which must be 0.
+    /// Reads flags, which must be 0. Version 17 has no flags.
     fn flags(&mut self) -> Result<(), Fault> {
         match self.is_v17() {
             true => Ok(()),
@@ -330,8 +330,8 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Reads the name of a thread after its load, if the next event is this name and has the time
-    /// of the load.
+    /// Reads the name of a thread after the thread's load. Returns `None` unless the next event is
+    /// this name and has the same time as the load.
     fn name_at_once(&mut self, id: u64) -> Option<&'b [u8]> {
         let before = self.fields;
         let mut name = || -> Result<&'b [u8], Fault> {

@@ -33,7 +33,7 @@ impl Replay {
             Raw::Image { id, name, module } => {
                 let (name, has_module) = (self.text(name, at), !module.is_empty());
                 // In files that jtrail wrote, images, domains and assemblies stand for class
-                // loaders, so nothing is skipped.
+                // loaders. They are read, so they do not count as skipped.
                 self.remarks.add_if(!self.own, Remarked::Metadata, offset);
                 self.remarks.add_if(has_module, Remarked::ModuleIds, offset);
                 self.definitions.image(id, &name);
@@ -98,7 +98,7 @@ impl Replay {
         None
     }
 
-    /// Handles the name of a method, and its compiled code if it has any.
+    /// Handles an event that holds a method's name, and its code if it is compiled.
     fn code(&mut self, at: At, (method, address, size): (u64, u64, u64), name: &[u8]) {
         let (name, size) = (self.text(name, at), self.size(size, at));
         let queue = &mut self.queue;
@@ -180,8 +180,8 @@ impl Replay {
         (raw, image): (u64, u64),
         name: &str,
     ) -> Option<Event<'static>> {
-        // In files that jtrail wrote, a class in a thread's own buffer is the class of the
-        // exception in the next event.
+        // In files that jtrail wrote, a class load in a thread's own buffer names the class of the
+        // exception in the thread's next event.
         if self.own
             && at.thread != DEFINITIONS
             && state == METADATA_LOAD
@@ -298,7 +298,8 @@ impl Replay {
     pub(super) fn throw(&mut self, at: At, address: u64, stack: &[u64]) -> Option<Event<'static>> {
         let mut frames = self.frames(stack, at);
         if frames.is_empty() && !self.own {
-            // Without a stack, the method of the innermost open call is taken as the throwing one.
+            // Without a stack, the method of the innermost open call is taken as the throwing
+            // method.
             let calls = self.threads.get(at.place).map(|thread| &thread.calls);
             let call = calls.and_then(|calls| calls.last());
             let method = call.map_or(MethodId::NONE, |call| call.of.method);
@@ -346,7 +347,8 @@ impl Replay {
         let of = self.method(method, at);
         let object = self.object(address);
         let class = self.exception_class(at)?;
-        // In a file that jtrail wrote, zeros may stand for an unreported handler.
+        // In a file that jtrail wrote, type 0 and number 0 may mean that the handler was not
+        // reported.
         if takes_all || entry != 0 || !self.own {
             self.queue.push_back(Event::CatchDetail(CatchDetail {
                 thread: self.id(at),

@@ -44,7 +44,7 @@ impl Replay {
         let dump = self.dump(at)?;
         let object = self.object(address);
         self.source = Some((object, dump));
-        // Size 0 marks further references of an object that is listed already.
+        // Size 0 marks further references of an object that the dump has already listed.
         if size == 0 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Converts the file's events to those of the model.
+//! Converts the file's events to events of the model.
 
 mod events;
 mod heap;
@@ -26,12 +26,12 @@ use jtrail_model::{
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-/// Converter of events, in the order in which the batches yield them.
+/// Converter of the file's events. It takes them in the order in which the batches return them.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    /// True if jtrail wrote the file. The ids of threads and objects are then kept.
+    /// True if jtrail wrote the file. Threads and objects then keep their ids.
     own: bool,
-    /// True after the first buffer.
+    /// True once the first buffer has started.
     begun: bool,
     version: DataVersion,
     header: Header,
@@ -53,10 +53,10 @@ pub(super) struct Replay {
     /// Object at each address, and its class. Used for files that jtrail did not write.
     objects: HashMap<u64, (ObjectId, ClassId)>,
     last_object: u64,
-    /// Collection in progress: the generation at its start, and the time of the start.
+    /// Generation and start time of the collection in progress.
     collection: Option<(u64, Timestamp)>,
     heap_size: i64,
-    /// Offset of the last heap size in the file, if no collection has ended since.
+    /// File offset of the last heap size event; `None` if a collection has ended since.
     heap_size_at: Option<u64>,
     /// Open heap dump, and the thread that writes it.
     dump: Option<(u64, HeapDumpId)>,
@@ -110,8 +110,8 @@ impl Replay {
     /// Handles the start of a buffer.
     pub(super) fn buffer(&mut self, thread: u64, time: u64, offset: u64) {
         if !std::mem::replace(&mut self.begun, true) {
-            // The first buffer shows whether jtrail wrote the file, and in version 1 when the clock
-            // started.
+            // The first buffer shows whether jtrail wrote the file. In version 1, its time is also
+            // the start of the clock.
             self.own = thread == DEFINITIONS;
             let clock = self.header.clock.unwrap_or(time);
             self.epoch = self.header.startup.wrapping_sub(clock.cast_signed());
@@ -150,8 +150,8 @@ impl Replay {
         }))
     }
 
-    /// Handles data that was held for the end of a collection, if that end is missing. Reports the
-    /// generation of a full collection, and counts a heap size as skipped.
+    /// Handles data that was held back for the end of a collection, because this end is missing.
+    /// Reports the generation of a full collection. Counts a heap size as skipped.
     fn settle(&mut self) {
         if let Some((1.., time)) = self.collection.take() {
             self.queue.push_back(Event::GcDetail(GcDetail {
@@ -165,7 +165,8 @@ impl Replay {
         }
     }
 
-    /// Queues the events for the contents of the header, once, before any other event.
+    /// Queues the events for the contents of the header, unless they are queued already. They come
+    /// before any other event.
     fn open(&mut self) {
         if std::mem::replace(&mut self.opened, true) {
             return;
@@ -369,7 +370,7 @@ impl Replay {
         Some(leave(thread.id, at.time, call, by_exception))
     }
 
-    /// Ends the calls inside the one that is left. Returns `None` if the call that is left is not
+    /// Ends the calls inside the call that is left. Returns `None` if the call that is left is not
     /// open.
     #[cold]
     fn leave_inner(&mut self, at: At, of: MethodOf) -> Option<()> {
@@ -399,7 +400,7 @@ impl Replay {
         object
     }
 
-    /// Returns a new object at an address, and forgets an earlier object there.
+    /// Returns a new object at an address. It replaces an earlier object at this address.
     fn new_object(&mut self, address: u64, class: ClassId) -> ObjectId {
         if self.own {
             return ObjectId(address);
@@ -435,7 +436,7 @@ impl Replay {
         self.unresolved_class(raw, at)
     }
 
-    /// Converts a size of the file. Counts a size above `i64::MAX` and limits it to this value.
+    /// Converts a size of the file. A size above `i64::MAX` is counted, and becomes `i64::MAX`.
     fn size(&mut self, size: u64, at: At) -> i64 {
         size.try_into().unwrap_or_else(|_| {
             self.remarks.add(Remarked::Sizes, at.offset);
