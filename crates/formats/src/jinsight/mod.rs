@@ -26,11 +26,12 @@
 //! | 41 | 4 | overhead: ticks that one callback costs | [the option](jtrail_model::RECORD_OVERHEAD); 0 without it |
 //!
 //! **Time.** startTicks stand for the later of vmStartTime and connectionStartTime; all other ticks
-//! count from there. These two fields are precise to the second only. So our ticks are nanoseconds
-//! since 1970. A reader converts startTicks as nanoseconds since 1970. If the result is in the
-//! second of connectionStartTime, the reader takes all ticks as nanoseconds since 1970 *(choice)*.
-//! The header is written with the first event that has a time. If an earlier event follows,
-//! startTicks are patched. A reader that can't wait for the patch finds smaller ticks.
+//! count from there. These two fields are precise only to the second. To be more precise, we write
+//! ticks as nanoseconds since 1970. A reader converts startTicks as if they were nanoseconds since
+//! 1970. If the result is in the second of connectionStartTime, the reader takes all ticks as
+//! nanoseconds since 1970 *(choice)*. The header is written with the first event that has a time.
+//! If an earlier event follows, startTicks are patched. A reader that can't wait for the patch
+//! finds smaller ticks.
 //!
 //! # Records
 //!
@@ -73,26 +74,26 @@
 //!
 //! - Definitions come before use. The first class is Object. CLASS_DEFINE and CLASS_LOAD of a class
 //!   are adjacent, after those of its superclass and interfaces.
-//! - THREAD_START comes after the THREAD_DEFINE of a thread that was seen to start. We write it for
-//!   threads that start after the JVM is initialized *(choice)*. No record of a thread follows its
-//!   THREAD_EXIT.
+//! - THREAD_START comes after the thread's THREAD_DEFINE. We write it for threads that start after
+//!   the JVM is initialized, because only their start is seen *(choice)*. No record of a thread
+//!   follows its THREAD_EXIT.
 //! - A leave ends the innermost call of its thread. A leave by exception has no mark.
 //! - Ticks never decrease along the records of one thread, and are never below those of the
-//!   preceding BEGIN_BURST. An event with lower ticks is moved up, and counted *(choice)*. Only in
-//!   the first burst do events from before the start of the trace keep their own ticks *(choice)*.
+//!   preceding BEGIN_BURST. An event with lower ticks is moved up, and counted *(choice)*. In the
+//!   first burst, events from before the start of the trace keep their own ticks *(choice)*.
 //! - `*_CREATED` comes after the definition of its object, once.
 //! - Starts and ends of collections alternate, inside a burst.
-//! - All our records but END_FILE are between BEGIN_BURST and END_BURST. A trace without pauses has
-//!   one burst.
-//! - At the end of a burst, all open calls have leaves with the ticks of END_BURST. An END_BURST
-//!   that would get the ticks of a real leave is moved by one tick.
+//! - All our records except END_FILE are between BEGIN_BURST and END_BURST. A trace without pauses
+//!   has one burst.
+//! - At the end of a burst, all open calls have leaves with the ticks of END_BURST. If END_BURST
+//!   would have the same ticks as a real leave, it is moved by one tick.
 //! - At the start of the next burst, all calls in progress have enters with the ticks of
 //!   BEGIN_BURST. This includes calls that began during the pause
 //!   ([`Encode::open_call`](crate::Encode::open_call)), but not those that ended during the pause.
-//!   A real enter that would get the ticks of BEGIN_BURST is moved by one tick.
-//! - A collection that ends during a pause ended when the pause began.
-//! - Events between bursts are written after the next BEGIN_BURST, with its ticks. They are dropped
-//!   if no burst follows.
+//!   If a real enter would have the same ticks as BEGIN_BURST, it is moved by one tick.
+//! - If a collection ends during a pause, its end is written where the pause begins.
+//! - Events between two bursts are written after the BEGIN_BURST of the next burst, with its ticks.
+//!   They are dropped if no burst follows.
 //!
 //! # Classes, written once
 //!
@@ -104,13 +105,14 @@
 //!   with the methods known by then. A method that is defined later is written in a further class
 //!   of the same name and another id: for the format, a class of another loader. These classes are
 //!   counted as *classes split* *(choice)*.
-//! - Superclasses and interfaces that are not written yet are written first, with what is known of
-//!   them. If only the name was known, the next class defined under this name takes over the id.
+//! - Superclasses and interfaces that are not written yet are written first, with all that is known
+//!   about them. If only the name is known, the next class that is defined under this name gets the
+//!   same id.
 //! - When all ids are assigned, class 65535, `*overflow*`, stands for all further classes. Its one
 //!   method `*overflow*()V` stands for all their calls.
 //!
-//! Names have slashes. A dot in a name of the format is a slash in the model, so that the names of
-//! hidden classes are preserved.
+//! Names have slashes. Dots and slashes are exchanged between the format and the model. So the
+//! names of hidden classes, which contain both, are preserved.
 //!
 //! # Texts
 //!
@@ -131,8 +133,9 @@
 //! Ids are those of the file; `-` is an absent id. In quotes, `\"` and `\\` stand for a quotation
 //! mark and a backslash. The texts of parks and of the runtime's start and end are not among the
 //! format's usual ones *(choice)*. Notes of jtrail itself are written unchanged, with two
-//! exceptions: thread ids become those of the file, and totals exclude what the file does not hold.
-//! Free text has the ticks of the preceding record. A text in any other form is free text.
+//! exceptions: their thread ids become ids of the file, and totals exclude events that the file
+//! does not hold. Free text has the ticks of the preceding record. A text in any other form is free
+//! text.
 //!
 //! The thread named `*unknown*` stands for no thread *(choice)*.
 //!
@@ -159,9 +162,9 @@
 //! | bytes after END_FILE | skipped, counted as a fault |
 //! | numberOfEvents that differs from the number of records | counted |
 //!
-//! `docs/formats.md` lists everything that is skipped or counted. Everything counted is reported at
-//! the end, in one remark for each kind. No fault ends the reading *(choice)*: `jtrail verify` is
-//! the command that rejects a trace for its faults.
+//! `docs/formats.md` lists everything that is skipped or counted. Everything that is counted is
+//! reported at the end, in one remark for each kind. Reading continues after each fault *(choice)*:
+//! only `jtrail verify` rejects a trace for its faults.
 //!
 //! Plain objects are read with size 0. `jtrail convert` prints their number if the output format
 //! has a field for sizes.
@@ -173,16 +176,17 @@
 //!
 //! - **Receivers of calls** *(choice)*. Calls are recorded without `this`: otherwise each call
 //!   would have to look up the object's id.
-//! - **Calls that began before the method was instrumented.** The first burst does not begin with
-//!   calls that were in progress when the trace began or the agent was attached. The JVM can list
-//!   them, but not report when they end: running code has no hooks, and an agent attached to a
-//!   running JVM has no events for stack frames.
+//! - **Calls that began before the method was instrumented.** When the trace begins or the agent is
+//!   attached, some calls are already in progress. The first burst does not contain them. The JVM
+//!   can list these calls, but it can't report their ends: running code has no hooks, and an agent
+//!   that is attached to a running JVM can't enable events for stack frames.
 //!
 //! [`Encode::dropped`](crate::Encode::dropped) counts all of it by kind. The most important kinds
 //! are exceptions, samples, CPU times, sizes of plain objects, stacks of monitor events, and data
 //! on the machine and the agent. Tickets and depths are counted anew. A collection that is in
-//! progress at a pause or at the end of the trace is ended there. A class that is split, or known
-//! only by name, is read back as a class with no other methods.
+//! progress at a pause or at the end of the trace is ended there. A split class is read back as
+//! several classes, each with some of the methods. A class that is known only by name is read back
+//! as a class without methods.
 
 mod decode;
 mod encode;

@@ -11,7 +11,8 @@ pub(super) fn exchanged(name: &str) -> String {
     name.chars().map(exchange).collect()
 }
 
-/// Returns the class name of an array of `class`. Package separators stay as they are in `class`.
+/// Returns the class name of an array of `class`. The package separators of `class` are not
+/// changed.
 pub(super) fn array_of(class: &str) -> String {
     match class.strip_prefix('[') {
         Some(_) => format!("[{class}"),

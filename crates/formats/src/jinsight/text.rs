@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 /// Prefix of jtrail's own notes, which are written unchanged.
 pub(super) const NOTE: &str = "jtrail ";
 
-/// Parsed text of a USER_EVENT record. Ids are those of the file; an absent id is written as `-`.
+/// Parsed text of a USER_EVENT record. It contains the ids of the file. An absent id is written as
+/// `-`.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Message<'t> {
     MonitorEnter {
@@ -133,8 +134,8 @@ impl fmt::Display for Message<'_> {
     }
 }
 
-/// Parses the text of a USER_EVENT record. Returns `None` unless formatting the result gives
-/// exactly `text` again.
+/// Parses the text of a USER_EVENT record. Returns `None` if the text has another form: formatting
+/// the result must give exactly `text` again.
 pub(super) fn parse(text: &str) -> Option<Message<'_>> {
     let (name, rest) = text.split_once(' ')?;
     let mut words = Words(rest);

@@ -18,7 +18,8 @@ pub(super) const START_AT: usize = 25;
 /// Offset of the overhead field in the header.
 pub(super) const OVERHEAD_AT: usize = 41;
 
-/// Values of maxThreads and maxClasses until the header is patched at the end of the trace.
+/// Values of maxThreads and maxClasses in the header, until the header is patched at the end of the
+/// trace.
 pub(super) const OPEN_THREADS: u32 = 1024;
 pub(super) const OPEN_CLASSES: u32 = 16384;
 
@@ -45,7 +46,7 @@ pub(super) const BEGIN_BURST: u8 = 0x65;
 pub(super) const END_BURST: u8 = 0x66;
 pub(super) const CLASS_LOAD: u8 = 0x6e;
 
-/// Whole END_FILE record with its two numbers.
+/// Whole END_FILE record: the type and its two numbers.
 pub(super) const END_FILE_RECORD: [u8; 9] = [END_FILE, 0x49, 0x16, 0, 0, 0, 0, 0xde, 0xad];
 
 /// Size of a record's type and ticks, in bytes.
@@ -61,7 +62,7 @@ pub(super) const NO_OBJECT: u32 = u32::MAX;
 /// Fixed class ids, defined nowhere else.
 pub(super) const OBJECT_CLASS: u16 = 0;
 pub(super) const THREAD_CLASS: u16 = 1;
-/// First class id that is not reserved for a certain class.
+/// First class id that has no fixed class.
 pub(super) const FIRST_CLASS: u16 = 2;
 /// Id of the class that stands for all classes beyond the largest ordinary class id.
 pub(super) const OVERFLOW_CLASS: u16 = u16::MAX;

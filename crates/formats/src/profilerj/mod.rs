@@ -1,9 +1,9 @@
 //! ProfilerJ snapshots: `.xml`.
 //!
 //! ProfilerJ is a profiler that kept totals in the traced process: a call tree and a tree of
-//! samples for each thread, live objects, and line coverage. A document is the state at one moment
-//! and contains no single events. The vendor's page leaves points open; choices made here are
-//! marked *(choice)*.
+//! samples for each thread, live objects, and line coverage. A document contains the totals at one
+//! moment, and no single events. The vendor's page leaves points open; choices made here are marked
+//! *(choice)*.
 //!
 //! # Document
 //!
@@ -60,11 +60,11 @@
 //!
 //! ## Section `profile`
 //!
-//! Each distinct call path has a node; siblings differ in name or signature. `count` is the number
-//! of calls, including open ones. `cumulatedElapsed`, `cumulated` and `overheadCumulated` are
-//! elapsed time, CPU time, and CPU time of the agent itself, in µs and with callees.
-//! `methodElapsed`, `method` and `overheadMethod` are the same without callees. `exceptions` is the
-//! number of calls that an exception ended *(choice)*. Every node satisfies:
+//! Each distinct call path has a node. Siblings have different names or different signatures.
+//! `count` is the number of calls, including open ones. `cumulatedElapsed`, `cumulated` and
+//! `overheadCumulated` are elapsed time, CPU time, and CPU time of the agent itself, in µs and with
+//! callees. `methodElapsed`, `method` and `overheadMethod` are the same without callees.
+//! `exceptions` is the number of calls that an exception ended *(choice)*. Every node satisfies:
 //!
 //! ```text
 //! cumulatedElapsed  = methodElapsed  + Σ cumulatedElapsed of its children
@@ -74,29 +74,29 @@
 //! ```
 //!
 //! Times are summed in nanoseconds. Each sum with callees is rounded down to µs once; the sum
-//! without callees is the difference. An open call counts up to the end of its thread or of the
-//! trace. CPU time is 0 where it was not measured. `cpuTime` of a thread is its latest recorded CPU
-//! time, in ns.
+//! without callees is the difference. The time of an open call ends with its thread, or else with
+//! the trace. CPU time is 0 where it was not measured. `cpuTime` of a thread is its latest recorded
+//! CPU time, in ns.
 //!
-//! A pause ends every open call for good. After the trace resumes, callees of such a call are at
-//! the top of the tree.
+//! A pause ends every open call for good. If such a call makes further calls after the trace
+//! resumes, these are at the top of the tree.
 //!
 //! ## Section `sampler`
 //!
 //! Siblings differ in name; overloads and lines are not distinguished. `hits` is the number of
 //! samples that ended in this frame while the thread was runnable; `elapsed` is the number of all
-//! samples that ended in this frame. `cumulated` and `cumulatedElapsed` are the same sums with
-//! those of the children; threads have them, too. A node has at least one sample in itself or
-//! below. Samples without a stack do not count. `elapsedTime` is the time from the thread's start
-//! to its end, or to the end of the trace, in ns *(choice)*: the vendor's page shows the attribute
-//! without an explanation.
+//! samples that ended in this frame. `cumulated` and `cumulatedElapsed` are these two sums
+//! including the children. Threads have them, too. Each node, or one of its descendants, has at
+//! least one sample. Samples without a stack do not count. `elapsedTime` is the time from the
+//! thread's start to its end, or to the end of the trace, in ns *(choice)*: the vendor's page shows
+//! the attribute without an explanation.
 //!
 //! ## Section `memory`
 //!
-//! Each class that the thread allocated has a row: the number of live objects, and its maximum so
-//! far *(choice)*. Rows are sorted by descending number of objects, then by name. A row remains
-//! after its objects were freed. An object belongs to the thread that allocated it, also after that
-//! thread's end.
+//! Each class that the thread allocated has a row. `count` is the number of live objects, and `max`
+//! is the maximum of this number so far *(choice)*. Rows are sorted by descending number of
+//! objects, then by name. A row remains after its objects were freed. An object belongs to the
+//! thread that allocated it, even after this thread's end.
 //!
 //! ## Section `coverage`
 //!
@@ -118,14 +118,14 @@
 //! Limits: 2¹⁹ nodes of calls and 2¹⁸ of samples in the document; 2¹⁰ nested nodes of one name, and
 //! 2¹⁴ nested nodes of any name. Beyond these limits, a call path is folded: it continues at the
 //! innermost node of the same name, or at the top. So counts and own times of each method stay
-//! exact. The callers of folded calls and samples are dropped, and counted. Aggregated calls and
-//! samples that a trace contains as sums get four times the number of nodes. All sums of one kind
-//! together stay below 2⁶³.
+//! exact. The callers of folded calls and samples are counted as dropped. If a trace contains
+//! aggregated calls or sums of samples, four times as many nodes are allowed for them. All sums of
+//! one kind together stay below 2⁶³.
 //!
 //! At a pause, calls count up to the pause; their CPU time counts up to the latest recorded value.
 //! The leaves of these calls, before or after the trace resumes, are not counted as dropped. Any
-//! other leave without an open call is dropped; the leave of an outer call ends the calls inside of
-//! it. [`Encode::dropped`](crate::Encode::dropped) counts what else is dropped.
+//! other leave without an open call is dropped. A leave of an outer call also ends the calls inside
+//! of it. [`Encode::dropped`](crate::Encode::dropped) counts what else is dropped.
 //!
 //! # Reading
 //!
@@ -143,12 +143,12 @@
 //! such as threads and classes; the rest is dropped.
 //!
 //! Ids count from 1, for threads, classes and methods together. The document contains no times of
-//! events. All times are 0, except those of samples and of thread ends, which count from the
+//! events. All times are 0, except the times of samples and of thread ends: these count from the
 //! thread's start.
 //!
 //! - **Threads** have names only. Threads of two sections are the same if name, `cpuTime` and
-//!   `isAlive` agree; for `memory`, if the name agrees. If several threads of a section agree, they
-//!   are matched in order.
+//!   `isAlive` agree; for `memory`, if the name agrees. If several threads of one section have the
+//!   same values, they are matched in order.
 //! - **Constructors** are recognised by convention, as their class could be a package: the name
 //!   ends in `)V`, and either the name is a class that was named before, or its last part starts
 //!   with a capital letter and the part before does not.

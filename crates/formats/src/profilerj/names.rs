@@ -1,8 +1,8 @@
 //! Names: from the model to the document and back.
 //!
-//! Reading a written name and writing the result again gives the same text. But reading does not
-//! always restore the original name: the document does not distinguish a constructor from a method
-//! of the same name.
+//! If a written name is read and written again, the text is the same. But the name that is read may
+//! differ from the original name, because the document does not distinguish a constructor from a
+//! method of the same name.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub(super) fn class_to_source(name: &str) -> Cow<'_, str> {
     name.into()
 }
 
-/// Returns a class name of the model for a name in source form.
+/// Converts a class name in source form to the form of the model.
 pub(super) fn class_from_source(name: &str) -> Cow<'_, str> {
     let mut element = name;
     let mut dimensions = 0;
@@ -94,7 +94,7 @@ fn parameters(descriptor: &str) -> Option<String> {
     ends.then_some(readable)
 }
 
-/// Returns class and method as in sections `profile` and `sampler`, without parameters.
+/// Returns class and method, without parameters, as sections `profile` and `sampler` write them.
 fn qualified(class: &str, method: &str) -> String {
     if method == CONSTRUCTOR && !class.is_empty() {
         constructor(class).to_owned()
@@ -125,8 +125,8 @@ pub(super) fn method_to_profile(class: &str, method: &str, descriptor: &str) -> 
     name
 }
 
-/// Returns the class and raw method name for a name in section `profile`. `is_class` returns true
-/// for names of classes that the document contained before.
+/// Splits a name of section `profile` into the class and the raw method name. `is_class` returns
+/// true for the name of a class that the document has already contained.
 pub(super) fn method_from_profile<'n>(
     name: &'n str,
     descriptor: &str,
@@ -151,8 +151,8 @@ pub(super) fn method_from_profile<'n>(
     }
 }
 
-/// True if `last`, after the qualifier, looks like a class: by convention, classes start with a
-/// capital letter, packages and methods do not.
+/// True if `last`, after the qualifier, looks like the name of a class. By convention, names of
+/// classes start with a capital letter, and names of packages and methods do not.
 fn looks_like_class(qualifier: &str, last: &str) -> bool {
     let capital = |name: &str| name.starts_with(char::is_uppercase);
     let before = qualifier.rsplit('.').next().unwrap_or_default();

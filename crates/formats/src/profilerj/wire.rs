@@ -24,8 +24,8 @@ pub(super) const CLASS: &str = "class";
 pub(super) const METHOD: &str = "method";
 pub(super) const FOOTPRINTS: &str = "footprints";
 
-/// Attributes of each element, in the order in which our encoder writes them. First: a thread in
-/// `profile`.
+/// This constant and the next ones list the attributes of an element, in the order in which our
+/// encoder writes them. Here: attributes of a thread in `profile`.
 pub(super) const CALLING: &[&str; 3] = &["name", "cpuTime", "isAlive"];
 /// Attributes of a node in a call tree.
 pub(super) const CALL: &[&str; 10] = &[
@@ -55,16 +55,16 @@ pub(super) const FRAME: &[&str; 5] = &["name", "hits", "elapsed", "cumulated", "
 pub(super) const ALLOCATING: &[&str; 1] = &["name"];
 /// Attributes of a row of `memory`.
 pub(super) const OBJECTS: &[&str; 3] = &["class", "count", "max"];
-/// Attributes of a class in `coverage`. The last one is read, but never written.
+/// Attributes of a class in `coverage`. The attribute `class` is read, but never written.
 pub(super) const COVERED_CLASS: &[&str; 3] = &["name", "source", "class"];
 /// Attributes of a method in `coverage`.
 pub(super) const COVERED_METHOD: &[&str; 4] = &["name", "signature", "firstline", "count"];
 
-/// Marks a line without code in footprints.
+/// Value of a line without code in footprints.
 pub(super) const NO_CODE: &str = "-1";
 /// The largest line number that a class file can contain.
 pub(super) const LAST_LINE: u32 = u16::MAX as u32;
 /// Nanoseconds in a microsecond, the unit of times.
 pub(super) const MICROSECOND: u64 = 1000;
-/// Line of a frame in a native method, as in the model.
+/// Line number that the model uses for a frame in a native method.
 pub(super) const NATIVE: i64 = -2;

@@ -21,14 +21,15 @@ pub(super) struct Bursts {
     pub(super) paused: Timestamp,
     /// Threads of the synthetic leaves right before the last END_BURST.
     left: VecDeque<u32>,
-    /// Time of the last BEGIN_BURST, until the resume event is reported. It is reported after the
-    /// records that repeat the calls in progress and those that happened during the pause.
+    /// Time of the last BEGIN_BURST; `None` once the resume event is reported. Two kinds of records
+    /// come before this event: enters that repeat the calls in progress, and records of what
+    /// happened during the pause.
     resuming: Option<Timestamp>,
 }
 
 impl Decoder {
-    /// Reports events that are due before the next record: leaves that turned out not to be
-    /// synthetic, and the pause after an END_BURST.
+    /// Reports an event that is due before the next record: a leave that is not synthetic after
+    /// all, or the pause after an END_BURST.
     #[inline]
     pub(super) fn before_record<'a>(&mut self) -> Option<Decoded<'a>> {
         if !self.held.is_empty() {
@@ -39,8 +40,8 @@ impl Decoder {
         Some(event(0, Event::TracePause(TracePause { time })))
     }
 
-    /// Reports events that are due before a record after BEGIN_BURST. Returns `None` if the record
-    /// itself still belongs to the pause.
+    /// Called for each record after BEGIN_BURST, until the pause is over. Returns `None` if the
+    /// record still belongs to the pause. Otherwise reports an event that is due before the record.
     #[cold]
     pub(super) fn resume<'a>(&mut self, kind: u8, record: &'a [u8]) -> Option<Decoded<'a>> {
         let of_pause = matches!(
@@ -53,16 +54,16 @@ impl Decoder {
                 | CLASS_LOAD
                 | OBJECT_RECLAIMED
         );
-        // If the ticks are not in the input yet, `?` returns; the record is tried again with more
-        // input.
+        // If the input ends before the ticks, `?` returns `None`. The record is read again once
+        // there is more input.
         if of_pause && self.fields(record, 1).u64()? == self.bursts.begin {
             return None;
         }
         self.resumed()
     }
 
-    /// Called when no more records of the pause can follow. Reports the leaves of calls that ended
-    /// during the pause, then the resume event.
+    /// Called when no more records of the pause can follow. Each call reports one event: first the
+    /// leaves of calls that ended during the pause, then the resume event.
     pub(super) fn resumed<'a>(&mut self) -> Option<Decoded<'a>> {
         let time = self.bursts.resuming?;
         while let Some(key) = self.bursts.left.front().copied() {

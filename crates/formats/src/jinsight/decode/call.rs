@@ -1,4 +1,5 @@
-//! Calls, and synthetic leaves: those that a writer adds before END_BURST for calls that go on.
+//! Calls, and synthetic leaves. A writer adds synthetic leaves before END_BURST, for calls that
+//! continue after it.
 
 use super::threads::{Frame, Thread};
 use super::{Decoder, Remarked, nothing};
@@ -71,8 +72,8 @@ impl Decoder {
         }
         self.latest = self.latest.max(ticks);
         let offset = self.offset;
-        // The same leave is read again after another event is reported before it, but is counted
-        // once.
+        // If another event must be reported first, this leave is read again later. But it is
+        // counted only once.
         let is_odd = overhead != 0 || ticks < self.clock.start;
         if is_odd && self.counted_leave.replace(offset) != Some(offset) {
             if overhead != 0 {
@@ -94,8 +95,8 @@ impl Decoder {
         })
     }
 
-    /// True if an END_BURST with the same ticks may follow, after nothing but leaves with these
-    /// ticks.
+    /// True if a leave with these ticks may be synthetic. Then only leaves with the same ticks are
+    /// between it and an END_BURST with the same ticks.
     #[inline]
     fn may_be_made_up(&self, ticks: u64, next: &[u8], last: bool) -> bool {
         match next.first() {
@@ -112,7 +113,7 @@ impl Decoder {
     }
 
     /// Ends the innermost call of the thread by the leave at `offset`. Returns `false` if another
-    /// event must be reported first and the leave must be processed again.
+    /// event is reported first, so that the leave must be processed again.
     fn left<'a>(&mut self, key: u32, ticks: u64, offset: u64) -> (bool, Step<'a>) {
         let Some(thread) = self.threads.get_mut(u64::from(key)) else {
             return (false, self.unknown_thread_at(key, ticks, offset).step);
@@ -129,7 +130,7 @@ impl Decoder {
     }
 
     /// Reports the leave of a call that was open before the pause and is not open after it. The
-    /// call gets the time at which the pause began.
+    /// time of the leave is the begin of the pause.
     #[cold]
     pub(super) fn end_in_pause<'a>(&mut self, key: u32) -> Decoded<'a> {
         let thread = self.threads.get_mut(u64::from(key));
@@ -141,7 +142,7 @@ impl Decoder {
         Decoded { used: 0, step }
     }
 
-    /// Reports the next held-back leave, now known not to be synthetic because no END_BURST
+    /// Reports the next leave that was held back. It is not synthetic, because no END_BURST
     /// followed.
     #[cold]
     pub(super) fn replay<'a>(&mut self) -> Option<Decoded<'a>> {
@@ -153,7 +154,8 @@ impl Decoder {
         Some(Decoded { used: 0, step })
     }
 
-    /// Reports the definition of a method, or of its class if that is still undefined.
+    /// Reports the definition of a method. If its class is still undefined, reports the definition
+    /// of the class instead.
     #[cold]
     fn new_method<'a>(&mut self, class: u16, method: u16, ticks: u64) -> Decoded<'a> {
         if self.classes.get(class).is_none() {
@@ -181,7 +183,7 @@ impl Decoder {
         }
     }
 
-    /// Reports a start of a thread that the file does not define.
+    /// Reports the start of a thread that the file does not define.
     #[cold]
     pub(super) fn unknown_thread<'a>(&mut self, key: u32, ticks: u64) -> Decoded<'a> {
         self.unknown_thread_at(key, ticks, self.offset)

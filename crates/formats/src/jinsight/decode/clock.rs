@@ -25,8 +25,8 @@ pub(super) struct Start {
     pub(super) agent: Timestamp,
 }
 
-/// Reads the header from ticksPerMicrosecond on. Returns `None` if that field is 0 or the input too
-/// short.
+/// Reads the header from ticksPerMicrosecond on. Returns `None` if ticksPerMicrosecond is 0 or the
+/// input is too short.
 pub(super) fn start(fields: &mut Fields<'_>) -> Option<Start> {
     let ticks = fields.u32().filter(|&ticks| ticks != 0)?;
     let start = fields.u64()?;
@@ -37,7 +37,8 @@ pub(super) fn start(fields: &mut Fields<'_>) -> Option<Start> {
         origin: 0,
         ticks,
     };
-    // Ticks that count from 1970 are more precise than the header's times in seconds.
+    // If ticks count from 1970, they are more precise than the header's times, which are whole
+    // seconds.
     let since_1970 = clock.nanoseconds(start);
     let second = (since_1970 / SECOND).min(i128::from(u32::MAX));
     let origin = if second == agent {

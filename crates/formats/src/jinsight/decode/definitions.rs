@@ -68,18 +68,18 @@ pub(super) struct Class {
     pub(super) id: ClassId,
     /// Class name with dots.
     pub(super) name: Box<str>,
-    /// Class of this class's arrays; none until the first such array occurs.
+    /// Class of arrays whose elements are of this class; none until the first such array occurs.
     pub(super) array: ClassId,
     raw_methods: Box<[u8]>,
-    /// Offset of each method in `raw_methods`, and the method's id, which is none before its first
-    /// call.
+    /// Offset of each method in `raw_methods`, and the method's id. The id is none before the first
+    /// call of the method.
     methods: Vec<(u32, MethodId)>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     table: Vec<Option<Box<Class>>>,
-    /// Called methods that their class does not list, by class and method number.
+    /// Ids of called methods that their class does not list, by class and method number.
     unlisted: HashMap<(u16, u16), MethodId>,
     /// Array classes by name with dots.
     pub(super) arrays: HashMap<Box<str>, ClassId>,

@@ -1,5 +1,5 @@
-//! Objects: definitions, allocations and frees. An allocation is a definition that is followed by a
-//! record of how the object was created.
+//! Objects: definitions, allocations and frees. An allocation is a definition followed by a record
+//! that tells how the object was created.
 
 use super::definitions::class_name;
 use super::{Decoder, Remarked, event};
@@ -75,8 +75,8 @@ impl Decoder {
         })
     }
 
-    /// Reads an object definition, with the `*_CREATED` record after it if there is one. A
-    /// `*_CREATED` record without a definition before it is accepted too.
+    /// Reads an object definition, and the `*_CREATED` record after it if there is one. Also
+    /// accepts a `*_CREATED` record without a preceding definition.
     pub(super) fn object<'a>(&mut self, input: &'a [u8], last: bool) -> Option<Decoded<'a>> {
         let mut record = self.object_record(input)?;
         let (mut records, mut defined) = (1, record.ticks);
@@ -98,7 +98,7 @@ impl Decoder {
                     record.used += made.used;
                     records = 2;
                 }
-                // The next record may be the object's `*_CREATED` record, but is still incomplete.
+                // The next record is incomplete. It may be the object's `*_CREATED` record.
                 None if !last && may_be_made(rest) => return None,
                 _ => {}
             }
@@ -143,8 +143,8 @@ impl Decoder {
         Some(event(record.used, emitted))
     }
 
-    /// Counts a definition whose ticks differ from those of the load, creation or start after it.
-    /// The model has one time for both.
+    /// Counts a definition if its ticks `defined` differ from `done`, the ticks of the following
+    /// load, creation or start. The model has only one time for both.
     pub(super) fn look_at_definition(&mut self, defined: u64, done: u64) {
         if defined != done {
             self.remarks.add(Remarked::DefinitionTimes, self.offset);
@@ -155,7 +155,8 @@ impl Decoder {
         self.threads.get(u64::from(key)).map(|thread| thread.id)
     }
 
-    /// Returns the class of an object, or as an error the event that must define the class first.
+    /// Returns the class of an object. If the class is undefined, the error is the event that
+    /// defines it and must be reported first.
     fn class_of<'a>(&mut self, record: &Record) -> Result<ClassId, Box<Decoded<'a>>> {
         let name = match (record.kind, record.class) {
             (ObjectKind::PLAIN, Some(class)) => {
@@ -210,7 +211,7 @@ impl Decoder {
         Some(event(HEAD + 4, Event::ObjectFree(free)))
     }
 
-    /// Reports a definition of a class that the file does not define.
+    /// Reports the definition of a class that the file does not define.
     #[cold]
     pub(super) fn unknown_class<'a>(&mut self, class: u16, ticks: u64) -> Decoded<'a> {
         let offset = self.offset;
@@ -227,7 +228,8 @@ impl Decoder {
         event(0, Event::ClassDef(def))
     }
 
-    /// Reads a CLASS_LOAD. Reports the class definition first, and on the second call the details.
+    /// Reads a CLASS_LOAD. The first call reports the class definition, the second call the
+    /// details.
     pub(super) fn class_load<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
         let mut fields = self.fields(input, 1);
         let load = super::definitions::Load::read(&mut fields)?;

@@ -42,7 +42,7 @@ pub struct Decoder {
     state: State,
     big_endian: bool,
     clock: Clock,
-    /// Events to report before the next record: those that open or close the trace.
+    /// Events that open or close the trace. They are reported before the next record.
     queue: VecDeque<Event<'static>>,
     /// Last id assigned. Threads, classes and methods share one counter.
     last_id: u64,
@@ -54,11 +54,12 @@ pub struct Decoder {
     /// Leaves that may be synthetic: thread and offset of each. All have the ticks `held_ticks`.
     held: VecDeque<(u32, u64)>,
     held_ticks: u64,
-    /// Offset of the last leave whose overhead or early ticks were counted.
+    /// Offset of the last leave that was counted for its overhead or its early ticks.
     counted_leave: Option<u64>,
-    /// CLASS_DEFINE that waits for its CLASS_LOAD: ticks, class, object of the class.
+    /// The last CLASS_DEFINE, until its CLASS_LOAD is read: ticks, class, object of the class.
     class_defined: Option<(u64, u16, u32)>,
-    /// Id of the class whose CLASS_LOAD is next, if the class definition was reported already.
+    /// Id of the class whose CLASS_LOAD is the next record, if the class definition was already
+    /// reported.
     emitted_class: Option<ClassId>,
     /// Thread and ticks of the preceding record, if it was a THREAD_DEFINE.
     thread_defined: Option<(u32, u64)>,
@@ -79,7 +80,7 @@ enum State {
     Records,
     /// After END_FILE.
     After,
-    /// Input consumed: the remarks are reported next, then this result.
+    /// All input is read. The remarks are reported next, and then this result.
     Ending(Result<(), DecodeError>),
 }
 
@@ -156,8 +157,8 @@ impl Decoder {
         nothing(HEADER_SIZE)
     }
 
-    /// Reports the header's contents and the start of the trace. The trace starts with the first
-    /// burst if BEGIN_BURST is the first record, else at startTicks.
+    /// Reports the header's contents and the start of the trace. If the first record is
+    /// BEGIN_BURST, the trace starts with it, otherwise at startTicks.
     fn first<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
         let State::First(ref start) = self.state else {
             return nothing(0);
@@ -312,8 +313,8 @@ impl Decoder {
         more()
     }
 
-    /// Handles an incomplete record: asks for more input, or ends the trace as truncated if `last`
-    /// is set.
+    /// Handles an incomplete record: asks for more input. If `last` is true, ends the trace as
+    /// truncated instead.
     fn cut<'a>(&mut self, input: &'a [u8], last: bool) -> Decoded<'a> {
         if !last {
             return more();

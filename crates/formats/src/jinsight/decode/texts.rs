@@ -23,8 +23,9 @@ impl Decoder {
         let emitted = match self.message(&body, time) {
             Some(message) => message,
             None => {
-                // Free text has no time in the model. Our encoder writes free text with the ticks
-                // of the preceding record, so other ticks are information that gets lost.
+                // Free text has no time in the model, so its ticks are skipped. Our encoder writes
+                // free text with the ticks of the preceding record. Other ticks are counted as
+                // skipped.
                 if ticks != self.latest {
                     let offset = self.offset;
                     self.remarks.add(Remarked::TextTimes, offset);
@@ -59,8 +60,7 @@ impl Decoder {
         self.threads.get(key).map(|thread| thread.id)
     }
 
-    /// Converts a text to an event. Returns `None` for free text, and for a text that names an
-    /// undefined thread.
+    /// Converts a text to an event. Returns `None` if it is free text or names an undefined thread.
     fn message<'a>(&mut self, body: &str, time: Timestamp) -> Option<Event<'a>> {
         let message = text::parse(body)?;
         let thread_of = |key: u32| self.thread_id_of(key.into());

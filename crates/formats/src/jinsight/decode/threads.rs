@@ -31,8 +31,8 @@ pub(super) struct Thread {
     ticket: u32,
     /// Number of the burst in which the thread last had a record.
     burst: u32,
-    /// Number of innermost frames that were open at the last pause and that the current burst has
-    /// not confirmed yet.
+    /// Number of innermost frames that were open at the last pause and are still unconfirmed: the
+    /// current burst has not repeated their enters yet.
     pub(super) suspended: usize,
 }
 
@@ -55,8 +55,8 @@ impl Thread {
         self.suspended > 0
     }
 
-    /// Confirms the outermost unconfirmed frame if its method is `method`, which the begin of the
-    /// burst lists as in progress. Returns true if it matched.
+    /// Confirms the outermost unconfirmed frame if its method is `method`. The begin of the burst
+    /// lists a call of `method` as in progress. Returns true if the frame is confirmed.
     pub(super) fn goes_on(&mut self, method: Option<MethodId>) -> bool {
         let at = self.frames.len() - self.suspended;
         let same = self
@@ -147,8 +147,8 @@ impl Decoder {
         Some(event(used, Event::ThreadStart(start)))
     }
 
-    /// Reads a THREAD_START. Reports no event: THREAD_DEFINE reported the thread, and the model
-    /// does not distinguish a thread's start from its first occurrence.
+    /// Reads a THREAD_START. Reports no event, because THREAD_DEFINE has already reported the
+    /// thread. The model does not distinguish a thread's start from its first occurrence.
     pub(super) fn thread_start<'a>(&mut self, input: &'a [u8]) -> Option<Decoded<'a>> {
         let mut fields = self.fields(input, 1);
         let (ticks, key) = (fields.u64()?, fields.u32()?);

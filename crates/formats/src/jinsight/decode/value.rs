@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Unread part of a record, in the byte order of the file. Each method returns `None` if the input
-/// ends before the field does.
+/// Unread part of a record, in the byte order of the file. Each method reads a field, and returns
+/// `None` if the input ends inside the field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'a> {
     pub(super) rest: &'a [u8],
@@ -66,7 +66,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Decodes a text: as UTF-8, else as the JVM's modified UTF-8, else as Latin-1.
+/// Decodes a text as UTF-8. If it is not valid UTF-8, decodes it as the JVM's modified UTF-8, or
+/// else as Latin-1.
 pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),

@@ -45,8 +45,8 @@ impl Encoder {
         id
     }
 
-    /// Writes an enter for a call that was in progress when the burst began, with the ticks of
-    /// BEGIN_BURST.
+    /// Writes an enter for a call that was in progress when the burst began. The enter has the
+    /// ticks of BEGIN_BURST.
     pub(super) fn enter_under_way(&mut self, e: &MethodEnter, out: &mut Vec<u8>) {
         self.goes_on(e.time, 0, out);
         self.stream.ticks(e.time, &mut self.dropped, out);
@@ -89,8 +89,8 @@ impl Encoder {
         self.put_leave(id, ticks, out);
     }
 
-    /// Ends a call that ended during a pause. Writes nothing: the synthetic leave before END_BURST
-    /// is this call's leave, and the next burst does not enter the call.
+    /// Handles the leave of a call that ended during a pause. Writes nothing: the call already has
+    /// a synthetic leave before END_BURST, and the next burst does not enter the call.
     #[cold]
     fn leave_in_pause(&mut self, e: &MethodLeave) {
         let thread = self.threads.get_mut(e.thread);
@@ -104,7 +104,7 @@ impl Encoder {
         }
     }
 
-    /// Resumes the trace, `before` ticks before `time`, if it is paused: a call in a pause means
+    /// If the trace is paused, resumes it `before` ticks before `time`. A call during a pause means
     /// that the pause is over.
     #[inline]
     fn goes_on(&mut self, time: Timestamp, before: u64, out: &mut Vec<u8>) {

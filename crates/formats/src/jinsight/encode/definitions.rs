@@ -1,10 +1,9 @@
-//! Class definitions. The format lists the methods of a class in its definition, which is written
-//! once.
+//! Class definitions. The definition of a class lists its methods, and is written only once.
 //!
 //! A class with details is written as soon as the details are reported, with all its methods. A
 //! class without details is written when a record first needs it, with the methods known by then. A
-//! method that is defined later is written in a further class of the same name. A reader takes that
-//! class for one of another class loader.
+//! method that is defined later is written in a further class of the same name. Readers assume that
+//! the further class has another class loader.
 
 use super::dropped::Dropped;
 use super::stream::Stream;
@@ -36,8 +35,8 @@ pub(super) struct Place {
 #[derive(Clone, Copy, Debug)]
 enum Method {
     Written(Place),
-    /// Class of a method that is not written yet. The class may be written already, without this
-    /// method.
+    /// The method is not written yet; holds its class. The class may be already written, without
+    /// this method.
     Unwritten(ClassId),
 }
 
@@ -48,7 +47,7 @@ struct Class {
     ticks: u64,
     super_class: u16,
     interfaces: Vec<u16>,
-    /// Id in the file of the last class record written for this class.
+    /// The id, in the file, of the last class that was written for this class.
     written: Option<u16>,
     /// Written methods by name and descriptor, separated by NUL.
     methods: HashMap<Box<str>, Place>,
@@ -67,7 +66,8 @@ struct Body<'b> {
 #[derive(Debug)]
 struct Named {
     id: u16,
-    /// True if the class was written with its name only, because another class needed its id.
+    /// True if only the name of the class was known when it was written, because another class
+    /// needed its id.
     stub: bool,
 }
 
@@ -90,8 +90,8 @@ pub(super) struct Classes {
     buffer: Vec<u8>,
 }
 
-/// True if the details hold nothing but the loader. Some formats know only the loader of a class;
-/// the details then do not mean that the class has no members.
+/// True if the details hold only the loader. Some formats know only the loader of a class. So such
+/// details do not mean that the class has no members.
 fn has_only_loader(e: &ClassDetail<'_>) -> bool {
     let (class, time, loader) = (e.class, e.time, e.loader.clone());
     let only = ClassDetail {
@@ -147,7 +147,7 @@ impl Classes {
         self.classes.get(id.0).map(|class| &*class.name)
     }
 
-    /// Returns the name of a class by its id in the file; empty for [`OVERFLOW_CLASS`].
+    /// Returns the name of the class with this id in the file; empty for [`OVERFLOW_CLASS`].
     pub(super) fn written_name(&self, id: u16) -> &str {
         let name = self.written_names.get(usize::from(id));
         name.map_or("", |name| name)
@@ -254,8 +254,8 @@ impl Classes {
         }
     }
 
-    /// Returns the id of a class named `name`. Writes the class with nothing but its name if no
-    /// class of this name is defined.
+    /// Returns the id of a class named `name`. If no class of this name is defined, writes one that
+    /// has only a name.
     pub(super) fn by_name(&mut self, name: &str, ticks: u64, sink: &mut Sink<'_>) -> u16 {
         // `java/lang/Object` keeps its fixed id, even if another class of this name was written
         // later.
@@ -274,7 +274,7 @@ impl Classes {
         id
     }
 
-    /// Writes a class with those of its known methods that are not written yet.
+    /// Writes a class with all its known methods that are not written yet.
     fn write_known(&mut self, id: ClassId, sink: &mut Sink<'_>) -> u16 {
         let Some(class) = self.classes.get_mut(id.0) else {
             return OVERFLOW_CLASS;
@@ -344,7 +344,7 @@ impl Classes {
         written
     }
 
-    /// Records where the methods of a class that was just written are in the file.
+    /// Called after a class was written. Stores the place in the file of each of its methods.
     fn bind(&mut self, id: ClassId) {
         let Some(class) = self.classes.get_mut(id.0) else {
             return;
@@ -383,7 +383,8 @@ impl Classes {
         }
     }
 
-    /// Writes the two records of a class, after those of `java/lang/Object`.
+    /// Writes the two records of a class. Writes the records of `java/lang/Object` first if
+    /// necessary.
     fn put(&mut self, name: &Arc<str>, ticks: u64, body: &Body<'_>, sink: &mut Sink<'_>) -> u16 {
         if !self.object && **name != *JAVA_OBJECT {
             self.by_name(JAVA_OBJECT, ticks, sink);

@@ -72,7 +72,7 @@ impl Encoder {
         }
     }
 
-    /// Returns the shape of an object of this class and kind. Writes its class first if necessary.
+    /// Returns the shape of an object of this class and kind. Writes the class first if necessary.
     fn shape(&mut self, class: ClassId, kind: ObjectKind, ticks: u64, out: &mut Vec<u8>) -> Shape {
         let name = self.classes.name(class).unwrap_or_default();
         let primitive = PRIMITIVE_ARRAYS.iter().find(|(_, code, array)| {
@@ -153,7 +153,8 @@ impl Encoder {
         Some(id)
     }
 
-    /// Returns an object that a record is about to name. A class object is defined at this point.
+    /// Returns an object that a record is about to name. If it is the object of a class, defines it
+    /// first.
     pub(super) fn mentioned(
         &mut self,
         object: ObjectId,
@@ -223,7 +224,7 @@ impl Encoder {
         (known.map_or(0, |known| known.id), class)
     }
 
-    /// Writes the number of objects for which no id was left.
+    /// Writes how many objects got no id because all ids were assigned.
     pub(super) fn emit_untracked(&mut self, out: &mut Vec<u8>) {
         let count = self.dropped.count(Dropped::ObjectOverflow);
         if count > 0 {

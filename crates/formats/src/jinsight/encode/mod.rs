@@ -35,7 +35,7 @@ pub struct Encoder {
     threads: Threads,
     objects: Objects,
     dropped: DropTally<Dropped>,
-    /// True after JVM initialization: threads that are reported from then on are just starting.
+    /// True after JVM initialization. Threads that are reported after it are just starting.
     running: bool,
     /// True between the start and the end of a garbage collection.
     collecting: bool,
@@ -54,7 +54,8 @@ pub struct Encoder {
 }
 
 impl Encode for Encoder {
-    /// Writes nothing: the header holds the start of the trace, which the first events report.
+    /// Writes nothing: the header holds the start of the trace, and the first events report this
+    /// start.
     fn begin(&mut self, _: &mut Vec<u8>) {}
 
     #[inline]
@@ -125,7 +126,7 @@ impl Encoder {
                 self.stream.open(start, out);
             }
             Event::TraceEnd(e) => self.end = Some(e.time),
-            // END_FILE stands for this event.
+            // This event needs no record: END_FILE stands for it.
             Event::AgentDestroy(_) => {}
             Event::TracePause(e) => {
                 if self.stream.is_paused() {
@@ -255,8 +256,8 @@ impl Encoder {
         let open = std::mem::take(&mut thread.calls).len();
         for _ in 0..open {
             self.dropped.part(Dropped::CallCut);
-            // During a pause no leaves are needed: END_BURST was preceded by leaves of all open
-            // calls, and the next burst does not enter these calls.
+            // During a pause no leaves are needed: all open calls have leaves before END_BURST, and
+            // the next burst does not enter the calls of this thread.
             if !self.stream.is_paused() {
                 self.put_leave(id, ticks, out);
             }
@@ -302,7 +303,7 @@ impl Encoder {
         let begins = kind == GC_START;
         let in_pause = self.stream.is_paused() && !begins;
         if in_pause && std::mem::take(&mut self.collection_cut) {
-            // The GC_STOP written where the pause began stands for this event.
+            // This event needs no record: a GC_STOP was written where the pause began.
             return;
         }
         if self.collecting == begins {
@@ -314,7 +315,7 @@ impl Encoder {
         self.stream.put(kind, ticks, &[], out);
     }
 
-    /// Ends the burst. Writes a leave for each open call; the encoder keeps these calls open.
+    /// Ends the burst. Writes a leave for each open call. In the encoder, these calls stay open.
     fn pause(&mut self, time: Timestamp, out: &mut Vec<u8>) {
         self.paused = time;
         let selected = u64::try_from(time.0).unwrap_or(0);
@@ -332,8 +333,8 @@ impl Encoder {
         self.stream.end_burst(ticks, out);
     }
 
-    /// Begins the next burst. Writes an enter for each open call, then the records held during the
-    /// pause.
+    /// Begins the next burst. Writes an enter for each open call, and then the records that were
+    /// held back during the pause.
     fn resume(&mut self, ticks: u64, out: &mut Vec<u8>) {
         let begin = self.stream.begin_burst(ticks, out);
         for (id, calls) in self.threads.open() {

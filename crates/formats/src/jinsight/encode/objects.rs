@@ -1,5 +1,5 @@
-//! Objects: their ids in the file, which count from 1 in file order, and the class of each, which
-//! texts need.
+//! Objects: the ids and the classes of objects in the file. Ids count from 1, in the order of the
+//! file. Classes are needed for texts.
 
 use crate::check::table::Table;
 use crate::jinsight::wire::NO_OBJECT;
@@ -26,10 +26,10 @@ pub(super) struct Known {
     kind: u16,
 }
 
-/// Shape number of objects whose shape has no number.
+/// Stands for a shape without a number.
 const NO_KIND: u16 = u16::MAX;
 
-/// Object tables. An object takes six bytes and a bit, two of the bytes for its shape.
+/// Object tables. An object takes six bytes and a bit. Two of these bytes are for its shape.
 #[derive(Debug)]
 pub(super) struct Objects {
     ids: Table<NonZeroU32>,
@@ -38,7 +38,7 @@ pub(super) struct Objects {
     freed: Vec<u64>,
     shapes: Vec<Shape>,
     numbers: HashMap<Shape, u16>,
-    /// Class objects, which are defined in the file only when a record names them.
+    /// Objects of classes. Such an object is defined in the file only when a record names it.
     classes: HashSet<ObjectId>,
     /// Largest id that may be assigned.
     largest: u32,

@@ -32,7 +32,7 @@ pub(super) struct Stream {
     latest: u64,
     /// Highest ticks of a leave so far.
     last_leave: u64,
-    /// Records that wait for the next burst, and the offset of each in `held`.
+    /// Records that are held back until the next burst, and the offset of each record in `held`.
     held: Vec<u8>,
     held_at: Vec<usize>,
 }
@@ -85,7 +85,7 @@ impl Stream {
         self.state != State::Before
     }
 
-    /// Returns the highest ticks so far, which are used for events without a time.
+    /// Returns the highest ticks so far. They are used for events without a time.
     pub(super) fn latest(&self) -> u64 {
         self.latest
     }
@@ -112,7 +112,7 @@ impl Stream {
         ticks
     }
 
-    /// Returns the ticks of a definition. A time before the current burst becomes that of
+    /// Returns the ticks of a definition. A time before the current burst is raised to the ticks of
     /// BEGIN_BURST.
     pub(super) fn definition_ticks(
         &mut self,
@@ -129,14 +129,14 @@ impl Stream {
         self.ticks(Timestamp(ticks.cast_signed()), dropped, out)
     }
 
-    /// Returns `ticks`, but no lower than those of BEGIN_BURST. For definitions made before this
-    /// burst.
+    /// Returns the ticks of a definition that was reported before this burst: `ticks`, raised to
+    /// the ticks of BEGIN_BURST if lower.
     pub(super) fn in_burst(&self, ticks: u64) -> u64 {
         ticks.max(self.begin)
     }
 
-    /// Returns the ticks of an enter. An enter with the ticks of BEGIN_BURST is moved by one tick:
-    /// a reader would take it for a call that was in progress before the burst.
+    /// Returns the ticks of an enter. An enter with the ticks of BEGIN_BURST is moved by one tick.
+    /// Otherwise, a reader would take the call for one that was in progress before the burst.
     #[inline]
     pub(super) fn enter_ticks(&mut self, ticks: u64, dropped: &mut DropTally<Dropped>) -> u64 {
         if ticks != self.begin {
@@ -174,9 +174,9 @@ impl Stream {
         }
     }
 
-    /// Returns the ticks for END_BURST, no lower than those of any record before it. They are moved
-    /// by one tick after a leave with the same ticks, which a reader would take for a synthetic
-    /// one.
+    /// Returns the ticks for END_BURST. They are not lower than the ticks of any preceding record.
+    /// If a leave has the same ticks, END_BURST is moved by one tick, because a reader would take
+    /// this leave for a synthetic one.
     pub(super) fn end_ticks(&mut self, selected: u64, dropped: &mut DropTally<Dropped>) -> u64 {
         let ticks = selected.max(self.latest);
         let end = if ticks == self.last_leave && ticks > 0 {
@@ -217,22 +217,22 @@ impl Stream {
         self.held_at.clear();
     }
 
-    /// Discards the held records, after which no burst followed. Returns their number.
+    /// Discards the records that were held back, because no burst follows. Returns their number.
     pub(super) fn drop_held(&mut self) -> usize {
         self.held.clear();
         std::mem::take(&mut self.held_at).len()
     }
 
-    /// Sets the cost of one callback, in picoseconds. Returns true if the header, which counts
-    /// whole ticks, holds it exactly.
+    /// Sets the cost of one callback, in picoseconds. The header holds it in whole ticks. Returns
+    /// true if this is exact.
     pub(super) fn set_overhead(&mut self, ps: u64) -> bool {
         let ticks = ps.saturating_add(500) / 1000 * u64::from(TICKS) / 1000;
         self.overhead = u32::try_from(ticks).unwrap_or(u32::MAX);
         u64::from(self.overhead) * 1_000_000 / u64::from(TICKS) == ps
     }
 
-    /// Returns patches for the header: the counts, an earlier start if a record precedes it, and
-    /// the callback cost.
+    /// Returns patches for the header: the counts, the callback cost, and the start if a record is
+    /// earlier than the start in the header.
     pub(super) fn patches(&self, threads: u32, classes: u32) -> Vec<Patch> {
         if self.state == State::Before {
             return Vec::new();

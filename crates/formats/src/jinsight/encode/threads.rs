@@ -25,18 +25,19 @@ pub(super) struct Thread {
 /// Effect of a leave on the open calls of its thread.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Left {
-    /// The leave ends a call, and this number of calls inside it that have no leave of their own.
+    /// The leave ends a call. It also ends this number of calls inside the call, which have no
+    /// leaves of their own.
     Calls(usize),
     /// The leave matches no open call.
     Nothing,
 }
 
-/// Maximum number of innermost calls searched for the one that a leave ends.
+/// Maximum number of innermost calls that are searched for the call that a leave ends.
 const FARTHEST: usize = 1000;
 
 impl Thread {
-    /// Returns the ticks of the thread's next record: `ticks`, or those of its last record if
-    /// higher.
+    /// Returns the ticks of the thread's next record: `ticks`, or the ticks of the thread's last
+    /// record if they are higher.
     #[inline]
     pub(super) fn ticks(&mut self, ticks: u64, dropped: &mut DropTally<Dropped>) -> u64 {
         dropped.part_if(ticks < self.last, Dropped::Time);
@@ -80,7 +81,7 @@ impl Threads {
         self.table.get_mut(id.0)
     }
 
-    /// Returns the highest id assigned.
+    /// Returns the highest thread id assigned so far.
     pub(super) fn given(&self) -> u32 {
         self.given
     }

@@ -1,9 +1,9 @@
 //! The attributes of an element in a call tree, and a fast path for elements as our encoder writes
 //! them.
 //!
-//! Such elements are nearly all of a snapshot. The fast path expects the attributes in order, one
-//! blank between them, plain text and numbers. Any other spelling goes through the tokenizer; tests
-//! compare the two paths.
+//! Nearly all elements of a snapshot are written so. The fast path expects the attributes in order,
+//! with one blank between them, and values that are plain text and numbers. Elements in any other
+//! spelling are read by the tokenizer. Tests compare the two paths.
 
 use super::remarks::Remarked;
 use super::value::{Attributes, Message, Sum};
@@ -86,7 +86,7 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Reads a text without references, after `begin` and up to a quotation mark.
+    /// Reads `begin`, and then a text without references up to a quotation mark. Returns the text.
     #[inline]
     fn text(&mut self, begin: &[u8]) -> Option<&'a str> {
         let rest = self.rest.strip_prefix(begin)?;
@@ -97,7 +97,7 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(text).ok()
     }
 
-    /// Reads a number, after `begin` and up to a quotation mark.
+    /// Reads `begin`, and then a number up to a quotation mark. Returns the number.
     #[inline]
     fn number(&mut self, begin: &[u8]) -> Option<u64> {
         let (number, rest) = xml::number(self.rest.strip_prefix(begin)?)?;

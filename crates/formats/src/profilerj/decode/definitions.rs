@@ -23,15 +23,15 @@ pub(super) enum Section {
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
     last: u64,
-    /// Threads by name, CPU time and state, and also by name only.
+    /// Threads by two kinds of keys: name with CPU time and state, and name alone.
     threads: HashMap<String, Same>,
-    /// Ended threads, with the latest time at which each is known to have lived.
+    /// Ended threads, each with the latest time at which the thread is known to be alive.
     ended: BTreeMap<ThreadId, Timestamp>,
     /// Classes by name in the model. The flag is true if section `coverage` has contained the
     /// class.
     classes: HashMap<Box<str>, (ClassId, bool)>,
-    /// Methods by a fingerprint of name and descriptor in section `profile`: one lookup for each of
-    /// its elements.
+    /// Methods of section `profile`, by a fingerprint of name and descriptor. So each element of
+    /// this section needs only one look-up.
     calls: HashMap<[u64; 2], MethodId, Seed>,
     fingerprints: [Seed; 2],
     /// Methods by class, name and descriptor. The flag is true if section `coverage` has contained
@@ -39,8 +39,8 @@ pub(super) struct Definitions {
     methods: HashMap<(ClassId, Box<str>), (MethodId, bool)>,
 }
 
-/// Threads that a section can't distinguish, in order, and how many of them each section has
-/// contained.
+/// Threads that have the same key, in order. `had` is the number of them that each section has
+/// contained so far.
 #[derive(Debug, Default)]
 struct Same {
     threads: Vec<ThreadId>,
@@ -69,9 +69,9 @@ impl Definitions {
         self.last
     }
 
-    /// Returns the thread of an element in section `profile` or `sampler`. A section identifies
-    /// threads by name only. Threads of two sections are the same if name, CPU time and state
-    /// agree.
+    /// Returns the thread of an element in section `profile` or `sampler`. Elements contain only
+    /// the name of a thread, no id. A thread of one section and a thread of the other are the same
+    /// if name, CPU time and state agree.
     pub(super) fn thread(
         &mut self,
         section: Section,
@@ -121,7 +121,7 @@ impl Definitions {
         thread
     }
 
-    /// Notes that the thread was alive until `time`.
+    /// Stores that the thread was alive until `time`.
     pub(super) fn seen(&mut self, thread: ThreadId, time: Timestamp) {
         if let Some(end) = self.ended.get_mut(&thread) {
             *end = time.max(*end);
@@ -165,8 +165,8 @@ impl Definitions {
         self.class(&class_from_source(name), queue)
     }
 
-    /// Returns the class of an element in section `coverage`. If the section contained that name
-    /// already, the element is a further class of the same name.
+    /// Returns the class of an element in section `coverage`. If the section already contained a
+    /// class of this name, the element is a further class of the same name.
     pub(super) fn covered_class(&mut self, name: &str, source: &str, queue: &mut Queue) -> ClassId {
         let class = match self.classes.get(name) {
             Some((class, false)) => {
@@ -187,9 +187,9 @@ impl Definitions {
 
     /// Returns the method called `name` in section `profile`.
     pub(super) fn call(&mut self, name: &str, signature: &str, queue: &mut Queue) -> MethodId {
-        // Texts that differ have different 128-bit fingerprints, because the seeds are random.
-        // Comparing the texts themselves would wait for memory longer than the rest of an element
-        // takes.
+        // In practice, different texts have different fingerprints: a fingerprint has 128 bits, and
+        // its seeds are random. The texts themselves are not compared, because loading them from
+        // memory would take longer than the rest of the work for an element.
         let text = (name, signature);
         let key = self.fingerprints.each_ref().map(|seed| seed.hash_one(text));
         if let Some(method) = self.calls.get(&key) {
@@ -209,8 +209,8 @@ impl Definitions {
         method
     }
 
-    /// Returns the method of an element in section `coverage`. If the section contained that method
-    /// already, the element is a further method of the same name.
+    /// Returns the method of an element in section `coverage`. If the section already contained
+    /// this method, the element is a further method of the same name.
     pub(super) fn covered_method(
         &mut self,
         def: MethodDef<'static>,

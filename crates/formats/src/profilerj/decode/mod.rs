@@ -72,7 +72,7 @@ impl Decoder {
         }
     }
 
-    /// Returns the first event of those in `used` bytes.
+    /// Returns a step that used `used` bytes, with the first queued event.
     fn first_event<'a>(&mut self, used: usize) -> Decoded<'a> {
         done(used, self.queue.pop().map_or(Step::Nothing, Step::Event))
     }
@@ -221,7 +221,8 @@ impl Decoder {
         place.close(open, self.open.last_mut());
     }
 
-    /// Ends the document, or reports that it is truncated in the token that starts after `space`.
+    /// Ends the document. If the document is incomplete, reports that it is truncated in the token
+    /// that starts after `space` bytes.
     fn end_of_input<'a>(&mut self, input: &'a [u8], space: usize) -> Decoded<'a> {
         let Some(offset) = self.document.end_of_input(input, space) else {
             return done(input.len(), Step::Nothing);

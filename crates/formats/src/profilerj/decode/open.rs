@@ -40,7 +40,7 @@ pub(super) struct Thread {
     /// Lifetime of the thread, as a time since its start.
     elapsed: Timestamp,
     has_frames: bool,
-    /// Samples while the thread was runnable, and all samples.
+    /// The number of samples while the thread was runnable, and the number of all samples.
     sums: [Sum; 2],
 }
 
@@ -51,11 +51,11 @@ pub(super) struct Node {
     elapsed: Timestamp,
     /// The called method; `None` in a tree of samples.
     method: Option<MethodId>,
-    /// Number of the node's queued event, if the event is incomplete until all child elements are
-    /// read.
+    /// Number of the node's event in the queue, if this event stays incomplete until all child
+    /// elements are read.
     waiting: Option<u64>,
-    /// Elapsed time, CPU time and overhead; or samples while the thread was runnable, and all
-    /// samples.
+    /// In a call tree: elapsed time, CPU time and overhead. In a tree of samples: samples while the
+    /// thread was runnable, and all samples.
     sums: [Sum; 3],
 }
 
@@ -96,7 +96,7 @@ impl Footprints {
 }
 
 impl Open {
-    /// Returns the thread if calls may follow directly inside of this element.
+    /// Returns the element's thread if calls may be direct children of this element.
     pub(super) fn calling(&self) -> Option<ThreadId> {
         match self {
             Self::Thread(thread) if thread.section == Section::Profile => Some(thread.thread),
@@ -127,13 +127,13 @@ impl Open {
     }
 }
 
-/// A position in the document, with the state that is needed to read an element there.
+/// A position in the document, and the state that is needed to read an element at this position.
 pub(super) struct Place<'p> {
     pub(super) scanner: &'p Scanner,
     pub(super) queue: &'p mut Queue,
     pub(super) definitions: &'p mut Definitions,
     pub(super) remarks: &'p mut RemarkTally<Remarked>,
-    /// Number of open elements around this one, without the root.
+    /// Number of open elements around this position, without the root.
     pub(super) depth: u64,
     pub(super) offset: u64,
 }
@@ -405,7 +405,8 @@ impl Place<'_> {
         if !thread.sums.iter().all(Sum::fits) {
             self.remarks.add(Remarked::Samples, self.offset);
         }
-        // The events of frames report the lifetime; without frames the thread's end event does.
+        // The lifetime is reported by the events of the thread's frames, or else by the thread's
+        // end event.
         let is_reported = thread.has_frames || self.definitions.has_ended(thread.thread);
         if thread.elapsed.0 != 0 && !is_reported {
             self.remarks.add(Remarked::Elapsed, self.offset);
@@ -489,8 +490,8 @@ impl Place<'_> {
         }
     }
 
-    /// Converts an unsigned number to the signed type of the model. Numbers above 63 bits become
-    /// the maximum, with a remark.
+    /// Converts an unsigned number to the signed type of the model. A number above 63 bits becomes
+    /// the maximum, and is counted.
     fn signed(&mut self, number: u64) -> i64 {
         i64::try_from(number).unwrap_or_else(|_| {
             self.remarks.add(Remarked::Numbers, self.offset);

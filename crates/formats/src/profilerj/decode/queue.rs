@@ -3,12 +3,11 @@
 use jtrail_model::Event;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Maximum number of events that wait for the end of an element. Documents of our encoder never
-/// need that.
+/// Maximum number of events that wait for the end of an element. In documents of our encoder, no
+/// event has to wait.
 const MAX_WAITING: usize = 1 << 19;
 
-/// Decoded events in order. An incomplete event holds back all events after it until it is
-/// complete.
+/// Decoded events in order. An incomplete event holds back all later events until it is complete.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     events: VecDeque<Event<'static>>,

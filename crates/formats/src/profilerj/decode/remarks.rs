@@ -4,7 +4,7 @@ use crate::RemarkKind;
 use crate::tally::{kinds, odd, skipped};
 
 kinds! {
-    /// What a decoder remarks. The names are those of elements and attributes.
+    /// What a decoder remarks on. The names are names of elements and attributes.
     pub(crate) enum Remarked: RemarkKind {
         UnknownElement = skipped("all", "unknown element {}"),
         UnknownAttribute = skipped("all", "unknown attribute {}"),

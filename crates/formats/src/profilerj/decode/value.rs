@@ -64,7 +64,7 @@ impl<'a, const N: usize> Attributes<'a, N> {
         self.text(at).ok_or_else(missing)
     }
 
-    /// Returns a number, if the attribute exists.
+    /// Returns the number in an attribute, or `None` if the attribute is missing.
     pub(super) fn optional(&self, at: usize) -> Result<Option<u64>, Message> {
         let Some(value) = self.text(at) else {
             return Ok(None);
@@ -78,7 +78,7 @@ impl<'a, const N: usize> Attributes<'a, N> {
         }
     }
 
-    /// Returns a number, or 0 with a remark if it is missing.
+    /// Returns the number in an attribute. If the attribute is missing, returns 0 and counts this.
     pub(super) fn number(
         &self,
         at: usize,
@@ -91,7 +91,8 @@ impl<'a, const N: usize> Attributes<'a, N> {
         }))
     }
 
-    /// Returns a boolean, or true with a remark if it is missing.
+    /// Returns the boolean in an attribute. If the attribute is missing, returns true and counts
+    /// this.
     pub(super) fn boolean(
         &self,
         at: usize,
@@ -117,8 +118,8 @@ impl<'a, const N: usize> Attributes<'a, N> {
     }
 }
 
-/// A sum of an element: its attribute with callees, its attribute without callees, and the total of
-/// its child elements.
+/// A sum of an element: the attribute that includes callees, the attribute that excludes callees,
+/// and the total of the child elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Sum {
     pub(super) with: Option<u64>,
@@ -139,8 +140,8 @@ impl Sum {
             .unwrap_or_else(|| self.own.unwrap_or(0).saturating_add(self.callees))
     }
 
-    /// True if the attributes and the total of the child elements agree. Missing attributes always
-    /// agree.
+    /// True if the attributes agree with the total of the child elements, or if an attribute is
+    /// missing.
     pub(super) fn fits(&self) -> bool {
         match (self.with, self.own) {
             (Some(with), Some(own)) => own.checked_add(self.callees) == Some(with),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 #[derive(Clone, Debug, Default)]
 pub(in crate::profilerj) struct Coverage {
-    /// Classes and their methods, in the order of their appearance.
+    /// Classes and their methods, in the order in which they appear.
     pub(super) classes: Vec<(ClassId, Vec<MethodId>)>,
     by_class: HashMap<ClassId, usize>,
     methods: HashMap<MethodId, Lines>,
@@ -20,8 +20,8 @@ pub(super) struct Lines {
 }
 
 impl Coverage {
-    /// Adds the line counts of a method. Returns the number of dropped lines, whose numbers no
-    /// class file can have.
+    /// Adds the line counts of a method. Lines with a number that no class file can have are
+    /// dropped. Returns how many were dropped.
     pub(super) fn counts(&mut self, class: ClassId, e: &LineCounts) -> u64 {
         let mut counts = BTreeMap::new();
         let mut odd = 0;

@@ -25,16 +25,16 @@ pub(in crate::profilerj) struct Definitions {
     digests: Digests,
     /// Names in section `sampler`.
     frames: Numbers<str>,
-    /// Index in `frames` by the text of the frame; one map for methods with bytecode, one for
-    /// native methods.
+    /// Index in `frames` by the text of the frame. The first map is for methods with bytecode, the
+    /// second for native methods.
     frame_texts: [HashMap<Box<str>, u32>; 2],
 }
 
 /// A name and a descriptor in section `profile`.
 #[derive(Clone, Debug)]
 struct Call {
-    /// The class. The first `begin` bytes of its name start this name, too; sharing them saves
-    /// memory, as class names can be long and all their methods repeat them.
+    /// The class. The first `begin` bytes of its name are also the start of this name. They are
+    /// shared to save memory: a class name can be long, and the names of all its methods repeat it.
     class: Arc<str>,
     begin: usize,
     /// The name after its first `begin` bytes.
@@ -102,7 +102,7 @@ impl Definitions {
         self.methods.get(id.0)
     }
 
-    /// Returns the method's class. An undefined method gets a definition without a class.
+    /// Returns the method's class. If the method is undefined, defines it without a class.
     pub(super) fn class_of(&mut self, id: MethodId) -> ClassId {
         let class = self.method_mut(id).class;
         self.class_mut(class);
@@ -177,7 +177,7 @@ impl Definitions {
         self.class_names.value(number).map_or("", |name| name)
     }
 
-    /// Returns a name, in two parts, and its descriptor.
+    /// Returns a method's name, in two parts, and its descriptor.
     pub(super) fn call_by_number(&self, number: u32) -> ([&str; 2], &str) {
         let found = self.calls.get(number as usize);
         found.map_or(([""; 2], ""), |call| {

@@ -35,7 +35,8 @@ enum Content {
 pub(super) struct Written {
     /// Number of complete sections.
     sections: usize,
-    /// Number of complete threads or classes of the next section, if that section has begun.
+    /// Number of complete threads or classes of the next section; `None` if this section has not
+    /// begun.
     rows: Option<usize>,
     /// Position in the tree of the next thread.
     at: Option<(Visit, Place)>,
@@ -142,7 +143,8 @@ impl Written {
         true
     }
 
-    /// Writes the start or end tag of a node. `begins` returns false if the node is omitted.
+    /// Writes the start or end tag of a node. `begins` writes the start tag; it returns false if
+    /// the node is omitted.
     fn node<S: Default>(
         &mut self,
         tree: &Tree<S>,
@@ -172,8 +174,9 @@ impl Written {
 
 /// Writes the start tag of a call.
 ///
-/// Each sum with callees is rounded down once; the sum without callees is the difference to the
-/// children. The difference is never negative, because the sums in nanoseconds are exact.
+/// Each sum with callees is rounded down once. The sum without callees is the difference between
+/// this sum and the sums of the children. It is never negative, because the sums in nanoseconds are
+/// exact.
 fn call(sums: &Encoder, at: Place, out: &mut Vec<u8>) {
     let node = sums.calls.node(at);
     let (name, signature) = sums.definitions.call_by_number(node.name);

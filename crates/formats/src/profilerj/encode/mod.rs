@@ -28,8 +28,8 @@ use value::legal;
 
 /// Maximum number of nodes of all trees of samples together.
 const MAX_SAMPLE_NODES: usize = 1 << 18;
-/// Factor on the maximum number of nodes for trees that the trace contains as sums. They are
-/// complete already, and more nodes keep them unchanged.
+/// Factor on the maximum number of nodes, for trees that the trace already contains as sums. With
+/// more nodes, such trees are kept unchanged.
 const ROOM_FOR_SUMS: usize = 4;
 
 /// Sums up events, and writes the document at the end.
@@ -98,7 +98,7 @@ impl Encode for Encoder {
                 }
             }
             Event::TracePause(e) => self.threads.pause(e.time, &mut self.calls, &mut self.rooms),
-            // The pause has already ended all open calls.
+            // Nothing to do: the pause has already ended all open calls.
             Event::TraceResume(_) => {}
             Event::ObjectAlloc(e) => self.alloc(e),
             Event::ObjectFree(e) => {
@@ -283,7 +283,7 @@ impl Encoder {
         }
     }
 
-    /// Adds the recording cost of an enter and a leave for each call.
+    /// Adds to the overhead the cost of recording an enter and a leave for each call.
     fn add_cost(&mut self) {
         let (cost, rooms) = (self.cost, &mut self.rooms);
         self.calls.for_each(|sums| {
@@ -300,7 +300,7 @@ impl Encoder {
     }
 }
 
-/// Returns the thread, and adds the root of its call tree if missing.
+/// Returns the thread. Adds the root of its call tree if the tree has none.
 fn calling<'t>(
     (threads, calls): (&'t mut Threads, &mut Tree<Calls>),
     calling: &mut Vec<ThreadId>,
@@ -312,7 +312,7 @@ fn calling<'t>(
     thread
 }
 
-/// Adds the root of a thread's tree, and the thread to `with`, if the tree has no root yet.
+/// If a thread's tree has no root yet, adds the root, and adds the thread to `with`.
 fn plant<S: Default>(root: &mut Place, tree: &mut Tree<S>, with: &mut Vec<ThreadId>, id: ThreadId) {
     if *root == NONE {
         *root = tree.root();
@@ -320,7 +320,7 @@ fn plant<S: Default>(root: &mut Place, tree: &mut Tree<S>, with: &mut Vec<Thread
     }
 }
 
-/// Returns the thread, and adds the root of its tree of samples if missing.
+/// Returns the thread. Adds the root of its tree of samples if the tree has none.
 fn sampled<'t>(
     (threads, samples): (&'t mut Threads, &mut Tree<Hits>),
     sampled: &mut Vec<ThreadId>,

@@ -13,7 +13,7 @@ pub(super) struct Row {
     pub(super) peak: u64,
 }
 
-/// The rows, and the row in which each object counts.
+/// The rows, and for each object the row that counts it.
 #[derive(Clone, Debug, Default)]
 pub(in crate::profilerj) struct Objects {
     rows: Vec<Row>,
@@ -34,7 +34,8 @@ impl Objects {
         row.live = row.live.saturating_add(1);
         row.peak = row.peak.max(row.live);
         if !object.is_none() && !self.objects.insert(object.0, at) {
-            // An id is reused only after its first object was freed.
+            // The id had an earlier object. Ids are reused only after a free, so the earlier object
+            // was freed.
             self.freed(object);
             if let Some(place) = self.objects.get_mut(object.0) {
                 *place = at;
@@ -55,7 +56,7 @@ impl Objects {
         true
     }
 
-    /// Sets counts that the trace contains as sums.
+    /// Sets the counts of a row. The trace contains them as sums.
     pub(super) fn counted(&mut self, thread: ThreadId, class: u32, live: u64, peak: u64) {
         let at = self.row(thread, class);
         let row = &mut self.rows[at as usize];

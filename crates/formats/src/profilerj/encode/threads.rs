@@ -4,8 +4,8 @@ use super::tree::{NONE, Place, Spot, Tree};
 use crate::check::table::Table;
 use jtrail_model::{Duration, MethodEnter, MethodId, MethodLeave, ThreadId, Timestamp};
 
-/// Sums of the calls with one call path. Times are without callees until the tree is finished, then
-/// with callees.
+/// Sums of the calls with one call path. Times exclude callees until the tree is finished; then
+/// they include callees.
 #[derive(Clone, Debug, Default)]
 pub(in crate::profilerj) struct Calls {
     pub(super) count: u64,
@@ -26,9 +26,10 @@ impl Calls {
 /// Samples of one call path. [`Self::all`] includes callees once the tree is finished.
 #[derive(Clone, Debug, Default)]
 pub(in crate::profilerj) struct Hits {
-    /// Samples that ended in this frame: while the thread was runnable, and all.
+    /// Number of samples that ended in this frame: those while the thread was runnable, and all.
     pub(super) own: [u64; 2],
-    /// Samples that ended in this frame or its callees: while the thread was runnable, and all.
+    /// Number of samples that ended in this frame or its callees: those while the thread was
+    /// runnable, and all.
     pub(super) all: [u64; 2],
 }
 
@@ -39,7 +40,7 @@ impl Hits {
     }
 }
 
-/// Remaining capacity for sums of one kind, which together must stay below 2⁶³.
+/// Remaining capacity for sums of one kind. The total of these sums must stay below 2⁶³.
 #[derive(Clone, Debug)]
 pub(super) struct Room(u64);
 
@@ -50,7 +51,7 @@ impl Default for Room {
 }
 
 impl Room {
-    /// Returns as much of `amount` as still fits, and reduces the capacity by that.
+    /// Returns the part of `amount` that still fits, and reduces the capacity by this part.
     pub(super) fn take(&mut self, amount: u64) -> u64 {
         let taken = amount.min(self.0);
         self.0 -= taken;
@@ -87,7 +88,7 @@ pub(super) struct Thread {
     cut_off: Vec<(u32, MethodId)>,
     /// Open aggregated calls.
     pub(super) aggregated: Vec<Spot>,
-    /// Path of sampled frames that the next frame may continue.
+    /// Path of sampled frames. The next sampled frame may continue it.
     pub(super) sampled: Vec<Spot>,
 }
 
@@ -100,7 +101,7 @@ struct Open {
     began: Timestamp,
     /// CPU time at the start of the call, in nanoseconds; 0 if not measured.
     began_cpu: u64,
-    /// Time and CPU time of the callees, in nanoseconds.
+    /// Total time and CPU time of the callees, in nanoseconds.
     callees: u64,
     callees_cpu: u64,
 }
@@ -134,8 +135,8 @@ impl Thread {
         spot.folded
     }
 
-    /// Ends the call, and calls inside of it that have no leave. Returns false if the call is not
-    /// open.
+    /// Ends the call, and the calls inside of it, which have no leaves. Returns false if the call
+    /// is not open.
     pub(super) fn leave(
         &mut self,
         e: &MethodLeave,
@@ -161,8 +162,9 @@ impl Thread {
         }
     }
 
-    /// Handles the leave of a call that ended at a pause. Returns false if there is no such call.
-    /// Open calls since the pause were callees of that call and have no leave.
+    /// Handles the leave of a call that a pause has ended. Returns false if the pause ended no such
+    /// call. Calls that began after the pause and are still open were callees of the call: they are
+    /// ended, too.
     #[cold]
     fn leave_cut_off(
         &mut self,
@@ -179,7 +181,7 @@ impl Thread {
         is_one
     }
 
-    /// Ends all calls for good: what they do until the trace resumes is not recorded.
+    /// Ends all calls for good, because nothing is recorded until the trace resumes.
     fn pause(&mut self, time: Timestamp, tree: &mut Tree<Calls>, rooms: &mut Rooms) {
         let open = self.open.iter().map(|open| (open.ticket, open.method));
         self.cut_off.extend(open);
@@ -211,8 +213,8 @@ impl Thread {
         }
     }
 
-    /// Returns for how many nanoseconds the thread existed and was sampled. `last` is the end of
-    /// the trace.
+    /// Returns the thread's lifetime during sampling, in nanoseconds. `last` is the end of the
+    /// trace.
     pub(super) fn sampled_for(&self, last: Timestamp) -> u64 {
         let end = self.sampled_until.or(self.end).unwrap_or(last);
         nanoseconds(end.since(self.start))
@@ -283,7 +285,7 @@ impl Threads {
     }
 }
 
-/// A length of time that is not negative.
+/// Returns a duration in nanoseconds, or 0 if it is negative.
 pub(super) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.0).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Sums by call path: a tree for each thread, all trees in one table.
+//! Sums by call path. Each thread has a tree; all trees are in one table.
 //!
 //! Memory grows with the number of distinct call paths. A path that would make the table too large
 //! or too deep is folded: it continues at an ancestor of the same name, or at the top. The sums of
@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 /// Maximum number of nested nodes with the same name.
 const MAX_RECURSION: u32 = 1 << 10;
-/// Maximum number of nested nodes. Readers must be able to follow; few programs get as deep before
-/// their stack overflows.
+/// Maximum number of nested nodes, so that readers can handle the nesting. Few programs reach this
+/// depth before their stack overflows.
 pub(super) const MAX_DEPTH: u32 = 1 << 14;
 
 /// Index of a node in the table.
@@ -54,7 +54,8 @@ pub(super) struct Node<S> {
     /// Number of nodes with this name on the path from the root to this node.
     recursion: u32,
     depth: u32,
-    /// The child found last while paths are added; the first child once the tree is finished.
+    /// While paths are added: the child that was found last. Once the tree is finished: the first
+    /// child.
     pub(super) child: Place,
     /// The next sibling, once the tree is finished.
     pub(super) next: Place,
@@ -88,7 +89,7 @@ impl<S: Default> Tree<S> {
         self.nodes.iter_mut().for_each(|node| f(&mut node.sums));
     }
 
-    /// Continues a call path with `name`. `room` is the factor on the maximum number of nodes.
+    /// Continues a call path with `name`. The maximum number of nodes is multiplied by `room`.
     pub(super) fn step(&mut self, from: Spot, name: u32, room: usize) -> Spot {
         let at = self.child(from.at, name, room);
         Spot {
@@ -97,7 +98,8 @@ impl<S: Default> Tree<S> {
         }
     }
 
-    /// Returns the child of `parent` called `name`, or the node to which the path is folded.
+    /// Returns the child of `parent` called `name`. If the path is folded here, returns the node at
+    /// which it continues.
     fn child(&mut self, parent: Place, name: u32, room: usize) -> Place {
         let hint = self.node(parent).child;
         if hint != NONE && self.node(hint).name == name {
@@ -152,8 +154,8 @@ impl<S: Default> Tree<S> {
         place
     }
 
-    /// Adds the sums of each node to its parent's, and links children in the order of their
-    /// appearance.
+    /// Adds the sums of each node to the sums of its parent. Links children in the order in which
+    /// they appeared.
     pub(super) fn finish(&mut self, add: impl Fn(&mut S, &S)) {
         self.children = HashMap::default();
         for node in &mut self.nodes {
@@ -177,15 +179,16 @@ impl<S: Default> Tree<S> {
         std::iter::successors(place(self.node(parent).child), move |node| place(node.next))
     }
 
-    /// Returns the first step of a walk over all nodes below `root`, which visits the begin and the
-    /// end of each node.
+    /// Returns the first step of a walk over all nodes below `root`. The walk visits the begin and
+    /// the end of each node.
     pub(super) fn first(&self, root: Place) -> Option<(Visit, Place)> {
         let child = self.node(root).child;
         (child != NONE).then_some((Visit::Begin, child))
     }
 
     /// Returns the step of the walk after `(visit, at)`. If `inside` is true, a node's begin is
-    /// followed by its children and its end; otherwise by its next sibling.
+    /// followed by the node's children and its end. Otherwise, it is followed by the next sibling,
+    /// or by the end of the parent.
     pub(super) fn next(
         &self,
         root: Place,
@@ -308,7 +311,7 @@ mod tests {
         ] {
             add(&mut tree, root, path);
         }
-        // A path stays folded after its folded part.
+        // Once a path is folded, all further steps of the path count as folded, too.
         let folded = |tree: &mut Tree<u64>, path: &[u32]| {
             let step = |spot, name: &u32| tree.step(spot, *name, 1);
             path.iter().fold(Spot::from(root), step).folded
