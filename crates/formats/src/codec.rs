@@ -24,7 +24,7 @@ pub trait Encode: Send {
         }
     }
 
-    /// Like [`Self::calls`], but the run names each method by a number. All runs passed to one
+    /// Like [`Self::calls`], but the run identifies each method by a number. All runs passed to one
     /// encoder come from one program, so a number always stands for the same method.
     fn run(&mut self, run: &CallRun<'_>, out: &mut Vec<u8>) {
         self.calls(&run.calls(&mut Vec::new()), out);
@@ -103,17 +103,18 @@ pub trait Helpers: Send + Sync {
     /// Hands `job` to one of the threads, which runs it some time later.
     fn give(&self, job: Job);
 
-    /// Runs a job that no thread has started, on the calling thread. Returns false if no such job
-    /// exists.
+    /// Runs one job on the calling thread: a job that no other thread has started. Returns false if
+    /// there is none.
     fn help(&self) -> bool;
 }
 
-/// Bytes that were not yet known when their position in the trace was written.
+/// Bytes that replace earlier bytes of the trace. They were not yet known when the earlier bytes
+/// were written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Patch {
     /// The position, in bytes from the start of the trace.
     pub offset: u64,
-    /// The new bytes; their length equals that of the bytes they replace.
+    /// The new bytes. They replace the same number of bytes.
     pub bytes: Vec<u8>,
 }
 

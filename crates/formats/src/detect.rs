@@ -19,11 +19,11 @@ pub enum Format {
     Mlpd,
     /// The text trace of Tizen's CoreProfiler (`.log`).
     TraceLog,
-    /// jtrail's own (`.trail`).
+    /// jtrail's own format (`.trail`).
     Trail,
 }
 
-/// Number of first bytes of a trace that suffice for [`Format::detect`].
+/// Number of bytes at the start of a trace that [`Format::detect`] needs.
 pub const DETECT_BYTES: usize = 128;
 
 impl Format {
@@ -38,7 +38,7 @@ impl Format {
         Self::Trail,
     ];
 
-    /// Returns the format's name as the option `format=` takes it.
+    /// Returns the name of the format in the option `format=`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TptpXml => "xml",
@@ -64,8 +64,8 @@ impl Format {
         }
     }
 
-    /// Returns the kinds of things that the decoder counts. At the end, it makes one remark for
-    /// each kind.
+    /// Returns the kinds of things that the decoder counts. At the end of a trace, the decoder
+    /// makes one remark for each kind.
     pub const fn remark_kinds(self) -> &'static [RemarkKind] {
         match self {
             Self::Jinsight => jinsight::Remarked::ROWS,

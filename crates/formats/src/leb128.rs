@@ -1,4 +1,4 @@
-//! LEB128: numbers in as few bytes as they need. Several formats use it.
+//! LEB128: an encoding of numbers in as few bytes as possible. Several formats use it.
 
 /// Appends an unsigned number in groups of seven bits, the low ones first. Bit 7 of a byte says
 /// that another byte follows.

@@ -1,17 +1,17 @@
 //! What each format records about a program, so that traces in different formats can be compared.
 //!
-//! Both matches below name every format and every quantity. The compiler thus requires an answer
-//! for each new one.
+//! The matches in this file name every format and every quantity. So the compiler reports each new
+//! format or quantity that is missing there.
 
 use crate::Format;
 
-/// A figure on which traces of one run must agree, whatever their format.
+/// A figure that must be the same in all traces of one program run, whatever their formats.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Quantity {
     /// Threads, by name.
     Threads,
-    /// Calls, by method. Calls that are still open at the end count; calls that were already open
-    /// when the trace began do not.
+    /// Calls, by method. Calls that are still open at the end are included. Calls that were already
+    /// open when the trace began are not.
     Calls,
     /// Calls, by thread and method.
     ThreadCalls,
@@ -198,8 +198,8 @@ impl Format {
         }
     }
 
-    /// Returns the trace's option that says whether `quantity` was recorded, and the option's value
-    /// if it was.
+    /// Returns the option of a trace that says whether `quantity` was recorded. The second text is
+    /// the option's value if it was recorded.
     pub const fn switch(self, quantity: Quantity) -> Option<(&'static str, &'static str)> {
         use Quantity as Q;
         match self {
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// A format has an option for a quantity only if it records the quantity at all.
+    /// If a format records nothing of a quantity, it has no option for the quantity.
     #[test]
     fn switches_are_those_of_what_is_said() {
         for format in Format::ALL {

@@ -72,7 +72,7 @@ pub enum ReadError {
     /// The decoder failed.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// An item is larger than any item of a sensible trace.
+    /// An item is larger than the limit. Items of real traces are smaller.
     #[error("{format}: at byte {offset}: one item is larger than {limit} bytes")]
     TooLarge {
         /// Name of the format.
@@ -148,9 +148,9 @@ impl<R: Read> Reader<R> {
         self.run::<_, false>(|bulk| bulk.items(&mut visit))
     }
 
-    /// Like [`Self::for_each`], but faster for trails, whose decoder hands out many events at once,
-    /// and slower for other formats. If `visit` breaks at some calls, the rest of these calls is
-    /// skipped.
+    /// Like [`Self::for_each`], but passes calls in bulk. This is faster for trails, because their
+    /// decoder returns many events at once, and slower for other formats. If `visit` breaks at a
+    /// [`Bulk::Calls`], the rest of these calls is skipped.
     ///
     /// # Errors
     /// The same as those of [`Self::for_each`].

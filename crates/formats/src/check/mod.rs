@@ -79,7 +79,7 @@ pub struct Checker {
     /// Number of samples, including those that share an event.
     samples: u64,
     collections: Collections,
-    /// True if the trace mixes calls and aggregated calls and this was reported already.
+    /// True if it was already reported that the trace mixes calls and aggregated calls.
     mixed: bool,
     /// The trace's note that short calls are recorded as sums, and the number of calls in those
     /// sums.

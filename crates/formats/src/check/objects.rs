@@ -169,7 +169,7 @@ mod tests {
     fn an_object_takes_a_byte() {
         let mut objects = Objects::default();
         let mut report = Report::default();
-        // Several threads write ids, so the ids arrive nearly in order.
+        // Several threads write the ids, so these arrive only nearly in order.
         for id in (256..1_000_256).map(|id| ObjectId(id ^ 0xff)) {
             objects.define(id, &mut report);
         }

@@ -54,8 +54,9 @@ fn note(bulk: Bulk<'_>, out: &mut Vec<Event<'static>>) -> ControlFlow<()> {
     })
 }
 
-/// Feeds events to `order` in the order of a writer of trails. The thread with the earliest event
-/// always continues, with calls that are at most [`CALLS_AHEAD`] later than this event.
+/// Feeds events to `order` in the order in which a trail contains them. The next events always come
+/// from the thread with the earliest event. They are this event and calls that are at most
+/// [`CALLS_AHEAD`] later.
 fn written(threads: &mut [VecDeque<(i64, bool)>], order: &mut InOrder) -> Vec<Event<'static>> {
     let mut out = Vec::new();
     let mut calls = [0_u32; THREADS as usize];
@@ -247,8 +248,8 @@ fn it_is_truncated_and_goes_on() {
     assert!(times.iter().copied().eq(1..=10), "{times:?}");
 }
 
-/// A method's first call may precede earlier events. Definitions of its method must not hand out
-/// other calls.
+/// The first call of a method may precede earlier events in the trail. The definition of the method
+/// precedes this call. It must not cause other calls to be handed out too early.
 #[test]
 fn what_comes_with_a_call_that_is_ahead_does_not_break_the_order() {
     let call = |thread: u64, time: i64| {

@@ -133,12 +133,13 @@ fn text(text: &str) -> String {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Header {
     pub(super) version: DataVersion,
-    /// Major and minor version of the header, which readers report as the agent's version.
+    /// Major and minor version of the header. The decoder reports them as the agent's version.
     pub(super) numbers: (u8, u8),
     pub(super) pointer_size: u8,
     /// Startup time in nanoseconds since 1970.
     pub(super) startup: i64,
-    /// Startup time on the buffers' clock; `None` in version 1, whose header does not have it.
+    /// Startup time on the buffers' clock; `None` in version 1, because its header has no such
+    /// field.
     pub(super) clock: Option<u64>,
     pub(super) timer_overhead: i32,
     pub(super) pid: i32,

@@ -183,14 +183,14 @@
 //!
 //! - **Times.** The startup is the time at which the agent was loaded, rounded down to a whole
 //!   millisecond. On the buffers' clock, it is one day *(choice)*. Version 1 does not say when the
-//!   buffers' clock starts. Our decoder takes the time base of the first buffer as the startup. The
-//!   encoder therefore writes the startup there.
-//! - **Batches** *(choice)*. The encoder writes the buffers of all threads together. This is a
-//!   batch. A batch ends when it has 512 KiB of events, when one of its buffers spans a second, and
-//!   at a flush. It also ends before an event that is earlier than the preceding one, and at the
-//!   end of the trace. Each batch begins with a buffer of the reserved thread 2⁴⁸ (named `jtrail`).
-//!   This buffer has the definitions that the other buffers need, and may be empty. The buffer with
-//!   the last event is the last one of its batch.
+//!   buffers' clock starts. Our decoder assumes that it starts at the time base of the first
+//!   buffer. So the encoder writes the startup as this time base.
+//! - **Batches** *(choice)*. The encoder writes the buffers of all threads together: this is called
+//!   a batch. A batch ends when it has 512 KiB of events, when one of its buffers spans a second,
+//!   and at a flush. It also ends before an event that is earlier than the preceding one, and at
+//!   the end of the trace. Each batch begins with a buffer of the reserved thread 2⁴⁸ (named
+//!   `jtrail`). This buffer has the definitions that the other buffers need, and may be empty. The
+//!   buffer with the last event is the last one of its batch.
 //! - **Own files.** A file that begins with a buffer of thread 2⁴⁸ was written by jtrail. Readers
 //!   take the definitions of each batch first, and merge its other buffers by time. So events come
 //!   back in the order in which they happened.

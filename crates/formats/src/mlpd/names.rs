@@ -173,7 +173,8 @@ pub(super) struct Method<'n> {
     /// Class in the format's spelling; `None` if the full name contains no class.
     pub(super) class: Option<&'n str>,
     pub(super) name: &'n str,
-    /// Descriptor. Only initializers have a result type, because theirs can only be V.
+    /// Descriptor. It has no result type, except that initializers have the only possible result
+    /// type: V.
     pub(super) descriptor: String,
 }
 

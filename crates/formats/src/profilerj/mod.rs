@@ -100,12 +100,12 @@
 //!
 //! ## Section `coverage`
 //!
-//! The section contains all methods whose lines are counted, in their order. Methods without a line
-//! table are included if their calls are recorded, because no other section would count them
-//! *(choice)*. `firstline` is the smallest line of the line table, 0 without one. `count` is the
-//! number of calls. `footprints` has a value for each line up to the largest one, followed by a
-//! blank: -1 (no code), 0 (not reached), or how often one of the line's entries was reached, at
-//! most 2⁶³ − 1.
+//! The section contains all methods whose lines are counted. Classes, and the methods of a class,
+//! are in the order of their appearance. Methods without a line table are included if their calls
+//! are recorded, because no other section would count them *(choice)*. `firstline` is the smallest
+//! line of the line table, 0 without one. `count` is the number of calls. `footprints` has a value
+//! for each line up to the method's largest line. A blank follows each value. The value is -1 (no
+//! code), 0 (not reached), or how often an entry of the line was reached (at most 2⁶³ − 1).
 //!
 //! # Writing
 //!
@@ -149,9 +149,9 @@
 //! - **Threads** have names only. Threads of two sections are the same if name, `cpuTime` and
 //!   `isAlive` agree; for `memory`, if the name agrees. If several threads of one section have the
 //!   same values, they are matched in order.
-//! - **Constructors** are recognised by convention, as their class could be a package: the name
-//!   ends in `)V`, and either the name is a class that was named before, or its last part starts
-//!   with a capital letter and the part before does not.
+//! - **Constructors** have no method name of their own, so they are recognised by convention. The
+//!   descriptor ends in `)V`. Also, either the name is a class that was named before, or the last
+//!   part of the name starts with a capital letter and the part before it does not.
 //! - A method of section `sampler` has the descriptor `()`.
 //! - `methodElapsed` and `elapsed` may be missing. The value is then the sum with callees, minus
 //!   the sums of the children. At most 2¹⁹ events wait for the end of such an element.

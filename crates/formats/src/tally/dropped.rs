@@ -1,4 +1,4 @@
-//! What an encoder drops.
+//! Counts of what an encoder drops.
 
 use super::Kinds;
 use std::fmt;
@@ -50,13 +50,13 @@ impl<K: Kinds<Row = &'static str>> Default for DropTally<K> {
 }
 
 impl<K: Kinds<Row = &'static str>> DropTally<K> {
-    /// Counts an event of which nothing is written.
+    /// Counts an event that is dropped as a whole.
     #[inline]
     pub(crate) fn event(&mut self, kind: K) {
         self.event_of(kind, 1);
     }
 
-    /// If `dropped` is true, counts an event of which nothing is written.
+    /// If `dropped` is true, counts an event that is dropped as a whole.
     #[inline]
     pub(crate) fn event_if(&mut self, dropped: bool, kind: K) {
         if dropped {
@@ -64,20 +64,21 @@ impl<K: Kinds<Row = &'static str>> DropTally<K> {
         }
     }
 
-    /// Counts one event that stands for `count` things, such as the ticks of a sample.
+    /// Counts one event that is dropped as a whole and stands for `count` things. An example are
+    /// the ticks of a sample.
     #[inline]
     pub(crate) fn event_of(&mut self, kind: K, count: u64) {
         self.parts(kind, count);
         self.counted_event();
     }
 
-    /// Counts `count` events of which nothing is written.
+    /// Counts `count` events that are dropped as a whole.
     pub(crate) fn many_events(&mut self, kind: K, count: u64) {
         self.parts(kind, count);
         self.events = self.events.saturating_add(count);
     }
 
-    /// Counts an event of which nothing is written. [`Self::part`] has already counted its kind.
+    /// Counts an event that is dropped as a whole. [`Self::part`] has already counted its kind.
     #[inline]
     pub(crate) fn counted_event(&mut self) {
         self.events += 1;
@@ -109,7 +110,7 @@ impl<K: Kinds<Row = &'static str>> DropTally<K> {
         self.counts.as_ref()[kind.index()]
     }
 
-    /// Returns the number of events of which nothing is written.
+    /// Returns the number of events that were dropped as a whole.
     pub(crate) fn events(&self) -> u64 {
         self.events
     }

@@ -1,7 +1,8 @@
 //! Tallies: what an encoder drops, and what a decoder remarks, counted by kind.
 //!
 //! - **Dropped** is what an encoder does not write, because the format has no field for it.
-//! - **Skipped** is what a decoder reads past, because no event holds it or because it is corrupt.
+//! - **Skipped** is what a decoder reads without making an event of it, because no event holds it
+//!   or because it is corrupt.
 //! - **Lost** is an event that was recorded and did not reach the trace. Codecs lose nothing.
 //!
 //! Each format lists all its kinds in two tables, `encode/dropped.rs` and `decode/remarks.rs`. A

@@ -99,10 +99,10 @@
 //! - **Sampling.** Consecutive samples of one stack on a thread are one record, at the time of the
 //!   last sample. With HighGranularityEnabled, each sample is a record of its own.
 //!
-//! In instrumentation mode, exactly three things end a record: a line that is not a definition,
-//! another millisecond, and a leave after an enter. Leaves that a pause causes are ordinary leaves.
-//! An event that is not written does not end a record. So reading our log and writing it again
-//! gives the same log.
+//! In instrumentation mode, a record ends for exactly three reasons: a line that is not a
+//! definition, a new millisecond, and a leave after an enter. Leaves that a pause causes are
+//! ordinary leaves. An event that is not written does not end a record. So reading our log and
+//! writing it again gives the same log.
 //!
 //! # Order
 //!
@@ -115,8 +115,8 @@
 //!   lines of a thread, all `gch` lines, all `prc cpu` lines, all pauses and resumes. An earlier
 //!   time is replaced by the preceding one of its group.
 //! - A `sam mem` ends where the open calls of its thread change, and at multiples of
-//!   CpuTraceTimeoutMs *(choice)*. Sums that the trace itself contains keep their times. Sums of
-//!   one thread and one millisecond are one line, unless another line separates them.
+//!   CpuTraceTimeoutMs *(choice)*. If the trace itself contains sums, they keep their times. All
+//!   sums of a thread in one millisecond are one line, unless another line comes between them.
 //! - `gch alt` follows the frees of a collection. If more frees follow, another `gch alt` precedes
 //!   the next collection *(choice)*. These tables are written only if frees are recorded.
 //! - `thr cpu` lines come from CPU times of threads, and every CpuTraceTimeoutMs from CPU times of
@@ -149,15 +149,15 @@
 //!
 //! Lines of a kind that is switched off are not written.
 //!
-//! An encoder without [`Settings`] from its caller takes them from the first of these that the
-//! trace has *(choice)*:
+//! If the caller passes no [`Settings`], the encoder takes them from the first of these sources
+//! that the trace has *(choice)*:
 //!
 //! - Options with the names above, which come from a trace log that was read.
 //! - The option `events` of jtrail's own traces. Calls take precedence over samples. A kind of
 //!   lines is switched on if the kind of events that it shows is recorded.
 //! - The first call or sample, which decides the collection method. All other kinds are switched
-//!   on. Up to 64 KiB of lines wait for that event. If more lines come before it, the method is
-//!   `Instrumentation`. If the trace ends before it, the method is `None`.
+//!   on. Up to 64 KiB of lines are held back until this event. If there are more lines before it,
+//!   the method is `Instrumentation`. If the trace ends before it, the method is `None`.
 //!
 //! # What a reader does
 //!

@@ -95,8 +95,8 @@ impl Decoder {
         })
     }
 
-    /// True if a leave with these ticks may be synthetic. Then only leaves with the same ticks are
-    /// between it and an END_BURST with the same ticks.
+    /// True if a leave with these ticks may be synthetic. A synthetic leave is followed by an
+    /// END_BURST with the same ticks. Between the two, there are only leaves with these ticks.
     #[inline]
     fn may_be_made_up(&self, ticks: u64, next: &[u8], last: bool) -> bool {
         match next.first() {

@@ -11,8 +11,8 @@ use jtrail_model::{ClassId, Event, MethodId, ObjectId, ThreadEnd, ThreadId, Thre
 pub(super) struct Frame {
     pub(super) class: ClassId,
     pub(super) method: MethodId,
-    /// Number of the call on its thread; 0 for a call that is not in the trace, because it was
-    /// already in progress when a burst began.
+    /// Number of the call on its thread. The number is 0 if the call is not in the trace, because
+    /// it was already in progress when a burst began.
     pub(super) ticket: u32,
 }
 

@@ -5,9 +5,9 @@ use crate::mlpd::value::Fault;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-/// Buffers of different threads. The events of each buffer keep their order. Between buffers, the
-/// earlier event comes first. If two events have the same time, the one in the buffer that was
-/// added first comes first.
+/// Buffers of different threads. The events of each buffer keep their order. Of events in different
+/// buffers, the earlier one comes first. At equal times, the order is that in which the buffers
+/// were added.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     buffers: Vec<Buffer>,

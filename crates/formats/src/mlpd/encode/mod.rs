@@ -104,8 +104,8 @@ impl Encode for Encoder {
         self.written(place, out);
     }
 
-    /// Ends the batch as if it were full. A definition of a method that is held back stays held
-    /// back, because nothing uses it yet.
+    /// Ends the batch as if it were full. If a method definition is held back, it is not written
+    /// yet, because nothing uses the method so far.
     fn flush(&mut self, out: &mut Vec<u8>) {
         if self.origin.is_some() && self.output.waits() {
             self.flush_batch(out);

@@ -34,8 +34,8 @@ impl Objects {
         row.live = row.live.saturating_add(1);
         row.peak = row.peak.max(row.live);
         if !object.is_none() && !self.objects.insert(object.0, at) {
-            // The id had an earlier object. Ids are reused only after a free, so the earlier object
-            // was freed.
+            // The trace uses the id again. Ids are reused only after a free, so the earlier object
+            // is freed.
             self.freed(object);
             if let Some(place) = self.objects.get_mut(object.0) {
                 *place = at;

@@ -213,8 +213,8 @@ impl Thread {
         }
     }
 
-    /// Returns the thread's lifetime during sampling, in nanoseconds. `last` is the end of the
-    /// trace.
+    /// Returns the nanoseconds from the thread's start to the end of its sampled time. If this end
+    /// is unknown, counts to the thread's end, or else to `last`, the end of the trace.
     pub(super) fn sampled_for(&self, last: Timestamp) -> u64 {
         let end = self.sampled_until.or(self.end).unwrap_or(last);
         nanoseconds(end.since(self.start))

@@ -87,9 +87,9 @@ impl Objects {
         true
     }
 
-    /// True if tables of live objects are derived from the counts. This requires that the trace
-    /// contains no such tables. It also requires frees: without them, the counts would include
-    /// every object ever allocated.
+    /// True if tables of live objects are derived from the counts. The trace must not contain
+    /// tables of its own. It must contain frees: without them, the counts would include every
+    /// object ever allocated.
     pub(super) fn countable(&self) -> bool {
         self.any && !self.has_tables && (self.frees_recorded || self.freed)
     }
