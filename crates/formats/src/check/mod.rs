@@ -10,8 +10,8 @@
 //!
 //! - An event whose thread was never defined has thread id 0. The rules for threads ignore this
 //!   event.
-//! - Frees are written after the collection that found the dead objects; this agent writes them
-//!   after the collection's finish. So an event that follows a free may have happened before that
+//! - A free is written later than it happened: this agent writes it after the end of the collection
+//!   that found the dead object. So an event that follows a free may have happened before that
 //!   free.
 //! - Objects have an id space of their own: an object may have the same id as a thread, class or
 //!   method.
@@ -20,8 +20,8 @@
 //!   can explain it.
 //! - What is open when the trace ends stays open: calls, waits, blocks, parks, class
 //!   initialisations.
-//! - A wait has no end if the thread did not own the monitor. It has no begin if it is the JVM's
-//!   own wait for another thread that initialises a class.
+//! - A wait has no end if the thread did not own the monitor. A wait has no begin if the JVM itself
+//!   waits for another thread that initialises a class.
 
 mod code;
 mod collections;

@@ -28,10 +28,10 @@
 //! **Time.** startTicks stand for the later of vmStartTime and connectionStartTime; all other ticks
 //! count from there. These two fields are precise only to the second. To be more precise, we write
 //! ticks as nanoseconds since 1970. A reader converts startTicks as if they were nanoseconds since
-//! 1970. If the result is in the second of connectionStartTime, the reader takes all ticks as
-//! nanoseconds since 1970 *(choice)*. The header is written with the first event that has a time.
-//! If an earlier event follows, startTicks are patched. A reader that can't wait for the patch
-//! finds smaller ticks.
+//! 1970. If the result is in the second of connectionStartTime, all ticks are nanoseconds since
+//!       1970 *(choice)*. The header is written with the first event that has a time. If an earlier
+//!       event follows, startTicks are patched. A reader that can't wait for the patch finds
+//!       smaller ticks.
 //!
 //! # Records
 //!
@@ -101,14 +101,14 @@
 //!
 //! - With [`ClassDetail`](jtrail_model::ClassDetail), a class is written when this event is
 //!   reported, with all methods and fields.
-//! - Without it, or with one that holds only the loader, a class is written when a record needs it,
+//! - Without this event, or if it holds only the loader, a class is written when a record needs it,
 //!   with the methods known by then. A method that is defined later is written in a further class
-//!   of the same name and another id: for the format, a class of another loader. These classes are
-//!   counted as *classes split* *(choice)*.
+//!   with the same name and another id. Readers assume that the further class has another loader.
+//!   These classes are counted as *classes split* *(choice)*.
 //! - Superclasses and interfaces that are not written yet are written first, with all that is known
 //!   about them. If only the name is known, the next class that is defined under this name gets the
 //!   same id.
-//! - When all ids are assigned, class 65535, `*overflow*`, stands for all further classes. Its one
+//! - Once all ids are assigned, class 65535 (`*overflow*`) stands for all further classes. Its one
 //!   method `*overflow*()V` stands for all their calls.
 //!
 //! Names have slashes. Dots and slashes are exchanged between the format and the model. So the
@@ -131,11 +131,10 @@
 //! ```
 //!
 //! Ids are those of the file; `-` is an absent id. In quotes, `\"` and `\\` stand for a quotation
-//! mark and a backslash. The texts of parks and of the runtime's start and end are not among the
-//! format's usual ones *(choice)*. Notes of jtrail itself are written unchanged, with two
-//! exceptions: their thread ids become ids of the file, and totals exclude events that the file
-//! does not hold. Free text has the ticks of the preceding record. A text in any other form is free
-//! text.
+//! mark and a backslash. The texts of parks and of the runtime's start and end are our additions
+//! *(choice)*. Notes of jtrail itself are written unchanged, with two exceptions: their thread ids
+//! become ids of the file, and totals exclude events that the file does not hold. Free text has the
+//! ticks of the preceding record. A text in any other form is free text.
 //!
 //! The thread named `*unknown*` stands for no thread *(choice)*.
 //!

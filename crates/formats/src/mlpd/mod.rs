@@ -1,10 +1,10 @@
 //! Log profiles: the `.mlpd` files of Mono's log profiler.
 //!
-//! Mono's profiler wrote the events of a program to buffers. Each buffer holds small events of one
-//! thread, and a thread fills one buffer after the other. Data version 1 is the first version with
-//! a published description, and version 17 is the last version. This module reads and writes both.
-//! It refuses the versions between them. The mark *(choice)* means that the description leaves a
-//! point open and jtrail decides it.
+//! Mono's profiler wrote the events of a program to buffers. Each buffer holds events of one
+//! thread. A thread fills one buffer after the other. Data version 1 is the first version with a
+//! published description, and version 17 is the last version. This module reads and writes both. It
+//! refuses the versions between them. The mark *(choice)* means that the description leaves a point
+//! open and jtrail decides it.
 //!
 //! ```
 //! use jtrail_formats::{Encode, mlpd};

@@ -63,7 +63,7 @@
 //! Each distinct call path has a node. Siblings have different names or different signatures.
 //! `count` is the number of calls, including open ones. `cumulatedElapsed`, `cumulated` and
 //! `overheadCumulated` are elapsed time, CPU time, and CPU time of the agent itself, in µs and with
-//! callees. `methodElapsed`, `method` and `overheadMethod` are the same without callees.
+//! callees. `methodElapsed`, `method` and `overheadMethod` are these three times without callees.
 //! `exceptions` is the number of calls that an exception ended *(choice)*. Every node satisfies:
 //!
 //! ```text
@@ -85,11 +85,11 @@
 //!
 //! Siblings differ in name; overloads and lines are not distinguished. `hits` is the number of
 //! samples that ended in this frame while the thread was runnable; `elapsed` is the number of all
-//! samples that ended in this frame. `cumulated` and `cumulatedElapsed` are these two sums
-//! including the children. Threads have them, too. Each node, or one of its descendants, has at
-//! least one sample. Samples without a stack do not count. `elapsedTime` is the time from the
-//! thread's start to its end, or to the end of the trace, in ns *(choice)*: the vendor's page shows
-//! the attribute without an explanation.
+//! samples that ended in this frame. `cumulated` is `hits` including the children, and
+//! `cumulatedElapsed` is `elapsed` including the children. Threads have them, too. Each node, or
+//! one of its descendants, has at least one sample. Samples without a stack do not count.
+//! `elapsedTime` is the time from the thread's start to its end, or to the end of the trace, in ns
+//! *(choice)*: the vendor's page shows the attribute without an explanation.
 //!
 //! ## Section `memory`
 //!
@@ -122,10 +122,10 @@
 //! aggregated calls or sums of samples, four times as many nodes are allowed for them. All sums of
 //! one kind together stay below 2⁶³.
 //!
-//! At a pause, calls count up to the pause; their CPU time counts up to the latest recorded value.
-//! The leaves of these calls, before or after the trace resumes, are not counted as dropped. Any
-//! other leave without an open call is dropped. A leave of an outer call also ends the calls inside
-//! of it. [`Encode::dropped`](crate::Encode::dropped) counts what else is dropped.
+//! At a pause, the times of open calls end. Their CPU times end at the latest recorded value. The
+//! leaves of these calls, before or after the trace resumes, are not counted as dropped. Any other
+//! leave without an open call is dropped. A leave of an outer call also ends the calls inside of
+//! it. [`Encode::dropped`](crate::Encode::dropped) counts what else is dropped.
 //!
 //! # Reading
 //!
@@ -139,8 +139,8 @@
 //! | source of a class that a preceding section named | [`ClassSource`](jtrail_model::ClassSource) |
 //! | cpuTime, isAlive | CPU time of the thread; its end, as the last event |
 //!
-//! A snapshot also converts to formats of single events *(choice)*: they contain the definitions,
-//! such as threads and classes; the rest is dropped.
+//! A snapshot also converts to formats of single events *(choice)*. The result contains only the
+//! definitions, such as threads and classes.
 //!
 //! Ids count from 1, for threads, classes and methods together. The document contains no times of
 //! events. All times are 0, except the times of samples and of thread ends: these count from the

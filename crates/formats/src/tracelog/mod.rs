@@ -195,8 +195,8 @@
 //! unique, not 0, and below 2⁶³.
 //!
 //! Of the opening events, only that of the process has a name. A trace log has no record for the
-//! end of the trace. A trace log of samples also converts into formats of single calls *(choice)*:
-//! they contain everything but the samples.
+//! end of the trace. A trace log of samples also converts into formats of single calls *(choice)*.
+//! The result contains everything except the samples.
 //!
 //! # What is dropped
 //!
