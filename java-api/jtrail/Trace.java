@@ -71,9 +71,9 @@ public final class Trace {
     /**
      * Begins a trace. Calls that are open now are not in it.
      *
-     * @param file name of the trace's file, in which {@code %p}, {@code %t}, {@code %h} and
-     * {@code %%} have the meaning that the agent's option {@code file} gives them; null for the
-     * name in the agent's options, with a number if that file exists
+     * @param file name of the trace's file; {@code %p}, {@code %t}, {@code %h} and {@code %%} mean
+     * the same as in the agent's option {@code file}. Null stands for the name in the agent's
+     * options, with a number added if that file exists
      * @param format {@code xml}, {@code binary}, {@code jinsight}, {@code mlpd}, {@code tracelog},
      * {@code profilerj} or {@code trail}; null for the format in the agent's options
      */
@@ -101,7 +101,7 @@ public final class Trace {
 
     /**
      * Records for a while. A paused trace is resumed for that time and then pauses again. Without a
-     * trace, the burst gets a trace of its own, which then ends.
+     * trace, the burst gets a trace of its own, which ends with the burst.
      */
     public static Result burst(Duration time) {
         long nanos;
@@ -119,8 +119,9 @@ public final class Trace {
     }
 
     /**
-     * Writes a text of at most 4096 bytes in UTF-8 into the trace. It stands between what this
-     * thread did before the call and what the thread does later.
+     * Writes a text of at most 4096 bytes in UTF-8 into the trace. In the trace, everything that
+     * this thread did before the call precedes the text, and everything that the thread does later
+     * follows.
      */
     public static Result mark(String text) {
         return call(MARK, text, null, 0);

@@ -8,7 +8,7 @@ import java.util.List;
 
 /**
  * A Java agent that retransforms classes of the harness and changes nothing in them. It shows what
- * retransformation costs the JVM for good, without jtrail.
+ * retransformation permanently costs a JVM in which there is no jtrail.
  */
 public final class Again {
     private static Instrumentation instrumentation;
@@ -21,8 +21,8 @@ public final class Again {
     }
 
     /**
-     * Retransforms all loaded classes except the bookkeeping, all at once, as jtrail does when it
-     * attaches or detaches. Returns their number.
+     * Retransforms all loaded classes of the harness except {@code Expect…}, in one call. jtrail
+     * does the same when it attaches or detaches. Returns the number of these classes.
      */
     static int make() throws UnmodifiableClassException {
         List<Class<?>> classes = new ArrayList<>();

@@ -23,10 +23,10 @@ import java.util.function.Supplier;
  * Objects in all the ways that a program can create them, by four threads at a time. Argument:
  * rounds of each thread, default 100.
  *
- * <p>Every object escapes into a volatile field, so that no compiler can eliminate it. The expected
- * primitive arrays are only those that this class creates itself, because the library creates some,
- * too. For byte[] and int[], only single lines are expected: when the JVM resolves a constant or
- * initialises a class, it creates such arrays in the middle of any method.
+ * <p>Every object escapes into a volatile field, so that no compiler can eliminate it. The library
+ * creates primitive arrays, too, so only those that this class creates are expected. For byte[] and
+ * int[], only single lines are expected: when the JVM resolves a constant or initialises a class,
+ * it creates such arrays in the middle of any method.
  */
 public final class Allocations {
     static final int THREADS = 4;
@@ -140,8 +140,8 @@ public final class Allocations {
     }
 
     /**
-     * Creates multi-dimensional arrays. Each is as many objects as it has arrays, listed here by
-     * dimension.
+     * Creates multi-dimensional arrays. Each comment counts the array objects of its line,
+     * dimension by dimension.
      */
     static void dimensions(int none) {
         sink = new Plain[2][3][4]; // 1, 2, 6
@@ -305,8 +305,8 @@ public final class Allocations {
 
     /**
      * Returns the size in bytes of the object that {@code make} creates at each call. Creates
-     * MEASURES * OBJECTS objects. The JVM counts the bytes that a thread allocates exactly; the
-     * smallest of several differences includes no other objects.
+     * MEASURES * OBJECTS objects. The JVM counts exactly the bytes that a thread allocates. The
+     * smallest of several differences of this count includes no other objects.
      */
     static long size(Supplier<?> make) {
         com.sun.management.ThreadMXBean bean =
@@ -331,8 +331,8 @@ public final class Allocations {
     }
 
     /**
-     * Size in bytes from which on objects can't be measured. Before 17, the agent creates a small
-     * object beside each object of that size.
+     * Objects of at least this size in bytes can't be measured. Before 17, the agent creates a
+     * small object beside each of them.
      */
     static final long LARGE = Runtime.version().feature() < 17 ? 64 : Long.MAX_VALUE;
     /** Bytes of each class so far; -1 if some of them are unknown. */
@@ -389,8 +389,9 @@ public final class Allocations {
     }
 
     /**
-     * Adds up what {@code n} rounds create. Comments name the creating methods; a number after a
-     * name tells how many objects the method creates, if it is not one.
+     * Adds up what {@code n} rounds create. Comments name the methods that create the objects. A
+     * number after a name tells how many objects the method creates; without a number, it creates
+     * one.
      */
     static void expect(long n) {
         sized(Plain.class, n * 5, () -> new Plain()); // plain, references, clones: 3

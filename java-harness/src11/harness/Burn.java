@@ -51,12 +51,18 @@ public final class Burn {
         Thread.sleep(ms);
     }
 
-    /** Runs on more threads than processors, perhaps: CPU time is what each thread burns itself. */
+    /**
+     * Burns CPU time on several threads, perhaps more than there are processors. The expected CPU
+     * time is what each thread burns itself.
+     */
     static void shared(long ms) {
         spin(ms);
     }
 
-    /** Makes the system work for new memory: CPU time is user and system time together. */
+    /**
+     * Has the system provide new memory, because CPU time includes the system's work for the
+     * thread.
+     */
     static void pages(long ms) {
         long end = now() + ms * 1_000_000;
         while (now() < end) {
@@ -83,7 +89,7 @@ public final class Burn {
 
     static void burner(long ms) {
         timed("shared(J)V", () -> shared(ms));
-        // CPU time of the thread's whole life so far; little follows.
+        // The thread's CPU time so far. It uses little more until it ends.
         ExpectEvents.cpuOfThread(Thread.currentThread().getName(), now());
     }
 

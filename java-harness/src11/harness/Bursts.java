@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Calls for bursts that triggers begin. The first argument says what the program does. Together
- * with the limit of the burst, it determines which events are in the burst. A round has eight
- * events: the enters and leaves of {@code round}, {@code a}, {@code leaf} and {@code b}.
+ * Calls for bursts that triggers begin. The first argument says what the program does. This
+ * argument and the burst's limit determine which events are in the burst. A round has eight events:
+ * the enters and leaves of {@code round}, {@code a}, {@code leaf} and {@code b}.
  */
 public final class Bursts {
     private static int sink;

@@ -140,7 +140,7 @@ public final class Constructed {
         }
     }
 
-    /** Keeps the object in every tenth round, and only a weak reference to it in all others. */
+    /** Keeps the object of every tenth round. Of all others, keeps only a weak reference. */
     static <T> T made(int round, T object) {
         if (round % 10 == 0) {
             synchronized (KEPT) {
@@ -231,8 +231,8 @@ public final class Constructed {
             t.join();
         }
         sink = null;
-        // An object with a finalizer dies only in a collection after its finalizer, which the
-        // finalizer thread runs at some time.
+        // An object with a finalizer is reclaimed only by a collection after the finalizer has run,
+        // and the finalizer thread runs it at some time.
         for (int i = 0; i < 1000 && (i < 3 || reachable() > 0 || FINALIZED.get() < THREADS * rounds); i++) {
             System.gc();
             System.runFinalization();

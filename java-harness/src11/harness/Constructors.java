@@ -79,8 +79,8 @@ public final class Constructors {
     }
 
     /**
-     * A class whose constructor fails under recursion, as the super() of {@link Node}. The stack
-     * frames of {@link Node} get no leave event of their own.
+     * A superclass whose constructor creates a {@link Node}, recursively, until one fails. The
+     * stack frames of {@link Node} get no leave event of their own.
      */
     static class Holder {
         Holder(int n, int catchAt) {
@@ -106,8 +106,8 @@ public final class Constructors {
     }
 
     /**
-     * Like {@link Holder}, but with two attempts each: the same constructor runs again right after
-     * its failure.
+     * Like {@link Holder}, but each constructor tries twice: the failed constructor runs again at
+     * once.
      */
     static class Twice {
         Twice(int n) {
@@ -159,8 +159,8 @@ public final class Constructors {
     }
 
     /**
-     * Constructs an object. The failure leaves the stack frame of this method, too, before
-     * {@link #attempt} catches it.
+     * Constructs an object. A failure leaves this method's stack frame, too, before {@link
+     * #attempt} catches the exception.
      */
     static Object deeper(int n) {
         return new Node(n, -1);

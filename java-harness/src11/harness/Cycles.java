@@ -12,7 +12,7 @@ import java.util.List;
  * calls, objects, a monitor, exceptions. Each thread is in one long call, so an agent finds it in
  * the middle of a method when it attaches and when it detaches.
  *
- * <p>The program prints [ready], and then obeys the lines of its input, each with an answer.
+ * <p>The program prints [ready]. Then it obeys the lines of its input, and answers each of them.
  * {@code thread} starts one more thread, every second one virtual if the JVM has virtual threads.
  * {@code again} has the JVM retransform classes ({@link Again}). {@code classes} loads classes and
  * drops them ({@link Guests}). {@code figures} collects garbage and prints what the JVM uses now,

@@ -3,8 +3,8 @@ package harness;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * The ways in which a program can end. The argument chooses one. The counts are printed before the
- * end, and are true at the end.
+ * The ways in which a program can end. The argument chooses one. The program prints its counts
+ * before it ends, but they include what it still does at its end.
  */
 public final class Endings {
     static final int HOOK_CALLS = 7;

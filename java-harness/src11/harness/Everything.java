@@ -21,10 +21,10 @@ import java.util.stream.IntStream;
  * small.
  *
  * <p>The program has {@code threads} platform threads, and as many virtual ones if the JVM has
- * virtual threads. Each thread does {@code size} actions, whose results are added up, and goes on
- * until the seconds are over. The result of an action follows from its random numbers alone, and is
- * checked. So the same size, threads and seed print the same text in every JVM, with and without a
- * profiler.
+ * virtual threads. Each thread does {@code size} actions and adds up their results. It then does
+ * further actions until the seconds are over. The result of an action follows from its random
+ * numbers alone, and is checked. So the same size, threads and seed print the same text in every
+ * JVM, with and without a profiler.
  */
 public final class Everything {
     static final Object[] MONITORS = {new Object(), new int[1], new StringBuilder(), new Object()};
@@ -241,7 +241,7 @@ public final class Everything {
             return fail(depth, depth);
         } catch (Failure e) {
             try {
-                return new int[] {e.value}[e.value]; // throws an exception of the JVM's own
+                return new int[] {e.value}[e.value]; // here the JVM itself throws
             } catch (ArrayIndexOutOfBoundsException outside) {
                 return e.value;
             }
@@ -401,7 +401,7 @@ public final class Everything {
             guarded += each;
         }
         Expect.same(ADDED.get(), guarded);
-        // The number of actions in all depends on the time.
+        // The total number of actions depends on the time.
         Expect.same(true, ACTIONS.get() >= (long) size * all.length);
         System.out.println("seed " + seed + " size " + size + " threads " + threads);
         System.out.println("sum " + SUM + " wrong " + WRONG);

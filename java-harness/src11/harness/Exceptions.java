@@ -105,7 +105,7 @@ public final class Exceptions {
         }
     }
 
-    /** Causes exceptions of the JVM's own, in the middle of expressions. */
+    /** Makes the JVM itself throw exceptions, in the middle of expressions. */
     static int implicit(int kind) {
         int[] none = null;
         Object text = "text";
@@ -201,12 +201,12 @@ public final class Exceptions {
         main.count("resources(ZZ)I", n).count("catchAll(I)I", n).count("implicit(I)I", n);
         main.count("unwind(I)I", 10 * 101).count("loop(I)J", 1);
         main.nested("Resource").count("<init>(Z)V", 2 * n).count("close()V", 2 * n);
-        // Thrown for even numbers: in local, swallow, withFinally, and local in nested; once more
-        // in rethrow. In loop for 2 and 4. In unwind.
+        // Five throws for each even number: in local, swallow, withFinally, rethrow, and local in
+        // nested. Two in loop, for 2 and 4. Ten in unwind.
         main.nested("Mine").count("<init>(Ljava/lang/String;Ljava/lang/Throwable;)V", 5 * half + 2 + 10);
 
-        // For even numbers: in local, swallow, withFinally, and local in nested. In loop for 2 and
-        // 4.
+        // Four for each even number: in local, swallow, withFinally, and local in nested. Two in
+        // loop, for 2 and 4.
         main.left("thrower(I)I", 4 * half + 2).left("pass(I)I", 2 * half);
         main.left("withFinally(I)I", half).left("rethrow(I)I", half);
         main.left("implicit(I)I", 6 * n / 8); // all kinds but 2 and 7

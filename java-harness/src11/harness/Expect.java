@@ -8,7 +8,7 @@ import java.util.TreeMap;
 
 /**
  * The calls that a program expects in a trace of itself. Tests exclude this class (harness.Expect*)
- * from tracing, so that the bookkeeping does not count itself.
+ * from tracing, so that the trace has no calls of this class.
  *
  * <p>Each program adds up its counts from what its source says, and prints them.
  * java-harness/README.md describes the lines. {@link ExpectEvents} does the same for the other
@@ -47,8 +47,8 @@ public final class Expect {
         }
 
         /**
-         * Expects {@code n} calls of the only constructor, to which compilers may pass different
-         * arguments.
+         * Expects {@code n} calls of the class's only constructor, whose parameters depend on the
+         * compiler.
          */
         public Of constructor(long n) {
             Constructor<?>[] all = load(name).getDeclaredConstructors();
@@ -71,8 +71,8 @@ public final class Expect {
         }
 
         /**
-         * Expects {@code n} calls of all methods together that begin with {@code begin}, for names
-         * that the compiler chooses.
+         * Expects {@code n} calls in total of the methods whose names begin with {@code begin}. The
+         * compiler chooses the rest of these names.
          */
         public Of prefix(String begin, long n) {
             add(PREFIXES, name + "." + begin, n);
@@ -89,7 +89,7 @@ public final class Expect {
 
         /**
          * Expects {@code n} calls of a method at the limits of the class file. A trace may report
-         * that it is not instrumented instead.
+         * instead that the method is not instrumented.
          */
         public Of limit(String method, long n) {
             add(LIMITS, name + "." + method, n);

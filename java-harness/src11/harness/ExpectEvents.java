@@ -16,7 +16,7 @@ import java.util.stream.Stream;
  * the lines. Tests exclude this class from tracing, like {@link Expect}.
  */
 public final class ExpectEvents {
-    /** Values by word and key. A figure of 0 is printed, too: then no such event may occur. */
+    /** Values by word and key. A 0 is printed, too: it says that no such event may occur. */
     private static final Map<String, Map<String, Object>> LINES = new TreeMap<>();
 
     /** Methods and source lines that {@link #mark} noted, by the name of the mark. */
@@ -66,7 +66,8 @@ public final class ExpectEvents {
 
     /**
      * Like {@link #live(Class, long)}, for the objects that one thread allocated. A program that
-     * gives one thread of a class must give all that have allocated live objects of it.
+     * calls this for a class must call it for every thread that allocated live objects of the
+     * class.
      */
     public static void live(Class<?> type, String thread, long n) {
         add("LIVE-THREAD", type.getName() + " " + thread, n);
@@ -87,7 +88,7 @@ public final class ExpectEvents {
     }
 
     /**
-     * Expects {@code n} waits on monitors of the class, of which {@code timedOut} end by their time
+     * Expects {@code n} waits on monitors of the class. {@code timedOut} of them end by their time
      * limit.
      */
     public static void waits(Class<?> type, long n, long timedOut) {
@@ -96,7 +97,7 @@ public final class ExpectEvents {
 
     /**
      * Expects {@code n} waits on monitors of the class with the given limit in milliseconds, 0 for
-     * none. A program that gives one limit of a class must give all.
+     * none. A program that calls this for a class must call it for every limit of the class.
      */
     public static void waitLimit(Class<?> type, long limit, long n) {
         add("WAIT-LIMIT", type.getName() + " " + limit, n);
@@ -156,8 +157,8 @@ public final class ExpectEvents {
     }
 
     /**
-     * Expects {@code n} catches at a marked line, that of the handler's first instruction.
-     * {@link #caught} includes them. A program that expects some must expect all.
+     * Expects {@code n} catches at a marked line: the line of the handler's first instruction.
+     * {@link #caught} includes them. A program that calls this must call it for every catch.
      */
     public static void caughtAt(String mark, long n) {
         Site site = site(mark);
@@ -167,8 +168,8 @@ public final class ExpectEvents {
     /**
      * Notes that the caller is about to throw an exception, or to let one through. The exception
      * leaves the calls of the program that are on the stack, from the caller's up to the method of
-     * the given name, which catches it; all of them if the name is null. These calls and those of
-     * {@link #left} are all calls that end by an exception.
+     * the given name, which catches it; all of them if the name is null. Besides these calls and
+     * those of {@link #left}, no call may end by an exception.
      */
     public static void leaves(String catcher) {
         StackWalker walker = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
@@ -289,9 +290,9 @@ public final class ExpectEvents {
     }
 
     /**
-     * Waits until all other threads of the process sleep. Then the JVM has also answered what tools
-     * ask on a thread that has just blocked. The threads must sleep several times in a row, because
-     * threads that work for each other may all sleep for a moment.
+     * Waits until all other threads of the process sleep. A thread that has just blocked may still
+     * run a tool's callback, and sleeps when the callback has ended. The threads must sleep several
+     * times in a row, because threads that work for each other may all sleep for a moment.
      */
     public static void awaitIdle() {
         for (int times = 0; times < 5; times++) {
@@ -309,7 +310,8 @@ public final class ExpectEvents {
     }
 
     /**
-     * Returns true unless the thread sleeps, according to the letter after its name in parentheses.
+     * Returns true unless the thread sleeps. In {@code stat}, a thread's name in parentheses is
+     * followed by the letter of its state.
      */
     private static boolean isRunning(Path thread) {
         try {

@@ -127,9 +127,7 @@ public final class Frees {
 
     static final int KEEPERS = 3;
 
-    /**
-     * Runs some threads, one after another, each of which keeps more objects than the one before.
-     */
+    /** Runs some threads one after another. Each keeps more objects than the one before. */
     static void shared() throws InterruptedException {
         for (int i = 0; i < KEEPERS; i++) {
             int keep = 5 * (i + 1);

@@ -5,8 +5,8 @@ import java.util.function.Supplier;
 
 /**
  * Objects that no {@code new} of the source creates: exceptions that the JVM throws by itself, and
- * objects of capturing lambdas, which hidden classes create. There are so few exceptions that no
- * compiler begins to throw the same object each time. Argument: rounds, default 200.
+ * objects of capturing lambdas, which hidden classes create. With more exceptions, a compiler would
+ * begin to throw the same object each time. Argument: rounds, default 200.
  */
 public final class Implicit {
     static volatile Object sink;

@@ -8,7 +8,8 @@ import java.util.Arrays;
 /**
  * Methods at the limits of the class file: code near 64 KiB, branches as far as they reach, 255
  * arguments, wide locals, full tables. If a rewriter cannot add anything without exceeding a limit,
- * the count is a LIMIT: it is exact, or the method is reported as not instrumented.
+ * the expected count is a LIMIT: the trace has exactly this count, or reports that the method is
+ * not instrumented.
  */
 public final class Limits {
     private static final Expect.Of MAIN = Expect.program("harness.Limits");
@@ -55,8 +56,8 @@ public final class Limits {
     }
 
     /**
-     * Runs a branch as far as it reaches, over ten returns. Code that is inserted before each of
-     * them makes the branch too long.
+     * Runs a branch of maximum length, over ten returns. Code before each return would make it too
+     * long.
      */
     private static void farBranch(int version) throws Exception {
         String name = "Far" + version;
@@ -90,8 +91,8 @@ public final class Limits {
     }
 
     /**
-     * Runs a method with many returns. If there are thousands, code before each of them does not
-     * fit.
+     * Runs a method with many returns. If there are thousands, the method has no room for code
+     * before each of them.
      */
     private static void manyReturns(int returns, boolean limit) throws Exception {
         String name = "Returns" + returns;

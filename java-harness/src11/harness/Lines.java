@@ -230,8 +230,8 @@ public final class Lines {
         line(53, 4);
         line(54, 5);
 
-        // Of 0 to 8, three each cause no exception, one that is caught, and one that passes
-        // through.
+        // Of 0 to 8, three numbers cause no exception, three cause one that is caught, and three
+        // cause one that passes through.
         method("attempts(I)I", 9);
         line(58, 9);
         line(60, 9);

@@ -5,11 +5,11 @@ import java.io.InputStreamReader;
 import jtrail.Trace;
 
 /**
- * A program for agents that attach and detach, and for its own marks in their traces. It prints
- * [ready], and then obeys the lines of its input, each with an answer. {@code start} and
- * {@code stop} begin and end a trace. Any other line is written as a mark, after some work; the
- * answer says whether the trace was active. Meanwhile another thread asks and marks all the time.
- * None of its calls may ever throw.
+ * A program that writes marks into its own traces while agents attach and detach. It prints
+ * [ready]. Then it obeys the lines of its input, and answers each of them. {@code start} and {@code
+ * stop} begin and end a trace. Any other line is written as a mark, after some work; the answer
+ * says whether the trace was active. Meanwhile another thread calls isActive() and mark() all the
+ * time. None of these calls may ever throw.
  */
 public final class Marked {
     private static volatile boolean over;

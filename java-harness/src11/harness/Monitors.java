@@ -81,7 +81,8 @@ public final class Monitors {
             for (Thread t : threads) {
                 awaitBlocked(t, lock);
             }
-            // The event of a blocked thread may still be in progress, and may ask for the owner.
+            // A blocked thread may still run an agent's callback, which may ask for the monitor's
+            // owner. Until the callback has ended, the monitor must be held.
             ExpectEvents.awaitIdle();
         }
         join(threads);

@@ -89,8 +89,8 @@ public final class OddClasses {
                 code.op(Code.ATHROW);
                 break;
             case "moved":
-                // Moves this to local 2 and null to local 0. Only old classes could do without the
-                // type of local 0 in stack map frames, but there are no frames here.
+                // Moves this to local 2 and null to local 0. The code has no branches, so no stack
+                // map frame needs a type for local 0.
                 code.op(Code.ALOAD_0, Code.ASTORE_2, Code.ACONST_NULL, 0x4b); // astore_0
                 code.op(Code.ILOAD_1).op2(Code.INVOKESTATIC, check);
                 code.op(Code.ALOAD_2, Code.ILOAD_1).op2(Code.INVOKESPECIAL, superInit);

@@ -52,8 +52,8 @@ public final class OwnTrace {
     }
 
     /**
-     * Begins or ends a trace on several threads at once. One of them does it, and the others get
-     * the answer that they can't. Returns how many have done it.
+     * Begins or ends a trace on several threads at once. One of them succeeds, and the others are
+     * told that they can't. Returns how many have succeeded.
      */
     private static int many(boolean virtual, boolean starts) throws Exception {
         int[] done = new int[1];

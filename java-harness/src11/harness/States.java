@@ -6,9 +6,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A thread for each state that a thread can be in. Each thread stays in its state while
- * {@link #steady} runs, in a method that has the thread's name. Argument: milliseconds of that
- * time, default 300.
+ * A thread for each state that a thread can be in. Each thread stays in its state while {@link
+ * #steady} runs, in a method that has the thread's name. Argument: milliseconds that {@link
+ * #steady} takes, default 300.
  */
 public final class States {
     static final Object LOCK = new Object();
@@ -61,7 +61,7 @@ public final class States {
         }
     }
 
-    /** Waits in a library of locks, as most programs do. */
+    /** Waits in java.util.concurrent.locks, as most programs do. */
     static void awaits() throws InterruptedException {
         IN_USE.await();
     }

@@ -188,8 +188,8 @@ public final class Throws {
     }
 
     /**
-     * A class whose constructors are left by exceptions out of super(), out of this(), and out of
-     * the arguments of either.
+     * A class whose constructors are left by exceptions: from super(), from this(), and from the
+     * arguments of each of the two calls.
      */
     static final class Heir extends Ancestor {
         Heir() throws Failure {

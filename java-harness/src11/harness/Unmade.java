@@ -3,8 +3,8 @@ package harness;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Objects that compiled code eliminates: two threads hold one each in registers, while garbage is
- * collected several times. Argument: number of collections.
+ * Objects that compiled code eliminates. Two threads each hold the fields of one in registers while
+ * garbage is collected several times. Argument: number of collections.
  */
 public final class Unmade {
     static final class Pair {
@@ -17,7 +17,7 @@ public final class Unmade {
         }
     }
 
-    /** More calls than it takes to compile the method. */
+    /** The JVM compiles the method after fewer calls than this. */
     private static final int CALLS = 20_000;
 
     static volatile boolean ends;

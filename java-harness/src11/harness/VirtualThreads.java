@@ -17,7 +17,7 @@ public final class VirtualThreads {
     static final ReentrantLock LOCK = new ReentrantLock();
     static final Object MONITOR = new Object();
 
-    /** Has open calls across each pause. They go on, on whichever carrier comes next. */
+    /** Has open calls across each pause. After it, they continue on whichever carrier is free. */
     static void task(int id) {
         first(id);
         pause(id);

@@ -5,9 +5,10 @@ import java.util.List;
 
 /**
  * Object.wait: notified, timed out, interrupted. A thread is notified or interrupted only when it
- * is seen to wait. A limit that must not end a wait is ten minutes long; a limit that must end one
- * never meets a notify. Contended enters are not expected here, because a thread is seen to wait a
- * moment before it releases the monitor. Argument: rounds, default 3.
+ * is seen to wait. A wait that must not time out has a limit of ten minutes. A wait that must time
+ * out is never notified. Contended enters are not expected here: a waiting thread releases the
+ * monitor a moment after it is first seen to wait, so their number varies. Argument: rounds,
+ * default 3.
  */
 public final class Waits {
     static final class Notified {

@@ -3,8 +3,8 @@ package harness;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Virtual threads that change carriers all the time, more of them than there are carriers, with
- * calls that use CPU time in between. Prints [ready], and ends with its input.
+ * Virtual threads that change carriers all the time. There are more of them than carriers, and they
+ * use CPU time in calls between the changes. Prints [ready], and ends with its input.
  */
 public final class Mounting {
     private static final int THREADS = 12;

@@ -7,7 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Virtual threads that leave their carriers a known number of times. Each is mounted once at its
- * start, and once after each sleep, park or wait on a latch; more often if the library likes.
+ * start, and once after each sleep, park or wait on a latch. The library may mount it more often.
  * Argument: number of threads of each kind, default 50.
  */
 public final class Mounts {

@@ -4,9 +4,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Like {@link Unmade}, but virtual threads take carriers and leave them all the time. To create the
- * eliminated objects, a heap walk stops other threads wherever they are. Argument: number of
- * collections.
+ * Like {@link Unmade}, but virtual threads take carriers and leave them all the time. A heap walk
+ * has the JVM create the eliminated objects, and for that it stops the other threads wherever they
+ * are. Argument: number of collections.
  */
 public final class UnmadeVirtually {
     private static final int VIRTUAL = 16;

@@ -55,7 +55,8 @@ public final class VirtualMonitors {
         synchronized (lock) {
             blocked = Thread.ofVirtual().name("blocked").start(() -> enter(lock));
             awaitState(blocked, Thread.State.BLOCKED);
-            // The event of the blocked thread may still be in progress, and may ask for the owner.
+            // The blocked thread may still run an agent's callback, which may ask for the monitor's
+            // owner. Until the callback has ended, the monitor must be held.
             ExpectEvents.awaitIdle();
         }
         blocked.join();

@@ -7,9 +7,9 @@ import jtrail.Gated;
  * The class that instrumented code calls. The agent defines it in the boot loader. As a member of
  * java.base, it is found through every class loader and is readable from every module.
  *
- * <p>A JVM may have several such classes, which differ only in their names: each agent that is
- * loaded into the JVM uses another one. Unless noted otherwise, the argument of a method is the
- * number of the instrumented method that is running.
+ * <p>A JVM may have several such classes, which differ only in their names: each agent in the JVM
+ * has one of its own. Unless noted otherwise, the argument of a method is the number of the
+ * instrumented method that is running.
  */
 public final class JtrailHook {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
@@ -27,14 +27,14 @@ public final class JtrailHook {
     private static int agents;
 
     /**
-     * Address of the gate, a word of 32 bits that is 0 while nothing is recorded; 0 if there is no
-     * gate. Set by the agent.
+     * Address of the gate. The gate is a word of 32 bits that is 0 while nothing is recorded. The
+     * address is 0 if there is no gate. Set by the agent.
      */
     private static long gate;
 
     /**
-     * Address of the coarse clock's word, which the cache lines of the buffers follow
-     * ({@code ticks.rs}); 0 if each call gets an exact stamp. Set by the agent.
+     * Address of the coarse clock's word. In memory, the cache lines of the buffers follow the word
+     * ({@code ticks.rs}). The address is 0 if each call gets an exact stamp. Set by the agent.
      */
     private static long ticks;
     /** Offset of the thread id in a {@code Thread}; negative if this JVM keeps the id elsewhere. */
@@ -215,19 +215,18 @@ public final class JtrailHook {
     public static native void arrayAllocated(int length, int site);
 
     /**
-     * Like {@link #arrayAllocated(int, int)}. Used if objects have identity, for which the agent
-     * needs the array itself.
+     * Like {@link #arrayAllocated(int, int)}, for objects with identity: the agent then needs the
+     * array itself.
      */
     @Gated
     public static native void arrayAllocated(Object array, int length, int site);
 
-    /** Called after the creation of an array of arrays, together with the arrays that it holds. */
+    /** Called once after the creation of an array of arrays and of all arrays in it. */
     @Gated
     public static native void multiAllocated(Object array, int site);
 
     /**
-     * Called after the call of a method that creates objects, with the object that the call
-     * returned.
+     * Called after the call of a method that creates objects. The argument is the returned object.
      */
     @Gated
     public static native void callAllocated(Object made, int site);
@@ -275,8 +274,8 @@ public final class JtrailHook {
     public static native void calledInitialiserLeaveByException(int method);
 
     /*
-     * If only bursts are recorded, instrumented code calls other methods, which the agent's build
-     * adds to this class: burstEnter, burstLeave and so on, one for each method that is marked as
+     * If only bursts are recorded, instrumented code calls other methods: burstEnter, burstLeave
+     * and so on. The agent's build adds them to this class, one for each method that is marked as
      * Gated. They return at once while the gate is closed, which costs next to nothing. The gate is
      * a word of memory, like the counters of lines, so that the agent opens and closes it without a
      * call of the JVM.

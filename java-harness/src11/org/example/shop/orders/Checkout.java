@@ -32,7 +32,7 @@ public final class Checkout {
         }
     }
 
-    /** Returns the cents that some goods cost more to handle. */
+    /** Returns the extra cost of handling some goods, in cents. */
     private long handling(Order order) {
         return order.lines().stream().filter(line -> line.product().category().isIn(restricted)).count() * 25;
     }
