@@ -1,10 +1,10 @@
 """Conversions of a long trace, for each pair of formats: peak memory, and events a second.
 
-A trace with as many methods as javac has (33,000 in 3,000 classes, as docs/real-programs.md counts
-them), on 64 threads, is made event by event, and goes through a pipe into `jtrail convert`, whose
-output is thrown away. So no file is written, whatever the length. Events are calls and leaves of
-what was traced, per second of the converter's CPU time. ProfilerJ is long only in what it adds up:
-as a source it is a document of as many call paths as it keeps.
+The trace has as many methods as javac has (33,000 in 3,000 classes, as docs/real-programs.md counts
+them), on 64 threads. It is made event by event and goes through a pipe into `jtrail convert`, whose
+output is discarded. So no file is written, however long the trace is. Events are the enters and
+leaves of the source, per second of the converter's CPU time. A ProfilerJ document holds sums only:
+as a source, it has as many call paths as its format keeps.
 """
 
 import os

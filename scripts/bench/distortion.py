@@ -1,10 +1,10 @@
 """What recording does to the shares of time that a program's parts seem to take.
 
-A program calls eight methods, which spin for 5 ns to 5 ms, each in a loop of its own, so often that
-all loops take about the same time. The truth is what each loop takes in the bare program, by its
-own clock. It is compared with the shares of the loops in traces with both clocks, and in a
-recording of the JVM's own sampler (JFR, every 10 ms), if there is one. A share is off by the
-difference in percentage points of all loops together.
+A program calls eight methods, which spin for 5 ns to 5 ms. Each is called in a loop of its own, so
+often that all loops take about the same time. The truth is the time of each loop in the bare
+program, by its own clock. It is compared with the shares of the loops in traces with both clocks,
+and in a recording of the JVM's own sampler (JFR, every 10 ms), if there is one. The error of a loop
+is the difference of its shares in percentage points, where 100 is the time of all loops.
 """
 
 import json
@@ -19,7 +19,7 @@ JAVA = ("BenchSpins.java",)
 EXAMPLES = ()
 
 SPINS = ("ns5", "ns20", "ns100", "us1", "us10", "us100", "ms1", "ms5")
-# Enough for the sampler, which looks every 10 ms.
+# Enough rounds for the sampler, which takes a sample every 10 ms.
 ROUNDS = 100
 
 
@@ -57,8 +57,8 @@ def of_jfr(jdk, path):
 
 
 def ways(session, jdk):
-    """The ways to run the program: the options of the JVM, and what tells the times from the
-    program's output."""
+    """The ways to run the program, by name: the JVM's options, and the function that gets the
+    times, which may use the program's output."""
     trail, recording = session.folder / "spins.trail", session.folder / "spins.jfr"
     found = {"bare": ([], of_program)}
     for clock in ("exact", "tick"):

@@ -1,18 +1,18 @@
 """The kinds of events, beside the bare program and the JVM's own recorder (JFR).
 
-One Java program does one thing over and over, in batches; the least batch of all runs counts. Each
-batch has three clocks: wall, the CPU time of the threads that do the work, and the CPU time of the
-process, which adds the JVM's threads, the collector and our writer. If wall is far above the CPU
-time of the threads, they wait, as for the writer. Of a contended enter, the thread's time counts:
-the owner of the monitor polls until the other thread is blocked, and then sleeps a while, which is
-in the other two.
+One Java program does one thing over and over, in batches. The minimum of all batches of all runs
+counts. Each batch has three clocks: wall-clock time, the CPU time of the threads that do the work,
+and the CPU time of the process. The last one includes the JVM's threads, the collector and our
+writer. If the wall-clock time is far above the threads' CPU time, they wait, for instance for the
+writer. For a contended enter, the threads' CPU time counts. The other two include the owner of the
+monitor, which polls until the other thread is blocked and then sleeps a while.
 
-Threads that hand over to each other (contended enters, waits) run on one processor. On two, each
-has to wake up the other processor, which costs several times what is measured here, and the system
-decides anew in each run whether they run on one or on two.
+Threads that wait for each other in turn (contended enters, waits) run on one processor. On two,
+each would have to wake up the other processor, which costs several times what is measured here. In
+each run, the system would decide anew whether they use one or two.
 
-Traces are made and thrown away (`format=none`) unless a row says otherwise. JFR records one kind of
-event, without threshold, throttle and (unless a row says so) stacks.
+Traces are discarded (`format=none`) unless a row says otherwise. JFR records one kind of event,
+without threshold and throttle, and without stacks unless a row says otherwise.
 """
 
 import statistics
@@ -26,7 +26,7 @@ EXAMPLES = ()
 FIB_25_CALLS = 242_785
 HEAP_OBJECTS = 1_000_000
 DESCENTS = 20_000
-FRAMES = 16  # of each descent
+FRAMES = 16  # of each stack below the work
 # Threads, ms between ticks, size of a batch, and batches. With more threads a tick takes longer.
 SAMPLED = ((10, 1, 50_000_000, 20), (100, 1, 50_000_000, 20), (1_000, 20, 500_000_000, 5))
 
@@ -64,7 +64,7 @@ def cases():
 
 
 def tick_of_process(runs, bare, pause):
-    """CPU time of the process for each tick, in ns, more than in the bare program: the median of
+    """CPU time of the process for each tick, in ns, beyond that of the bare program: the median of
     the runs.
 
     Ticks follow the wall clock, however long a batch takes.
@@ -78,9 +78,9 @@ def tick_of_process(runs, bare, pause):
 def sampler(runner):
     """Adds the rows of the sampler.
 
-    A tick stops all threads, so its price is in the wall clock. The CPU time of the process has the
-    sampler's own work and the writer's. We sample all threads. JFR samples those that run (here at
-    most one in a tick with Java frames), as often as it can.
+    A tick stops all threads, so its price is in the wall-clock time. The CPU time of the process
+    includes the work of the sampler and of the writer. We sample all threads. JFR samples running
+    threads as often as it can; here, at most one in a tick has Java frames.
     """
     for threads, pause, times, count in SAMPLED:
         jfr = Variant(f"JFR, asked for each {pause} ms", jfr=("ExecutionSample", "NativeMethodSample"), stacks=True,
@@ -117,8 +117,8 @@ def disabled(runner):
 
 
 def heap(runner):
-    """Adds the rows of heap snapshots: of the first one in a process, which numbers all objects,
-    and of later ones."""
+    """Adds the rows of heap snapshots. The first snapshot in a process numbers all objects; later
+    ones don't."""
     dump = runner.session.folder / "heap.hprof"
     for name, options, argument in (
             ("ours", [agent("format=none,events=threads+heap,heap=request")], "data_dump"),

@@ -1,9 +1,9 @@
 """A method that is nearly as large as HotSpot compiles: 8,000 bytes.
 
-With hooks it would be over that, and be interpreted for good; so it has none (docs/limits.md). Two
-shapes: one with a return in each branch, whose probes add up, and one without that is within 20
-bytes of the limit. `hooks` is what the agent does by itself, `all hooks` what it does if the JVM
-has no such limit (-XX:-DontCompileHugeMethods).
+With hooks it would be larger than that, and be interpreted for good; so it gets none
+(docs/limits.md). There are two shapes. One has a return in each branch, whose probes add up. The
+other has one return and is within 20 bytes of the limit. `hooks` is what the agent does by itself,
+`all hooks` what it does if the JVM has no such limit (-XX:-DontCompileHugeMethods).
 """
 
 from bench.session import agent
@@ -13,7 +13,7 @@ EXAMPLES = ()
 
 LIMIT = 2.0  # x bare
 SHAPES = {"returns": "BenchHugeReturns", "loop": "BenchHugeLoop"}
-# The options of each variant: of the agent, and of the JVM.
+# Each variant's options of the agent, and of the JVM.
 VARIANTS = {"bare": (None, []), "hooks": ("", []), "hooks, events=lines": (",events=lines", []),
             "all hooks": ("", ["-XX:-DontCompileHugeMethods"])}
 

@@ -1,12 +1,12 @@
 """The kinds of events about the JVM and other agents: threads, classes, collections, compiled code.
 
-They are measured as in events.py. If a thread of the JVM's own does the work (it collects, it
-compiles), or many threads do, the price is in the CPU time of the process; for collections, which
-all threads wait for, in the wall clock too.
+They are measured as in events.py. If many threads do the work, or one of the JVM's own (it collects
+or compiles), the price is in the CPU time of the process. All threads wait for a collection, so its
+price is in the wall-clock time too.
 
-Virtual threads run on one carrier. Collections are those of a small young generation in which
-nothing is alive, so that they are as short as collections are. C1 compiles methods at their first
-call, while the program waits, and nothing else is compiled.
+Virtual threads run on one carrier. Collections are as short as possible: the young generation is
+small, and nothing in it is alive. C1 compiles methods at their first call, while the program waits,
+and nothing else is compiled.
 """
 
 from bench.pricing import BARE, HEAD, PROGRAM, Case, Runner, Variant, prices
@@ -24,7 +24,7 @@ def cases():
         return Case(name, program, times, [BARE, *variants], main="BenchJvm", **more)
 
     one_carrier = ("-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1")
-    neither = Variant("neither", "events=gc")  # what is enabled whatever the kinds are
+    neither = Variant("neither", "events=gc")  # enabled with any kinds
     any_agent = Variant("an agent without events", floor="hook")
     threads = Variant("threads", "events=threads")
     again = (neither, Variant("classes and details", "events=classes+details"), Variant("methods", "events=methods"))

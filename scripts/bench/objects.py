@@ -1,9 +1,9 @@
 """Objects: their allocation, their identity, their end.
 
-They are measured as in events.py, with the same program. The floors are those of an agent that does
-nothing but what the row says (agent/examples/tag_floor.rs): the JVM reports each object, or the
-program hands it over by a call of a native method after `new`; the object gets a tag, or a weak
-reference, or nothing; its end is counted, or not.
+They are measured as in events.py, with the same program. The floors come from an agent that does
+only what the row says (agent/examples/tag_floor.rs). Either the JVM reports each object, or the
+program passes it to a native method after `new`. The object gets a tag, or a weak reference, or
+nothing. Its end is counted, or not.
 """
 
 from bench.pricing import BARE, HEAD, NULL, PROGRAM, Case, Runner, Variant, prices, traced
@@ -16,7 +16,8 @@ def cases():
     tlab = ("ObjectAllocationInNewTLAB", "ObjectAllocationOutsideTLAB")
 
     def floors(program, *kinds):
-        """The floors of objects that are handed over, and of those that the JVM reports."""
+        """The floors of objects that the program passes to the agent, and of those that the JVM
+        reports."""
         ways = (("a call after new", "hook", f"{program}-floor"), ("reported by the JVM", "sampled", program))
         return [Variant(", ".join([f"floor: {name}", *kind.split()]).replace("weak", "weak reference"),
                         floor="+".join([way, *kind.split()]), program=of)
@@ -49,7 +50,7 @@ def cases():
 
 
 def frees(runner, case, clocks):
-    """Adds the row of a free by itself, from two variants in which objects have tags either way."""
+    """Adds the row of the free alone: the difference of two variants, both of which tag objects."""
     plain, free = (clocks[variant.name] for variant in case.variants[1:3])
     more = " / ".join(f"+{(b - a) / case.times:.1f}" if b > 1.05 * a else "noise" for a, b in zip(plain, free))
     runner.session.add(f"free, JDK {runner.jdk.feature}, alone", remark=f"{more} ns (differences below 5 % are called noise)")

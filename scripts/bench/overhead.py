@@ -1,9 +1,10 @@
 """The overhead that `jtrail ctl status` estimates, beside the measured one.
 
-The measured one is the CPU time that a run with the agent takes more than one without it, as a part
-of its own: both are whole processes that do the same. The estimate is the last one that the agent
-gave in that run. It is a lower bound, so more than the measured overhead is a fault. Only calls are
-recorded, for which it should be near.
+A run with the agent takes more CPU time than one without it. The measured overhead is the
+difference, as a part of the CPU time with the agent. Both runs are whole processes that do the
+same. The estimate is the last one that the agent gave in that run. It is a lower bound, so an
+estimate above the measured overhead is a fault. Only calls are recorded, because for them the
+estimate should be near.
 """
 
 import json
@@ -23,8 +24,8 @@ NOISE = 0.05
 
 
 def traced(command, socket):
-    """Runs a program to its end. Returns its CPU seconds, and the agent's last estimate, in
-    millionths."""
+    """Runs a program to its end. Returns its CPU seconds, and the agent's last estimate of the
+    overhead, in millionths."""
     cpu, estimate = cpu_of_children(), None
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     client = 0.0

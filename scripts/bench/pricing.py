@@ -1,4 +1,5 @@
-"""How sections price events: ways to run a program take turns, and the least batch counts."""
+"""How sections price events: ways to run a program take turns, and the minimum of the batches
+counts."""
 
 import dataclasses
 import os
@@ -9,7 +10,7 @@ import subprocess
 from bench.session import agent, example, write_jfr_settings
 from support.processes import run
 
-# An agent that does no more than it must (agent/examples/tag_floor.rs).
+# An agent that does only what its options say (agent/examples/tag_floor.rs).
 FLOOR = example("libtag_floor.so")
 HEAD = ("wall / CPU of the thread / CPU of the process", "", "each time", "more than bare")
 
@@ -97,12 +98,13 @@ class Runner:
                 "-XX:FlightRecorderOptions:stackdepth=16"]
 
     def recorded_by_jfr(self, variant):
-        """How many events the last recording has."""
+        """The number of events in the last recording."""
         summary = run([self.jdk.tool("jfr"), "summary", self.recording])
         return sum(int(re.search(rf"^ jdk\.{event} +(\d+)", summary, re.M)[1]) for event in variant.jfr)
 
     def recorded_by_us(self, case, variant):
-        """How many events the agent counts itself, from the totals at the end of a trace."""
+        """The number of events that the agent itself counts, from the totals at the end of a
+        trace."""
         pipe = self.session.folder / "pipe"
         if not pipe.exists():
             os.mkfifo(pipe)
@@ -113,8 +115,8 @@ class Runner:
         return int(re.search(rf"\b{variant.total}=(\d+)".encode(), totals[-1])[1])
 
     def interleaved(self, case, rounds):
-        """Runs all variants in turns. Returns the batches of each, and the events recorded in a
-        run, where known."""
+        """Runs all variants in turns. Returns each variant's batches, and how many events a run
+        records, where that is known."""
         variants = [variant for variant in case.variants if self.jdk.feature >= variant.since]
         batches = {variant.name: [] for variant in variants}
         recorded = {}
@@ -130,10 +132,10 @@ class Runner:
 
 
 def least(runs):
-    """The least of each clock.
+    """The minimum of each clock.
 
-    The JVM counts the CPU time of the process in steps of 10 ms, so its mean over all batches of a
-    run is taken, without the first one, which warms up.
+    The JVM counts the CPU time of the process in steps of 10 ms. So the minimum is that of the
+    runs' means over all batches but the first, which warms up.
     """
     wall, thread, _ = (min(clock) for clock in zip(*(batch for batches in runs for batch in batches)))
     late = (batches[1:] or batches for batches in runs)

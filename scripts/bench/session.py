@@ -22,8 +22,8 @@ def example(name):
 
 
 def floor():
-    """The physical floor of an exact hook on this machine: ns for two readings of the clock and
-    two stores."""
+    """The physical floor of an exact hook on this machine: ns for two clock readings and two
+    stores."""
     return float(run([example("floor")]))
 
 

@@ -1,7 +1,7 @@
 """The agent at the start of a program: of an empty one, and of the Java compiler.
 
-CPU time is that of the whole process, as the system counts it. On a machine with other work it says
-more than the wall clock does.
+CPU time is that of the whole process, as the system counts it. If the machine has other work, CPU
+time says more than the wall clock.
 """
 
 import time

@@ -1,11 +1,12 @@
 """A trail from the program to the report: real work, and the writer and the reader by themselves.
 
-With --before, another checkout is built, and the builds take turns. Work is that of
-comparing/works.py: javac with the whole compiler traced, and eight threads, with exact and with
-coarse stamps, beside the bare program; times are of the least of the later batches. The trace of
-one compilation is then the input of the writer in memory on one core (`writer_speed`), of encoders
-(`trail_speed`, also with helpers), and of each command that reads: time for an event, or for 100
-million of them. An earlier build that has no such example has no row of it.
+With --before, another checkout is built, and the builds take turns. Work is from
+comparing/works.py: javac with the whole compiler traced, and eight threads. Both run with exact and
+with coarse stamps, and bare; the time is the minimum of the later batches. The trace of one
+compilation is then the input of three measurements: of the writer in memory on one core
+(`writer_speed`), of encoders (`trail_speed`, also with helpers), and of each command that reads.
+Their figures are times for an event, or for 100 million events. If an earlier build has no such
+example, it has no row for it.
 """
 
 import os
@@ -46,7 +47,8 @@ class Build:
         return os.environ | {"CARGO_TARGET_DIR": str(self.target)} | more
 
     def cargo(self, *words, **more):
-        """The lines that a command of cargo prints; none if an earlier checkout cannot run it."""
+        """The lines that a cargo command prints; none if the command fails in an earlier
+        checkout."""
         done = subprocess.run(["cargo", *words], cwd=self.root, env=self.environment(**more), capture_output=True, text=True)
         if done.returncode != 0 and self.root == ROOT:
             sys.exit(f"cargo {' '.join(map(str, words))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
@@ -114,7 +116,7 @@ def real_work(session, setup, work, all_builds, folder):
 
 def traces(session, setup, all_builds, folder):
     """Makes the trace of one compilation with each build and clock, and adds rows of its size.
-    Returns the events of each."""
+    Returns the number of events of each trace."""
     events = {}
     for clock in CLOCKS:
         for build in all_builds:

@@ -1,8 +1,8 @@
 """Real work under jtrail, the JVM's events of calls, and JFR.
 
-Works run under all tracers in turns, beside the floor. With --json, the runs are added to those
-that the file has, so that a long measurement can be made piece by piece; the tables are of all of
-them.
+Works run under all tracers in turns, beside the floor. With --json, the runs are added to those in
+the file, so that a long measurement can be made piece by piece. The tables include all of these
+runs.
 """
 
 from bench.comparing.comparison import run

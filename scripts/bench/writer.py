@@ -1,9 +1,9 @@
 """The writer of a trail: alone in memory, and beside a program that calls without end.
 
-The writer alone is a test (crates/writer/src/tests/speed.rs): from chunks of made-up records to the
-bytes of segments. The program is fib(32) over and over for ten seconds, on a core of its own as far
-as the system has two, with every call in a trail on disk. `jtrail verify` says whether something is
-lost. The floor of the same run is two time stamps and two stores.
+The writer alone is a test (crates/writer/src/tests/speed.rs): it reads chunks of made-up records
+and writes the bytes of segments. The program calls fib(32) over and over for ten seconds. If the
+system has two cores, it has one of its own. Every call is in a trail on disk. `jtrail verify` tells
+whether something is lost. The floor of the same run is two time stamps and two stores.
 """
 
 import re

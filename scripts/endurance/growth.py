@@ -1,22 +1,23 @@
-"""Tells growth from figures that go up and down, by looks at them that are spread over a run."""
+"""Tells growth from figures that go up and down, by measurements that are spread over a run."""
 
 # Figures that fall only now and then, when the JVM throws away garbage, classes or code.
 SAWS = ("metaspace", "code", "heap")
 
 
 def looks(cycles):
-    """How often to look: eight times in a short run, and every 20 cycles or so in a long one.
+    """The number of measurements: eight in a short run, one for about every 20 cycles in a long
+    one.
 
-    A dozen looks in each quarter are enough to find the least figure of it.
+    A dozen measurements in each quarter are enough to find the quarter's minimum.
     """
     return max(8, cycles // 80 * 4)
 
 
 def parts(count, key):
-    """Which of the looks at a figure are compared: the second quarter of them and the last one.
+    """Which measurements of a figure are compared: those of the second quarter and of the last one.
 
-    A quarter of a short run is two looks, less than a tooth of the saw that compiled code is on JDK
-    11. So all looks of such a run but the first are compared, by halves.
+    A quarter of a short run has two measurements. On JDK 11, compiled code goes up and down more
+    slowly than that. So for SAWS, a short run compares its halves, without the first measurement.
     """
     quarter = count // 4
     if count < 16 and key in SAWS:
@@ -25,15 +26,15 @@ def parts(count, key):
 
 
 def apart(count, cycles, key):
-    """Cycles between the two parts that are compared: from start to start, where the least of
-    what grows is found."""
+    """The number of cycles over which `growth` is measured: from the start of the first compared
+    part to that of the second. If a figure grows, it has a part's minimum at the part's start."""
     first, last = parts(count, key)
     return cycles * (last.start - first.start) // count
 
 
 def growth(seen):
-    """For each figure, how much greater its least value is in the last part than in the first
-    one."""
+    """For each figure, how much its minimum in the second compared part exceeds that in the
+    first."""
     def more(key):
         first, last = (min(look[key] for look in seen[part]) for part in parts(len(seen), key))
         return last - first

@@ -52,7 +52,7 @@ class Comparison:
                 self.count(setup, work)
 
     def available(self, setup, works):
-        """The available tracers. Why one is not is noted for each work."""
+        """Returns the available tracers. For any other one, notes the reason under each work."""
         found = []
         for tracer in self.tracers:
             try:
@@ -78,8 +78,8 @@ class Comparison:
         return select(self.runs, work.name, setup.jdk.feature, name)
 
     def run(self, setup, work, tracer, name="", batches=0):
-        """Makes one run. What failed is not tried again, and what was counted is not counted
-        again."""
+        """Makes one run. A tracer that has failed does not run again; calls are counted only
+        once."""
         name = name or tracer.name
         known = self.known(setup, work, name)
         if any("failed" in found for found in known):
@@ -89,12 +89,12 @@ class Comparison:
             found = one.execute(tracer, batches)
             if not any("calls" in other for other in known):
                 found |= tracer.recorded(one)
-                # It can take long, and a run that only counts needs none.
+                # A report can take long, and a run that only counts calls needs none.
                 found |= tracer.report(one) if name != COUNT else {}
             if found.get("calls") == 0:
                 raise Unavailable("it runs, and records not one call")
         except Unavailable as reason:
-            # The table has no use for the scratch folder's name.
+            # The table should not show the scratch folder's name.
             found = {"failed": str(reason).replace(f"{one.folder}{os.sep}", "")}
         self.note(setup, work, name, found)
 
@@ -115,7 +115,7 @@ class Comparison:
 
 
 def brief(found):
-    """A run in a line."""
+    """Describes a run in a line."""
     times = [tables.duration(ns) for ns in found["batches"]]
     counted = f", {found['calls']:,} calls" if "calls" in found else ""
     return f"{' '.join(times)}{counted}, {found['peak_mb']:.0f} MB"

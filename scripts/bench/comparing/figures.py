@@ -1,8 +1,9 @@
 """The figures of works under tracers, from their runs.
 
-A run is what `works.Run.execute` returns, with the names of work, JDK and tracer; a failed one has
-the reason as `failed`. Figures are of all runs of a cell together: the least of the first batches,
-the least of the later batches, and the median over the runs of their medians.
+A run is what `works.Run.execute` returns, together with the names of work, JDK and tracer. A failed
+run has the reason as `failed`. Runs of one work, JDK and tracer make up a cell. The figures of a
+cell are the minimum of the first batches, the minimum of the later ones, and the median of the
+runs' medians.
 """
 
 import statistics
@@ -27,15 +28,15 @@ def successful(runs):
 
 
 def split(run):
-    """The time of the first batch, and of the later ones. A run that is one batch has no first
-    one."""
+    """The time of the first batch, and the times of the later ones. The only batch of a single work
+    is no first one."""
     times = run["batches"]
     return (None, times) if WORKS[run["work"]].is_single else (times[0], times[1:])
 
 
 def calls_made(runs, work, jdk):
-    """How many calls a first batch and each later one make, or None if no run tells. For a
-    server, calls of an answer."""
+    """The number of calls in a first batch and in each later one, or None if no run has it. For a
+    server, both are the number of calls for an answer."""
     truth = [run for run in successful(select(runs, work.name, jdk, TRUTH.name)) if run.get("calls")]
     known = next((run for run in successful(runs)
                   if run["work"] == work.name and run["jdk"] == jdk and run.get("made")), None)
@@ -52,8 +53,8 @@ def calls_made(runs, work, jdk):
 
 
 def figures(runs, work, jdk, tracer, floor):
-    """The figures of a cell, by the names of UNITS. If there are none, under `failed` the
-    reason; or None without runs."""
+    """The figures of a cell, by the names of UNITS. If all runs failed, the reason as `failed`;
+    without runs, None."""
     own, bare = select(runs, work.name, jdk, tracer), successful(select(runs, work.name, jdk, BARE.name))
     good = successful(own)
     if not good:
@@ -66,7 +67,7 @@ def figures(runs, work, jdk, tracer, floor):
     counted = next((run for run in good if run.get("calls") is not None), None)
     if counted:
         found["calls"] = counted["calls"]
-        # Of a few calls, the head of the file would be most of it.
+        # With few calls, most of the bytes would be the file's head.
         if counted.get("bytes") is not None and counted["calls"] >= 1000:
             found["bytes"] = counted["bytes"] / counted["calls"] / 2
         found["lost"] = calls_lost(counted)
@@ -88,13 +89,13 @@ def times(good):
 
 
 def slowdowns(found, plain, work, made, floor):
-    """The figures of time of a cell, beside those of the bare program."""
+    """Compares the times of a cell with `plain`, those of the bare program."""
     more = {}
     if "first" in found and "first" in plain:
         more["slowdown_first"] = found["first"] / plain["first"]
     if "later" in found and "later" in plain:
         more["slowdown"] = found["later"] / plain["later"]
-        # A program that keeps several processors busy pays on each.
+        # If a program keeps several processors busy, recording costs time on each.
         if made and not work.is_single:
             more["pair"] = (found["later"] - plain["later"]) * work.cores / made[1]
             more["floors"] = more["pair"] / floor if floor else None
@@ -102,18 +103,18 @@ def slowdowns(found, plain, work, made, floor):
 
 
 def calls_expected(run, work, made):
-    """How many calls a run should have made, or about that many if runs differ a little; None if
+    """The number of calls that a run should have made, roughly so if runs differ. None if it is
     unknown."""
     if run.get("made"):
         return run["made"]
-    # A server makes many calls at its start, and those are in the calls of an answer. So that says
-    # nothing about another run.
+    # The number of calls for an answer includes those of the server's start, so it does not fit
+    # another run.
     if not made or work.is_server:
         return None
     return made[0] + made[1] * (len(run["batches"]) - 1)
 
 
 def calls_lost(run):
-    """How many calls of a run are not recorded: by what the program itself knows, or else by
-    what the tracer says."""
+    """The number of calls of a run that are not recorded: according to the program if it counts its
+    calls, otherwise to the tracer."""
     return run["made"] - run["calls"] if run.get("made") else run.get("lost")

@@ -1,5 +1,5 @@
-"""Others' tracers, which are fetched by their usual client (mvn, apt-get) into target/bench, if
-they are asked for.
+"""Other projects' tracers. If they are asked for, their usual client (mvn, apt-get) fetches them
+into target/bench.
 
 If one is not available, or cannot do a work, the table says why.
 """
@@ -72,7 +72,7 @@ class VisualVm(Tracer):
 
 
 class AsyncProfiler(Tracer):
-    """async-profiler's tracing of methods, which takes a stack with each call, of any depth."""
+    """async-profiler's tracing of methods. Each call records its stack, however deep it is."""
 
     is_peer = True
 
@@ -88,7 +88,7 @@ class AsyncProfiler(Tracer):
         self.library = jar.parent / entry
 
     def java(self, run):
-        # A class, or a package with its star, and all methods.
+        # All methods of a class, or of a package that is written with a star.
         traces = ",".join(f"trace={name}.*" for name in run.work.classes)
         return [f"-agentpath:{self.library}=start,{traces},jstackdepth={self.depth},jfr,file={self.file(run)}"]
 
@@ -102,10 +102,11 @@ class AsyncProfiler(Tracer):
 
 
 class Kieker(Tracer):
-    """Kieker's probe of all executions, woven in by AspectJ's agent, and its binary files."""
+    """Kieker's probe of all executions. AspectJ's agent inserts the probe; Kieker writes binary
+    files."""
 
     is_peer = True
-    # Bytes of a record of an execution, and of the one at the start of the first file.
+    # Bytes of an execution's record, and of the record at the start of the first file.
     record, head = 56, 49
 
     def prepare(self, setup):
@@ -124,8 +125,8 @@ class Kieker(Tracer):
             "kieker.monitoring.writer": writer,
             f"{writer}.customStoragePath": run.folder / "kieker",
             f"{writer}.logStreamHandler": "kieker.monitoring.writer.filesystem.BinaryLogStreamHandler",
-            f"{writer}.maxEntriesInFile": 1_000_000_000,  # or there are thousands of files
-            # The default is for one thread: several soon wait for ever.
+            f"{writer}.maxEntriesInFile": 1_000_000_000,  # the default makes thousands of files
+            # The default suits one thread. With several, they soon wait for ever.
             "kieker.monitoring.core.controller.WriterController.QueuePutStrategy":
                 "kieker.monitoring.queue.putstrategy.YieldPutStrategy",
         }
@@ -155,7 +156,7 @@ class BTrace(Tracer):
         self.folder = PEERS / "btrace"
         self.folder.mkdir(parents=True, exist_ok=True)
         for part, artifact in BTRACE.items():
-            # Under these names they find each other.
+            # The jars look for each other by these names.
             shutil.copy(fetch_jar(PEERS, artifact), self.folder / f"btrace-{part}.jar")
 
     @staticmethod

@@ -1,5 +1,5 @@
-"""The file of --json: all runs so far, each figure with its unit, and the machine that they are
-of."""
+"""The file of --json: all runs so far, each figure with its unit, and the machine on which they
+ran."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def machine(jdks, quick):
 
 
 def document(runs, floors, machine):
-    """All of it in plain types, for JSON."""
+    """The contents of the file in plain types, for JSON."""
     floor = min(floors, default=None)
     cells = [{"work": work.name, "jdk": jdk, "tracer": name, "figures": found}
              for work in WORKS.values() for jdk in sorted({run["jdk"] for run in runs if run["work"] == work.name})
@@ -48,7 +48,7 @@ def document(runs, floors, machine):
 def load(path, machine):
     """The runs and floors of a file, which must be of this machine and this state of the sources.
 
-    JDKs that the file has runs of are added to `machine`.
+    Adds the JDKs of these runs to `machine`.
     """
     if not path or not path.exists():
         return [], []

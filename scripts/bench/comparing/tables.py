@@ -44,15 +44,15 @@ def cells(found):
     texts = {name: FORMATS[name](found[name]) if name in found else "–" for name, _ in COLUMNS}
     if "is_late" in found:
         texts["report"] = f"> {found['report']:.0f} s"
-    # A smaller difference is that between two runs.
+    # A smaller difference can be one between two runs.
     if abs(found.get("share", 1) - 1) > 0.005:
         texts["calls"] += f" ({found['share']:.1%})"
     return list(texts.values())
 
 
 def tables(runs, floor):
-    """Yields for each work and JDK with runs the heading, and a row for each tracer: its name
-    and its cells, or why none."""
+    """Yields a heading and its rows for each work and JDK that have runs. A row is a tracer's name,
+    and its cells or why there are none."""
     for work in WORKS.values():
         for jdk in sorted({run["jdk"] for run in runs if run["work"] == work.name}):
             rows = []

@@ -1,7 +1,7 @@
-"""The tracers that are here anyway: jtrail in its ways, and what the JVM has itself.
+"""The tracers that need no download: jtrail with different options, and what the JVM itself has.
 
-Each says how it is started, and afterwards how many calls it has, in how many bytes, how many it
-lost, and how long it takes to add them up.
+Each class tells how its tracer is started. Afterwards it tells how many calls the tracer has
+recorded, in how many bytes, how many were lost, and how long it takes to sum them up.
 """
 
 import re
@@ -15,7 +15,7 @@ from support.processes import require
 
 
 def timed(command, limit):
-    """Runs a command of a report. Returns the seconds that it takes, at most the limit, and its
+    """Runs a command of a report. Returns its seconds, which are at most the limit, and its
     output."""
     began = time.monotonic()
     try:
@@ -33,9 +33,9 @@ def size(files):
 
 
 def counted_by_jfr(run, file):
-    """Returns how many events of each kind a recording has, and what it took to count them.
+    """Returns how many events of each kind a recording has, and the seconds of counting them.
 
-    That is as near as JFR comes to a report, which has none of these events.
+    JFR has no report about these events; counting them comes nearest to one.
     """
     took, said = timed([run.setup.jdk.home / "bin" / "jfr", "summary", file], run.setup.limit)
     if not said:
@@ -44,7 +44,7 @@ def counted_by_jfr(run, file):
 
 
 class Tracer:
-    """One way to run a program: bare, if a subclass says nothing else."""
+    """One way to run a program. This class itself runs it bare."""
 
     since = 11  # the first JDK that it supports
     is_peer = False  # it is fetched from a registry
@@ -53,14 +53,14 @@ class Tracer:
         self.name = name
 
     def lacks(self, jdk):
-        """Why it does not work with a JDK, or None."""
+        """Why the tracer does not work with a JDK, or None."""
         return f"needs Java {self.since}" if jdk.feature < self.since else None
 
     def prepare(self, setup):
-        """Fetches and compiles what it needs."""
+        """Fetches and compiles what the tracer needs."""
 
     def java(self, run):
-        """Its options of the JVM."""
+        """The tracer's options of the JVM."""
         return []
 
     def beside(self, run):
@@ -68,12 +68,12 @@ class Tracer:
         return None
 
     def recorded(self, run):
-        """What it has of the calls, as far as it knows: `calls`, `bytes`, `lost`, and seconds of
-        its `report` if that comes by itself."""
+        """What the tracer knows of the recorded calls: `calls`, `bytes` and `lost`. Also the
+        seconds of its `report` if it makes one by itself."""
         return {}
 
     def report(self, run):
-        """The seconds of a report that has to be asked for."""
+        """The seconds of a report that a command makes."""
         return {}
 
 
@@ -145,12 +145,12 @@ class Jfr(Tracer):
     def recorded(self, run):
         events, took = counted_by_jfr(run, self.file(run))
         found = {"calls": events["MethodTrace"], "bytes": size([self.file(run)])} | took
-        # Its events of losses have bytes of buffers, not the calls that were in them.
+        # DataLoss events have the bytes of lost buffers, but not the number of calls in them.
         return found if events.get("DataLoss") else found | {"lost": 0}
 
 
 BARE = Tracer("bare")
-# The tracer that counts the calls of works which do not know them.
+# The tracer that counts the calls of a work if the work does not.
 TRUTH = Jtrail("jtrail")
 OWN = (
     BARE,

@@ -1,8 +1,8 @@
 """The work under which jtrail is compared with other tracers, and how one run of it is made.
 
-Each work is a program in one JVM that does the same thing in batches: a first one, which begins
-cold, and later ones. Of a server, a batch is an answer, by the rate of a window of time in which
-clients ask as fast as they can. At the start of a program, it is the whole process. A run has a
+Each work is a program in one JVM that does the same thing in batches: a cold first one, and later
+ones. A server's batch is an answer; its time follows from the rate in a window of time in which
+clients ask as fast as they can. In the work `start`, a batch is the whole process. A run has a
 limit of time.
 """
 
@@ -182,8 +182,8 @@ class Run:
         return {"batches": times, "answers": answers, "seconds": seconds, "peak_mb": peak, "made": made}
 
     def windows(self, process):
-        """Puts a server under load. Returns ns for an answer in each window, and the number of
-        all answers."""
+        """Puts a server under load. Returns ns for an answer in each window, and the number of all
+        answers."""
         size = self.setup.size(self.work)
         seconds = 0.3 if self.setup.quick else 2
         lines = iter(process.process.stdout.readline, "")

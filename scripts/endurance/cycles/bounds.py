@@ -5,32 +5,33 @@ import re
 from endurance.growth import apart, growth
 from support.errors import Unavailable
 
-# How the JVM runs the program, and the options for it. Interpreted, only what comes and goes uses
-# metaspace and code, and all of it is seen. Compiled, each method that the JVM compiles takes some
-# of both, for thousands of cycles; but compiled code may keep what it was made of.
+# How the JVM runs the program, and the options for it. If it interprets, only what cycles leave
+# behind adds to metaspace and code, so that every byte of it shows. If it compiles, each method
+# that it compiles takes some of both, for thousands of cycles; but only there can compiled code
+# keep classes that it was made of.
 MODES = {"interpreted": ["-Xint"], "compiled": []}
-# Bytes for each cycle: in a long run and in a shorter one. The JVM reaches its level only after
+# Bytes for each cycle, in a long run and in a shorter one. The JVM reaches its level only after
 # some hundred cycles. Shorter runs find classes, traces or buffers that stay, and nothing smaller.
 LONG_RUN = 1000
 GROWTH = {
     "interpreted": {"metaspace": (8, 3_000), "code": (8, 1_000), "heap": (100, 2_000)},
     "compiled": {"metaspace": (300, 3_000), "code": (1_000, 5_000), "heap": (100, 2_000)},
 }
-# JDKs that lose metaspace each time a class is retransformed, whoever does it: 21 loses some 100
-# bytes for a class with invokedynamic. There, a run without jtrail comes first, and its loss is
-# allowed on top.
+# JDKs that lose metaspace each time a class is retransformed, by jtrail or by another agent: 21
+# loses some 100 bytes for a class with invokedynamic. With these JDKs, a run without jtrail comes
+# first, and its loss is allowed on top.
 LOSE = {21}
-# Bounds of a whole run: of counts, and of what comes in large pieces.
+# Bounds of a whole run, for counts and for what grows in large pieces.
 MORE = {"threads": 0, "fds": 0, "maps": 8, "rss": 12_000_000}
 KEYS = [*GROWTH["compiled"], *MORE]
-# Of the soak: what the agent has allocated. It knows a thousand classes more or less, as their
-# loaders are collected.
+# Bound of the soak for what the agent has allocated. That varies, because the agent knows some
+# thousand classes until their loaders are collected.
 SOAK_MORE = {"agent": 500_000}
 
 
 def allocated(accounts):
-    """Bytes that the JVM has allocated for itself, by the output of `jcmd PID VM.native_memory
-    summary scale=KB`."""
+    """Bytes that the JVM has allocated for itself. `accounts` is the output of `jcmd PID
+    VM.native_memory summary scale=KB`."""
     found = re.findall(r"\(malloc=(\d+)KB", accounts)
     if not found:
         raise Unavailable(f"cycles: jcmd VM.native_memory: {accounts}")

@@ -12,17 +12,17 @@ from support.errors import Unavailable
 from support.java import harness_beside, harness_class_path, write_agent_jar
 from support.processes import Conversation, resident_bytes
 
-# The heap keeps its size. The code cache is small, so that the JVM looks through it often enough:
-# with the usual size, 11 throws old code away after some 2,000 agents, and with it the old methods
-# in the metaspace.
+# The heap keeps its size. The code cache is small, so that the JVM often looks for code to discard.
+# With the usual size, 11 discards old code only after some 2,000 agents, and only then the old
+# methods in the metaspace.
 SIZES = ["-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch", "-XX:ReservedCodeCacheSize=20m"]
 
 
 class Program(Conversation):
     """harness.Cycles in a JVM.
 
-    `accounts`: the JVM keeps account of what it allocates for itself, and the figures of memory are
-    without that.
+    `accounts`: the JVM keeps account of what it allocates for itself, and the figures of memory
+    exclude that.
     """
 
     def __init__(self, jdk, options, jvm=(), accounts=False):
@@ -62,7 +62,7 @@ class Program(Conversation):
         """Has the JVM collect garbage. Returns what the process uses after that."""
         words = self.command("figures").split()
         figures = {key: int(value) for key, value in (word.split("=") for word in words if "=" in word)}
-        del figures["classes"]  # the JVM counts each new version of a class, and never less
+        del figures["classes"]  # each new version of a class adds to it for good
         figures["metaspace"] -= self.freed_metaspace()
         proc = Path("/proc") / self.pid
         figures["threads"] = len(os.listdir(proc / "task"))

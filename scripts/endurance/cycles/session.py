@@ -11,7 +11,7 @@ from support.errors import Unavailable
 
 
 def part(name, program, cycles, cycle):
-    """Runs this many cycles and prints what is in use on the way. Returns all looks at it."""
+    """Runs this many cycles. Returns the figures of all measurements, and prints them."""
     print(f"  {name}: " + " ".join(f"{key:>11}" for key in KEYS), flush=True)
     began = time.monotonic()
     seen = []
@@ -28,8 +28,8 @@ def part(name, program, cycles, cycle):
 
 
 def soak(program, seconds, cycle, memory=lambda: 0):
-    """Runs cycles for this long and prints what is in use on the way. Returns all looks at it, and
-    the cycles.
+    """Runs cycles for this long. Returns the figures of all measurements, which it prints, and the
+    number of cycles.
 
     `memory` returns what the agent has allocated.
     """
@@ -59,8 +59,8 @@ def lost_by_the_jvm(jdk, options, scratch):
 
 
 class Session:
-    """A program, what agents do in it, and what is wrong. `allowed`: the metaspace that the JVM
-    itself loses in a cycle."""
+    """A program, what agents do in it, and what is wrong. `allowed`: bytes of metaspace that the
+    JVM itself loses in a cycle."""
 
     def __init__(self, jdk, options, scratch, mode, allowed, accounts=False):
         self.options, self.mode, self.allowed = options, mode, allowed
@@ -115,8 +115,8 @@ class Session:
         self.program.has_agent = False
 
     def run(self, name, cycle):
-        """Runs all cycles. What grows has to do so twice: a busy machine compiles the program's
-        methods late, once."""
+        """Runs all cycles. If something grows, all cycles run again, and only what grows then is
+        wrong: a busy machine compiles the program's methods late, but once."""
         wrong = self.run_once(name, cycle)
         if wrong:
             print(*wrong, sep="\n", flush=True)

@@ -2,11 +2,12 @@
 anything grow?
 
 An embedded Tomcat deploys the application in a class loader of its own, answers three requests, and
-undeploys it. Every so often the JVM collects its garbage and says what it uses: metaspace, loaded
-classes, heap. The system says how much memory the process has, and the agent how much it has
-allocated. The least of the last quarter of the looks is compared with the least of the second
-quarter. Exits with 1 if that has grown with the agent by more than without it and the bounds in
-endurance/redeploy/bounds.py, if an answer is wrong, or if the trace is not sound.
+undeploys it. Every so often the JVM collects its garbage, and the script measures the metaspace,
+the loaded classes, the heap, the memory of the process, and what the agent has allocated. For each
+figure, the minimum of the last quarter of the measurements is compared with that of the second
+quarter. The difference is the growth. The growth with the agent may exceed that without it by the
+bounds in endurance/redeploy/bounds.py. Exits with 1 if it exceeds them, if an answer is wrong, or
+if the trace is not sound.
 
 Tomcat comes from Maven Central by mvn and is kept in a cache, as for scripts/real-programs.
 """
@@ -41,7 +42,8 @@ class Server(Conversation):
         self.wait_for("[ready]")
 
     def figures(self, rounds):
-        """Has the server redeploy the application this often. Returns what is in use after that."""
+        """Has the server redeploy the application `rounds` times. Returns what the process uses
+        then."""
         words = self.ask(f"{rounds}", "[figures]").split()[1:]
         figures = {key: int(value) for key, value in (word.split("=") for word in words)}
         wrong = rounds - figures.pop("right")
@@ -56,7 +58,7 @@ class Server(Conversation):
 
 
 def run(options, server, memory):
-    """Runs all rounds. Returns the figures of all looks."""
+    """Runs all rounds. Returns the figures of all measurements."""
     print("  rounds: " + " ".join(f"{key:>12}" for key in KEYS), flush=True)
     seen, count = [], looks(options.cycles)
     for look in range(count):

@@ -1,7 +1,8 @@
 """What must happen in a run of scripts/stress: commands that are answered, kinds of events,
 snapshots."""
 
-# What jcmd asks for, and how often in turn. A snapshot stops the program for long and writes much.
+# The commands of jcmd, and how often each runs in turn. A snapshot stops the program for long and
+# writes much.
 COMMANDS = {
     "GC.run": 4,
     "Thread.print": 6,
@@ -17,7 +18,7 @@ COMMANDS = {
 FORCED = "ctl gc"
 FORCED_COUNT = 3
 MOMENTS = ("exit", "request", "gc", "forced")
-# Seconds of a run that is long enough for each command.
+# Seconds of a run in which each command has its turn.
 LONG = 120
 # What happens in any run of a few seconds, by the kinds of `jtrail verify --counts`.
 KINDS = """
@@ -27,8 +28,8 @@ KINDS = """
     Sample HeapDump HeapObject ObjectReference GcRoot HeapDumpEnd
 """.split()
 KINDS_FROM_21 = ["ThreadMount", "ThreadUnmount"]
-# With these collectors on 17 and a snapshot after each of their pauses, the JVM may unload no class
-# and none of its code.
+# With these collectors on 17, and a snapshot after each of their pauses, the JVM may unload no
+# classes and discard none of their code.
 CONCURRENT = ("z", "shenandoah")
 UNLOADS = ("ClassUnload", "MethodUncompile")
 
@@ -36,26 +37,27 @@ UNLOADS = ("ClassUnload", "MethodUncompile")
 def kinds_of(jdk, heap, collector):
     """The kinds of events that the trace must have."""
     kinds = KINDS + (KINDS_FROM_21 if jdk.feature >= 21 else [])
-    # A heap walk in the middle of each collection's marking keeps what weak references lead to.
+    # A heap walk in the middle of each collection's marking keeps alive what weak references refer
+    # to.
     keeps = jdk.feature < 21 and "gc" in heap and collector in CONCURRENT
     return [kind for kind in kinds if not (keeps and kind in UNLOADS)]
 
 
 def commands(heap):
-    """How often each command runs in turn, with snapshots at these moments."""
+    """How often each command runs in turn, if snapshots are taken at the moments `heap`."""
     return {**COMMANDS, FORCED: FORCED_COUNT} if "forced" in heap else COMMANDS
 
 
 def snapshots(heap, answered):
-    """The least number of snapshots. A collection of the program's own may share one with
+    """The minimum number of snapshots. One snapshot may serve a collection of the program's own and
     others."""
     each = {"exit": 1, "request": answered["JVMTI.data_dump"], "gc": 1, "forced": 2 * answered[FORCED]}
     return sum(each[moment] for moment in heap)
 
 
 def missing(jdk, seconds, heap, answered, kinds, collector=None):
-    """Lists what did not happen. `answered` counts the commands, `kinds` the events of the
-    trace."""
+    """Lists what did not happen. `answered` counts the answers to each command, `kinds` the events
+    of each kind in the trace."""
     wrong = []
     if not sum(answered.values()):
         wrong.append("no command was answered")

@@ -29,7 +29,7 @@ class Disturber(threading.Thread):
     """Sends commands to the JVM and the agent, in random order, until `over` is set.
 
     `commands` has for each name what to run, and how often in turn. If a file `socket` is given,
-    the commands begin when it exists, and the first one forces a collection, so that short runs
+    the commands begin when it exists. Then the first one forces a collection, so that short runs
     have one.
     """
 
@@ -90,7 +90,7 @@ def without_notes(errors):
 
 
 def check(jdk, options, heap, scratch):
-    """Runs the program once, with snapshots at these moments. Returns what is wrong, and a row
+    """Runs the program once, with snapshots at the moments `heap`. Returns what is wrong, and a row
     of the table."""
     plain = subprocess.run(java(jdk, options, 1), cwd=scratch, env=environment(), capture_output=True, timeout=GRACE)
     if plain.returncode != 0:
@@ -139,7 +139,7 @@ def program_problems(plain, code, scratch):
     """What is wrong with the program that was traced, beside a plain run."""
     wrong = [f"exit {code}"] if code != 0 else []
     stdout, stderr = (scratch / "stdout").read_bytes(), without_notes((scratch / "stderr").read_bytes())
-    # jcmd prints what Thread.print answers, so that nothing of it is here.
+    # jcmd prints the answer to Thread.print, so the program's output has none of it.
     for name, expected, found in (("output", plain.stdout, stdout), ("errors", plain.stderr, stderr)):
         if expected != found:
             wrong.append(f"{name}: {found.decode(errors='replace')[-2000:]}\ninstead of\n{expected.decode(errors='replace')}")
