@@ -4,7 +4,7 @@ A program calls eight methods, which spin for 5 ns to 5 ms. Each is called in a 
 often that all loops take about the same time. The truth is the time of each loop in the bare
 program, by its own clock. It is compared with the shares of the loops in traces with both clocks,
 and in a recording of the JVM's own sampler (JFR, every 10 ms), if there is one. The error of a loop
-is the difference of its shares in percentage points, where 100 is the time of all loops.
+is how far its share is from the true share, in percentage points.
 """
 
 import json

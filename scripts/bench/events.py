@@ -26,7 +26,7 @@ EXAMPLES = ()
 FIB_25_CALLS = 242_785
 HEAP_OBJECTS = 1_000_000
 DESCENTS = 20_000
-FRAMES = 16  # of each stack below the work
+FRAMES = 16  # of each descent
 # Threads, ms between ticks, size of a batch, and batches. With more threads a tick takes longer.
 SAMPLED = ((10, 1, 50_000_000, 20), (100, 1, 50_000_000, 20), (1_000, 20, 500_000_000, 5))
 

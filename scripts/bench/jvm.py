@@ -24,7 +24,7 @@ def cases():
         return Case(name, program, times, [BARE, *variants], main="BenchJvm", **more)
 
     one_carrier = ("-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1")
-    neither = Variant("neither", "events=gc")  # enabled with any kinds
+    neither = Variant("neither", "events=gc")  # only what the agent enables with any kinds
     any_agent = Variant("an agent without events", floor="hook")
     threads = Variant("threads", "events=threads")
     again = (neither, Variant("classes and details", "events=classes+details"), Variant("methods", "events=methods"))

@@ -25,7 +25,7 @@ def compare(order, alone, beside, expected):
                      f"{with_jtrail.stderr[-2000:]}")
     labels = found.keys() | found_beside.keys()
     if any(label.rpartition(" ")[0] == expected.kind for label in labels):
-        # Also the methods that neither run counted: one of the two should have.
+        # Includes methods that neither run counted, although the run with jtrail should have.
         labels |= {f"{expected.kind} {method}" for method in LEFT_BY_EXCEPTION}
     for label in sorted(labels):
         one, other = found.get(label, 0), found_beside.get(label, 0)

@@ -148,10 +148,10 @@ def debug(java, command, steps):
 
 
 def one_more_for_exceptions(kind):
-    """The expected figures of an observer that counts jtrail's rethrows.
+    """Returns a function for the expected figures of an observer that counts jtrail's rethrows.
 
-    jtrail's handler rethrows what leaves a method. An observer that sees the code with the handler
-    counts that throw too.
+    If an exception leaves a method, jtrail's handler rethrows it. An observer that sees the code
+    with the handler counts this throw too.
     """
     def expected(alone, label, jtrail_is_first):
         word, _, name = label.rpartition(" ")
@@ -162,7 +162,7 @@ def one_more_for_exceptions(kind):
 
 
 def same(alone, label, jtrail_is_first):
-    """The expected figures of an observer that jtrail makes no difference to."""
+    """The expected figures of an observer whose figures jtrail does not change."""
     return alone
 
 

@@ -15,7 +15,7 @@ from support.traces import TraceFolder, TraceReader
 
 # Formats of traces, with the options that they take.
 FORMATS = {name: name for name in ("xml", "binary", "jinsight", "mlpd", "tracelog", "profilerj", "trail")}
-# Calls that are added up are other messages than calls one by one.
+# With `execdetails=false`, traces have other messages, because calls are added up.
 FORMATS |= {f"{name}-sums": f"{name},execdetails=false" for name in SPELLINGS}
 FORMATS["mlpd17"] = "mlpd,mlpd.version=17"
 # A trace log's other modes.
@@ -29,8 +29,7 @@ WITHOUT_NOTES = {name for name in FORMATS if name.startswith(("mlpd", "tracelog"
 
 
 class Program:
-    """A program that is fetched and compiled for one JDK. `short`: it has less to do, if it has
-    much."""
+    """A program that is fetched and compiled for one JDK. `short`: a long program does less."""
 
     def __init__(self, name, jdk, cache, short):
         self.name, self.jdk, self.spec, self.short = name, jdk, PROGRAMS[name], short
@@ -44,8 +43,8 @@ class Program:
         self.spec.prepare(self)
 
     def run(self, work, agent, timeout):
-        """Runs the program once in a fresh folder, with this agent or none. Only files in its
-        folder `out` are compared."""
+        """Runs the program once in a fresh folder, with the options `agent`, which are empty for a
+        plain run. Only files in the program's folder `out` are compared."""
         out = work / "out"
         (work / "tmp").mkdir(parents=True)
         out.mkdir()
@@ -69,7 +68,7 @@ def check(program, options, all_classes, scratch):
     """Runs one program, plain and in each format. Returns a row of the table for each format."""
     plain = []
     for _ in range(2):
-        # The same folder each time, as its name must not make a difference.
+        # The same folder each time, because its name may be in the output.
         plain.append(program.run(scratch / "run", [], options.timeout))
         shutil.rmtree(scratch / "run")
     include = ["*"] if all_classes else program.spec.include
@@ -87,8 +86,8 @@ def check(program, options, all_classes, scratch):
 
 
 def formats_of(spec, wanted, all_classes):
-    """The formats to try. Several JVMs write files, and all of their classes a billion events:
-    only a trail is small enough."""
+    """The formats to try. If a program has several JVMs, they write their traces to files. With all
+    classes these are a billion events, and only a trail is small enough."""
     if spec.jvms == 1 or not all_classes:
         return wanted
     others = [name for name in wanted if name != "trail"]
@@ -144,7 +143,8 @@ def trace_problems(spec, verdict, format_name, include, run):
     elif totals.get("lost", 0):
         wrong.append(f"{totals['lost']} events lost")
     elif totals.get("repaired", 0) and include != ["*"]:
-        # With all classes there are some: an exception in a constructor's this() call leaves both.
+        # With all classes there are some: an exception in a constructor's this() call leaves both
+        # constructors.
         wrong.append(f"{totals['repaired']} calls without a leave of their own")
     return wrong
 

@@ -31,7 +31,7 @@ class Run:
         Threads write at the same time, so the order means nothing. Numbers are times, ports, hashes
         and random ids.
         """
-        # Threads that write at the same time set a terminal's colours in any order.
+        # Threads set a terminal's colours at the same time, so their order differs.
         lines = re.sub(r"\x1b\[[0-9;]*m", "", self.stderr.decode(errors="replace")).splitlines()
         lines = (line for line in lines if not OWN.match(line))
         # The JVM prints where the agent comes from.
@@ -58,21 +58,21 @@ def run(command, work, out, timeout, variables):
 
 
 def scrub(name, data):
-    """Removes what two runs write differently into the same file: times, and an order that has
-    no meaning."""
+    """Removes the parts of a file that differ between any two runs: times, and an order that has no
+    meaning."""
     if name.endswith(".si"):
-        # A segment of Lucene has the time in milliseconds, and a checksum at the end. The JVM
-        # shuffles what it lists, so that two runs agree by chance only.
+        # A segment of Lucene has the time in milliseconds, and a checksum at the end. The JVM lists
+        # some things in a random order, so that two runs rarely agree.
         data = bytes(sorted(re.sub(rb"(timestamp.)\d+", rb"\1", data[:-8], flags=re.S)))
     return data
 
 
 class Noise:
-    """What differs between two plain runs, and so says nothing about the agent."""
+    """What differs between two plain runs. Such differences are not the agent's doing."""
 
     def __init__(self, lines=frozenset(), lengths=False, files=frozenset(), names=False, messages=frozenset(), log=None):
         self.lines, self.lengths, self.files, self.names = lines, lengths, files, names
-        # `log`: if standard error is a server's log, all its lines of any plain run.
+        # `log`: all lines that either plain run has on standard error, if that is a server's log.
         self.messages, self.log = messages, log
 
     @classmethod
@@ -108,8 +108,9 @@ def differences(plain, other, noise):
         found.append(f"{len(changed)} files differ: {' '.join(changed[:5])}")
     x, y = plain.messages(), other.messages()
     if noise.log is not None:
-        # As a server starts and stops, each run loses other lines of its log, also without the
-        # agent. No warning, error or line of a stack trace may be new.
+        # Any run loses some lines of a server's log when the server starts and stops, and others
+        # each time. So lines may be missing, but no new one may be a warning, an error or part of a
+        # stack trace.
         x, y = collections.Counter(), collections.Counter(line for line in y.keys() - noise.log if " INFO " not in line)
     for line in sorted(line for line in x | y if x[line] != y[line] and line not in noise.messages)[:3]:
         found.append(f"on standard error {y[line]} times instead of {x[line]}: {line[:120]!r}")

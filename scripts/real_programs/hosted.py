@@ -1,5 +1,5 @@
-"""Programs whose JVM has company: another process starts it, it has another allocator, OpenMP or
-a security manager, or it is a server that deploys and restarts applications."""
+"""Programs whose JVM is in special company. Another process starts it; it has another allocator,
+OpenMP or a security manager; or it is a server that deploys and restarts applications."""
 
 import functools
 import os
@@ -52,8 +52,8 @@ def prepare_jpype(program):
 
 
 def launch_jpype(program, out, command):
-    """Python, which starts the JVM with the options that the command has between java and its
-    class path."""
+    """Python, which starts the JVM. The JVM's options are those that the command has between java
+    and its class path."""
     options = command[1:command.index("-cp")]
     class_path = command[command.index("-cp") + 1]
     return [sys.executable, DATA / "jpype_script.py", program.jdk.home / "lib/server/libjvm.so", class_path, *options]
@@ -142,8 +142,8 @@ def launch_payara(program, out, command):
     jar = next(program.library.glob("payara-micro-*.jar"))
     shutil.copy(program.folder / "web.war", out.parent / "web.war")
     options = command[:command.index("-cp")]
-    # Also for what is logged after the configuration is closed: a line for each record, with its
-    # level.
+    # A line for each record, with its level. This also holds for records that are logged after the
+    # server's logging configuration is closed.
     one_line = "-Djava.util.logging.SimpleFormatter.format=- %4$s %3$s %5$s%6$s%n"
     return [sys.executable, SESSION, "payara", *options, one_line, "-jar", jar, "--nocluster", "--nohazelcast",
             "--rootdir", out.parent / "root", "--name", "jtrail", "--logproperties", DATA / "payara.logging.properties",
@@ -155,8 +155,8 @@ def java_home(program):
 
 
 def maven(program):
-    """The command of a Maven that is new enough for Quarkus. Unpacked files are not executable,
-    so sh runs it."""
+    """The command of a Maven that is new enough for Quarkus. sh runs it, because unpacked files are
+    not executable."""
     archive = next(program.library.glob("apache-maven-*.zip"))
     home, = downloads.unzip(archive, program.folder / "maven").iterdir()
     return ["sh", home / "bin/mvn", "-B"]
@@ -184,7 +184,7 @@ def lay_out_quarkus(project):
 
 
 def launch_quarkus(program, out, command):
-    """Development mode: Maven's JVM, and that of the application, which compiles what has
+    """Development mode. Maven's JVM starts the application's JVM, which compiles what has
     changed."""
     project = out.parent / "project"
     lay_out_quarkus(project)

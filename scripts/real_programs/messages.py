@@ -2,8 +2,8 @@
 
 import collections
 
-# By number, the kinds of events of `jtrail verify --counts`. A run records calls one by one or
-# added up, not both.
+# The kinds of events of `jtrail verify --counts`, by the number of their message. A run records
+# calls one by one or added up, not both.
 MESSAGES = {
     1001: "Node", 1002: "ProcessCreate", 1003: "AgentCreate", 1004: "AgentDestroy", 1005: "TraceStart", 1006: "TraceEnd",
     1007: "Filter", 1008: "Option", 1009: "ThreadStart", 1010: "ThreadEnd", 1011: "ClassDef", 1012: "MethodDef",

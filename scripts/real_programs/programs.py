@@ -1,4 +1,4 @@
-"""The programs. Those here run in a JVM of their own; those in hosted.py have company."""
+"""The programs. The JVMs of programs in hosted.py are in special company."""
 
 from real_programs import hosted
 from real_programs.spec import DATA, JAVA, Spec
@@ -94,7 +94,7 @@ PROGRAMS = {
     "kotlin": Spec(kotlin, ["org.jetbrains.kotlin.*"], ["org.jetbrains.kotlin:kotlin-compiler-embeddable:2.1.21"]),
     "javac": Spec(javac, ["com.sun.tools.*"], [LANG3], needs_compiler=True),
 } | hosted.PROGRAMS
-# What --quick runs: each on every JDK with its own classes, and those marked True with all classes
-# too.
+# What --quick runs. Each program runs on every JDK with its own classes. Those marked True also run
+# with all classes.
 QUICK = {"shop": False, "h2": True, "groovy": False, "javac": False, "tomcat": False, "netty": False,
          "openmp": True, "security": False}

@@ -2,8 +2,8 @@
 own, run by path.
 
 Arguments: the server's kind, then its command, in which @PORT@ stands for a free port. Standard
-output has the answers alone; the server's output goes to standard error. The exit code is the
-server's, or 0 if it is that of a JVM which ended because it was told to.
+output has only the answers; the server's output goes to standard error. The exit code is the
+server's, or 0 if a JVM ended because it was told to.
 """
 
 import http.client
@@ -29,7 +29,7 @@ def free_port():
 
 
 class NoAnswer(Exception):
-    """What is waited for does not happen."""
+    """An expected event does not happen."""
 
 
 class Session:
@@ -42,7 +42,7 @@ class Session:
         self.client = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
 
     def get(self, path):
-        """Returns a page's status and text; of an error only the status."""
+        """Returns a page's status and text. The text of an error page is empty."""
         try:
             with self.client.open(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE) as answer:
                 return answer.status, answer.read().decode()
@@ -103,8 +103,8 @@ def wildfly(session, command):
     base = next(word.partition("=")[2] for word in command if word.startswith("-Djboss.server.base.dir="))
     deployments = Path(base) / "deployments"
     for round_ in range(3):
-        # No page is requested in between: what a server says of a request during a deployment
-        # depends on the moment.
+        # No page is requested in between: at different moments of a deployment, a server logs
+        # different things about a request.
         marker = deployments / "web.war.deployed"
         session.wait_until(marker.exists, "the application is not deployed")
         session.wait_for("/web/count/x")

@@ -9,15 +9,15 @@ DATA = Path(__file__).parent / "data"
 
 
 def nothing(_program):
-    """The default of what a program need not have."""
+    """The default of a function that a program need not have."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
     """A program: what it needs, and how it is started.
 
-    Functions take a `check.Program` (and the folder `out` for the files that are compared), but
-    `lacks` takes a JDK.
+    Functions take a `check.Program`. Some also take `out`, the folder for the files that are
+    compared. `lacks` takes a JDK instead.
     """
 
     args: Callable  # (program, out): the words after the JVM's options and the class path

@@ -1,2 +1,2 @@
-"""Attaches to servers under load, and measures what stays of their throughput.
+"""Attaches to servers under load, and measures how much of their throughput is left.
 `scripts/real-servers` is the command."""

@@ -1,5 +1,5 @@
-"""Pairs of processes of a server, one of which an agent visits, and what their windows of time
-show."""
+"""Pairs of processes of a server. An agent visits one of each pair, and both are measured in
+windows of time."""
 
 import re
 import statistics
@@ -25,7 +25,7 @@ class Windows:
 
     @classmethod
     def around(cls, pair, work):
-        """One window, which begins before some work and ends after it."""
+        """Returns one window, which begins before some work and ends after it."""
         window = cls(pair, None, 0)
         for server in pair:
             server.start()
@@ -92,8 +92,8 @@ class Visit:
         trace.unlink(missing_ok=True)
 
     def retransform(self, pid, include, jar):
-        """Has another agent retransform the classes under load, when jtrail would come and when
-        it would leave."""
+        """Has another agent retransform the classes under load, twice: when jtrail would attach,
+        and when it would detach."""
         names = "|".join(pattern.replace(".", "[.]").replace("*", ".*") for pattern in include)
         write_agent_jar(jar, Agent_Class="Again", Can_Retransform_Classes="true")
         load = [jdks.jcmd(self.jdk), pid, "JVMTI.agent_load", jar, names]

@@ -1,27 +1,26 @@
-"""The throughput of servers that an agent was attached to, as a share of that of servers left
-alone."""
+"""The throughput of servers after an agent's visit, as a share of that of servers left alone."""
 
 import math
 
-# How much the answers per second of wall-clock time may be off if two servers share the processors.
+# Error of the answers per second of wall-clock time if two servers share the processors.
 NOISE = 0.08
 
 
 def geometric_mean(ratios):
-    """The mean of ratios, in which twice as fast and half as fast cancel out."""
+    """The geometric mean: twice as fast and half as fast cancel out."""
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
 class Throughput:
-    """Shares of pairs of processes before, during and after the agent's visit, by two measures;
-    one for each window."""
+    """Shares of pairs of processes before, during and after the agent's visit. Each share is for
+    one window of time, by two measures."""
 
     def __init__(self):
         self.pairs = []
 
     def add(self, **phases):
-        """Adds a pair of processes: for each phase its shares, by `processor` time and by the
-        `clock`."""
+        """Adds a pair of processes. Each phase has a list of shares by `processor` time, and one by
+        the `clock`."""
         self.pairs.append(phases)
 
     def mean(self, phase, measure="processor"):
@@ -29,7 +28,7 @@ class Throughput:
         return geometric_mean([share for pair in self.pairs for share in pair[phase][measure]])
 
     def each(self, measure):
-        """What each pair kept of its share from before: 1.0 is all of it."""
+        """The part of its earlier share that each pair kept; 1.0 is all of it."""
         return [geometric_mean(pair["after"][measure]) / geometric_mean(pair["before"][measure]) for pair in self.pairs]
 
     def kept(self, measure="processor"):
@@ -37,9 +36,10 @@ class Throughput:
         return geometric_mean(self.each(measure))
 
     def is_enough(self, least):
-        """True if the pairs kept at least this share; None asks for nothing.
+        """True if the pairs kept at least the share `least`, or if that is None.
 
-        A server that only waits uses no processor time. The clock shows that, if less exactly.
+        If a server only waits, its processor time shows nothing. Then the clock shows a loss,
+        though less exactly.
         """
         return least is None or self.kept() >= least and self.kept("clock") >= least - NOISE
 

@@ -4,15 +4,15 @@ import re
 
 
 class Unavailable(SystemExit):
-    """What a script needs and cannot get, in a sentence. Ends the script unless a caller handles
-    it."""
+    """What a script needs and cannot get, in a sentence. As a SystemExit, it ends the script unless
+    a caller handles it."""
 
     def __str__(self):
         return str(self.code)
 
 
 def complaint(output):
-    """The line of a failed program's output that says most: the first that names an error, or
+    """The most informative line of a failed program's output: the first one that names an error, or
     the last line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r"Exception in thread|(Error|Exception): |^\[?ERROR|^E: ", line)]

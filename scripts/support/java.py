@@ -31,16 +31,16 @@ def expand(template):
     """The Java source of a template `NAME.java.in`.
 
     The lines between `// for N in 0..9` and `// end` are repeated for each number, the last one
-    included. The variable is replaced where it is a word, or the end of one (`methodN`). Loops may
-    be nested.
+    included. The number replaces the variable where that is a word, or the end of one (`methodN`).
+    Loops may be nested.
     """
     lines, _ = _expanded(template.splitlines(), 0, inside=False)
     return "\n".join(lines) + "\n"
 
 
 def _expanded(lines, at, inside):
-    """The expansion of the lines from `at` to the end of the loop, and the index of the line
-    after that."""
+    """The expansion of the lines from `at` to the end of the loop, and the index of the next
+    line."""
     found = []
     while at < len(lines):
         loop = LOOP.match(lines[at])
@@ -72,13 +72,13 @@ def harness_class_path(jdk, folder):
 def harness_beside(agent):
     """The folder of the test programs that were built with an agent."""
     beside = agent.parent / "harness"
-    # An example's library is in a folder below that of the agent.
+    # An example's library is in a subfolder of the agent's folder.
     return beside if beside.is_dir() else agent.parent.parent / "harness"
 
 
 def write_agent_jar(path, **manifest):
-    """Writes the jar of a Java agent whose class is on the class path. Underscores in keys stand
-    for dashes."""
+    """Writes the jar of a Java agent whose class is on the class path. In the names of `manifest`,
+    underscores stand for dashes."""
     lines = "".join(f"{name.replace('_', '-')}: {value}\n" for name, value in manifest.items())
     with zipfile.ZipFile(path, "w") as jar:
         jar.writestr("META-INF/MANIFEST.MF", lines)

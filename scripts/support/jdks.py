@@ -39,7 +39,8 @@ class Jdk:
         return path if path.is_file() else None
 
     def lacks(self, oldest, compiler=False, newest=None):
-        """Why a program that needs these releases cannot run here, or None."""
+        """Why a program cannot run on this JDK, or None. `oldest` and `newest` are the first and
+        the last release that can run it."""
         if self.feature < oldest:
             return f"needs Java {oldest}"
         if newest and self.feature > newest:
@@ -80,7 +81,7 @@ def with_tool(jdks, name):
 
 
 def jcmd(jdk):
-    """The path of jcmd. Any JDK's does, as not every runtime comes with it."""
+    """The path of jcmd. That of another JDK serves as well, because some runtimes have none."""
     candidates = (jdk.tool("jcmd"), Path(default_home()).resolve() / "bin/jcmd", shutil.which("jcmd"))
     found = next((path for path in candidates if path and Path(path).is_file()), None)
     if not found:
@@ -91,8 +92,9 @@ def jcmd(jdk):
 def source(jdk):
     """The path of the JDK's src.zip, or None.
 
-    Some packages have it apart, and a dangling link in its place. The file of a JDK in the folder
-    beside this one serves as well if it is of the same feature release.
+    Some packages of a JDK have a dangling link instead, and the file in a package of its own. A
+    src.zip of another JDK serves as well if that JDK is in the same folder and of the same feature
+    release.
     """
     for home in [jdk.home, *sorted(jdk.home.parent.iterdir())]:
         found, release = home / "lib" / "src.zip", home / "release"

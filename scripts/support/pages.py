@@ -1,5 +1,5 @@
-"""Tables in the pages of the documentation, each between two marks that name the script which
-writes it."""
+"""Tables in the pages of the documentation. Each is between two marks, which name the script that
+writes the table."""
 
 import sys
 
@@ -32,8 +32,8 @@ def put(page, place, lines):
 
 
 def merge(page, place, names, rows):
-    """Replaces the rows of a table that begin with the same two cells as one of these, and keeps
-    the others."""
+    """Adds rows to a table. They replace the rows that have the same first two cells; the others
+    stay."""
     def key(cells):
         return [int(cells[0]), *cells[1:2]]
 
@@ -56,5 +56,5 @@ def line(cells):
 
 
 def verdict(wrong, good):
-    """What is wrong with a run as a cell, or the word for a good run."""
+    """A cell that says what is wrong with a run. If nothing is, `good`."""
     return "; ".join(wrong).replace("|", "\\|").replace("\n", " ") or good

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from support.errors import Unavailable, complaint
 
-# They add options to every JVM, or classes.
+# Variables that add options or classes to every JVM.
 JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH")
 
 
 def environment(**more):
-    """The environment of this process without what changes JVMs, and with these variables."""
+    """The environment of this process, without the variables that change JVMs, and with `more`."""
     return {name: value for name, value in os.environ.items() if name not in JVM_VARIABLES} | more
 
 
@@ -75,7 +75,7 @@ class Conversation:
         sys.exit(f"{self.name}: the program ended before it printed {prefix}{self.errors()}")
 
     def errors(self):
-        """What the program wrote to standard error, if that is known here."""
+        """What the program wrote to standard error. Empty unless a subclass reads it."""
         return ""
 
     def ask(self, line, prefix):

@@ -9,7 +9,7 @@ import threading
 
 
 class Verdict:
-    """What `jtrail verify --json` says of one trace or several. Without any output, all figures
+    """What `jtrail verify --json` says of one trace or several. If it printed nothing, all figures
     are 0 or None."""
 
     def __init__(self):
@@ -85,7 +85,8 @@ class TraceReader(Verdict):
         """Waits for the verdict after the program's end. Returns itself, with the figures."""
         while not self._opened.wait(0.01):
             try:
-                # Opens the pipe and closes it again, for a reader whose writer never came.
+                # If the program never opened the pipe, the reader still waits. So this opens and
+                # closes it.
                 os.close(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK))
             except OSError:
                 pass  # the reader does not wait yet

@@ -7,8 +7,8 @@ from endurance.growth import SAWS, looks
 
 
 def run(cycles, figure, keys=KEYS):
-    """Looks at a run in which this is what a cycle's number makes of each figure, and all others
-    stay."""
+    """The measurements of a run. `figure` has functions that compute a figure from a cycle's
+    number. All other figures stay constant."""
     count = looks(cycles)
     numbers = [cycles * (look + 1) // count for look in range(count)]
     return [{key: figure.get(key, lambda _: 1_000_000)(number) for key in keys} for number in numbers]
@@ -74,7 +74,7 @@ class Growth(unittest.TestCase):
 
     def test_what_goes_up_and_down_does_not_grow(self):
         self.assert_grown(1000, [], code=lambda number: 1_000_000 + number * 12_345 % 500_000 // 50_000 * 50_000 % 400_000)
-        # High at the end and low before, as one look each would have it.
+        # High only in the very last measurement.
         self.assert_grown(1000, [], metaspace=lambda number: 900_000 if number == 1000 else 700_000)
 
     def test_a_saw_that_rises_grows(self):

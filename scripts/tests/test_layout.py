@@ -36,7 +36,8 @@ def java_files(folder):
 
 
 def expanded(sources, folder):
-    """The sources, and templates expanded into a folder, with two classes if they have hundreds."""
+    """The sources, with templates expanded into a folder. Of hundreds of classes, templates get
+    only two."""
     found = []
     for source in sources:
         if source.suffix == ".in":
@@ -128,7 +129,7 @@ class JavaFiles(unittest.TestCase):
 
     @unittest.skipUnless(JAVAC, "there is no javac")
     def test_all_are_java(self):
-        # Parses them only, as the libraries are not here.
+        # Only parses them, because their libraries are not available here.
         with tempfile.TemporaryDirectory() as folder:
             sources = expanded(java_files(SCRIPTS), Path(folder))
             self.assertGreater(len(sources), 30)

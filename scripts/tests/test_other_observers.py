@@ -35,9 +35,10 @@ class Comparing(unittest.TestCase):
         expected = observers.one_more_for_exceptions("timing")
         wrong, known = compare(BEFORE, {"timing direct": 100}, {"timing direct": 200, "timing through": 100}, expected)
         self.assertEqual((wrong, len(known)), ([], 2))
-        # Gone, in another method, of another kind, or where the observer comes first.
+        # The difference is missing, in another method, of another kind, or found although the
+        # observer comes first.
         self.assertTrue(compare(BEFORE, {"timing direct": 100}, {"timing direct": 100}, expected)[0])
-        # A difference that is gone is told, also where nothing was counted at all.
+        # A missing difference is reported, also if neither run counted anything.
         self.assertEqual(len(compare(BEFORE, {"timing direct": 100}, {"timing direct": 200}, expected)[0]), 1)
         self.assertTrue(compare(BEFORE, {"timing inside": 100}, {"timing inside": 200}, expected)[0])
         self.assertTrue(compare(BEFORE, {"entry direct": 100}, {"entry direct": 200}, expected)[0])

@@ -207,8 +207,8 @@ class Reader(unittest.TestCase):
                "totals": {"enters": 12, "uninstrumented": 2}, "uninstrumented": {"code would pass 65535 bytes": 2}}
 
     def read(self, verdict, *chunks):
-        """Writes these into the pipe one by one, with a verifier that says this when it was
-        handed all of them."""
+        """Writes the chunks into the pipe one by one. The verifier returns the verdict when it has
+        them all."""
         with tempfile.TemporaryDirectory() as folder:
             verifier = Path(folder) / "jtrail"
             verifier.write_text(f"#!/bin/sh\ncat >{folder}/read\nprintf %s '{json.dumps([verdict])}'\n")

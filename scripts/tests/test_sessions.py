@@ -9,7 +9,7 @@ from pathlib import Path
 from real_programs import gradle, hosted
 from real_programs.spec import DATA
 
-# Answers each request with its path, and ends as a JVM does that is told to.
+# Answers each request with its path. When it is told to end, it exits with a JVM's code.
 SERVER = """
 import http.server, signal, sys
 class Handler(http.server.BaseHTTPRequestHandler):

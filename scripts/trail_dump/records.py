@@ -6,7 +6,7 @@ SPECIFICATION = Path(__file__).resolve().parents[2] / "docs/formats/trail.md"
 
 
 def records():
-    """By code: the event's name, and its fields with their types."""
+    """For each code, the event's name, and its fields with their types."""
     table = {}
     for line in SPECIFICATION.read_text().split("\n## Records\n")[1].split("\n## ")[0].splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]

@@ -18,7 +18,7 @@ class Thread:
         self.open.append((method, owner, ticket))
 
     def leave(self, call):
-        """Ends a call by a record."""
+        """Handles an explicit record of a leave, which may close several calls."""
         self.depth -= 1
         for at in range(len(self.open) - 1, max(len(self.open) - 257, -1), -1):
             if self.open[at] == call:
@@ -29,7 +29,7 @@ class Thread:
 class Segment:
     """A segment of events."""
 
-    # Steps of time below it are one byte.
+    # Smaller steps of time are one byte.
     ONE = 239
 
     def __init__(self, payload, events):
@@ -37,7 +37,8 @@ class Segment:
         self.read(threads, symbols, runs, times, fields)
         table = Bytes(open_calls)
         for thread in self.threads:
-            # Which other list has the callers of these, and how many: not needed here.
+            # Two numbers that are not needed here: which other list has the callers of these calls,
+            # and how many.
             table.number(), table.number()
             ticket = 0
             for _ in range(table.number()):
@@ -72,7 +73,8 @@ class Segment:
             self.symbols.append(self.method(table) if tag == 0 else ("record", tag))
 
     def method(self, table):
-        """A symbol's method and class, which are stored as differences from the last one's."""
+        """A symbol's method and class. They are stored as differences from those of the preceding
+        enter symbol."""
         others = (symbol for symbol in reversed(self.symbols) if symbol and symbol[0] == "enter")
         _, method, owner = next(others, ("enter", 0, 0))
         return "enter", wrap(method + table.signed()) % (1 << 64), wrap(owner + table.signed()) % (1 << 64)
@@ -127,7 +129,7 @@ class Segment:
         thread.leave(call)
 
     def step(self, thread):
-        """Advances a thread to the time of a call, and its CPU time."""
+        """Advances a thread's time, and its CPU time, to those of a call."""
         thread.time = wrap(thread.time + self.time_step())
         if self.has_cpu:
             thread.cpu = wrap(thread.cpu + self.fields.signed())
@@ -194,7 +196,8 @@ class EarlierSegment(Segment):
         return "enter", table.number(), table.number()
 
     def predicted(self, hits, misses, runs, events):
-        """Yields the tokens: the predicted symbol, or what was there instead."""
+        """Yields the tokens: the predicted symbol if the prediction is right, otherwise the one
+        that is stored."""
         table = [0] * (1 << 15)
         histories, stacks = [0] * len(self.threads), [[] for _ in self.threads]
         run = thread = 0

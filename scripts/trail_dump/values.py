@@ -22,7 +22,7 @@ def crc32c(data):
 
 
 def wrap(value):
-    """A sum as a signed number of 64 bits."""
+    """Reduces a sum to a signed number of 64 bits."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -47,7 +47,7 @@ class Bytes:
         return self.data[self.at - count : self.at]
 
     def number(self):
-        """An unsigned number, in 7 bits a byte."""
+        """Reads an unsigned number, which has 7 bits in each byte."""
         value = shift = 0
         while True:
             byte = self.byte()
@@ -57,6 +57,6 @@ class Bytes:
             shift += 7
 
     def signed(self):
-        """A number whose lowest bit is its sign."""
+        """Reads a number whose lowest bit is its sign."""
         value = self.number()
         return value >> 1 ^ -(value & 1)

@@ -10,15 +10,15 @@ MATCH_LENGTHS = [(value + 3, 0) for value in range(32)] + [
     *[(35, 1), (37, 1), (39, 1), (41, 1), (43, 2), (47, 2), (51, 3), (59, 3), (67, 4), (83, 4), (99, 5)],
     *[((1 << bits) + 3, bits) for bits in range(7, 17)],
 ]
-# How often each symbol occurs by default, and the bits of a state.
+# How often each symbol occurs by default, and the number of bits of a state.
 LITERAL_DEFAULT = [4, 3] + [2] * 6 + [2] * 5 + [1] * 3 + [2] * 9 + [3, 2] + [1] * 5 + [-1] * 4, 6
 MATCH_DEFAULT = [1, 4, 3] + [2] * 6 + [1] * 37 + [-1] * 7, 6
 OFFSET_DEFAULT = [1] * 6 + [2] * 3 + [1] * 15 + [-1] * 5, 5
 
 
 class Backwards:
-    """Reads bits from the end of some bytes. The highest bit that is set in the last byte marks
-    where they begin."""
+    """Reads bits from the end of some bytes. In the last byte, the highest bit that is set is a
+    mark: the bits begin below it."""
 
     def __init__(self, data):
         if not data or data[-1] == 0:
@@ -29,7 +29,7 @@ class Backwards:
     def peek(self, count):
         if count <= self.left:
             return self.value >> (self.left - count) & ((1 << count) - 1)
-        # Before the start there are zeros.
+        # Bits beyond the start of the bytes are zeros.
         return (self.value & ((1 << max(self.left, 0)) - 1)) << (count - max(self.left, 0))
 
     def read(self, count):
@@ -39,7 +39,8 @@ class Backwards:
 
 
 def distribution(data, most_bits):
-    """Returns how often each symbol occurs, the bits of a state, and the bytes read."""
+    """Returns how often each symbol occurs, the number of bits of a state, and the number of bytes
+    read."""
     value, at = int.from_bytes(data, "little"), 4
     bits = (value & 15) + 5
     if bits > most_bits:
@@ -72,7 +73,7 @@ def distribution(data, most_bits):
 
 
 def states(counts, bits):
-    """For each state: its symbol, and the bits and base of the next state."""
+    """For each state, its symbol, and the number of bits and the base of the next state."""
     size = 1 << bits
     symbols, high = [None] * size, size
     for symbol, count in enumerate(counts):
@@ -97,7 +98,8 @@ def states(counts, bits):
 
 
 def weights(data):
-    """Returns the weights of a Huffman table, without the last one, and the bytes read."""
+    """Returns the weights of a Huffman table, without the last one, and the number of bytes
+    read."""
     first = data[0]
     if first >= 128:
         count = first - 127
@@ -118,8 +120,8 @@ def weights(data):
 
 
 def huffman(data):
-    """Returns for each value of the next bits a symbol and the length of its code, the number of
-    these bits, and the bytes read."""
+    """Returns a table, the number of bits of its index, and the number of bytes read. The index is
+    the next bits; an entry has a symbol and the length of its code."""
     all_weights, used = weights(data)
     total = sum(1 << weight >> 1 for weight in all_weights)
     bits = total.bit_length()
@@ -158,7 +160,7 @@ class Frame:
         self.offsets = [1, 4, 8]
 
     def literals(self, data):
-        """Returns the literals of a block, and the bytes read."""
+        """Returns the literals of a block, and the number of bytes read."""
         kind, form = data[0] & 3, data[0] >> 2 & 3
         if kind < 2:
             head, shift = [(1, 3), (2, 4), (1, 3), (3, 4)][form]
@@ -216,7 +218,7 @@ class Frame:
         self.sequences(Backwards(data[at:]), count, literals)
 
     def sequences(self, stream, count, literals):
-        """Adds the content of a block, by its sequences of literals and matches."""
+        """Adds the content of a block, which is given by sequences of literals and matches."""
         tables = [table for table, _ in self.tables]
         now = [stream.read(bits) for _, bits in self.tables]
         used = 0
@@ -244,7 +246,7 @@ class Frame:
         self.out += literals[used:]
 
     def distance(self, number, without_literals):
-        """How far back a match lies. The last three distances have numbers of their own."""
+        """How far back a match lies. The three most recent distances have numbers of their own."""
         if number > 3:
             self.offsets = [number - 3, *self.offsets[:2]]
             return self.offsets[0]
@@ -256,7 +258,7 @@ class Frame:
 
 
 def read(data, size):
-    """Returns the content of a frame, which has this size."""
+    """Returns the content of a frame, which has `size` bytes."""
     if data[:4] != MAGIC:
         raise ValueError("zstd: not a frame")
     descriptor = data[4]

@@ -28,8 +28,8 @@ def successful(runs):
 
 
 def split(run):
-    """The time of the first batch, and the times of the later ones. The only batch of a single work
-    is no first one."""
+    """The time of the first batch, and the times of the later ones. A run that has only one
+    batch by design (`is_single`) has no first one."""
     times = run["batches"]
     return (None, times) if WORKS[run["work"]].is_single else (times[0], times[1:])
 

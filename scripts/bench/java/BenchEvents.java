@@ -5,9 +5,9 @@ import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
 /**
- * Does one thing over and over. Arguments: what, how many times a batch, how many batches, and what
- * the thing itself needs. Prints for each batch the wall-clock time, the CPU time of the threads
- * that do the work, and the CPU time of the process, in ns.
+ * Does one thing over and over. Arguments: name of the thing; how often a batch does it; number of
+ * batches; arguments of the thing itself. Prints for each batch the wall-clock time, the CPU time
+ * of the threads that do the work, and the CPU time of the process, in ns.
  */
 public class BenchEvents {
     interface Work { void run(int times) throws Exception; }
@@ -22,7 +22,7 @@ public class BenchEvents {
     static volatile Object sink;
     static volatile long number;
 
-    /** Hands an object over to the agent of the floor (agent/examples/tag_floor.rs). */
+    /** Passes an object to the agent that measures the floor (agent/examples/tag_floor.rs). */
     static native void made(Object object);
 
     public static void main(String[] args) throws Exception {
@@ -56,7 +56,7 @@ public class BenchEvents {
 
     interface Body { void run() throws Exception; }
 
-    /** Runs something with this many frames below it. */
+    /** Runs the body on top of this many stack frames. */
     static void below(int frames, Body body) throws Exception {
         if (frames == 0) body.run(); else below(frames - 1, body);
     }
@@ -137,7 +137,7 @@ public class BenchEvents {
 
     static final Thrown ONE = new Thrown();
 
-    /** Calls itself to this depth, and leaves all frames by returns or by an exception. */
+    /** Recurses to this depth. All frames then return, or an exception leaves them. */
     static int down(int frames, boolean throwing) {
         if (frames > 1) return down(frames - 1, throwing) + 1;
         if (throwing) throw ONE;

@@ -1,6 +1,6 @@
 /**
- * Calls fib(32) over and over, and prints what a call takes, in ns: the least of ten times, or with
- * a number of seconds as its argument the mean over that time.
+ * Calls fib(32) over and over. Prints the time of one call of fib in ns: the minimum of ten
+ * measurements. With a number of seconds as its argument, it is the mean over that time.
  */
 public class BenchFib {
     private static final int CALLS = 7_049_155;

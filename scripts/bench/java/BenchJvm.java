@@ -41,7 +41,7 @@ public class BenchJvm {
             }
         };
     }
-    /** The other agent, which passes its instrumentation on. */
+    /** Another agent, which provides the Instrumentation object. */
     public static final class Other {
         static java.lang.instrument.Instrumentation instrumentation;
         public static void premain(String options, java.lang.instrument.Instrumentation given) { instrumentation = given; }
@@ -92,7 +92,7 @@ public class BenchJvm {
     static final class Loader extends ClassLoader {
         static final String NAME = "BenchLoaded00000";
         static final byte[] BYTES = read();
-        /** Where the digits of the name are in the class file. */
+        /** Offsets of the digits of the name in the class file. */
         static final int[] PLACES = places();
 
         static byte[] read() {

@@ -1,6 +1,9 @@
 import java.util.function.IntUnaryOperator;
 
-/** The class that BenchJvm loads under many names. It patches the digits of this one. */
+/**
+ * The class that BenchJvm loads under many names: for each, it replaces the digits in the class
+ * file.
+ */
 class BenchLoaded00000 implements IntUnaryOperator {
     int field0, field1, field2, field3, field4, field5, field6, field7, field8, field9;
 

@@ -1,8 +1,8 @@
 /**
- * Eight methods that spin for 5 ns to 5 ms, each called in a loop of its own, so often that all
- * loops take about the same time. Without arguments it prints how many turns of such a spin take a
- * nanosecond; with a number of rounds, and that number as the property `turns`, how long each loop
- * took in all, in ns.
+ * Eight methods that spin for 5 ns to 5 ms. Each is called in a loop of its own, so often that all
+ * loops take about the same time. Without arguments, the program prints how many turns of a spin
+ * take a nanosecond. With that number as the property `turns`, and a number of rounds as the
+ * argument, it prints the total time of each loop in ns.
  */
 public class BenchSpins {
     private static final String[] NAMES = {"ns5", "ns20", "ns100", "us1", "us10", "us100", "ms1", "ms5"};

@@ -7,9 +7,9 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Puts load on a server in the same process, on command. A line of input is a number of
- * milliseconds, or {@code on} for as long as no other line comes. During that time all threads send
+ * milliseconds, or {@code on}, which lasts until the next line. During that time all threads send
  * requests as fast as they can. Then the program prints how many answers were right and wrong, and
- * how many requests failed. It ends with its input.
+ * how many requests failed. The program ends with its input.
  */
 final class Load {
     private Load() {}
