@@ -20,7 +20,7 @@ class Variant:
     """One way to run a program: bare, with the agent, or with JFR."""
 
     name: str
-    events: str = ""  # and further options of the agent; none: no agent
+    events: str = ""  # kinds of events, and further options of the agent; empty: no agent
     jfr: tuple = ()  # events of JFR
     stacks: bool = False  # whether JFR takes their stacks
     since: int = 11  # the first JDK that has the events of JFR

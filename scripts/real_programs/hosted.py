@@ -224,8 +224,8 @@ PROGRAMS = {
     "quarkus": Spec(no_arguments, ["io.quarkus.*", "io.vertx.*", "org.jboss.*", "org.example.*"],
                     ["org.apache.maven:apache-maven:3.9.11:bin:zip"], oldest=17, prepare=prepare_quarkus,
                     launch=launch_quarkus, environment=java_home, jvms=2, has_log=True),
-    # The client, the daemon, a worker for each of three test classes, and the client that stops the
-    # daemon; more if the launcher, as Debian's does, asks java for its version first.
+    # Six JVMs: the client, the daemon, a worker for each of three test classes, and the client that
+    # stops the daemon. Debian's launcher asks java for its version first, which adds JVMs.
     "gradle": Spec(no_arguments, ["org.gradle.*", "Words*", "*Test"], ["junit:junit:4.13.2"], newest=17,
                    launch=launch_gradle, jvms=6,
                    environment=lambda program: java_home(program) | {"JUNIT_LIB": str(program.library)},

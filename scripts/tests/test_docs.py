@@ -90,7 +90,7 @@ def broken_link(document, target):
 def too_wide(text):
     """Yields the number and width of each line of prose that could be wrapped and is too wide.
 
-    What stands between two marks, such as `<!-- figures: … -->`, a script writes.
+    Skips what a script writes: the lines between two marks such as `<!-- figures: … -->`.
     """
     is_generated = False
     for number, line in prose(text):

@@ -30,9 +30,9 @@ class Size:
     """How much a run does."""
 
     batches: int  # at most
-    seconds: int  # after which only the second batch begins
+    seconds: int  # after which no third or later batch begins
     argument: tuple = ()
-    warm_up: float = 0  # of a server
+    warm_up: float = 0  # seconds, for a server
 
 
 @dataclasses.dataclass

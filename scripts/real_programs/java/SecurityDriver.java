@@ -16,8 +16,8 @@ import java.util.concurrent.Callable;
 
 /**
  * A program under a security manager, which counts the permissions that are checked. Code without
- * permissions is denied. With an agent, the same permissions must be checked as without, and with
- * the same number of classes on the stack.
+ * permissions is denied. An agent must change neither the checked permissions, nor the number of
+ * classes on the stack at each check.
  */
 @SuppressWarnings({"removal", "deprecation"})
 public final class SecurityDriver {
