@@ -3,7 +3,8 @@
 //! Between bursts, the probes of calls stop at the gate, a word of memory that they read
 //! (`JtrailHook.java`). Methods whose calls may begin a burst have probes of their own, which call
 //! this module. A trigger that fires opens the gate at once and stores a record. The writer resumes
-//! the trace when it reads that record; it also counts events and time, and ends the burst.
+//! the trace when it reads that record. It also counts the burst's events and time, and ends the
+//! burst.
 
 use crate::buffer::record::METHOD_LIMIT;
 use crate::clock::{Clock, System};
@@ -89,7 +90,7 @@ impl Gate {
     fn set(&self) {
         let is_open = self.is_recording() || self.stacks;
         if is_open && !is_gate_open() {
-            pending::skip_epoch(); // constructors were missed while it was closed
+            pending::skip_epoch(); // constructors were missed while the gate was closed
         }
         GATE.store(is_open.into(), Ordering::Release);
     }
@@ -128,7 +129,8 @@ impl Bursts {
         })))
     }
 
-    /// Begins to count for a new trace, which is paused at first: from now on, triggers may fire.
+    /// Begins to count calls for a new trace, which is paused at first. From now on, triggers may
+    /// fire.
     pub fn arm(&self) {
         self.open_calls.clear();
         for seen in &self.triggers {
@@ -168,8 +170,8 @@ impl Bursts {
         let mut bits = 0;
         for (number, seen) in self.triggers.iter().enumerate() {
             let trigger = &seen.burst.trigger;
-            // A constructor that an exception out of `super(...)` leaves has no leave event, so it
-            // can't be timed.
+            // If `super(...)` throws an exception, the constructor that called it has no leave
+            // event. So constructors can't be timed.
             let has_end = method != "<init>" || !matches!(trigger, Trigger::Slow { .. });
             if has_end && trigger.fits_method(class, method) {
                 bits |= 1 << number;
@@ -213,7 +215,8 @@ impl Bursts {
         }
     }
 
-    /// Notes the end of such a call. Calls `begin` for each trigger that the call was too slow for.
+    /// Notes the end of a call that [`Self::called`] counted. Calls `begin` for each trigger whose
+    /// time limit the call exceeded.
     pub fn left(&self, bits: u32, thread: u32, method: u32, begin: impl FnMut(usize)) {
         let is_timed = |seen: &TriggerState| matches!(seen.burst.trigger, Trigger::Slow { .. });
         if !self.of_bits(bits).any(|(_, seen)| is_timed(seen)) {
@@ -242,8 +245,8 @@ impl Bursts {
         self.open_calls.forget(thread);
     }
 
-    /// Calls `begin` for each open call that has become too slow. Returns the time until the next
-    /// one will be, in nanoseconds.
+    /// Calls `begin` for each open call that has become too slow. Returns the nanoseconds until the
+    /// next open call becomes too slow.
     pub fn watch(&self, mut begin: impl FnMut(usize)) -> Option<u64> {
         let now = System::now();
         let mut next: Option<u64> = None;
@@ -310,7 +313,7 @@ impl Bursts {
     }
 
     /// Returns true if a trigger that fires now shall save the flight recorder's events. Returns
-    /// false if a trigger did so shortly before.
+    /// false if a trigger has started a save shortly before.
     #[must_use]
     pub fn is_save_due(&self, number: usize) -> bool {
         if number >= self.triggers.len() || !self.armed.load(Ordering::Acquire) {
@@ -439,8 +442,8 @@ impl OpenCalls {
         });
     }
 
-    /// Removes and returns the innermost call of the method. Calls above it have ended without a
-    /// leave event, and are removed, too.
+    /// Removes and returns the innermost call of the method. Open calls within it have ended
+    /// without a leave event, and are removed, too.
     fn leave(&self, thread: u32, method: u32) -> Option<OpenCall> {
         let mut calls = self.of(thread).lock();
         let open = calls.get_mut(&thread)?;

@@ -3,8 +3,8 @@
 //!
 //! Such a hook is Java code that records for the running thread. It reads the whole cache line and
 //! writes the cursor only. If the clock's word differs from the tick in the cache line, the hook
-//! calls the agent. A hook finds the line by its thread's id in [`crate::ticks`]. A buffer whose
-//! line in that table is taken has a line of its own, which hooks do not find.
+//! calls the agent. A hook finds the line by its thread's id in [`crate::ticks`]. If another buffer
+//! has taken that line, the buffer gets a line outside of the table, which hooks do not find.
 
 use crate::published::Published;
 use jtrail_records::record;
@@ -23,8 +23,8 @@ pub struct CacheLine {
     pub(crate) unwritten: AtomicU64,
 }
 
-/// The data for compiled hooks. Only the owning thread changes it, and the thread on which the
-/// agent leaves.
+/// The data for compiled hooks. It is changed only by the owning thread, and by the thread on which
+/// the agent leaves.
 #[repr(C)]
 pub(crate) struct ForHooks {
     /// Java id of the thread whose hooks find the line; 0 if no hook finds it.
@@ -36,7 +36,7 @@ pub(crate) struct ForHooks {
     stamp: AtomicU64,
 }
 
-// A spool fixes these offsets, and `JtrailHook.java` that of the cursor.
+// The layout of a spool fixes these offsets. `JtrailHook.java` fixes the offset of the cursor.
 #[cfg(not(feature = "loom"))]
 const _: () = assert!(
     size_of::<CacheLine>() == 64
@@ -81,7 +81,8 @@ impl CacheLine {
         taken.is_ok()
     }
 
-    /// Gives the line back. The writer and the owning thread no longer use it for the buffer.
+    /// Gives the line back. The writer and the owning thread must not use it for the buffer any
+    /// more.
     pub(crate) fn give_back(&self) {
         self.published.retire();
         self.assign_to(0, 0);
@@ -113,8 +114,8 @@ impl ForHooks {
         self.thread_id.store(id, Ordering::Relaxed);
     }
 
-    /// Keeps the time of the record with the first word `word`: later records of the thread are not
-    /// earlier.
+    /// Keeps a record's time as the stamp for hooks. `word` is the record's first word. Later
+    /// records of the thread are not earlier.
     #[inline(always)]
     pub(crate) fn note_time(&self, word: u64) {
         self.stamp.store(record::stamp(word), Ordering::Relaxed);

@@ -58,8 +58,9 @@ static SEQUENCE: AtomicU64 = AtomicU64::new(1);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunk(NonNull<Header>);
 
-// SAFETY: a `Chunk` is an address. All methods that dereference it beyond its constant fields are
-// unsafe; their callers have received the chunk through a channel or from the pool, so they own it.
+// SAFETY: a `Chunk` is an address. All methods that access more than the chunk's constant fields
+// are unsafe. Their callers have received the chunk through a channel or from the pool, so they own
+// it.
 unsafe impl Send for Chunk {}
 // SAFETY: `&Chunk` gives no more access than a copy of the address, which is `Send`.
 unsafe impl Sync for Chunk {}

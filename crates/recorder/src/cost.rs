@@ -1,8 +1,9 @@
 //! The time that recording takes, measured when the agent starts.
 //!
 //! A hook reads the clock and stores a record. The call of the hook takes little time beside that
-//! (`python3 scripts/bench --only hook`), and so does the loop here. With `clock=tick`, only the
-//! store is measured; compiled code takes slightly longer, to find the address.
+//! (`python3 scripts/bench --only hook`). The loop in this module takes little time, too. With
+//! `clock=tick`, only the store is measured. Compiled code takes slightly longer, because it must
+//! find the address.
 
 use jtrail_model::Cost;
 use std::hint::black_box;

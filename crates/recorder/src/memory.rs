@@ -9,15 +9,15 @@ use std::sync::Arc;
 /// A page-aligned mapping of the process's memory, unmapped when it is dropped.
 #[derive(Debug)]
 pub struct Mapping {
-    /// Address of all that is mapped.
+    /// Address of the first mapped byte.
     start: NonNull<u8>,
     bytes: usize,
     /// Number of bytes before the first aligned address, which users of the mapping skip.
     skipped: usize,
 }
 
-// SAFETY: a mapping hands out only its address. Whoever dereferences the address proves there which
-// part is theirs.
+// SAFETY: a mapping hands out only its address. Code that dereferences the address proves that
+// nobody else uses that part of the memory.
 unsafe impl Send for Mapping {}
 // SAFETY: no method accesses the memory, or changes the mapping, through a shared reference.
 unsafe impl Sync for Mapping {}
@@ -173,8 +173,8 @@ impl Growing {
             };
             let (now, then) = bytes.split_at(bytes.len().min(Self::PART - self.used));
             // SAFETY: the part has `PART` bytes, of which `used` are written and at least
-            // `now.len()` are left. `make_room` has made the file as long, and nobody else has the
-            // mapping.
+            // `now.len()` are left. `make_room` has reserved space in the file for the part, and
+            // nobody else has the mapping.
             unsafe {
                 let to = part.start().add(self.used);
                 ptr::copy_nonoverlapping(now.as_ptr(), to.as_ptr(), now.len());
@@ -187,7 +187,7 @@ impl Growing {
 }
 
 /// Makes the file system reserve space for `bytes` bytes of a file from the offset `at`. Without
-/// it, a write to a mapped page for which the disk has no space would kill the program.
+/// this, a write to a mapped page would kill the program if the disk had no space for the page.
 ///
 /// # Errors
 /// When there is no space.
@@ -243,8 +243,8 @@ impl<T: Zeroed> Zeros<T> {
     /// Returns the array of `count` values at the offset `at` of a mapping.
     ///
     /// # Safety
-    /// From byte `at` on, the mapping holds zeros for `count` values, aligned for their type, which
-    /// nobody else uses.
+    /// From byte `at` on, the mapping holds zeros for `count` values. They are aligned for their
+    /// type, and nobody else uses them.
     pub unsafe fn within(mapping: &Arc<Mapping>, at: usize, count: usize) -> Self {
         Self {
             mapping: Arc::clone(mapping),

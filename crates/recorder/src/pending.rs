@@ -3,16 +3,15 @@
 //!
 //! The probe after `new` can't pass the object on, because it is not initialised. The probe in
 //! `Object`'s constructor has the object, but does not know its allocation site. So the first probe
-//! appends the object's number to a list of the running thread, and the second probe takes a number
-//! from there: that of the innermost pending object of the same class, which is the last one. Later
-//! objects in the list are unreachable: an exception was thrown between `new` and their
-//! constructor.
+//! appends the object's number to a list of the running thread. The second probe takes the last
+//! number in the list that belongs to an object of the same class. Objects after that one in the
+//! list are unreachable: an exception was thrown between `new` and their constructor.
 //!
-//! An unreachable object stays pending as long as no earlier object in the list is constructed.
-//! Such an object is found by the stack address of its frame. A frame with a pending object is the
-//! running frame or one of its callers. So a pending object from a frame deeper than the running
-//! one belongs to a frame that has returned. A loop may leave many objects in one frame; all of
-//! them have the same site and the same stack address. Of these, only the newest are kept.
+//! An unreachable object stays pending as long as no earlier object in the list is constructed. It
+//! is found by the stack address of its frame. A frame with a pending object is the running frame
+//! or one of its callers. So a pending object from a frame deeper than the running one belongs to a
+//! frame that has returned. A loop may leave many objects in one frame; all of them have the same
+//! site and the same stack address. Of these, only the newest are kept.
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -22,10 +21,10 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 /// program. The addresses differ because the hooks, and the JVM's stubs for them, have frames of
 /// different sizes.
 const SLACK: usize = 2048;
-/// Stack address of objects whose frames were moved to another stack with their virtual thread:
-/// unknown.
+/// Stands for an unknown stack address: the frame was moved to another stack with its virtual
+/// thread.
 const MOVED: usize = usize::MAX;
-/// Minimum number of pending objects at which unreachable ones are searched.
+/// Unreachable objects are searched only if at least this many objects are pending.
 const FEW: usize = 64;
 /// Maximum number of pending objects with the same site and stack address. More than one is
 /// possible because the JIT compiler may inline a recursive method into itself.
@@ -59,7 +58,7 @@ pub fn end_epoch() {
 }
 
 /// The class of a new object: its number, and a flag in the uppermost bit. The flag is set if the
-/// numbers of the class's objects are looked up, whichever kinds of events are enabled.
+/// numbers of the class's objects are always looked up, whichever kinds of events are enabled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewClass(u32);
 
@@ -131,8 +130,8 @@ impl PendingObject {
         self.site == Self::KNOWN
     }
 
-    /// Returns the object's number if its end must be recorded when it is unreachable. Returns
-    /// `None` if the object has the number as a tag, so that the JVM reports its end.
+    /// For an unreachable object: returns its number if the agent must record its end. Returns
+    /// `None` if the object has its number as a tag, because the JVM reports the end then.
     pub fn lost(self) -> Option<u64> {
         (!self.is_known()).then_some(self.number)
     }
@@ -143,7 +142,7 @@ impl PendingObject {
 pub struct Pending {
     waiting: Vec<PendingObject>,
     epoch: u32,
-    /// Number of pending objects at which unreachable ones are searched.
+    /// Unreachable objects are searched once this many objects are pending.
     room: usize,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The owner stores words first, and then moves the cursor with release order. While it sends a
 //! full chunk, it marks the chunk as in transit. So a reader that sees no chunk, or a later one,
-//! finds all earlier chunks in the channel. And a reader that has taken a chunk from the channel
-//! never sees the same use of it here again. With the feature `loom`, the tests below try all
+//! finds all earlier chunks in the channel. And once a reader has taken a chunk from the channel,
+//! it never sees that use of the chunk here again. With the feature `loom`, the tests below try all
 //! interleavings.
 
 use crate::chunk::Header;
@@ -93,7 +93,7 @@ impl Published {
                 return View::InTransit;
             }
             // Only the writer gives chunks back. So if the address is the same before and after the
-            // cursor was read, it is the same use of the chunk.
+            // cursor was read, the cursor belongs to this use of the chunk.
             if self.chunk.load(Ordering::Acquire) == chunk && holds(chunk, cursor) {
                 return View::Chunk(chunk, cursor);
             }

@@ -141,7 +141,7 @@ impl Ticks {
             }
             idle = 0;
             self.word().store(ASLEEP, Ordering::SeqCst);
-            std::thread::park(); // until a thread changes the word, or has already
+            std::thread::park(); // until a thread changes the word; at once if one has done so
             last = self.word().load(Ordering::Relaxed); // the word holds a time again
         }
         self.word().store(ASLEEP, Ordering::SeqCst);
@@ -204,8 +204,8 @@ impl Ticks {
         new
     }
 
-    /// Takes the cache line for a buffer in which hooks of the thread with the Java id `id` look.
-    /// The buffer gives the line back when it is dropped. Returns `None` if another buffer has the
+    /// Takes the cache line that hooks of the thread with the Java id `id` use. The buffer that
+    /// gets the line gives it back when it is dropped. Returns `None` if another buffer has the
     /// line, or if `id` is 0.
     pub fn place(&self, id: u64) -> Option<&CacheLine> {
         let line = &self.shared().lines[id as usize % LINES];

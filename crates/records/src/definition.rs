@@ -99,7 +99,7 @@ pub struct MarkInfo {
 static MARKS: AtomicU64 = AtomicU64::new(0);
 
 impl MarkInfo {
-    /// Returns a mark, and adds its size to that of all marks.
+    /// Returns a mark, and adds its size to [`Self::pending_bytes`].
     pub fn new(number: u64, text: Box<str>) -> Self {
         let mark = Self { number, text };
         MARKS.fetch_add(mark.bytes(), Ordering::Relaxed);
@@ -154,7 +154,7 @@ pub struct ObjectInfo {
 /// rounded up to a multiple of `alignment`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Sizing {
-    /// Bytes of an empty array or of an object.
+    /// Bytes of an empty array, or of an object that is not an array.
     pub base: u64,
     /// Bytes per element; 0 for objects that are not arrays.
     pub element: u32,
@@ -180,7 +180,7 @@ impl Sizing {
     }
 }
 
-/// A Java thread, as first seen.
+/// A Java thread, as it was when the agent first saw it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ThreadInfo {
     /// Number of the thread, from 1 on.
@@ -252,7 +252,8 @@ pub struct ClassDetailInfo {
 /// An event of compiled code, with its time in ticks.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Compilation {
-    /// A method was compiled. Its [`MethodInfo`] came before, and so did those of inlined methods.
+    /// A method was compiled. The [`MethodInfo`] values of the method and of its inlined methods
+    /// came before.
     Loaded(Box<CompiledInfo>),
     /// Compiled code of a method was unloaded.
     Unloaded {
@@ -286,8 +287,8 @@ pub struct CompiledInfo {
     pub address: u64,
     /// Bytes of the code.
     pub size: u32,
-    /// Offset in the code, and frame words with the innermost frame first. Each pair is valid up to
-    /// the offset of the next one.
+    /// Pairs of an offset in the code and frame words, innermost frame first. The frames are valid
+    /// from that offset up to the offset of the next pair.
     pub ranges: Vec<(i64, Box<[u64]>)>,
 }
 

@@ -2,8 +2,8 @@
 
 const PAGE_WORDS: usize = 64;
 
-/// A set of numbers that grow for ever, of which it may hold a few or nearly all. A page covers
-/// 4096 numbers. Empty and full pages take 16 bytes, other pages 512 bytes more.
+/// A set of numbers. It takes little memory if it holds a few of the numbers, or nearly all. A page
+/// covers 4096 numbers. Empty and full pages take 16 bytes, other pages 512 bytes more.
 #[derive(Default)]
 pub struct NumberSet(Vec<Page>);
 

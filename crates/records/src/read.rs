@@ -10,8 +10,8 @@ pub trait Sink {
     fn enter(&mut self, thread: u32, time: u64, method: u32);
     /// A call of `method` returns.
     fn leave(&mut self, thread: u32, time: u64, method: u32);
-    /// Takes a record of another kind, with its payload. The payload of [`Code::Lost`] has one more
-    /// word: the number of its events that an earlier trace has reported.
+    /// Takes a record of another kind, with its payload. The payload of [`Code::Lost`] has a fourth
+    /// word: how many of the lost events an earlier trace has reported.
     fn coded(&mut self, thread: u32, time: u64, code: Code, payload: &[u64]);
 
     /// Notes a word that no version of jtrail writes.
@@ -30,7 +30,7 @@ pub trait Sink {
     }
 }
 
-/// The records of a run that a sink has taken: always the first ones.
+/// The first records of a run, which a sink has taken.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Taken {
     /// Number of records.
@@ -41,7 +41,7 @@ pub struct Taken {
     pub last: u64,
 }
 
-/// A sink for looking at the time of the next record: with a limit of 0, no record is handed out.
+/// A sink for finding the time of the next record. With a limit of 0, it receives no record.
 #[derive(Debug)]
 pub struct Nothing;
 
@@ -58,14 +58,14 @@ pub trait Ahead {
     fn at(&mut self, position: usize) -> (Option<Piece<'_>>, Option<usize>);
 }
 
-/// Stands for words that nobody has followed beforehand.
+/// Stands for the case that no words were followed beforehand.
 impl Ahead for Nothing {
     fn at(&mut self, _: usize) -> (Option<Piece<'_>>, Option<usize>) {
         (None, None)
     }
 }
 
-/// Words of one thread, of which the first is an enter or a leave by return.
+/// Words of one thread. The first one is an enter or a leave by return.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'w> {
     /// Words from the first one up to the start of the next piece. Records of other kinds may be
@@ -73,10 +73,10 @@ pub struct Run<'w> {
     pub words: &'w [u64],
     /// The piece that a follower found at the first word, if there is one.
     pub piece: Option<Piece<'w>>,
-    /// Time of the first word, at its place in a word. Another word minus this one holds the ticks
-    /// between the two in place of the time.
+    /// The first word, with only its time bits set. If it is subtracted from another word, the time
+    /// bits of the result hold the ticks between the two words.
     pub first: u64,
-    /// Maximum difference between a word that may be read and [`Self::first`].
+    /// Words may be read if they exceed [`Self::first`] by at most this difference.
     pub(crate) most: u64,
     /// Epoch of the words.
     pub(crate) epoch: u64,
@@ -119,7 +119,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits that no record is within: for looking at the next record.
+    /// Limits that exclude all records, for finding the time of the next record.
     pub const NOTHING: Self = Self::all(0);
 
     /// Returns limits that include all records up to the time `limit`.
@@ -138,12 +138,13 @@ pub struct ReadPosition {
     pub words: usize,
     /// Number of the thread that the next record belongs to.
     pub running: u32,
-    /// True if the preceding record belongs to another thread, and the chunk's header says so
-    /// instead of a record. A deserialised position does not know; it counts as true.
+    /// True if the next record belongs to another thread than the preceding one, and a chunk's
+    /// header says so, not a record. This is unknown after deserialisation, and counts as true
+    /// then.
     #[serde(skip, default = "may_be_switched")]
     is_switched: bool,
     epoch: u64,
-    /// Number of lost events that an earlier trace has reported before a record counted them.
+    /// Number of lost events that an earlier trace has reported, and whose record is not read yet.
     pub reported_lost: u64,
 }
 
@@ -181,7 +182,8 @@ impl ReadPosition {
             if sink.is_full() {
                 limits = Limits::NOTHING;
             }
-            // Records of the same virtual thread on another carrier come first.
+            // Earlier records of this virtual thread may be in another carrier's buffer. They come
+            // first.
             let calls = match self.is_switched {
                 true => limits.others,
                 false => limits.calls,
@@ -255,8 +257,8 @@ impl ReadPosition {
         None
     }
 
-    /// Returns the payload of a [`Code::Lost`] record as a sink gets it: with the number of its
-    /// events that an earlier trace has reported.
+    /// Returns the payload of a [`Code::Lost`] record for a sink. The fourth word is the number of
+    /// its lost events that an earlier trace has reported.
     fn lost(&mut self, payload: &[u64]) -> [u64; 4] {
         let &[calls, others, open] = payload else {
             return [0; 4]; // the code has three words

@@ -61,8 +61,8 @@ impl SnapshotMoment {
 pub enum Payload {
     /// A fixed number of words.
     Words(usize),
-    /// A stack: an object word whose low part is the number of frames, one more word, and the
-    /// frames.
+    /// A stack has these words: an object word whose low part is the number of frames; a second
+    /// word, which depends on the code ("stack, with …"); one frame word for each frame.
     Stack,
 }
 
@@ -78,7 +78,7 @@ macro_rules! codes {
         impl Code {
             const ALL: &[Self] = &[$(Self::$code),*];
 
-            /// Returns the number of words that follow the first word.
+            /// Returns how many payload words a record has.
             pub const fn payload(self) -> Payload {
                 use Payload::*;
                 match self {
@@ -86,7 +86,8 @@ macro_rules! codes {
                 }
             }
 
-            /// Returns true if a thread that must not wait may drop such a record, and count it.
+            /// Returns true if a thread without room may drop such a record instead of waiting. The
+            /// thread counts what it drops.
             pub const fn may_drop(self) -> bool {
                 match self {
                     $(Self::$code => $drop,)*
@@ -107,27 +108,27 @@ codes! {
     SuperCall Words(1), true;
     /// A constructor is back from `this(...)` or `super(...)`. Payload: the method.
     SuperReturned Words(1), true;
-    /// The following records belong to another thread (virtual threads on their carrier). Payload:
-    /// the thread.
+    /// The following records belong to another thread: a virtual thread on its carrier, or the
+    /// carrier itself. Payload: the thread.
     Running Words(1), false;
     /// A thread started. Payload: the thread.
     ThreadStart Words(1), false;
     /// A thread ended. Payload: the thread.
     ThreadEnd Words(1), false;
-    /// Events of the running thread are missing here. Payload: see [`lost`]; the number of missing
-    /// records of other kinds; the number of further enters that were missing and are repeated
-    /// after this record.
+    /// Events of the running thread were lost here. Payload: a word of [`lost`]; the number of lost
+    /// events other than calls; the number of lost enters that are repeated after this record. The
+    /// first word does not count these enters.
     Lost Words(3), false;
-    /// A collection began. Payload: the number of objects that had numbers by then.
+    /// A collection began. Payload: the highest object number given so far.
     GcStart Words(1), false;
     /// A collection ended. Payload: size of the heap in bytes; bytes in use; zeros if unknown.
     GcFinish Words(2), false;
-    /// Details of the collection that the next [`Self::GcFinish`] ends. Payload: `text of the
-    /// collector << 32 | text of the cause`; generation.
+    /// Details of the collection that the next [`Self::GcFinish`] ends. Payload: `collector << 32 |
+    /// cause`, both as numbers of texts; generation.
     GcDetail Words(2), false;
-    /// The JVM reported to the running thread that it is initialised. Payload: 0.
+    /// The JVM is initialised. It reported this on the running thread. Payload: 0.
     InitDone Words(1), false;
-    /// The JVM reported to the running thread that it shuts down. Payload: 0.
+    /// The JVM shuts down. It reported this on the running thread. Payload: 0.
     Shutdown Words(1), false;
     /// CPU time of the running thread, for the enter or leave that follows. Payload: nanoseconds.
     Cpu Words(1), true;
@@ -139,7 +140,8 @@ codes! {
     Unmount Words(1), false;
     /// The running thread allocated an object. Payload: object and class; bytes.
     Alloc Words(2), true;
-    /// Like [`Self::Alloc`], with the place in the code. Payload: object and class; bytes; frame.
+    /// Like [`Self::Alloc`], with the allocating method and line. Payload: object and class; bytes;
+    /// frame.
     AllocAt Words(3), true;
     /// The running thread allocated an object at a site. Payload: `site << 32 | array length`.
     AllocSite Words(1), true;
@@ -155,7 +157,7 @@ codes! {
     /// First mention of an object whose allocation was not recorded. Payload: object and class;
     /// bytes.
     ObjectDef Words(2), true;
-    /// An object was found dead. Payload: the object.
+    /// An object was collected. Payload: the object.
     ObjectFree Words(1), true;
     /// The running thread blocks on a monitor. Payload: stack, with the number of the thread that
     /// owns the monitor.
@@ -196,19 +198,20 @@ codes! {
     HeapReference Words(2), false;
     /// A heap snapshot ends. Payload: number of the snapshot, or [`INCOMPLETE`].
     HeapDumpEnd Words(1), false;
-    /// A thread has the name that was defined for this record. Payload: the thread.
+    /// A thread gets a new name, which a `ThreadName` definition holds. Payload: the thread.
     ThreadName Words(1), false;
     /// Operating-system thread that runs a Java thread. Payload: the thread; the operating system's
     /// thread id.
     ThreadOs Words(2), false;
-    /// A client requests the current document of a format of totals. Payload: 0.
+    /// A client requests the document of a format of totals, as it would be if the trace ended now.
+    /// Payload: 0.
     Snapshot Words(1), false;
-    /// The program sets a mark. Payload: number of the text that was defined for this record.
+    /// The program sets a mark. Payload: number of the mark's text, as in its definition.
     Mark Words(1), false;
     /// A burst begins. Payload: number of its trigger.
     Burst Words(1), false;
-    /// The class's loader was collected, so all records of the class's methods are older. Payload:
-    /// the class.
+    /// The loader of a class was collected. All records of the class's methods came before.
+    /// Payload: the class.
     ClassForgotten Words(1), true;
     /// The running thread begins to initialise a class. Payload: its method `<clinit>`.
     ClassInit Words(1), true;
@@ -222,8 +225,8 @@ impl Code {
         (METHOD_LIMIT as u64 + self as u64) << 1
     }
 
-    /// Returns the number of words that follow the first word of the record. `first` is the first
-    /// of these. Returns `None` if no version of jtrail writes such a record.
+    /// Returns the number of payload words of a record. `first` is the first payload word. Returns
+    /// `None` if no version of jtrail writes such a record.
     pub fn words(self, first: u64) -> Option<usize> {
         match self.payload() {
             Payload::Words(count) => Some(count),
@@ -235,11 +238,11 @@ impl Code {
     }
 }
 
-/// Maximum number of frames of a record, which must fit into the smallest chunk.
+/// Maximum number of frames of a record. The record must fit into the smallest chunk.
 pub const MAX_FRAMES: usize = 1024;
 /// Payload of [`Code::HeapDumpEnd`] for an incomplete snapshot.
 pub const INCOMPLETE: u64 = 0;
-/// Flag beside the state of a sampled thread: the innermost frames are missing.
+/// Flag in the second payload word of [`Code::Sample`]: the innermost frames are missing.
 pub const INNERMOST_MISSING: u64 = 1 << 32;
 
 /// Returns an object word.
@@ -262,8 +265,8 @@ pub const fn frame_parts(word: u64) -> (u32, i32) {
     ((word >> 32) as u32, word as u32 as i32)
 }
 
-/// Returns the bits for the handler that caught an exception, beside the exception's class. `None`
-/// stands for an unknown handler.
+/// Returns the upper half of the second payload word of [`Code::Catch`]: the handler that caught
+/// the exception, or 0 for an unknown handler (`None`). The lower half is the exception's class.
 pub fn handler(known: Option<Handler>) -> u64 {
     let bits = known.map_or(0, |handler| {
         1 << 17 | u64::from(handler.takes_all) << 16 | u64::from(handler.entry)
@@ -271,8 +274,8 @@ pub fn handler(known: Option<Handler>) -> u64 {
     bits << 32
 }
 
-/// Reverses [`handler`]. Returns the handler's first entry in the exception table, and true if the
-/// handler takes all exceptions.
+/// Reverses [`handler`]. Returns the index of the handler's first entry in the exception table, and
+/// true if the handler takes all exceptions.
 pub const fn handler_parts(word: u64) -> Option<(u16, bool)> {
     let bits = word >> 32;
     if bits & 1 << 17 == 0 {
@@ -281,7 +284,7 @@ pub const fn handler_parts(word: u64) -> Option<(u16, bool)> {
     Some((bits as u16, bits & 1 << 16 != 0))
 }
 
-/// Returns the first word of [`Code::AllocSite`] and of similar records.
+/// Returns the first payload word of [`Code::AllocSite`] and of similar records.
 pub const fn site(site: u32, low: u32) -> u64 {
     (site as u64) << 32 | low as u64
 }
@@ -378,7 +381,7 @@ pub const fn step(word: u64) -> u32 {
     word as u32 & 0x1ff_ffff
 }
 
-/// Returns true if a word that is an enter or a leave is a leave.
+/// Returns true for a leave. The word must be an enter or a leave.
 #[inline(always)]
 pub const fn is_leave(word: u64) -> bool {
     word & 1 != 0
@@ -402,14 +405,14 @@ pub fn kind(word: u64) -> Option<Kind> {
 
 const LOST_POPS_BITS: u32 = 24;
 
-/// Returns the first payload word of [`Code::Lost`]. `events` is the number of missing enters and
+/// Returns the first payload word of [`Code::Lost`]. `events` is the number of lost enters and
 /// leaves; `closed` is the number of calls that were open before the gap and ended in it.
 pub fn lost(events: u64, closed: u64) -> u64 {
     let most = (1 << LOST_POPS_BITS) - 1;
     events.min(u64::MAX >> LOST_POPS_BITS) << LOST_POPS_BITS | closed.min(most)
 }
 
-/// Splits the word into the numbers of missing events and of ended calls. Reverses [`lost`].
+/// Splits the word into its two numbers: lost events, and ended calls. Reverses [`lost`].
 pub const fn lost_parts(payload: u64) -> (u64, u64) {
     (
         payload >> LOST_POPS_BITS,

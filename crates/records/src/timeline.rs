@@ -1,7 +1,7 @@
 //! Conversion of ticks to nanoseconds.
 //!
-//! One straight line through two readings of both clocks is used for all ticks. So time never
-//! decreases, and a duration is as exact as the counter.
+//! All ticks are converted with one straight line through two readings of both clocks. So time
+//! never decreases, and a duration is as exact as the counter.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -29,8 +29,8 @@ impl Timeline {
         }
     }
 
-    /// Returns the nanoseconds since 1970 of a tick, which may be before or after the first
-    /// reading.
+    /// Returns the time of a tick, in nanoseconds since 1970. The tick may be before or after the
+    /// first reading.
     #[inline]
     pub fn at(&self, ticks: u64) -> i64 {
         match self.times_from(ticks) {

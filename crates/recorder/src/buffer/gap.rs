@@ -15,12 +15,12 @@ pub(super) struct Gap {
     pub(super) open: Vec<u32>,
 }
 
-/// Maximum number of open calls that a gap can have when recording goes on. With more, the thread
-/// waits until its stack is flatter, because the enters of these calls must fit into one chunk.
+/// Maximum number of open calls of a gap that can end. With more, the gap continues until the stack
+/// is flatter, because the enters of these calls must fit into one chunk.
 const OPEN_LIMIT: usize = 512;
 
 impl Gap {
-    /// Returns true if too many calls are open.
+    /// Returns true if too many calls are open for the gap to end.
     pub(super) fn is_deep(&self) -> bool {
         self.open.len() > OPEN_LIMIT
     }
@@ -41,8 +41,8 @@ impl Gap {
             Some(record::Kind::Coded(Code::LeaveByException)) => {
                 self.left(payload.first().copied().unwrap_or_default() as u32);
             }
-            // Marks only help to interpret other records, and so does the CPU time of an enter or
-            // leave.
+            // Marks and CPU times only help to interpret other records, so their loss is not
+            // counted.
             Some(record::Kind::Coded(
                 Code::Caught | Code::SuperCall | Code::SuperReturned | Code::Cpu,
             ))

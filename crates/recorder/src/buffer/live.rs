@@ -21,8 +21,8 @@ static LIVE: LazyLock<Mutex<Live>> = LazyLock::new(Mutex::default);
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Buffer(*mut ThreadBuffer);
 
-// SAFETY: a `Buffer` is an address that is compared. The two places that dereference it, `give_up`
-// and `Hidden::free`, prove there why they may.
+// SAFETY: a `Buffer` is an address that is compared. It is dereferenced in `give_up` and
+// `Hidden::free` only, which prove that this is sound.
 unsafe impl Send for Buffer {}
 
 /// Address of the variable of the buffer's thread; `None` if the thread has finished the buffer.
@@ -49,7 +49,7 @@ impl Drop for AtEnd {
 /// that the thread had before is finished.
 ///
 /// # Safety
-/// [`super::BufferHandle::share`] has made the address, and it is passed once.
+/// [`super::BufferHandle::share`] has made the address, and no other call passes it.
 ///
 /// # Panics
 /// If the thread's variables are destroyed already.
@@ -85,7 +85,7 @@ fn give_up(live: &mut Live, buffer: *mut ThreadBuffer) {
     // SAFETY: `begin` put the buffer into the running thread's variable, and the callers have taken
     // it out. So the buffer is this thread's, and the thread does not find it again. `live` is
     // locked, so `Hidden::free` has not freed it. The writer frees the buffer only after it has
-    // received the message, and `finish` does not touch the buffer after sending that.
+    // received the message, and `finish` does not touch the buffer after sending the message.
     unsafe { ThreadBuffer::finish(buffer) };
 }
 

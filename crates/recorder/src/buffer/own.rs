@@ -45,13 +45,13 @@ impl OwnBuffer {
         (Self(PhantomData), handle)
     }
 
-    /// Returns the buffer if the running thread has it. The methods below call nothing that
+    /// Returns the running thread's buffer, if it has one. The methods below call nothing that
     /// finishes the buffer, so it exists until they return.
     #[inline]
     fn get(&self) -> Option<&ThreadBuffer> {
-        // SAFETY: the variable is null, or points to the buffer that `begin` gave this thread.
-        // Either `live::finish` ends the buffer's life: only this thread calls it, and it clears
-        // the variable first. Or `Hidden::free` does, whose caller promises that no thread is
+        // SAFETY: the variable is null, or points to the buffer that `begin` gave this thread. The
+        // buffer's life ends in one of two functions. Only this thread calls `live::finish`, which
+        // clears the variable first. The caller of `Hidden::free` promises that no thread is
         // recording.
         unsafe { tls::get().as_ref() }
     }

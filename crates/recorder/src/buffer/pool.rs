@@ -2,8 +2,8 @@
 //!
 //! Threads receive empty chunks from one channel and send full ones to the writer through another.
 //! Only the writer holds the sending end of the first channel. So when the writer ends, the supply
-//! ends as well, and recording stops. Chunks that were never used are in a channel of their own,
-//! from which threads take a chunk only if none was given back. So no more memory is used than
+//! ends as well, and recording stops. Chunks that were never used are in a third channel. Threads
+//! take a chunk from there only if the first channel is empty. So no more memory is used than
 //! needed, and a small working set stays in the processor's caches.
 //!
 //! A thread that finds no empty chunk uses a small reserve of its own. So a program with more
@@ -17,8 +17,9 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
 use std::ptr::NonNull;
 
-/// Memory of a chunk that was never used. It is first written to when a thread takes it: in a
-/// mapped file, the first access to some hundred chunks takes longer than a JVM takes to start.
+/// Memory of a chunk that was never used. It is first written to when a thread takes it. Writing to
+/// all chunks earlier would delay the start: in a mapped file, the first access to some hundred
+/// chunks takes longer than a JVM takes to start.
 #[derive(Debug)]
 struct Fresh(NonNull<u8>);
 
@@ -52,7 +53,7 @@ impl Supply {
         }
     }
 
-    /// Returns the channel from which the next empty chunk comes when there is none.
+    /// Returns the channel on which a thread waits for an empty chunk.
     pub(super) fn returned(&self) -> &Receiver<Chunk> {
         &self.returned
     }
@@ -84,13 +85,13 @@ impl Returns {
         debug_assert!(sent.is_ok(), "there is room for each chunk");
     }
 
-    /// Returns the number of chunks.
+    /// Returns the number of all chunks, empty or not.
     pub fn all(&self) -> usize {
         self.returned.capacity().unwrap_or_default()
     }
 
-    /// Returns true if few chunks are empty, so that the program would stop if the writer kept
-    /// more.
+    /// Returns true if few chunks are empty. If the writer kept more chunks, the program would have
+    /// to wait.
     pub fn is_short(&self) -> bool {
         is_short(&self.fresh, self.returned.len(), self.returned.capacity())
     }

@@ -91,8 +91,8 @@ const SWITCH_WORDS: usize = 2;
 
 /// The part that only the owning thread accesses.
 struct Owner {
-    /// Address after the last word for records that may be dropped; 0 while there is no chunk. In
-    /// an extra reserve, this is the cursor: only records that can't be dropped go there.
+    /// End of the words for records that may be dropped, as an address; 0 while there is no chunk.
+    /// In an extra reserve, this is the cursor: only records that can't be dropped go there.
     end: usize,
     /// Address after the chunk's last word; 0 while there is no chunk.
     limit: usize,
@@ -100,13 +100,13 @@ struct Owner {
     epoch: u64,
     /// Number of the thread that records belong to now.
     running: u32,
-    /// Number of the thread that the next record in the chunk belongs to, as far as a reader knows.
+    /// Number of the thread that the next record belongs to according to the chunk so far.
     running_in_chunk: u32,
     /// Number of the operating-system thread itself.
     base: u32,
-    /// The reserve chunk, if it is empty and here.
+    /// The reserve chunk, while it is empty and the thread owns it.
     reserve: Option<Chunk>,
-    /// Number of extra reserves made since the pool last had a chunk.
+    /// Number of extra reserves made since the pool last supplied a chunk.
     extra: u32,
     /// True if the current chunk is an extra reserve.
     in_extra: bool,
@@ -472,7 +472,7 @@ impl ThreadBuffer {
             _ => None,
         };
         let may_drop = code.is_none_or(Code::may_drop);
-        // No record of a thread may follow its end, so its losses are recorded before the end.
+        // No record of a thread may follow the record of its end. So its losses are recorded first.
         let is_end = code == Some(Code::ThreadEnd);
         loop {
             let is_whole =
@@ -545,8 +545,8 @@ impl ThreadBuffer {
         self.view().retire();
     }
 
-    /// Hands over the chunk and gets an empty one. Keeps an extra reserve instead if the record may
-    /// be dropped and no other chunk is empty.
+    /// Hands over the chunk and gets an empty one. Keeps the current chunk if it is an extra
+    /// reserve, no chunk is empty, and the record may be dropped.
     fn refill(&self, owner: &mut Owner, now: u64, may_drop: bool) -> Refill {
         if let Ok(chunk) = owner.reserve_back.try_recv() {
             owner.reserve = Some(chunk);
@@ -667,8 +667,8 @@ impl Owner {
         if chunk.is_reserve() {
             self.reserve = Some(chunk);
         } else {
-            // Only the writer can send to the pool. So an empty chunk goes to the writer, as a full
-            // one without records.
+            // Only the writer can send to the pool. So an empty chunk goes to the writer like a
+            // full one, but without records.
             self.exchange.hand_over(Full {
                 buffer: 0,
                 chunk: Some(chunk),

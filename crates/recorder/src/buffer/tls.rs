@@ -71,8 +71,8 @@ mod imp {
 
     /// Returns the distance of a new key's value from the thread pointer. Returns `None` if the
     /// value is not in the descriptor, or if the key was in use before. In the second case, threads
-    /// may have old values in the slot, and only the sequence number before the value distinguishes
-    /// them from new ones.
+    /// may have old values in the slot, and only the sequence number before a value tells whether
+    /// it is old.
     fn slot_of(key: pthread_key_t) -> Option<usize> {
         const FIRST_USE: usize = 1;
         let marks =
@@ -96,8 +96,8 @@ mod imp {
     fn read(distance: usize) -> usize {
         debug_assert!(distance < DESCRIPTOR);
         let word;
-        // SAFETY: the thread pointer is the address of the thread's descriptor, and in all versions
-        // of glibc that is longer than `DESCRIPTOR`.
+        // SAFETY: the thread pointer is the address of the thread's descriptor. The descriptor has
+        // at least `DESCRIPTOR` bytes in all versions of glibc.
         unsafe {
             asm!(
                 "mov {0}, qword ptr fs:[{1}]",

@@ -1,4 +1,4 @@
-//! How far the trace is written, in two state files that are used in turn.
+//! Commits: they note how far the trace is written, in two state files that are used in turn.
 
 use super::folder::Folder;
 use super::memory::Memory;
@@ -42,8 +42,7 @@ impl Commits {
         self.names.0 = self.names.1;
     }
 
-    /// Gives the spool the name that belongs to the trace at `path`, which the last state
-    /// describes.
+    /// Names the spool after the trace at `path`. The last committed state describes this trace.
     ///
     /// # Errors
     /// When the folder can't get that name. The kind is [`io::ErrorKind::WouldBlock`] if another

@@ -89,9 +89,9 @@ impl Folder {
         }
     }
 
-    /// Gives the folder the name that belongs to the trace at `path`; the folder may have another
-    /// name before. If an ended process left a spool with this name, that is deleted, because its
-    /// trace is overwritten, too.
+    /// Names the folder after the trace at `path`. The folder may have had another name before. If
+    /// an ended process left a spool with this name, that spool is deleted, because its trace is
+    /// overwritten, too.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if another process records there. Other kinds if the folder

@@ -27,8 +27,8 @@ impl Journal {
     }
 
     /// Writes a definition to the journal and sends it, in the same order as all others. After a
-    /// failed write, no further definition is written, because a reader could not use them: it
-    /// notices that some are missing.
+    /// failed write, no further definition is written: a reader could not use definitions that
+    /// follow a missing one.
     pub fn send<M>(&self, definition: Definition, wrap: fn(Definition) -> M, to: &Sender<M>) {
         let mut pages = self.0.lock();
         let Pages {

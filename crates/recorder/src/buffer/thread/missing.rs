@@ -1,4 +1,4 @@
-//! Records that a thread could not store: counted, and noted in the next chunk.
+//! Counts the records that a thread could not store, and notes the losses in the next chunk.
 
 use super::{Owner, SWITCH_WORDS, ThreadBuffer};
 use jtrail_records::record::{self, Code, word};
@@ -13,7 +13,7 @@ impl ThreadBuffer {
         self.add_unwritten(gap.all() - before);
     }
 
-    /// Records the losses of all threads that have some.
+    /// Records the losses of all threads.
     pub(super) fn write_gaps(&self, owner: &mut Owner, now: u64) {
         for thread in owner.gaps.keys().copied().collect::<Vec<_>>() {
             self.write_gap_of(owner, now, thread); // if there is no room, the next chunk gets it
@@ -21,8 +21,8 @@ impl ThreadBuffer {
     }
 
     /// Records the losses of a thread, and repeats the enters of its calls that are still open, so
-    /// that the nesting stays exact. Returns false if this chunk has no room for that, but another
-    /// one would have.
+    /// that the nesting stays exact. Returns false if this chunk has no room for that, and an empty
+    /// chunk would have.
     pub(super) fn write_gap_of(&self, owner: &mut Owner, now: u64, thread: u32) -> bool {
         let Some(gap) = owner.gaps.get(&thread) else {
             return true;
@@ -46,8 +46,8 @@ impl ThreadBuffer {
         }
         owner.running = running;
         self.store_header(owner, now);
-        // This follows the record, so that the end of a trace finds the loss in at least one of
-        // both places.
+        // The number decreases only after the record is published. So when a trace ends, the writer
+        // finds the loss in the record, in the number, or in both.
         self.add_unwritten(all.wrapping_neg());
         true
     }
