@@ -61,8 +61,8 @@ pub fn parent_folder(path: &Path) -> &Path {
 ///
 /// # Errors
 /// [`io::ErrorKind::WouldBlock`] if another process writes the file. The kind is the same if the
-/// file exists on a file system without locks, because nobody can tell then. Otherwise the error of
-/// opening the file.
+/// file exists on a file system without locks, because another writer can't be detected there.
+/// Otherwise the error of opening the file.
 pub fn open(path: &Path) -> io::Result<File> {
     loop {
         match create(path) {
@@ -137,8 +137,7 @@ pub fn taken() -> io::Error {
     io::Error::new(io::ErrorKind::WouldBlock, "another process writes it")
 }
 
-/// Returns the error for a name that was free, and at which another process has created a file
-/// since.
+/// Returns the error for a name that was free until another process created a file there.
 pub fn came_first() -> io::Error {
     io::Error::new(io::ErrorKind::WouldBlock, "another process has written it")
 }
@@ -174,8 +173,8 @@ fn lock_holder(path: &Path) -> Option<FileId> {
     }
 }
 
-/// Returns the identity of the memory file of the spool that belongs to the trace at `path`, if a
-/// process records into it, this one or another. Returns `None` otherwise.
+/// If a process, this one or another, records into the spool of the trace at `path`, returns the
+/// identity of the spool's memory file. Returns `None` otherwise.
 pub fn spool_in_use(path: &Path) -> Option<FileId> {
     lock_holder(&spool::folder_of(path).join(MEMORY))
 }

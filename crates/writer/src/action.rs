@@ -23,8 +23,8 @@ pub enum Action {
     /// if the old one is. The writer waits at the handshake after the old trace is complete, before
     /// it writes the new one.
     Rotate(NextTrace, Handshake),
-    /// Continues the trace in another file, because the file is full, and all records up to the
-    /// action's tick are in it.
+    /// Continues the trace in another file. The current file is full, and contains all records up
+    /// to the action's tick.
     Follow,
     /// Saves the events in the buffers of a flight recorder as a trace.
     Save(SaveReason),
@@ -78,7 +78,8 @@ pub enum Acted {
 pub enum SaveReason {
     /// A moment that the options name.
     Moment(SaveMoments),
-    /// The trigger with that number fired, on the thread with the given number, or by time.
+    /// The trigger with that number fired, on the thread with the given number; `None` for a
+    /// trigger that fires by time.
     Trigger(usize, Option<u32>),
 }
 

@@ -20,7 +20,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Number of words in a strip.
 const STRIP: usize = 4096;
-/// Number of strips per helper, and for the writer, that may be followed and still unread.
+/// Maximum number of strips, for each helper and for the writer, that are followed and not read
+/// yet.
 const STRIPS: usize = 4;
 
 /// The strips to be followed, and the helpers that follow them.
@@ -28,8 +29,8 @@ pub(crate) struct Following {
     helpers: Arc<Pool>,
     follower: Option<Follower>,
     work: Arc<Work>,
-    /// Number of strips per thread that may be followed and still unread: [`STRIPS`], except in
-    /// tests.
+    /// Maximum number of strips, for each of these threads, that are followed and not read yet:
+    /// [`STRIPS`], except in tests.
     strips: usize,
 }
 
@@ -187,7 +188,7 @@ impl Following {
 
 impl Work {
     /// Follows the next strip, if there is one and fewer than `most` rooms are in use. Returns true
-    /// if it did.
+    /// if a strip was followed.
     fn follow_one(self: &Arc<Self>, most: usize) -> bool {
         let has_room = self.lent.load(Ordering::Relaxed) < most;
         let next = has_room.then(|| self.waiting.lock().pop_front());

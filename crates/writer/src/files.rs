@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// Number of files in a ring. When the ring is full, the oldest file is deleted.
 const RING: u64 = 8;
-/// The end of a trace may take one part in this many of its file.
+/// The end of a trace may take up to 1/`ENDING` of its file.
 const ENDING: u64 = 16;
 
 /// The files of one trace.
@@ -36,7 +36,8 @@ pub(super) struct Files {
     dropped: Vec<DropCount>,
     /// Number of lost events in all files.
     lost: u64,
-    /// True if the current file is full, and ends when all records up to then are written.
+    /// True if the current file is full. It ends once all records up to the moment when it became
+    /// full are written.
     pub(super) is_ending: bool,
 }
 
@@ -76,7 +77,7 @@ impl Files {
     }
 
     /// Returns the size at which the current file is full, without the end of the trace. `later` is
-    /// the maximum size of the records that are still written to it.
+    /// the maximum size of the records that are written to the file after it is full.
     pub(super) fn full_at(&self, later: u64) -> u64 {
         let most = self.most - self.most / ENDING;
         let most = most - later.min(most / 2);
@@ -84,7 +85,8 @@ impl Files {
         most.max(self.opening.saturating_mul(2))
     }
 
-    /// Returns the number of bytes below the full size at which a file counts as full already.
+    /// Returns the slack: a file counts as full when at most this many bytes are left below
+    /// [`Self::full_at`].
     pub(super) fn slack(&self) -> u64 {
         self.most / ENDING
     }

@@ -1,5 +1,5 @@
-//! Threads that follow calls ahead of the writer and compress a trace's segments. The program does
-//! not notice them, like the writer: they are not Java threads, and signals are blocked in them.
+//! Threads that follow calls ahead of the writer and compress a trace's segments. Like the writer's
+//! thread, they are not Java threads and block all signals. So the program does not notice them.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use jtrail_formats::{Helpers, Job};

@@ -46,8 +46,8 @@ struct Held {
 
 /// Maximum number of kept chunks for few threads: enough for segments of a million events.
 const MAX_HELD: usize = 32;
-/// Number of threads for which one more chunk is kept. A commit contains the state of each thread,
-/// which takes a thousandth of the time of reading a chunk.
+/// One more chunk is kept per this number of threads. A commit writes the state of each thread, and each
+/// state takes a thousandth of the time of reading a chunk.
 const THREADS_FOR_ONE: usize = 512;
 
 impl Merge {
@@ -246,8 +246,8 @@ impl Merge {
         self.held = None;
     }
 
-    /// Returns the number of lost events that are counted by no record and reported by no earlier
-    /// trace, by thread.
+    /// Returns, for each thread, the number of lost events that no record counts and no earlier
+    /// trace has reported.
     pub(crate) fn unwritten(&self) -> Vec<(u32, u64)> {
         let of_ended = (NO_THREAD, self.lost_of_ended);
         let all = self.streams.values().map(Stream::unwritten);

@@ -19,8 +19,8 @@ pub struct Names {
 }
 
 /// The locked files of the agent. A file remains locked while names of further files are derived
-/// from its name. Otherwise another process could take it for that of an earlier run, once the
-/// trace in it has ended.
+/// from its name. Otherwise another process could overwrite the file once its trace has ended, as
+/// if an ended process had left it.
 #[derive(Default)]
 struct LockedFiles {
     /// The agent's first file, until the agent leaves or the file is deleted.
@@ -47,8 +47,8 @@ impl RememberedFile {
     }
 }
 
-/// Releases the locks when the agent leaves. Before, a file that is no longer remembered may still
-/// be written, and remains locked until then.
+/// Releases the locks when the agent leaves. A file that is no longer remembered may still be
+/// written. It remains locked until it is closed.
 impl Drop for LockedFiles {
     fn drop(&mut self) {
         let kept = self.first.iter().chain(&self.last);

@@ -600,6 +600,6 @@ fn after_its_end_a_thread_is_silent() {
 
 #[test]
 fn definitions_are_small() {
-    // One is queued for every class and thread.
+    // One definition is queued for every class and thread.
     assert!(size_of::<Definition>() <= 64);
 }

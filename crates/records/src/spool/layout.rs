@@ -2,8 +2,8 @@
 //!
 //! Numbers are little-endian, and addresses are those of the process that recorded. The first page
 //! is the head: words of 64 bits, at the indices that [`head`] names. The first two words identify
-//! the file. The head says where the cache lines (*lines*, one for each recording thread), the
-//! *reserves* and the *chunks* follow.
+//! the file. The head holds the offsets of the cache lines (*lines*, one for each recording
+//! thread), the *reserves* and the *chunks*.
 //!
 //! A line has 64 bytes:
 //!

@@ -34,7 +34,7 @@ pub struct TraceState {
     pub length: u64,
     /// Tick up to which all records are written or passed over, except those that arrived late.
     pub written: u64,
-    /// With a coarse clock: the interval between ticks, and the longest interval so far, in
+    /// With a coarse clock: the configured interval between ticks, and the longest one so far, in
     /// nanoseconds.
     pub clock: Option<(i64, i64)>,
     /// State of the trace's translator.

@@ -33,8 +33,8 @@ pub(super) struct CallTree {
 struct Node {
     method: u32,
     parent: u32,
-    /// Number of nodes with the same method on the path from the root to this node, this one
-    /// included.
+    /// Number of nodes with this method on the path from the root to this node, including this
+    /// node.
     recursion: u32,
     /// First child; the others follow along `next`. The most recently used child comes first.
     first_child: u32,
@@ -82,8 +82,8 @@ impl CallTree {
         self.nodes[1..].iter().map(|node| node.method)
     }
 
-    /// Returns the number of calls so far that are counted at another place than their own, because
-    /// the tree is full.
+    /// Returns the number of calls so far that are counted at another node than that of their path,
+    /// because the tree is full.
     pub(super) fn folded(&self) -> u64 {
         self.folded
     }

@@ -5,9 +5,9 @@ use super::runs::MAX_STEPS;
 use jtrail_classfile::SuperMarks;
 use jtrail_model::{Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestamp};
 
-/// An open call in one word, so that loops over runs of calls can write and compare it as a whole.
-/// From the low end: 24 bits for the method, two for the phase, one if the call is hidden, one if
-/// it is shown. The ticket is above bit 32.
+/// An open call in one word. So loops over runs of calls can write and compare it as a whole. From
+/// bit 0 on, the word holds the method (24 bits), the phase (2 bits), and the flags [`HIDDEN`] and
+/// [`SHOWN`]. The ticket begins at bit 32.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Call(u64);
 
@@ -18,7 +18,7 @@ pub(super) const LAST_TICKET: u32 = u32::MAX - MAX_STEPS as u32 - 1;
 const PHASE: u32 = 24;
 /// Flag: the call began while the trace was paused, so the trace does not count it.
 const HIDDEN: u64 = 1 << 26;
-/// Flag: the encoder has got the call nevertheless, as one that was open when the trace resumed.
+/// Flag: the call is hidden, but the encoder has got it as an open call when the trace resumed.
 const SHOWN: u64 = 1 << 27;
 const TICKET: u32 = 32;
 
@@ -41,7 +41,8 @@ impl Call {
         self.0 as u32
     }
 
-    /// Returns the same call with its ticket, or the number in place of it, increased by `by`.
+    /// Returns the call with its ticket increased by `by`. A number in place of the ticket is
+    /// increased as well.
     pub(super) fn later(self, by: u32) -> Self {
         Self(self.0.wrapping_add(u64::from(by) << TICKET))
     }
@@ -260,8 +261,8 @@ impl Translator {
         }
     }
 
-    /// Closes the calls of a thread from the index `keep` on, innermost first. All of them but the
-    /// outermost have ended without a leave record.
+    /// Closes the calls of a thread from the index `keep` on, innermost first. Only the outermost
+    /// of these calls has a leave record.
     pub(super) fn close(&mut self, number: u32, ticks: u64, keep: usize, by_exception: bool) {
         let Some((thread, time)) = self.at(number, ticks) else {
             return;
@@ -320,9 +321,9 @@ impl Translator {
     /// Returns the index of the open call to which an event of `method` belongs: the innermost call
     /// of the method, except calls that must have ended already.
     ///
-    /// An exception out of `super(...)` passes no handler of the constructor, so the constructor's
-    /// call ends without a leave. Such a call has not come back from `super(...)`. A constructor
-    /// that leaves by itself has either come back, or has not called `super(...)` yet.
+    /// An exception out of `super(...)` passes no handler of the constructor that called it, so
+    /// that constructor's call ends without a leave. Its phase is [`Phase::InSuper`] then. A
+    /// constructor that leaves by itself is in another phase.
     fn innermost(&self, number: u32, method: u32) -> Option<usize> {
         let marks = self
             .methods
@@ -381,7 +382,7 @@ impl Translator {
         class == other || outer.is_some_and(|outer| *outer.info.super_name == *inner)
     }
 
-    /// Closes the calls above the one that caught an exception.
+    /// Closes the calls within the one that caught an exception.
     pub(super) fn caught(&mut self, number: u32, ticks: u64, method: u32) {
         let Some(at) = self.innermost(number, method) else {
             return;
@@ -389,7 +390,7 @@ impl Translator {
         let left_open = self.thread(number).calls.len() - at - 1;
         if left_open > 0 {
             self.close(number, ticks, at + 1, true);
-            self.totals.repaired += 1; // the outermost had no leave record either
+            self.totals.repaired += 1; // the outermost closed call had no leave record either
         }
     }
 

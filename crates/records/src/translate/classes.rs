@@ -192,7 +192,7 @@ impl Translator {
             return;
         }
         let mut kept = std::mem::take(&mut self.kept_code);
-        // The unload of code of a forgotten class may not have been reported yet.
+        // A class may be forgotten before the unload of its compiled code is reported.
         let is_there = |info: &&mut Box<CompiledInfo>| self.methods.get(info.method).is_some();
         let mut all: Vec<_> = kept.values_mut().filter(is_there).collect();
         all.sort_unstable_by_key(|info| (info.time, info.address));

@@ -18,7 +18,7 @@ fn generation(number: u64) -> Generation {
 }
 
 impl Translator {
-    /// Handles the start of a collection. `made` is the number of objects with numbers.
+    /// Handles the start of a collection. `made` is the highest object number given so far.
     pub(super) fn collection_started(&mut self, ticks: u64, made: u64) {
         if self.collecting {
             return;

@@ -45,8 +45,8 @@ impl Translator {
                     _ => lines.push(LineCount { line: *line, count }),
                 }
             }
-            // Without records of calls, the counter of the first instruction counts them, provided
-            // that no jump leads back there.
+            // Without records of calls, the counter of the first instruction counts the calls,
+            // provided that no jump leads back there.
             let at_entry = || method.entry_counter.map_or(0, count);
             let calls = match self.entered.as_ref().and_then(|e| e.get(number)) {
                 None | Some(0) => at_entry(),

@@ -153,8 +153,8 @@ pub struct Translator {
     line_counters: LineCounters,
     /// Number of samples in this trace whose stacks lack innermost frames.
     cut_samples: u64,
-    /// Number of calls in this trace that are aggregated at another place of the tree than their
-    /// own.
+    /// Number of calls in this trace that are aggregated at another node of the tree than that of
+    /// their path.
     folded_calls: u64,
     /// Classes and methods that got ids since [`Translator::take_named`] was last called.
     named: Vec<Named>,

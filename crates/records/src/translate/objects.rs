@@ -16,8 +16,8 @@ use rustc_hash::FxHashMap;
 pub(super) struct Objects {
     /// Numbers of the objects that the trace defines.
     pub(super) defined: NumberSet,
-    /// For each collection, the number of objects with numbers at its start. Numbers grow with
-    /// time, so this gives an object's age.
+    /// For each collection, the highest object number given before its start. Numbers grow with
+    /// time, so an object's age follows from its number.
     collections: Vec<u64>,
     /// Objects that the current collection found dead. JDK 11 reports these before the end of the
     /// collection.
@@ -37,7 +37,7 @@ pub(super) struct SkippedObject {
 }
 
 impl Objects {
-    /// Begins a collection. `objects` is the number of objects with numbers.
+    /// Begins a collection. `objects` is the highest object number given so far.
     pub(super) fn collection(&mut self, objects: u64) {
         self.collections.push(objects);
     }
@@ -63,14 +63,14 @@ impl Objects {
         self.defined.insert(object)
     }
 
-    /// Returns the number of collections that began since the object got its number, except the one
-    /// that found it dead.
+    /// Returns the number of collections that a freed object has survived: those that began after
+    /// it got its number, except the last one, which reclaimed it.
     fn age(&self, object: u64) -> i64 {
         let before = self.collections.partition_point(|count| *count < object);
         (self.collections.len() - before).saturating_sub(1) as i64
     }
 
-    /// Returns the number of objects at the start of each collection.
+    /// Returns, for each collection, the highest object number given before its start.
     pub(super) fn collections(&self) -> &[u64] {
         &self.collections
     }
@@ -177,8 +177,8 @@ impl Translator {
         }
     }
 
-    /// Writes the end of an object, if the trace defines it. It does not if the object's record was
-    /// dropped.
+    /// Writes the end of an object if the trace defines the object. If the object's record was
+    /// dropped, the trace does not define it.
     fn freed(&mut self, object: u64, time: Timestamp) {
         if self.objects.is_defined(object) {
             self.totals.frees += 1;

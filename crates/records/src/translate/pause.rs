@@ -35,8 +35,8 @@ impl Translator {
         }
     }
 
-    /// Begins a trace that is paused. `is_reported` is true if an event has to say so, because the
-    /// format does not.
+    /// Begins a trace that is paused. `is_reported` is true if an event must report that, because
+    /// the format's header does not.
     pub fn begin_paused(&mut self, time: Timestamp, is_reported: bool) {
         if is_reported {
             self.event(&Event::TracePause(TracePause { time }));
@@ -98,8 +98,8 @@ impl Translator {
         }
     }
 
-    /// Returns the time at which something ended: the time of the pause if the trace is paused, as
-    /// for calls.
+    /// Returns the time to write for an end at `time`. While the trace is paused, this is the time
+    /// of the pause, as for calls.
     pub(super) fn end_in_pause(&self, time: Timestamp) -> Timestamp {
         self.paused.unwrap_or(time)
     }
@@ -204,8 +204,8 @@ impl Translator {
             ..Totals::default()
         };
         (self.cut_samples, self.folded_calls) = (0, 0);
-        // Hidden calls may have ended without a record, or the new trace may show them: while a
-        // gate was closed, and without hooks, ends are not recorded.
+        // While a gate is closed, and without hooks, the ends of calls are not recorded. So the
+        // open calls are forgotten if there is or was a gate, or if the new trace would show them.
         let forgets = had_gate || self.settings.has_gate || self.settings.shows_open_calls;
         if forgets && calls == OpenCalls::Hide {
             self.forget_open_calls();

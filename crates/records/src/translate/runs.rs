@@ -9,9 +9,9 @@
 //! lists the methods of calls that end in the run and began before it; these are compared with the
 //! thread's stack afterwards. The loop branches on whether a call begins or ends: programs repeat
 //! themselves, so the processor predicts most of these branches. The loop uses no tickets either. A
-//! call that begins holds the position of its step in place of the ticket, and the ticket follows
-//! from that after the run. So a follower on another thread may have run the loop before
-//! ([`super::ahead`]).
+//! call that begins holds the position of its step in place of the ticket. The ticket is computed
+//! from the position after the run. So a follower on another thread can go through the words before
+//! the translator does ([`super::ahead`]).
 
 use super::Translator;
 use super::calls::{Call, LAST_TICKET, Phase};
@@ -39,7 +39,8 @@ pub(super) struct Room {
     on_thread: OnThread,
 }
 
-/// The steps of a run, as its words say, whatever is open before the run.
+/// The steps of a run. They follow from the run's words alone, whatever calls are open before the
+/// run.
 pub(super) struct Steps {
     steps: [RunStep; PIECE_STEPS],
     /// At first, words minus the time of the first word; later, times. Not valid if the clock stood
@@ -210,8 +211,8 @@ impl Translator {
             return Taken::default(); // the thread has no id, or tickets restart from 1
         }
         let thread = &mut **thread;
-        // If the first leave does not end the innermost call, many steps would be followed in vain
-        // before that is found out.
+        // Detects a leave that does not end the innermost call before many steps are followed in
+        // vain.
         let first = run.words.first().copied().unwrap_or_default();
         let innermost = thread.calls.last().map(|call| call.low());
         if record::is_leave(first) && innermost != Some(record::method(first)) {
@@ -289,8 +290,8 @@ impl StepCounts {
 }
 
 impl Steps {
-    /// Takes the first records of a run, up to `most` steps, as far as they are usual whatever
-    /// calls are open before the run.
+    /// Takes the first records of a run, up to `most` steps. Stops at an unusual record. Ignores
+    /// which calls are open before the run.
     pub(super) fn take(&mut self, run: Run<'_>, most: usize, known: &KnownMethods) {
         let mut found = StepCounts::default();
         loop {
@@ -462,8 +463,8 @@ impl OnThread {
 /// Number of words of a constructor's mark.
 const MARK: usize = 2;
 
-/// Updates the phase of a constructor's call if `words` begin with a mark for it. Returns true in
-/// that case.
+/// Updates the phase of a constructor's call if `words` begin with a mark for that call. Returns
+/// true if they do.
 fn is_marked(call: &mut Call, words: &[u64]) -> bool {
     let &[word, method, ..] = words else {
         return false;

@@ -50,8 +50,8 @@ pub struct Saved {
     is_silent: bool,
     /// If there is no trace, the existing classes whose declarations a trace would contain.
     detailed: Vec<u32>,
-    /// Objects that may be mentioned, and whose records came before the start of the trace, or
-    /// before that of the next one.
+    /// Objects that the trace, or the next one, may mention although their records came before its
+    /// start.
     objects: Vec<SavedObject>,
 }
 
@@ -93,8 +93,8 @@ struct SavedThread {
     names: Vec<Box<str>>,
 }
 
-/// Method, ticket and flags of a call: its phase in bits 0 and 1, and in bit 2 whether it is
-/// hidden.
+/// Method, ticket and flags of a call. Bits 0 and 1 of the flags are the phase; bit 2 is set if the
+/// call is hidden.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SavedCall(u32, u32, u8);
 
@@ -121,8 +121,8 @@ impl SavedCall {
 }
 
 impl Saved {
-    /// Returns true if the state is plausible, because it may be damaged. The functions return true
-    /// for numbers that may exist.
+    /// Returns true if the state is plausible; a state from a file may be damaged. The given
+    /// functions return true for numbers that may exist.
     pub(crate) fn is_sound(
         &self,
         is_thread: impl Fn(u32) -> bool,
@@ -324,7 +324,7 @@ impl Translator {
         translator
     }
 
-    /// Begins a trace at that tick, with the open calls, if there was none.
+    /// If there is no trace, begins one at that tick, with the open calls.
     pub fn begin_at(&mut self, encoder: Box<dyn Encode>, ticks: u64) {
         let settings = Settings {
             started: Timestamp(self.timeline.at(ticks)),

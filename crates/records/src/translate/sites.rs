@@ -72,7 +72,8 @@ impl Translator {
         }
     }
 
-    /// Returns the site of such a record, the object's class and size, and its number.
+    /// For a record of an object at a site: returns the site, the object's class and size, and the
+    /// object's number.
     pub(super) fn object_made(
         &mut self,
         code: Code,

@@ -55,8 +55,8 @@ impl Translator {
         }
     }
 
-    /// Returns the thread's id, and the time of a record on the thread, where time never decreases.
-    /// Defines the thread in the trace if needed. Returns `None` if the thread has ended.
+    /// Returns the thread's id, and the time of a record on the thread. Times on a thread never
+    /// decrease. Defines the thread in the trace if needed. Returns `None` if the thread has ended.
     #[inline]
     pub(super) fn at(&mut self, number: u32, ticks: u64) -> Option<(ThreadId, Timestamp)> {
         let time = Timestamp(self.timeline.at(ticks));
@@ -106,8 +106,8 @@ impl Translator {
         self.define_thread(number).0
     }
 
-    /// Handles a record of lost events. `payload` is that of the record, followed by the number of
-    /// its events that an earlier trace has reported.
+    /// Handles a record of lost events. `payload` is the record's payload and a fourth word: how
+    /// many of the lost events an earlier trace has reported.
     pub(super) fn lost(&mut self, number: u32, ticks: u64, payload: &[u64]) {
         let &[calls, others, open, emitted] = payload else {
             return; // the reader passes four words
@@ -196,8 +196,8 @@ impl Translator {
         self.threads.remove(&number);
     }
 
-    /// Writes a thread's CPU time. Another thread may have read it earlier than the thread's own
-    /// latest value, so it is not decreased.
+    /// Writes a thread's CPU time. Another thread may have read the value before the thread itself
+    /// read its latest one. So the written values never decrease.
     pub(super) fn thread_cpu(&mut self, number: u32, ticks: u64, cpu_time: Duration) {
         if let Some((thread, time)) = self.at(number, ticks) {
             let emitted = &mut self.thread(number).cpu;

@@ -75,7 +75,7 @@ fn calls_are_ahead_by_so_much_at_most_and_nothing_else_is() {
             sorted, strict,
             "nothing is lost, and threads keep their order"
         );
-        // For each record, the earliest time from there on.
+        // For each record, the earliest time of that record and all following ones.
         let mut rest = seen.iter().map(|seen| seen.1).collect::<Vec<_>>();
         for at in (1..rest.len()).rev() {
             rest[at - 1] = rest[at - 1].min(rest[at]);
@@ -92,7 +92,7 @@ fn calls_are_ahead_by_so_much_at_most_and_nothing_else_is() {
                 ),
             }
         }
-        // Switching between threads less often is the purpose.
+        // The purpose of `ahead` is that the merge switches between threads less often.
         let runs = (ahead / STEP / THREADS) as usize;
         assert!(
             changes(&seen) * runs < changes(&strict) * 2,

@@ -54,8 +54,8 @@ fn calls_around_a_pause() {
     assert_eq!(words(1)[1], words(8)[1]);
 }
 
-/// A format that keeps open calls is shown those that began in the pause. Neither these calls nor
-/// their leaves are counted.
+/// If a format keeps open calls, its encoder also receives the calls that began in the pause.
+/// Neither these calls nor their leaves are counted.
 #[test]
 fn calls_under_way_are_shown() {
     let mut translator = translator_of(Settings {

@@ -61,7 +61,7 @@ struct Program {
     now: u64,
     /// Larger values make threads live longer.
     lives: u32,
-    /// Larger values make other records than calls rarer.
+    /// Larger values make records other than calls rarer.
     calm: u32,
 }
 

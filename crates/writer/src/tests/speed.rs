@@ -9,8 +9,8 @@
 //! the path of a trail, there are additional rows for its calls.
 //!
 //! The first columns measure all work from chunks to the bytes of segments, in memory: merge,
-//! translation, encoding, compression. The next column measures what the writer must do itself when
-//! helpers have followed calls before, and compress. The last columns measure elapsed time up to
+//! translation, encoding, compression. The next column measures the work that remains for the
+//! writer when helpers follow the calls and compress. The last columns measure elapsed time up to
 //! the last byte: the gain from a helper on a core of its own, and from two independent writers at
 //! once.
 
@@ -27,8 +27,8 @@ use std::sync::{Arc, Barrier};
 use std::thread::{scope, sleep};
 use std::time::Instant;
 
-/// Number of chunks that are filled before the writer reads them: enough that they are not in the
-/// cache of its core, like those of a program.
+/// Number of chunks that are filled before the writer reads them. With so many, they are not in the
+/// cache of the writer's core, just as the chunks of a real program.
 const CHUNKS: u64 = 16;
 const ROUNDS: usize = 60;
 /// Number of chunks where elapsed time is measured: enough that several segments are in progress.
@@ -525,9 +525,9 @@ fn measured(
     (rounds[ROUNDS - 1], rounds[ROUNDS / 2], size)
 }
 
-/// Returns how many times as fast as one writer alone two setups are: one writer with a helper, and
-/// two independent writers at once, which is about what two cores can give. The values are medians
-/// of rounds, in which all setups write the same.
+/// Measures how many times as fast as one writer alone two setups are: one writer with a helper,
+/// and two independent writers at once. The second value shows about what two cores can reach. The
+/// values are medians of rounds. In each round, all setups write the same.
 fn gained(program: &dyn Program, stamps: Stamps, min: Option<Duration>) -> [f64; 2] {
     let start = |helpers| {
         let program = program.again();

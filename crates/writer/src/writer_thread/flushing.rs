@@ -107,8 +107,8 @@ pub(super) struct Flushing<'a> {
     pub(super) ended: Vec<Burst>,
     /// Time of the last event of the last of these bursts.
     pub(super) ended_at: u64,
-    /// If the size of files is limited: the size at which the file is full, and the number of bytes
-    /// below that size at which it counts as full already.
+    /// If the size of files is limited: the size at which the file is full, and its slack
+    /// (`Files::slack`).
     pub(super) bound: Option<(u64, u64)>,
     /// True if the file is full.
     pub(super) is_full: bool,

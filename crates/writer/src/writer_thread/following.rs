@@ -12,8 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl WriterThread {
-    /// Returns the size at which the file is full, and the number of bytes below that size at which
-    /// it counts as full already.
+    /// Returns the size at which the file is full, and its slack (`Files::slack`). Returns `None`
+    /// if the size of files is not limited, or if the file is ending already.
     pub(super) fn bound(&self) -> Option<(u64, u64)> {
         let files = self.files.as_ref().filter(|files| !files.is_ending)?;
         let options = &self.setup.options;

@@ -34,14 +34,14 @@ use trace::Trace;
 /// Maximum time that published records wait while no chunk is full.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum time that a pass waits for a thread that is handing over a chunk. The chunk wakes the
-/// writer before the thread has finished the handover. The thread may send nothing afterwards,
-/// because it may wait for the writer.
+/// writer before the thread has finished the handover. The end of the handover may not wake the
+/// writer again: the thread may then be waiting for the writer.
 const HAND_OVER: Duration = Duration::from_micros(100);
 /// Like [`HAND_OVER`], for the last pass. A handover takes no time, unless the thread is preempted.
 const LAST_HAND_OVER: Duration = Duration::from_secs(1);
 /// Time until the next pass if a handover took longer.
 const HAND_OVER_INTERVAL: Duration = Duration::from_millis(1);
-/// Interval at which records before the tick of an action are awaited.
+/// Time until the next pass while an action waits for the records before its tick.
 const ACTION_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Maximum time by which calls may precede earlier events of other threads in a trail. Threads that
@@ -125,8 +125,8 @@ impl WriterThread {
                 recv(self.setup.input.woken) -> _ => {}
                 default(interval) => {}
             }
-            // All commands that are waiting, so that events after an action's tick are not written
-            // before the action is known.
+            // Takes all waiting commands. So an action is known before events after its tick are
+            // written.
             if commands.try_iter().any(|command| self.take(command)) {
                 break;
             }
@@ -213,9 +213,9 @@ impl WriterThread {
     }
 
     /// Receives the chunks that threads have handed over, and looks at what else they have
-    /// published. Returns the tick up to which all records are included in that, and the chunks
-    /// that are being filled. In place of the chunks, returns `None` if a chunk is still being
-    /// sent.
+    /// published. Returns a tick, and the chunks that are being filled. All records up to the tick
+    /// are in received chunks or among the published words. In place of the chunks, returns `None`
+    /// if a chunk is still being sent.
     fn look(&mut self, full: &mut Vec<Full>, last: bool) -> (u64, Option<Vec<PublishedChunk>>) {
         // The order of the steps matters. Records that were stored before the first step (`now`)
         // are published by the third step (`published`). That includes threads with new buffers,
@@ -311,7 +311,8 @@ impl WriterThread {
         let Some(trace) = &mut self.trace else {
             return Merged::All;
         };
-        // A burst of a number of events consists of the first ones in the order of time.
+        // A burst that is limited to a number of events consists of the first events in the order
+        // of time.
         let ahead = match (self.setup.options.format, self.windows.target()) {
             (OutputFormat::Trail, None) => trace.timeline.ticks_in(AHEAD),
             _ => 0,

@@ -1,7 +1,7 @@
 //! The flight recorder (`overflow=ring`): the buffers keep the newest events, and no trace is
-//! written. When room is needed, the oldest records are read; only the state of open calls is kept
-//! of them. On request or after a trigger, the events in the buffers are saved as a trace, which
-//! begins with the calls that are open then.
+//! written. When room is needed, the oldest records are read and not written. Only the state of the
+//! open calls is kept. On request or after a trigger, the events in the buffers are saved as a
+//! trace, which begins with the calls that are open then.
 
 use super::{Merged, WriterThread};
 use crate::action::{NextTrace, SaveReason};
@@ -156,7 +156,8 @@ impl WriterThread {
         }
     }
 
-    /// Saves the recorded events up to the tick `at` that are still in the buffers, and reports it.
+    /// Saves the recorded events up to the tick `at` that are still in the buffers, and reports the
+    /// save.
     pub(super) fn save(&mut self, at: u64, reason: SaveReason) {
         let last = self.ring.as_ref().and_then(|ring| ring.last);
         let is_soon = last.is_some_and(|last| last.elapsed() < PAUSE);

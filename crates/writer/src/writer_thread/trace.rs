@@ -19,7 +19,8 @@ pub(super) struct Trace {
     pub(super) compilations: Compilations,
     pub(super) identity: Identity,
     pub(super) timeline: Timeline,
-    /// Number of ticks for which records are held back, so that late records find their place.
+    /// Number of ticks for which records are held back, so that late records are still merged in
+    /// order.
     pub(super) window: u64,
     /// What the encoder dropped of the opening events.
     pub(super) opening: Vec<DropCount>,
@@ -50,7 +51,7 @@ impl Trace {
         self.identity = preamble::opening(&setup.options, setup.clocks.cost, loaded, started, emit);
         self.opening = self.translator.dropped();
         (self.flushed, self.cpu_reported, self.is_over) = (Instant::now(), None, false);
-        // Whoever begins the trace begins the bursts that are due at once.
+        // The code that begins the trace also begins the bursts that are due at once.
         let due = |(number, burst): (usize, &jtrail_options::Burst)| match burst.trigger {
             Trigger::At(time) | Trigger::Every(time) if !time.is_zero() => {
                 Some((at.saturating_add(self.timeline.ticks_in(time)), number))

@@ -9,7 +9,7 @@ use jtrail_model::Timestamp;
 /// Adjacent pieces, joined so far.
 struct Joining {
     parts: Parts,
-    /// Time of the first word, at its place in a word.
+    /// The first word, with only its time bits set.
     stamp: u64,
     open: Vec<Call>,
     starts: Vec<Timestamp>,

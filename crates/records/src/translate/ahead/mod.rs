@@ -1,14 +1,15 @@
 //! Runs of calls that a follower goes through before the translator reaches them.
 //!
-//! A [`Follower`] goes through words like a run does, and keeps its results in *pieces*. A piece is
-//! what a run takes at once. The follower joins adjacent pieces, because taking a piece costs the
-//! translator more than a step, and because a piece mostly ends calls that the preceding piece
-//! began.
+//! A [`Follower`] goes through words like the loop of [`super::runs`], and keeps the results in
+//! *pieces*. The translator takes a piece at once. The follower joins adjacent pieces, because
+//! taking a piece costs the translator more than a step. Besides, most calls that end in a piece
+//! began in the preceding piece.
 //!
 //! A follower does not know the thread's stack, nor the limit up to which records are read, nor
-//! whether its first word begins a record. So a piece is a proposal. The translator takes it if a
-//! run begins with the piece's first word, if all of the piece may be read, and if the calls that
-//! it ends are the thread's innermost ones. Otherwise the translator follows the words itself.
+//! whether its first word begins a record. So a piece is a proposal. The translator takes the piece
+//! if three conditions hold: a run begins with the piece's first word, all words of the piece may
+//! be read, and the calls that end in the piece are the thread's innermost ones. Otherwise the
+//! translator follows the words itself.
 
 mod follower;
 mod joining;
@@ -38,21 +39,21 @@ pub struct Followed {
     joined_passed: usize,
     /// Steps of all pieces.
     kept: Arc<KeptSteps>,
-    /// Calls of all pieces that are open at the piece's end.
+    /// For all pieces: the calls that begin in a piece and are open at its end.
     open: Vec<Call>,
     /// Start times of these calls.
     starts: Vec<Timestamp>,
-    /// Methods of the calls that end in a piece and began before it, for all pieces.
+    /// For all pieces: the methods of the calls that end in a piece and began before it.
     ended: Vec<u32>,
     /// Epoch of the words.
     epoch: u64,
-    /// State of methods with which the words were followed.
+    /// The states of methods that the follower used.
     known: KnownMethods,
     room: Box<Steps>,
 }
 
-/// Position of a piece's parts in the vectors of [`Followed`]. It is small, because many of them
-/// are searched.
+/// Positions of a piece's parts in the vectors of [`Followed`]. The type is small, because many of
+/// its values are searched.
 #[derive(Clone, Copy)]
 struct Parts {
     /// Position of the piece's first word.
@@ -104,12 +105,12 @@ impl Slice {
     }
 }
 
-/// A piece: what a run takes at once.
+/// A piece: steps that the translator can take at once.
 #[derive(Clone, Copy)]
 pub struct Piece<'f> {
     followed: &'f Followed,
     parts: &'f Parts,
-    /// This piece joined with the following ones. The run may not be allowed to take all of that.
+    /// This piece joined with the following ones. Some of their words may be too late for the run.
     joined: Option<&'f Parts>,
 }
 
@@ -129,7 +130,8 @@ impl Followed {
 }
 
 impl<'f> Piece<'f> {
-    /// Returns the joined pieces, or the single piece, if the run may take all of it.
+    /// Returns the joined pieces if the run may take them all, otherwise the single piece. Returns
+    /// `None` if not even the single piece may be taken.
     #[inline]
     pub(super) fn view(self, run: &Run<'_>, known: &KnownMethods) -> Option<View<'f>> {
         let Self {

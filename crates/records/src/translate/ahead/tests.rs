@@ -11,7 +11,7 @@ use jtrail_classfile::SuperMarks;
 
 const THREAD: u32 = 1;
 
-/// Returns a translator with the methods 1 to 5, of which 1 to 4 are defined in the trace. Method 4
+/// Returns a translator with the methods 1 to 5. The trace defines the methods 1 to 4. Method 4
 /// makes marks, and a call of method 1 is open.
 fn translator() -> Translator {
     let timeline = Timeline::new(0, 0, (1, 1));
@@ -153,8 +153,7 @@ fn a_piece_that_does_not_fit_is_left() {
 fn pieces_in_a_row_are_joined() {
     const DEEP: u32 = 1500;
     for moves in [0, 1] {
-        // Three times: nested calls of method 2, and their ends. The words end before the last ten
-        // leaves.
+        // Nested calls of method 2 and their leaves, three times. The last ten leaves are missing.
         let mut words = Vec::new();
         let mut now = 10;
         for _ in 0..3 {
