@@ -77,8 +77,8 @@ struct Gate {
     bursts: u32,
     /// True if recording was resumed on command.
     resumed: bool,
-    /// True if probes must run between bursts as well: the trace's format keeps the calls that are
-    /// open when a burst begins, or everything is recorded.
+    /// True if probes must run between bursts as well. They must if the trace's format keeps the
+    /// calls that are open when a burst begins, or if everything is recorded.
     stacks: bool,
 }
 

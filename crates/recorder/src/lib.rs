@@ -15,7 +15,7 @@
 //! | [`cost`] | the time that recording takes |
 //! | [`spool`] | buffers that outlive the process |
 //! | [`bursts`] | triggers that begin bursts, and the gate that is open during a burst |
-//! | [`pending`] | objects whose constructor has not called `Object`'s yet |
+//! | [`pending`] | objects whose constructor has not called the constructor of `Object` yet |
 //! | [`memory`] | memory from the operating system |
 
 pub mod buffer;

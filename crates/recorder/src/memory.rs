@@ -99,8 +99,8 @@ impl Mapping {
 /// Maps memory with `mmap`.
 ///
 /// # Safety
-/// With `MAP_FIXED`, the addresses are inside of a mapping of the caller's, whose memory nobody
-/// uses.
+/// With `MAP_FIXED`, the addresses are inside of a mapping that the caller owns, and nobody uses
+/// the memory there.
 unsafe fn map(
     at: *mut libc::c_void,
     bytes: usize,
@@ -127,7 +127,7 @@ impl Drop for Mapping {
 }
 
 /// A file that grows at its end. It is written to through a mapping, without a system call per
-/// write: what is written is in the file, whatever happens to the process. The unused rest of the
+/// write. The written bytes are in the file even if the process is killed. The unused rest of the
 /// file is zeros.
 #[derive(Debug)]
 pub struct Growing {

@@ -107,7 +107,7 @@ pub fn stack_address() -> usize {
     (&raw const here).addr()
 }
 
-/// A pending object: one whose constructor has not called `Object`'s yet.
+/// A pending object: its constructor has not called `Object`'s constructor yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PendingObject {
     /// Number of the object.
@@ -186,8 +186,8 @@ impl Pending {
             .pop_if(|last| last.stack < stack.saturating_sub(SLACK))
     }
 
-    /// Makes room for one more object. If many are pending, removes those that must be unreachable,
-    /// and returns their numbers.
+    /// Makes room for one more object. If many objects are pending, removes some that must be
+    /// unreachable, and returns their numbers.
     pub fn make_room(&mut self) -> Vec<u64> {
         let mut unreachable = Vec::new();
         if self.waiting.len() < self.room {

@@ -67,8 +67,8 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// Starts a clock that ticks once per `tick`, in memory of its own or in that of a spool. The
-    /// clock's thread runs until [`Self::stop`].
+    /// Starts a clock that ticks once per `tick`. The clock uses the memory of `spool` if there is
+    /// one. The clock's thread runs until [`Self::stop`].
     ///
     /// # Errors
     /// When the system has no memory or no thread for the clock, or when the spool's table is in

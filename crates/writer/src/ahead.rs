@@ -1,10 +1,10 @@
 //! Helpers that follow the calls of full chunks before the merge reads them.
 //!
 //! A chunk is followed in strips. Each strip is followed by whichever thread has time. If a helper
-//! is following the strip that the merge has reached, the merge follows a later strip meanwhile,
-//! instead of doing the same work. If nobody has followed a strip when the merge reaches it, the
-//! merge reads its words directly. The merge waits only before it gives a chunk back, until no
-//! helper reads that chunk.
+//! is still following the strip that the merge has reached, the merge does not follow that strip as
+//! well. Meanwhile, the merge follows a later strip. If nobody has followed a strip when the merge
+//! reaches it, the merge reads the strip's words directly. The merge waits only before it gives a
+//! chunk back, until no helper reads that chunk.
 
 use crate::helpers::Pool;
 use jtrail_formats::Helpers;
@@ -61,7 +61,7 @@ struct Work {
 
 /// Memory for the results of a strip.
 struct Room {
-    /// `None` once it is given back.
+    /// `None` once the memory is given back.
     followed: Option<Followed>,
     of: Arc<Work>,
 }

@@ -8,7 +8,7 @@ use jtrail_options::{Events, MlpdVersion, Options, OutputFormat};
 use std::sync::Arc;
 
 /// Returns the encoder for the options, or `None` if nothing is written. `helpers` may do some of
-/// its work.
+/// the encoder's work.
 pub(super) fn encoder(options: &Options, helpers: &Arc<Pool>) -> Option<Box<dyn Encode>> {
     let encoder = encoder_of_all(options, helpers)?;
     let bounds = Bounds {

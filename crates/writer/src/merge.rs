@@ -24,9 +24,9 @@ pub(crate) struct Merge {
     empty: Returns,
     /// Chunks that were read and are kept until the next commit, if chunks must be kept.
     held: Option<Held>,
-    /// Number of lost events of threads that have ended, and that no record counts.
+    /// Number of lost events that no record counts, of threads that have ended.
     lost_of_ended: u64,
-    /// Memory for the merge: time of the next record and number of each stream.
+    /// Scratch memory of the merge: for each stream, the time of its next record, and its number.
     heads: BinaryHeap<Reverse<(u64, u64)>>,
     /// Follows full chunks before they are read.
     following: Following,
@@ -46,8 +46,8 @@ struct Held {
 
 /// Maximum number of kept chunks for few threads: enough for segments of a million events.
 const MAX_HELD: usize = 32;
-/// One more chunk is kept per this number of threads. A commit writes the state of each thread, and each
-/// state takes a thousandth of the time of reading a chunk.
+/// One more chunk is kept for each group of this many threads. A commit writes the state of each
+/// thread, and each state takes a thousandth of the time of reading a chunk.
 const THREADS_FOR_ONE: usize = 512;
 
 impl Merge {
@@ -195,8 +195,8 @@ impl Merge {
         heads.min()
     }
 
-    /// Returns true if kept chunks are needed elsewhere, or if more threads have ended than may be
-    /// kept.
+    /// Returns true if a commit is due: kept chunks are needed elsewhere, or too many threads have
+    /// ended since the last commit.
     pub(crate) fn must_commit(&self) -> bool {
         let is_needed = |held: &Held| {
             held.has_reserve

@@ -55,7 +55,7 @@ pub struct Clocks {
 
 /// Channels from and to the recording threads.
 pub struct Input {
-    /// Receives definitions, each before the records that need it, and new buffers.
+    /// Receives new buffers and definitions. Each definition comes before the records that need it.
     pub definitions: Receiver<Message>,
     /// Receives chunks to be read.
     pub full: Receiver<Full>,

@@ -137,16 +137,15 @@ impl OwnBuffer {
         self.get().map_or(0, ThreadBuffer::number)
     }
 
-    /// Returns the list of the running thread's objects whose constructor has not called `Object`'s
-    /// yet.
+    /// Returns the running thread's pending objects.
     #[inline]
     pub fn pending(self) -> OwnPending {
         OwnPending(self)
     }
 }
 
-/// The running thread's objects whose constructor has not called `Object`'s yet ([`Pending`]).
-/// Without a buffer, the list is empty, and new objects are dropped.
+/// The running thread's pending objects ([`Pending`]): their constructors have not called
+/// `Object`'s constructor yet. Without a buffer, the list is empty, and new objects are dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnPending(OwnBuffer);
 

@@ -193,7 +193,8 @@ impl ThreadBuffer {
         unsafe { &mut *self.owner.get() }
     }
 
-    /// Returns the running thread's objects whose constructor has not called `Object`'s yet.
+    /// Returns the running thread's pending objects: their constructors have not called `Object`'s
+    /// constructor yet.
     ///
     /// # Safety
     /// The owning thread calls this method, and has no other reference to the list.

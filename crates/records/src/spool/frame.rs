@@ -1,4 +1,4 @@
-//! Frames: a sequence of values, each of which is readable as a whole or not at all.
+//! Frames: each frame holds one value, which is readable as a whole or not at all.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

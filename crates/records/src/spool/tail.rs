@@ -178,9 +178,9 @@ impl Spool {
         self.head.pid
     }
 
-    /// Returns the events that follow the written part of the trace ([`TraceState::length`]), or
-    /// its opening if nothing was written. `defined` are the objects that the written part defines.
-    /// Returns `None` if there is no trace.
+    /// Returns the events that follow the written part of the trace ([`TraceState::length`]). If
+    /// nothing was written, they follow the opening ([`TraceState::opening`]). `defined` are the
+    /// objects that the written part defines. Returns `None` if there is no trace.
     ///
     /// # Errors
     /// When the memory can't be read.

@@ -1,8 +1,8 @@
 //! Aggregated calls: a tree of call paths.
 //!
 //! Memory grows with the number of distinct paths, not with the number of calls. If a path would
-//! make the tree too large, it is folded: it continues at an ancestor with the same method, or at
-//! the top. Counts and times of each method remain exact.
+//! make the tree too large, the path is folded: it continues at an ancestor with the same method,
+//! or at the top. Counts and times of each method remain exact.
 
 use jtrail_model::{
     AggregatedDetail, AggregatedEnter, AggregatedLeave, Duration, Event, MethodId, ThreadId,

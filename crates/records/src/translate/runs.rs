@@ -2,8 +2,9 @@
 //!
 //! Nearly all records are in such runs. Nearly all of them are enters of methods that the trace
 //! defines, and returns of the innermost call. A tight loop turns these into steps, which the
-//! encoder receives together. The loop also takes marks of constructors. Unusual records are
-//! handled one by one. Handling all records one by one would give the same result.
+//! encoder receives together. The loop also takes marks of constructors. All other records are
+//! called unusual, and are handled one by one. The result would be the same if all records were
+//! handled one by one.
 //!
 //! The loop does not use the thread's state. It has a stack of the calls that begin in the run. It
 //! lists the methods of calls that end in the run and began before it; these are compared with the
@@ -146,7 +147,7 @@ struct StepCounts {
 }
 
 impl Translator {
-    /// Writes the first records of a run, as far as they are usual.
+    /// Writes the first records of a run, up to the first unusual one.
     pub(super) fn called(&mut self, number: u32, run: Run<'_>) -> Taken {
         if self.is_silent {
             return self.follow_silently(number, run);
