@@ -423,8 +423,8 @@ struct OpenCall {
     reported: u32,
 }
 
-/// The open calls, by thread number. They can't be kept with the carrier, because virtual threads
-/// change carriers.
+/// The open calls, by thread number. The calls of a virtual thread can't be kept with its carrier,
+/// because virtual threads change carriers.
 #[derive(Default)]
 struct OpenCalls([Mutex<FxHashMap<u32, Vec<OpenCall>>>; 16]);
 

@@ -1,10 +1,11 @@
 //! A buffer's cache line: it says how many records are published, and holds the data for compiled
 //! hooks (`clock=tick`).
 //!
-//! Such a hook is Java code that records for the running thread. It reads the whole cache line and
-//! writes the cursor only. If the clock's word differs from the tick in the cache line, the hook
-//! calls the agent. A hook finds the line by its thread's id in [`crate::ticks`]. If another buffer
-//! has taken that line, the buffer gets a line outside of the table, which hooks do not find.
+//! A compiled hook is Java code that records for the running thread. It reads the whole cache line
+//! and writes the cursor only. If the clock's word differs from the tick in the cache line, the
+//! hook calls the agent. A hook finds the line by its thread's id in [`crate::ticks`]. If another
+//! buffer has taken that line, the buffer gets a line outside of the table, which hooks do not
+//! find.
 
 use crate::published::Published;
 use jtrail_records::record;

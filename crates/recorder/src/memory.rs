@@ -66,8 +66,8 @@ impl Mapping {
     }
 
     /// Turns read-ahead off for the first `bytes` bytes. Otherwise the first access to a new file
-    /// makes the system fill megabytes with zeros. This is only about speed; memory that is written
-    /// from start to end is faster with read-ahead.
+    /// makes the system fill megabytes with zeros. Only speed depends on this. Memory that is
+    /// written from start to end is faster with read-ahead.
     pub fn read_nothing_ahead(&self, bytes: usize) {
         let bytes = bytes.min(self.bytes - self.skipped);
         // SAFETY: these addresses are mapped, and `MADV_RANDOM` does not change the memory's

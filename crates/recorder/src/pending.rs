@@ -7,11 +7,11 @@
 //! number in the list that belongs to an object of the same class. Objects after that one in the
 //! list are unreachable: an exception was thrown between `new` and their constructor.
 //!
-//! An unreachable object stays pending as long as no earlier object in the list is constructed. It
-//! is found by the stack address of its frame. A frame with a pending object is the running frame
-//! or one of its callers. So a pending object from a frame deeper than the running one belongs to a
-//! frame that has returned. A loop may leave many objects in one frame; all of them have the same
-//! site and the same stack address. Of these, only the newest are kept.
+//! An unreachable object stays pending as long as no earlier object in the list is constructed.
+//! Then it is found by the stack address of its frame. A frame with a pending object is the running
+//! frame or one of its callers. So a pending object from a frame deeper than the running one
+//! belongs to a frame that has returned. A loop may leave many objects in one frame; all of them
+//! have the same site and the same stack address. Only the newest of these objects are kept.
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;

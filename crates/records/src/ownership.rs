@@ -173,8 +173,8 @@ fn lock_holder(path: &Path) -> Option<FileId> {
     }
 }
 
-/// If a process, this one or another, records into the spool of the trace at `path`, returns the
-/// identity of the spool's memory file. Returns `None` otherwise.
+/// Returns the identity of the memory file in the spool of the trace at `path`. Returns `None` if
+/// no process, including this one, records into that spool.
 pub fn spool_in_use(path: &Path) -> Option<FileId> {
     lock_holder(&spool::folder_of(path).join(MEMORY))
 }

@@ -138,9 +138,8 @@ pub struct ReadPosition {
     pub words: usize,
     /// Number of the thread that the next record belongs to.
     pub running: u32,
-    /// True if the next record belongs to another thread than the preceding one, and a chunk's
-    /// header says so, not a record. This is unknown after deserialisation, and counts as true
-    /// then.
+    /// True if the thread has changed since the preceding record, according to a chunk's header and
+    /// not to a record. A deserialised position counts as changed, because this is unknown.
     #[serde(skip, default = "may_be_switched")]
     is_switched: bool,
     epoch: u64,
@@ -182,8 +181,8 @@ impl ReadPosition {
             if sink.is_full() {
                 limits = Limits::NOTHING;
             }
-            // Earlier records of this virtual thread may be in another carrier's buffer. They come
-            // first.
+            // Earlier records of this virtual thread may be in another carrier's buffer. Those
+            // records come first.
             let calls = match self.is_switched {
                 true => limits.others,
                 false => limits.calls,

@@ -126,9 +126,9 @@ codes! {
     /// Details of the collection that the next [`Self::GcFinish`] ends. Payload: `collector << 32 |
     /// cause`, both as numbers of texts; generation.
     GcDetail Words(2), false;
-    /// The JVM is initialised. It reported this on the running thread. Payload: 0.
+    /// The JVM has reported on the running thread that it is initialised. Payload: 0.
     InitDone Words(1), false;
-    /// The JVM shuts down. It reported this on the running thread. Payload: 0.
+    /// The JVM has reported on the running thread that it shuts down. Payload: 0.
     Shutdown Words(1), false;
     /// CPU time of the running thread, for the enter or leave that follows. Payload: nanoseconds.
     Cpu Words(1), true;

@@ -1,9 +1,9 @@
 //! Loads and unloads of compiled code, until the merge reaches their time.
 //!
-//! They are sent as definitions, because records have no room for their data. The writer receives
-//! definitions before it merges earlier records. If it wrote these definitions at once, they would
-//! come too early in the trace. Formats with a single time line, such as log profiles, would then
-//! move later events.
+//! Loads and unloads are sent as definitions, because records have no room for their data. The
+//! writer receives definitions before it merges earlier records. If it wrote these definitions at
+//! once, they would come too early in the trace. Formats with a single time line, such as log
+//! profiles, would then move later events.
 
 use jtrail_records::definition::Compilation;
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! What the trace lacks because its format has no field for it, reported when the trace ends.
 //!
 //! Many formats have no field for what a trace says of itself (machine, agent, options, its end).
-//! That is not worth reporting. So what the encoder drops of the opening and closing events is
-//! subtracted.
+//! Such a lack is not worth reporting. So what the encoder drops of the opening and closing events
+//! is subtracted.
 
 use jtrail_formats::{DropCount, dropped_message};
 use jtrail_options::{Events, OutputFormat};

@@ -36,8 +36,8 @@ pub(super) struct Files {
     dropped: Vec<DropCount>,
     /// Number of lost events in all files.
     lost: u64,
-    /// True if the current file is full. It ends once all records up to the moment when it became
-    /// full are written.
+    /// True if the current file is full. It ends when all records that existed when it became full
+    /// are written.
     pub(super) is_ending: bool,
 }
 
@@ -81,7 +81,7 @@ impl Files {
     pub(super) fn full_at(&self, later: u64) -> u64 {
         let most = self.most - self.most / ENDING;
         let most = most - later.min(most / 2);
-        // Otherwise each file would contain little more than its opening.
+        // With less, each file would contain little more than its opening.
         most.max(self.opening.saturating_mul(2))
     }
 

@@ -79,7 +79,7 @@ impl Helpers for Pool {
     fn give(&self, job: Job) {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(jobs) = &*jobs {
-            // This can't fail, because the pool has a receiver itself.
+            // Sending can't fail, because the pool has a receiver itself.
             let _ = jobs.send(job);
         }
     }

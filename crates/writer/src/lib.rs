@@ -2,9 +2,9 @@
 //! writes the trace.
 //!
 //! Application threads wait for the writer only when no chunk is empty. The writer accesses no Java
-//! objects and is not attached to the JVM, so no safepoint waits for it. It depends neither on the
-//! JVM nor on the agent. It gets data of the traced program through [`Program`], and notifies the
-//! agent through [`Observer`].
+//! objects and is not attached to the JVM, so no safepoint waits for it. The crate does not depend
+//! on the JVM or on the agent. The writer gets data of the traced program through [`Program`], and
+//! notifies the agent through [`Observer`].
 //!
 //! | Module | Holds |
 //! |---|---|

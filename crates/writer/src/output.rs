@@ -67,9 +67,9 @@ impl Output {
         self.written
     }
 
-    /// Writes all of `bytes`. If a file takes only some of the bytes, they are removed again, so
-    /// that the file ends with the bytes of the preceding call. With `keep`, they remain, because
-    /// the format can be read up to any point.
+    /// Writes all of `bytes`. If a file takes only some of the bytes, they are removed again. So
+    /// the file ends with the bytes of the preceding call. With `keep`, they remain, because the
+    /// format can be read up to any point.
     ///
     /// # Errors
     /// When the system does not take the bytes.

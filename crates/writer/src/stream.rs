@@ -51,8 +51,8 @@ impl Stream {
         }
     }
 
-    /// Returns the thread that the next records belong to, and the number of lost events that no
-    /// record counts and no earlier trace has reported.
+    /// Returns the thread that the next records belong to, and its number of unreported losses:
+    /// events that no record counts and no earlier trace has reported.
     pub(crate) fn unwritten(&self) -> (u32, u64) {
         let all = self.buffer.get().unwritten();
         (

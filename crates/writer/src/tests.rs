@@ -180,11 +180,11 @@ fn run(threads: u32, count: u32, chunks: u64, when_full: WhenFull) -> Vec<(u32, 
     )
 }
 
-/// Virtual threads move from carrier to carrier. The records of each must be read in order,
-/// although they are in chunks of all carriers, and the few chunks are reused all the time.
+/// Virtual threads move from carrier to carrier. The records of each thread must be read in order,
+/// although they are in chunks of all carriers. The few chunks are reused all the time.
 #[test]
 fn threads_that_change_carriers_stay_in_order() {
-    // This must also hold if calls may be ahead of other threads.
+    // The order must also hold if calls may be ahead of other threads.
     for ahead in [0, 20_000, 1 << 40] {
         change_carriers(ahead);
     }
@@ -441,7 +441,8 @@ fn thrown(method: u32) -> Handed {
 
 #[test]
 fn a_constructor_left_out_of_super_is_closed_with_it() {
-    // The constructor of Base throws. That of Derived, which called it, has no leave record.
+    // The constructor of Base throws. It was called by the constructor of Derived, which has no
+    // leave record.
     let lines = translated(&[
         Handed::Enter(RUN),
         Handed::Enter(DERIVED),

@@ -1,9 +1,9 @@
 //! All existing buffers, and the thread-local variables by which their threads find them.
 //!
 //! A thread finds its buffer through a variable of its own ([`super::tls`]). Other threads may
-//! clear that variable while the thread lives. So the variable's address is kept here, from the
-//! moment when the thread gets its buffer until the thread ends or finishes the buffer. One lock
-//! guards all of that; it is taken when threads begin and end, and when the agent leaves.
+//! clear that variable while the thread lives. So this module keeps the variable's address, until
+//! the thread ends or finishes the buffer. One lock guards all of that; it is taken when threads
+//! begin and end, and when the agent leaves.
 
 use super::thread::ThreadBuffer;
 use super::tls;

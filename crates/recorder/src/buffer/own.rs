@@ -6,8 +6,8 @@
 //! before the buffer is freed. So a copy that was made before [`live::finish`] is harmless
 //! afterwards: its methods do nothing.
 //!
-//! The hooks on the hot path do not use it. They call [`ThreadBuffer::try_record`] with the address
-//! that they have just read.
+//! The hooks on the hot path do not use [`OwnBuffer`]. They call [`ThreadBuffer::try_record`] with
+//! the address that they have just read.
 
 use super::handle::BufferHandle;
 use super::thread::ThreadBuffer;
@@ -528,7 +528,8 @@ mod tests {
         free(handle);
     }
 
-    /// Otherwise the end of the thread would not find the first buffer.
+    /// A second buffer finishes the first one. Otherwise the first one would remain when the thread
+    /// ends.
     #[test]
     fn a_second_buffer_takes_the_place_of_the_first() {
         let pool = Pool::new();

@@ -429,8 +429,8 @@ impl ThreadBuffer {
     }
 
     /// Finishes the buffer: hands over its chunk for the last time. The writer frees the buffer,
-    /// maybe before this function returns. That is why the argument is a pointer, and why the
-    /// function does not touch the buffer after sending the message.
+    /// maybe before this function returns. So the argument is a pointer, and the function does not
+    /// touch the buffer after sending the message.
     ///
     /// # Safety
     /// The owning thread calls this function, and does not use the buffer afterwards.

@@ -3,15 +3,15 @@
 //! Rust compiles a `thread_local!` in a shared library with the general-dynamic model, which calls
 //! `__tls_get_addr` for each access. That is slow, compared with a hook of a few instructions. The
 //! initial-exec model would need two loads. But a single variable with that model moves all
-//! thread-local variables of the library, some 860 bytes, into the static TLS block. That block's
-//! reserve for libraries that are opened later holds one or two such libraries, so a second build
-//! of the agent could not be attached.
+//! thread-local variables of the library, some 860 bytes, into the static TLS block. The block has
+//! little room for libraries that are opened later: one or two such libraries fill it. So a second
+//! build of the agent could not be attached.
 //!
 //! So on x86-64 with glibc, the pointer is kept with `pthread_setspecific`. glibc stores the values
-//! of the first 32 keys in the thread's own descriptor, at the same distance from the thread
-//! pointer in all threads. [`prepare`] finds this distance once, by searching the descriptor for a
-//! value that it stored (Go does the same on Android). Then an access is two loads here, too. If
-//! the distance is not found, a `thread_local!` is used.
+//! of the first 32 keys in the thread's own descriptor. Their distance from the thread pointer is
+//! the same in all threads. [`prepare`] finds this distance once, by searching the descriptor for a
+//! value that it stored (Go does the same on Android). With the distance, an access takes two
+//! loads, as with the initial-exec model. If the distance is not found, a `thread_local!` is used.
 
 use super::thread::ThreadBuffer;
 use std::sync::atomic::AtomicPtr;

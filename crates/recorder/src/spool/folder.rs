@@ -20,8 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct Folder(State);
 
 enum State {
-    /// The files have no names yet and vanish with the process. They will get the given names in
-    /// one folder.
+    /// The files have no names yet and vanish with the process. Later they get the names given
+    /// here, in one folder.
     Unnamed(Vec<(&'static str, File)>),
     /// A folder with a temporary name, for file systems without unnamed files. If the JVM fails to
     /// start, the folder remains; the next JVM that writes the same trace removes it.

@@ -11,13 +11,13 @@
 //! | `named` | the ids that classes and methods got in the trace |
 //! | `state-0`, `state-1` | in turn, how far the trace is written: [`State`] |
 //!
-//! The writer *commits* at intervals. It writes all records that it has read to the trace, then
-//! writes a new state, and marks that state as valid in `memory`. Only then it gives back the
-//! chunks that it has read. So two parts together hold everything that was recorded, and nothing
-//! twice: the trace up to the length in the state, and the chunks after the positions in the state.
-//! With a flight recorder (`overflow=ring`), no trace is written. Then the state says what a trace
-//! would begin with, and the folder has the name of the next trace. No data has to reach the disk
-//! for that, because the system keeps what a killed process has written.
+//! The writer *commits* at intervals. First, it writes all records that it has read to the trace.
+//! Then it writes a new state, and marks the state as valid in `memory`. Only then does it give
+//! back the chunks that it has read. So two parts together hold everything that was recorded, and
+//! nothing twice: the trace up to the length in the state, and the chunks after the positions in
+//! the state. With a flight recorder (`overflow=ring`), no trace is written. In this case, the
+//! state says what a trace would begin with, and the folder has the name of the next trace. No data
+//! has to reach the disk for that, because the system keeps what a killed process has written.
 //!
 //! The entries of `definitions` and `named`, and the states, are *frames*: the length and the
 //! CRC-32C of the contents (4 bytes each, little-endian), followed by the contents, encoded with

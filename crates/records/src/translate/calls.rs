@@ -205,8 +205,8 @@ impl Translator {
         thread.hidden += 1;
     }
 
-    /// Shows the encoder the open calls that are not in the trace, if its format keeps them. Their
-    /// leaves are written like those of other calls.
+    /// Shows the encoder the open calls that are not in the trace, if its format keeps open calls.
+    /// The leaves of these calls are written like all leaves.
     pub(super) fn show_open_calls(&mut self, time: Timestamp) {
         if !self.settings.shows_open_calls {
             return;
@@ -322,8 +322,8 @@ impl Translator {
     /// of the method, except calls that must have ended already.
     ///
     /// An exception out of `super(...)` passes no handler of the constructor that called it, so
-    /// that constructor's call ends without a leave. Its phase is [`Phase::InSuper`] then. A
-    /// constructor that leaves by itself is in another phase.
+    /// that constructor's call ends without a leave. The phase of such a call is
+    /// [`Phase::InSuper`]. A constructor that leaves by itself is in another phase.
     fn innermost(&self, number: u32, method: u32) -> Option<usize> {
         let marks = self
             .methods

@@ -65,8 +65,8 @@ pub struct Settings {
     /// True if another trace may follow, which needs the compiled code that exists then. The JVM
     /// does not report it again.
     pub keeps_code: bool,
-    /// True if another trace may begin at a time in the past. It may mention objects that are not
-    /// defined again.
+    /// True if another trace may begin at a time in the past. That trace may mention objects that
+    /// the agent does not record again.
     pub keeps_objects: bool,
     /// Prefix of the names of heap dumps, before their number.
     pub heap_name: String,
@@ -544,8 +544,8 @@ impl Translator {
         self.totals
     }
 
-    /// Returns the number of events written since the agent started, as bursts count them. It never
-    /// decreases.
+    /// Returns the number of events written since the agent started, as bursts count them. The
+    /// number never decreases.
     pub fn emitted(&self) -> u64 {
         self.emitted_outside_totals + self.totals.events()
     }

@@ -246,8 +246,8 @@ impl Translator {
         self.known.restart(|number| methods.get(number).is_some());
     }
 
-    /// Returns true if another trace can take over. That is not possible during a garbage
-    /// collection or a heap dump, which belong into one trace.
+    /// Returns true if another trace can take over. It can't during a garbage collection or a heap
+    /// dump, because these must be in one trace.
     pub fn can_be_followed(&self) -> bool {
         !self.collecting && self.objects.dump == HeapDumpId::NONE
     }

@@ -7,12 +7,12 @@
 //! handled one by one.
 //!
 //! The loop does not use the thread's state. It has a stack of the calls that begin in the run. It
-//! lists the methods of calls that end in the run and began before it; these are compared with the
-//! thread's stack afterwards. The loop branches on whether a call begins or ends: programs repeat
-//! themselves, so the processor predicts most of these branches. The loop uses no tickets either. A
-//! call that begins holds the position of its step in place of the ticket. The ticket is computed
-//! from the position after the run. So a follower on another thread can go through the words before
-//! the translator does ([`super::ahead`]).
+//! also lists the methods of calls that end in the run and began before it. After the loop, this
+//! list is compared with the thread's stack. The loop branches on whether a call begins or ends:
+//! programs repeat themselves, so the processor predicts most of these branches. The loop uses no
+//! tickets either. A call that begins holds the position of its step in place of the ticket. The
+//! ticket is computed from the position after the run. So a follower on another thread can go
+//! through the words before the translator does ([`super::ahead`]).
 
 use super::Translator;
 use super::calls::{Call, LAST_TICKET, Phase};
@@ -23,8 +23,8 @@ use jtrail_model::{CallRun, CallStack, KeptRun, OpenedCall, RunStep, Timestamp};
 
 /// Maximum number of steps of a run.
 pub(super) const MAX_STEPS: usize = 4096;
-/// Maximum number of steps that the translator takes at once itself. They fit into the first-level
-/// cache.
+/// Maximum number of steps that the translator takes at once without a follower. So many steps fit
+/// into the first-level cache.
 const OWN_STEPS: usize = 256;
 /// Maximum number of steps of a piece, before it is joined with others.
 pub(super) const PIECE_STEPS: usize = 1024;
@@ -40,8 +40,8 @@ pub(super) struct Room {
     on_thread: OnThread,
 }
 
-/// The steps of a run. They follow from the run's words alone, whatever calls are open before the
-/// run.
+/// The steps of a run. They depend only on the run's words, not on the calls that are open before
+/// the run.
 pub(super) struct Steps {
     steps: [RunStep; PIECE_STEPS],
     /// At first, words minus the time of the first word; later, times. Not valid if the clock stood

@@ -1,9 +1,8 @@
 //! The state of a translator, with which another one can continue ([`crate::spool`]).
 //!
-//! Three things are not part of it. Definitions, and the ids that classes and methods got
-//! ([`Named`]), are written to files as they come, because there are many of them and they do not
-//! change. The objects that the trace defines can be read from the trace. A trace with aggregated
-//! calls can't be continued.
+//! Three things are not part of it. Definitions, and the ids of classes and methods ([`Named`]),
+//! are many and do not change. So they are written to files as they come. The objects that the
+//! trace defines can be read from the trace. A trace with aggregated calls can't be continued.
 
 use super::calls::{Call, LAST_TICKET, Phase};
 use super::objects::SkippedObject;
@@ -46,7 +45,7 @@ pub struct Saved {
     totals: Totals,
     paused: Option<i64>,
     cut_samples: u64,
-    /// True if there is no trace. Then a later trace may contain what was not written so far.
+    /// True if there is no trace. A later trace may contain what was not written so far.
     is_silent: bool,
     /// If there is no trace, the existing classes whose declarations a trace would contain.
     detailed: Vec<u32>,

@@ -40,7 +40,7 @@ const HELPERS: usize = 4;
 const AHEAD: std::time::Duration = std::time::Duration::from_millis(30);
 const THREAD: u32 = 1;
 
-/// A program that calls and returns. It never ends.
+/// An endless program of calls and returns.
 trait Program: Send + Sync {
     /// Returns the lower part of the next enter or leave.
     fn next(&mut self) -> u64;

@@ -218,13 +218,13 @@ impl WriterThread {
     /// if a chunk is still being sent.
     fn look(&mut self, full: &mut Vec<Full>, last: bool) -> (u64, Option<Vec<PublishedChunk>>) {
         // The order of the steps matters. Records that were stored before the first step (`now`)
-        // are published by the third step (`published`). That includes threads with new buffers,
-        // which the second step (`take_definitions`) has added. Chunks that were handed over before
-        // the third step are in the channel in the fourth step (`try_iter`).
+        // are published by the third step (`published`). The third step includes new buffers,
+        // because the second step (`take_definitions`) has added them. Chunks that were handed over
+        // before the third step are in the channel in the fourth step (`try_iter`).
         let before = self.setup.now();
         // Chunks that have arrived are handled first, because a finished buffer counts as in
-        // transit until its last message is handled. Otherwise, passes caused by ending threads
-        // would be in vain. If threads ended all the time, every pass would be.
+        // transit until its last message is handled. Otherwise, passes that ending threads cause
+        // would be in vain. If threads ended all the time, every pass would be in vain.
         full.extend(self.setup.input.full.try_iter());
         self.take_definitions();
         for message in full.drain(..) {

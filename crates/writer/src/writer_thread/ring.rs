@@ -1,7 +1,7 @@
 //! The flight recorder (`overflow=ring`): the buffers keep the newest events, and no trace is
 //! written. When room is needed, the oldest records are read and not written. Only the state of the
 //! open calls is kept. On request or after a trigger, the events in the buffers are saved as a
-//! trace, which begins with the calls that are open then.
+//! trace. The trace begins with the calls that are open at its start.
 
 use super::{Merged, WriterThread};
 use crate::action::{NextTrace, SaveReason};

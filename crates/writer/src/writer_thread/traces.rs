@@ -21,8 +21,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time for which records are held back. A record that is stored a little after it was stamped can
-/// still be merged with those of other threads in the right order.
+/// Time for which records are held back. So a record that is stored a little after it was stamped
+/// can still be merged in the right order.
 const MERGE_WINDOW: Duration = Duration::from_millis(10);
 
 impl WriterThread {
@@ -125,7 +125,8 @@ impl WriterThread {
         // Without an output, a trace may begin later.
         let is_idle = self.setup.target.output.is_none();
         let encoder = format::encoder(&options, &self.helpers).filter(|_| !is_idle);
-        // The call may sleep a little. That is why it is here, and not on a thread of the program.
+        // The call may sleep a little. So it is made on the writer's thread, not on a thread of the
+        // program.
         let timeline = clock::timeline(self.setup.clocks.loaded, self.setup.clocks.now);
         let at = started;
         let started = Timestamp(timeline.at(at));

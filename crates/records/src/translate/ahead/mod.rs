@@ -5,10 +5,10 @@
 //! taking a piece costs the translator more than a step. Besides, most calls that end in a piece
 //! began in the preceding piece.
 //!
-//! A follower does not know the thread's stack, nor the limit up to which records are read, nor
-//! whether its first word begins a record. So a piece is a proposal. The translator takes the piece
-//! if three conditions hold: a run begins with the piece's first word, all words of the piece may
-//! be read, and the calls that end in the piece are the thread's innermost ones. Otherwise the
+//! A follower does not know three things: the thread's stack, the limit up to which records are
+//! read, and whether its first word begins a record. So a piece is a proposal. The translator takes
+//! the piece if a run begins with the piece's first word, and all words of the piece may be read.
+//! Besides, the calls that end in the piece must be the thread's innermost ones. Otherwise the
 //! translator follows the words itself.
 
 mod follower;
