@@ -172,8 +172,8 @@ impl Chunk {
     /// Returns the first `count` words.
     ///
     /// # Safety
-    /// The words were stored and published to this thread, by the cursor or by handing the chunk
-    /// over. The chunk is not reused while the slice lives.
+    /// The words were stored, and then published to this thread by the cursor or by handing the
+    /// chunk over. The chunk is not reused while the slice lives.
     pub unsafe fn words<'a>(self, count: usize) -> &'a [u64] {
         debug_assert!(count * 8 <= self.end() - self.first());
         // SAFETY: the words follow the header inside the chunk and are aligned to 8. The caller

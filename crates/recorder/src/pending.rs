@@ -8,10 +8,11 @@
 //! list are unreachable: an exception was thrown between `new` and their constructor.
 //!
 //! An unreachable object stays pending as long as no earlier object in the list is constructed.
-//! Then it is found by the stack address of its frame. A frame with a pending object is the running
-//! frame or one of its callers. So a pending object from a frame deeper than the running one
-//! belongs to a frame that has returned. A loop may leave many objects in one frame; all of them
-//! have the same site and the same stack address. Only the newest of these objects are kept.
+//! Until then, the stack address of its frame shows that it is unreachable. A frame with a pending
+//! object is the running frame or one of its callers. So a pending object from a frame deeper than
+//! the running one belongs to a frame that has returned. A loop may leave many objects in one
+//! frame; all of them have the same site and the same stack address. Only the newest of these
+//! objects are kept.
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;

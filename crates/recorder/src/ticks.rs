@@ -1,7 +1,8 @@
 //! The coarse clock (`clock=tick`) and the table of cache lines.
 //!
 //! The clock is a word of memory that a thread of the agent updates at every tick. The cache lines
-//! of the buffers follow the word in memory; compiled hooks find the line of their thread there.
+//! of the buffers follow the word in memory. Compiled hooks find the line of their thread in this
+//! table.
 //!
 //! A hook that records a call without reading the clock is Java code (`JtrailHook.java`). It uses
 //! the last exact stamp of its thread, as long as the word is the same as when that stamp was

@@ -20,7 +20,8 @@ pub enum Definition {
         /// The name.
         name: Box<str>,
     },
-    /// A class. Class numbers come in any order; in the end, there are no gaps.
+    /// A class. Classes may be defined in any order of their numbers. In the end, no number is
+    /// unused.
     Class(ClassInfo),
     /// Methods of one class.
     Methods {

@@ -129,9 +129,9 @@ impl Merge {
     }
 
     /// Hands all records up to the time `limit` to `sink`, in the order of time. Calls may precede
-    /// earlier records of other threads by up to `ahead` ticks. Returns false if records are left:
-    /// because kept chunks must be committed first, because `chunks` chunks were read completely,
-    /// or because the sink is full.
+    /// earlier records of other threads by up to `ahead` ticks. Returns false if records remain
+    /// unread. There are three reasons: kept chunks must be committed first, `chunks` chunks were
+    /// read completely, or the sink is full.
     pub(crate) fn run(
         &mut self,
         limit: u64,

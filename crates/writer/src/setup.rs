@@ -167,7 +167,7 @@ impl Setup {
         }
     }
 
-    /// Returns true if there may ever be a trace, now or later.
+    /// Returns true if there is a trace now or may be one later.
     pub(crate) fn may_write(&self) -> bool {
         self.options.format != OutputFormat::None || self.options.begins_idle()
     }

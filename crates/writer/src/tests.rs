@@ -29,7 +29,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A record that a sink received. Of a payload, only the first word is kept.
+/// A record that a sink received, with only the first word of its payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Handed {
     Enter(u32),
@@ -263,7 +263,8 @@ fn nothing_is_lost_or_reordered_with_one_and_eight_threads() {
 
 #[test]
 fn in_drop_mode_every_loss_is_counted() {
-    // A writer that keeps up loses nothing. The more there is to write, the less likely that is.
+    // A writer that keeps up loses nothing. The more there is to write, the less likely the writer
+    // keeps up.
     let lost = (1..=20).map(|times| lost_by_eight_threads(30_000 * times));
     assert!(
         lost.into_iter().any(|events| events > 0),
@@ -272,7 +273,7 @@ fn in_drop_mode_every_loss_is_counted() {
 }
 
 /// Returns the number of events that eight threads with one chunk report as lost. Checks that all
-/// others are there.
+/// other events were read.
 fn lost_by_eight_threads(count: u32) -> u64 {
     let threads = 8;
     let seen = run(threads, count, 1, WhenFull::Drop);

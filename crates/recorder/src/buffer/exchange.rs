@@ -56,7 +56,7 @@ pub struct Exchange {
 }
 
 /// Minimum number of full chunks for which the writer is woken. Waking it takes as long as
-/// recording some hundred calls. The writer also looks for chunks at intervals of its own.
+/// recording some hundred calls. The writer also reads chunks without being woken, at intervals.
 const WORTH_WAKING: usize = 4;
 
 impl Exchange {

@@ -49,10 +49,9 @@ impl OwnBuffer {
     /// finishes the buffer, so it exists until they return.
     #[inline]
     fn get(&self) -> Option<&ThreadBuffer> {
-        // SAFETY: the variable is null, or points to the buffer that `begin` gave this thread. The
-        // buffer's life ends in one of two functions. Only this thread calls `live::finish`, which
-        // clears the variable first. The caller of `Hidden::free` promises that no thread is
-        // recording.
+        // SAFETY: the variable is null, or points to the buffer that `begin` gave this thread. Two
+        // functions end the buffer's life. Only this thread calls `live::finish`, which clears the
+        // variable first. The caller of `Hidden::free` promises that no thread is recording.
         unsafe { tls::get().as_ref() }
     }
 
@@ -151,7 +150,7 @@ pub struct OwnPending(OwnBuffer);
 
 impl OwnPending {
     /// Runs `f` on the thread's list. `f` is a method of [`Pending`] or [`PendingElsewhere`]; none
-    /// of these calls this type again, so there is no second reference.
+    /// of these methods uses [`OwnPending`] again, so there is no second reference.
     #[inline]
     fn with<T>(self, f: impl FnOnce(&mut Pending) -> T) -> Option<T> {
         // SAFETY: `get` returns the buffer of the running thread, and this is the only reference to

@@ -138,8 +138,8 @@ pub fn create_in(spool: &Memory) -> (Returns, Supply) {
 /// Returns a pool of `count` chunks.
 ///
 /// # Safety
-/// At `start`, there is zeroed memory for `count` chunks, aligned to their size, which nobody else
-/// uses.
+/// At `start`, there is zeroed memory for `count` chunks. It is aligned to the size of a chunk, and
+/// nobody else uses it.
 unsafe fn of(start: NonNull<u8>, count: usize) -> (Returns, Supply) {
     let (returned, returns) = bounded(count);
     let (unused, fresh) = bounded(count);

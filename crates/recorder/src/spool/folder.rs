@@ -134,8 +134,8 @@ impl Folder {
     }
 }
 
-/// A lock on the folder that contains the trace. Processes hold it while they name their spools
-/// there or remove abandoned ones.
+/// A lock on the folder that contains the trace. Processes hold the lock while they name their
+/// spools in that folder or remove abandoned spools.
 struct Turn {
     folder: Option<File>,
 }

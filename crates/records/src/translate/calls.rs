@@ -11,8 +11,8 @@ use jtrail_model::{Duration, Event, MethodEnter, MethodLeave, ThreadId, Timestam
 #[derive(Clone, Copy, Default)]
 pub(super) struct Call(u64);
 
-/// The largest ticket. While a run is read, larger numbers stand in place of a ticket: they say
-/// which step of the run begins the call.
+/// The largest ticket. While a run is read, a call may hold a larger number in place of the ticket:
+/// it says which step of the run begins the call.
 pub(super) const LAST_TICKET: u32 = u32::MAX - MAX_STEPS as u32 - 1;
 
 const PHASE: u32 = 24;

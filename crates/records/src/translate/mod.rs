@@ -624,7 +624,8 @@ impl Sink for Translator {
             Code::SuperReturned => self.super_returned(number, value),
             Code::Cpu if self.is_off(Events::CPU) => {}
             Code::Cpu => {
-                // Another thread may have read the CPU time earlier, though its record comes later.
+                // Another thread may have read this CPU time, too. The records may not be in the
+                // order of the readings.
                 let emitted = &mut self.thread(number).cpu;
                 *emitted = Duration(first as i64).max(*emitted);
             }

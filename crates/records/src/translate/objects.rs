@@ -19,7 +19,7 @@ pub(super) struct Objects {
     /// For each collection, the highest object number given before its start. Numbers grow with
     /// time, so an object's age follows from its number.
     collections: Vec<u64>,
-    /// Objects that the current collection found dead. JDK 11 reports these before the end of the
+    /// Objects that the current collection reclaims. JDK 11 reports these before the end of the
     /// collection.
     pub(super) dying: NumberSet,
     /// The heap dump that is being written.
@@ -28,7 +28,8 @@ pub(super) struct Objects {
     passed: FxHashMap<u64, SkippedObject>,
 }
 
-/// Data of an object whose record was passed over.
+/// Data of an object whose record was passed over: the record was read, and may not be in the trace
+/// that mentions the object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SkippedObject {
     pub(super) class: u32,

@@ -205,7 +205,8 @@ impl Translator {
         };
         (self.cut_samples, self.folded_calls) = (0, 0);
         // While a gate is closed, and without hooks, the ends of calls are not recorded. So the
-        // open calls are forgotten if there is or was a gate, or if the new trace would show them.
+        // open calls are forgotten if the old or the new trace has a gate, or if the new trace
+        // would show the calls.
         let forgets = had_gate || self.settings.has_gate || self.settings.shows_open_calls;
         if forgets && calls == OpenCalls::Hide {
             self.forget_open_calls();

@@ -218,7 +218,7 @@ impl Recorded {
     /// Number of places in the trail from which steps are taken.
     const PLACES: usize = 8;
 
-    /// Reads the calls of the thread with the first calls at the first place.
+    /// Reads the calls of one thread: the first thread with a call at the first place.
     fn new(path: &str) -> Self {
         let open = || File::open(path).expect("JTRAIL_TRACE is a trail");
         let segments = Segments::open(open()).expect("it can be read");

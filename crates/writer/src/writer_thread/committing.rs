@@ -1,5 +1,5 @@
-//! Commits, if there is a spool. With a spool, a chunk is reused only after a commit has recorded
-//! that its records are in the trace.
+//! Commits to the spool, if there is one. With a spool, a chunk is reused only after a commit has
+//! recorded that its records are in the trace.
 
 use super::traces::clock_note;
 use super::{WriterThread, write};

@@ -132,7 +132,8 @@ fn a_piece_that_does_not_fit_is_left() {
     };
     changed.add_methods(0, vec![info]);
     assert_eq!(taken(&mut changed, &words, 0, &mut found, 12), 1);
-    // The piece is of another epoch, and begins at the time of the thread's last event there.
+    // The piece is of another epoch than the run, but begins at the time of the thread's last
+    // event.
     let mut earlier = translator();
     let mut found = Followed::default();
     let follower = earlier.follower().expect("it is of use");
