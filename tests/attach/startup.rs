@@ -27,8 +27,8 @@ fn jar(jdk: &Jdk, folder: &Path) -> String {
     jar
 }
 
-/// The JVM uses its cache with the agent as without, and prints no complaint. All calls are in the
-/// trace, even those of classes that come from the cache.
+/// The JVM uses its cache although the agent is loaded, and prints no complaint. All calls are in
+/// the trace, even those of classes that come from the cache.
 #[test]
 fn an_ahead_of_time_cache_stays_in_use() {
     let with_cache = |jdk: &Jdk| jdk.feature >= WITH_CACHE && jdk.javac.is_some();
@@ -89,7 +89,7 @@ fn no_more_local_references_than_the_jvm_knows_of() {
     });
 }
 
-/// Creates a build of the agent with a different hook class, in which one method has another name.
+/// Creates a build of the agent whose hook class differs: one of its methods has another name.
 fn another_build(folder: &Path) -> PathBuf {
     let (from, to) = (b"leaveByException", b"leaveByExceptiom");
     let mut bytes = fs::read(agent()).expect("there");
@@ -97,7 +97,7 @@ fn another_build(folder: &Path) -> PathBuf {
     let places: Vec<usize> = (0..ends)
         .filter(|&at| bytes[at..].starts_with(from))
         .collect();
-    // The name is in the class file, and where the agent names the method.
+    // The agent has the name at least twice: in the class file, and where it names the method.
     assert!(places.len() >= 2, "{places:?}");
     for at in places {
         bytes[at..at + to.len()].copy_from_slice(to);
@@ -107,8 +107,8 @@ fn another_build(folder: &Path) -> PathBuf {
     library
 }
 
-/// Upgrades in a JVM that had the agent before: builds with different hook classes alternate, more
-/// often than a build has hook classes.
+/// The agent is upgraded in one JVM again and again: two builds with different hook classes
+/// alternate. There are more upgrades than a build has hook classes.
 #[test]
 fn builds_with_other_hooks_come_in_turn() {
     at_once(|jdk| {
@@ -119,7 +119,7 @@ fn builds_with_other_hooks_come_in_turn() {
         let names = (0..20).map(|number| format!("trace{number}"));
         let names: Vec<String> = names.collect();
         for (number, name) in names.iter().enumerate() {
-            // In this order, each build uses every number of a hook class.
+            // Hook classes are numbered. In this order of the builds, each build uses each number.
             let library = &libraries[number % 3 % 2];
             let options = if number % 4 < 2 { ticks } else { &[] };
             let said = app.attach_library(library, name, options);
@@ -140,9 +140,9 @@ fn builds_with_other_hooks_come_in_turn() {
     });
 }
 
-/// Copies of the agent are attached one after the other, at other paths and newer ones at the same
-/// path. They need no room in the static TLS block, where glibc reserves only some 1,600 bytes for
-/// libraries that are opened later.
+/// Copies of the agent are attached one after the other: first at different paths, then at one path
+/// whose file is replaced. They need no room in the static TLS block. There, glibc reserves only
+/// some 1,600 bytes for libraries that are opened later.
 #[test]
 fn other_builds_of_the_agent_come_in_turn() {
     at_once(|jdk| {
@@ -151,7 +151,7 @@ fn other_builds_of_the_agent_come_in_turn() {
         let mut app = AttachedRun::of(run);
         let folder = temp_dir();
         for number in 0..5 {
-            // The file of the third is replaced twice.
+            // The third library's file is replaced twice.
             let library = folder.path().join(format!("libjtrail{}.so", number.min(2)));
             let new = folder.path().join("new");
             fs::copy(agent(), &new).expect("copied");

@@ -18,8 +18,8 @@ fn path(folder: &Path) -> String {
     folder.join("trace").to_str().expect("text").to_owned()
 }
 
-/// All calls that begin after the agent was attached are in the trace, on threads that existed
-/// before and on new ones. Calls that began before are not.
+/// All calls that begin after the agent was attached are in the trace, on old and on new threads.
+/// Calls that began before the attach are not.
 #[test]
 fn calls_are_exact_from_then_on() {
     for jdk in Jdk::require(&VERSIONS) {
@@ -50,7 +50,7 @@ fn calls_are_exact_from_then_on() {
                 &["harness.Attached"],
                 &["harness.Expect", "$$"],
             );
-            // Virtual threads that existed before have their calls. Their carriers have none.
+            // Virtual threads that are older than the agent have calls. The carriers have none.
             let has_work = |name: &str| {
                 let thread = trace.thread(name);
                 thread
@@ -134,7 +134,7 @@ fn what_can_not_be_had_is_refused() {
     }
 }
 
-/// The command reports what the agent does: it records, or it waits for a client that starts a
+/// `jtrail attach` reports what the agent does: it records, or it waits for a client that starts a
 /// trace.
 #[test]
 fn what_begins_is_reported() {

@@ -19,7 +19,7 @@ use std::time::Duration;
 )]
 mod damage;
 
-/// Maximum time for one format: all bytes, all verbs.
+/// Maximum time for the tests of one format, with all bytes and all verbs.
 const LIMIT: Duration = Duration::from_secs(600);
 /// One of this many bytes is changed, unless tests are thorough.
 const CHANGED: usize = 5;
@@ -31,8 +31,8 @@ const AGENT_EVENT: usize = 3;
 fn real(spelling: &Spelling) -> Vec<u8> {
     let folder = jtrail_testkit::temp_dir();
     let file = folder.path().join("trace").display().to_string();
-    // A live JinsightLive trace has every class of the JVM: too many bytes to truncate it at each
-    // of them.
+    // The agent's JinsightLive traces have every class of the JVM: too many bytes to truncate such
+    // a trace at each. A converted trace is small.
     let options = match spelling.format {
         Format::Jinsight => "format=binary",
         _ => spelling.options,
@@ -49,7 +49,7 @@ fn real(spelling: &Spelling) -> Vec<u8> {
     fs::read(file).expect("a trace")
 }
 
-/// Returns the exit codes for a truncated trace: of reading it, and of checking it.
+/// Returns the exit codes of reading and of checking a trace that is truncated at `cut`.
 fn codes(format: Format, trace: &[u8], ends: &[(usize, usize)], cut: usize) -> (u8, u8) {
     let found = |text: &[u8]| trace.windows(text.len()).position(|part| part == text);
     let lines = trace.split_inclusive(|byte| *byte == b'\n');
@@ -144,9 +144,11 @@ fn cut_everywhere(spelling: &Spelling) {
     failures.finish();
 }
 
-/// Returns true if a binary trace that ends at `cut` ends with its header or a complete message.
+/// Returns true if the first `cut` bytes of a binary trace end with its header or a complete
+/// message.
 fn between(trace: &[u8], ends: &[(usize, usize)], cut: usize) -> bool {
-    // These messages follow the header. The size of a message follows its id.
+    // Two messages follow the header: encoding and frequency. In a message, the size follows the
+    // id.
     let size = |at: usize| {
         u32::from_le_bytes(trace[at + 2..at + 6].try_into().expect("four bytes")) as usize
     };

@@ -76,7 +76,7 @@ fn fault(what: &'static str, given: Given, at: usize, expected: &str) -> Row {
     )
 }
 
-/// A row that is read up to an offset.
+/// A row whose file is read up to an offset.
 fn gives_up(what: &'static str, given: Given, format: &str, at: usize, why: &str) -> Row {
     row(
         what,
@@ -86,7 +86,7 @@ fn gives_up(what: &'static str, given: Given, format: &str, at: usize, why: &str
     )
 }
 
-/// A row that is sound.
+/// A row whose file is sound.
 fn sound(what: &'static str, given: Given) -> Row {
     row(what, given, "", (0, 0))
 }

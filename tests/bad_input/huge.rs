@@ -1,5 +1,5 @@
-//! Input that could take much memory or time. It is generated while it is read, so that it needs no
-//! room on the disk, and is read in a process of its own with little memory.
+//! Input that could take much memory or time. It is generated while it is read, so it needs no room
+//! on the disk. A process of its own, with little memory, reads it.
 
 use super::formats::{JINSIGHT, MLPD, TRACELOG};
 use super::traces::{Given, Row, begin, encoded, end, enter, leave, message, row, sample};
@@ -7,7 +7,7 @@ use flate2::{Compression, write::GzEncoder};
 use jtrail_formats::Format;
 use std::io::{self, Write};
 
-/// Writes the text repeatedly, in blocks of 64 KiB, `megabytes` in all.
+/// Writes `megabytes` MB in blocks of 64 KiB, which repeat the text.
 fn flood(to: &mut dyn Write, text: &str, megabytes: usize) -> io::Result<()> {
     let block = text.repeat((64 << 10) / text.len());
     for _ in 0..megabytes * 16 {
@@ -16,7 +16,7 @@ fn flood(to: &mut dyn Write, text: &str, megabytes: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a buffer of a log profile with that many bytes of meaningless events: sizes of the heap.
+/// Returns a buffer of a log profile with `bytes` bytes of events: sizes of the heap, all 0.
 fn mlpd_buffer(bytes: usize) -> Vec<u8> {
     let events = b"\x21\0\0".repeat(bytes / 3);
     let mut buffer = b"\x01LPM".to_vec();
@@ -27,7 +27,7 @@ fn mlpd_buffer(bytes: usize) -> Vec<u8> {
     [buffer, events].concat()
 }
 
-/// The table.
+/// Returns the rows about huge input.
 pub(super) fn rows() -> Vec<Row> {
     [tptp(), others()].into_iter().flatten().collect()
 }
@@ -38,8 +38,8 @@ fn others() -> Vec<Row> {
             "JinsightLive: a class of 65,535 methods, whose names take 2 GB",
             Given::Pipe(|to| {
                 to.write_all(&JINSIGHT[..45])?;
-                // Ticks, id and size; name; number of methods. Each text claims to have 0x7878
-                // bytes.
+                // The fields are ticks, id and size; name; number of methods. The `x` that follow
+                // claim that each text has 0x7878 bytes.
                 to.write_all(b"\x6e\0\0\0\0\0\0\0\0\x02\0\0\0\x01\0x\xff\xff")?;
                 flood(to, "x", 2000)
             }),

@@ -6,7 +6,7 @@
 //! | `options` | the table of wrong options, filter files and options files |
 //! | `traces`, `formats`, `huge` | the tables of trace files |
 //! | `process` | the command line in a process of its own |
-//! | `document` | makes `docs/bad-input.md` of the tables |
+//! | `document` | generates `docs/bad-input.md` from the tables |
 //! | `cuts` | a real trace, truncated at every byte, and with every byte changed |
 //!
 //! With `JTRAIL_BLESS=1`, a test writes the document; otherwise it compares it.
@@ -98,8 +98,8 @@ impl Failures {
     }
 }
 
-/// Returns all rows about options: the name of the file that the row fills, the option text, the
-/// row.
+/// Returns all rows about options. Each comes after the name of the file that it fills, if it fills
+/// one, and the option text.
 fn option_rows() -> impl Iterator<Item = (Option<&'static str>, &'static str, &'static options::Row)>
 {
     let own = OPTIONS.iter().map(|row| (None, row.0, row));
@@ -213,7 +213,8 @@ fn wrong_options_are_reported_in_a_jvm() {
             failures.check(good, || {
                 format!("{text:?} in {jdk}: not {code} and {line}\n{output}")
             });
-            // After a wrong option the program does not start; in the TPTP syntax it runs.
+            // After a wrong option the program does not start. After one in the TPTP syntax it
+            // runs.
             failures.check(output.stdout.contains("fib(5)") == (code == 0), || {
                 format!("{text:?}\n{output}")
             });
@@ -226,7 +227,8 @@ fn wrong_options_are_reported_in_a_jvm() {
     failures.finish();
 }
 
-/// Returns the exit code and the line of a JVM whose options have that error.
+/// Returns the exit code and the line that are expected of a JVM with the options `text`.
+/// `reported` is the error in these options.
 fn in_a_jvm(text: &str, reported: &str) -> (i32, String) {
     if text.starts_with("JPIAgent") {
         (
@@ -445,8 +447,8 @@ fn huge_input_takes_little_memory() {
     failures.finish();
 }
 
-/// All rows that consist of bytes, read by name and from standard input. Sizes and ids are as
-/// hostile as possible, while the files are small; so the memory must be small, too.
+/// All rows that consist of bytes are read by name and from standard input. Sizes and ids are as
+/// hostile as possible, but the files are small, so the memory must be small, too.
 #[test]
 fn small_files_take_little_memory_in_a_process() {
     let mut failures = Failures::default();

@@ -12,8 +12,8 @@ use Jvms::{All, Newest, No};
 /// The input, the message, and the JVMs in which the row is tested.
 pub(super) type Row = (&'static str, &'static str, Jvms);
 
-/// Option texts. The JVM's exit code is 1. With text in the TPTP syntax the program runs, without a
-/// trace.
+/// Option texts. The JVM's exit code is 1, except for texts in the TPTP syntax: there the program
+/// runs, without a trace.
 #[rustfmt::skip]
 pub(super) const OPTIONS: &[Row] = &[
     // The syntax.

@@ -9,10 +9,10 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
-/// Name of the variable with the arguments of [`child`], one per line.
+/// Name of the environment variable with the arguments of [`child`], one per line.
 const ARGUMENTS: &str = "JTRAIL_TEST_BAD_INPUT";
 
-/// Runs the command line in a process of its own. It prints its peak memory at the end.
+/// Runs the command line in a process of its own. The process prints its peak memory at the end.
 #[test]
 #[ignore = "started by other tests, in a process of its own"]
 fn child() {

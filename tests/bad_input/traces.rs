@@ -12,7 +12,7 @@ const WRITE_ONLY: &str = "/proc/sys/vm/compact_memory";
 /// The kinds of files.
 pub(super) enum Given {
     Bytes(Vec<u8>),
-    /// A file that exists anyway.
+    /// A file that the test need not create.
     Path(&'static str),
     Directory,
     /// A link to itself.
@@ -27,7 +27,7 @@ pub(super) struct Row {
     pub(super) given: Given,
     /// The decisive line of `jtrail verify`, with `FILE` for the file's name.
     pub(super) says: Cow<'static, str>,
-    /// Exit codes: of `verify`, and of `report`, `dump` and `convert`.
+    /// Two exit codes: that of `verify`, and that of `report`, `dump` and `convert`.
     pub(super) codes: (u8, u8),
 }
 
@@ -189,7 +189,7 @@ pub(super) fn begin() -> Vec<u8> {
     whole
 }
 
-/// The end of that document.
+/// The end of the document that [`begin`] begins.
 pub(super) fn end() -> Vec<u8> {
     encoded(Format::TptpXml, &[opening(), ending()].concat()).split_off(begin().len())
 }
@@ -469,8 +469,8 @@ pub(super) fn meaning() -> Vec<Row> {
     ]
 }
 
-/// Returns a trace with a thread's name that would take a terminal over. It is binary, because XML
-/// forbids the name.
+/// Returns a trace whose thread has a name that would control a terminal. The trace is binary,
+/// because XML forbids such a name.
 pub(super) fn hostile_names() -> Vec<u8> {
     let mut events = sample();
     let Some(Event::ThreadStart(e)) = events.get_mut(4) else {
@@ -480,8 +480,8 @@ pub(super) fn hostile_names() -> Vec<u8> {
     encoded(Format::TptpBinary, &events)
 }
 
-/// Creates the file that `given` describes, at `path` unless it exists elsewhere. For a pipe,
-/// creates no writer.
+/// Creates the file that `given` describes at `path`, unless the file exists elsewhere. Returns the
+/// file's path. A pipe gets no writer.
 pub(super) fn place<'a>(given: &Given, path: &'a Path) -> &'a Path {
     use std::fs;
     use std::os::unix::fs::symlink;

@@ -2,12 +2,13 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
 /**
- * Threads that do the same work in each run, and print what they know of it.
+ * Threads that do the same work in each run, and print figures about it.
  *
  * <p>{@code CALLS thread method n} is a number of calls. {@code TIME thread method figure low high}
- * bounds a figure of a method's calls: {@code base}, {@code min} and {@code max} are nanoseconds of
- * own time, {@code cpu} of own CPU time. The clock is read directly before and after each call
- * (outer), and first and last within the call (inner). What a tracer measures lies between.
+ * gives bounds of a figure of a method's calls, in nanoseconds: {@code base}, {@code min} and
+ * {@code max} are own times, {@code cpu} is own CPU time. The clock is read directly before and
+ * after each call (outer), and as the first and last action of the call (inner). The time that a
+ * tracer measures is between the inner and the outer one.
  */
 public class Added {
     static final ThreadMXBean CPU = ManagementFactory.getThreadMXBean();

@@ -207,7 +207,7 @@ fn times_are_those_of_the_program() {
 }
 
 /// Calls nested in more than 1,024 calls of their own method are moved elsewhere in the tree. The
-/// trace, or the agent, reports how many they are.
+/// trace, or the agent, reports the number of moved calls.
 #[test]
 fn folded_calls_are_reported() {
     const DEPTH: u64 = 3000;

@@ -11,12 +11,12 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Calls of known lengths, as the program measures them. It reads its own clock inside a call, so
-/// the call is a little longer.
+/// A program that measures how long its calls take. It reads its clock inside a call, so the call
+/// takes a little longer than the program measures.
 const SPANS: &str = include_str!("Spans.java");
 
-/// Returns the lengths of a method's calls in ns, in the order of their ends, and the trace's note
-/// about its clock.
+/// Returns the lengths of a method's calls in ns, in the order in which the calls end, and the
+/// trace's note about its clock.
 fn lengths(file: &Path, method: &str) -> (Vec<i64>, Option<ClockNote>) {
     let mut reader = Reader::new(File::open(file).expect("a trace")).expect("a trace");
     let mut checker = Checker::default();
@@ -86,8 +86,8 @@ fn times_are_early_by_less_than_a_tick() {
                     reported.longest.0
                 }
             };
-            // How much longer each call is than the program measured. The time between the call's
-            // begin or end and the program's reading of the clock is far below a tick, unless the
+            // By how much each call is longer than the program measured. The program reads its
+            // clock far less than a tick after the call's begin and before its end, unless the
             // system preempts the thread just then.
             let own = said(&output.stdout, "long");
             let mut longer: Vec<i64> = longs.iter().zip(&own).map(|(l, own)| l - own).collect();
@@ -97,7 +97,8 @@ fn times_are_early_by_less_than_a_tick() {
                 (0..=longest + 500_000).contains(&median),
                 "{context}: {longer:?}, {longest}"
             );
-            // Each short call is off by up to a tick, but their sum is not.
+            // The length of each short call is wrong by up to a tick, but the sum of all lengths is
+            // right.
             let (sum, true_sum) = (
                 shorts.iter().sum::<i64>(),
                 said(&output.stdout, "shorts")[0],

@@ -34,7 +34,7 @@ const PROGRAMS: [&str; 25] = [
     "harness.Sync",
 ];
 
-/// Sets of class files of old versions, from old compilers; each has a program.
+/// Sets of class files of old versions, from old compilers. Each set has a program.
 const OLD_SETS: [&str; 8] = ["v45", "v46", "v47", "v48", "cldc", "jsr14", "v49", "v50"];
 
 fn counts_are_exact(format: &str, engine: &str, versions: &[u32]) {
@@ -42,9 +42,9 @@ fn counts_are_exact(format: &str, engine: &str, versions: &[u32]) {
     let newest = VERSIONS[VERSIONS.len() - 1];
     for jdk in Jdk::require(versions) {
         for name in PROGRAMS.iter().filter(|name| harness().has(&jdk, name)) {
-            // The program's methods are a challenge for the rewriter, not for the JVM's own events.
-            // With the JVM's events, it takes longer than all other programs together, so it runs
-            // once.
+            // This program's methods are hard for the rewriter, but not for the JVM's own events.
+            // With the JVM's events, this program takes longer than all others together, so it runs
+            // only once with them.
             if (*name, engine) == ("harness.Limits", "jvmti")
                 && (format, jdk.feature) != ("binary", newest)
             {
@@ -53,8 +53,8 @@ fn counts_are_exact(format: &str, engine: &str, versions: &[u32]) {
             eprintln!("{name}, {engine}, {format}, JDK {}", jdk.feature);
             let mut run = program(&jdk, name);
             if *name == "harness.Limits" {
-                // Otherwise, methods that hooks would make too large for the JVM's compilers have
-                // no hooks.
+                // Without this flag, a method gets no hooks if they would make it too large for the
+                // JVM's compilers.
                 run = run.jvm_arg("-XX:-DontCompileHugeMethods");
             }
             assert_counts(&traced(run, &options), &["harness."]);
@@ -88,7 +88,7 @@ fn jvmti_xml() {
     counts_are_exact("xml", "jvmti", &one_version());
 }
 
-/// Prepares a run of a program of old class files, which uses the harness's bookkeeping.
+/// Prepares a run of a program of old class files. The harness is on its class path.
 fn old_program(jdk: &Jdk, main: &str) -> Run {
     let classes = of_project("java-harness/old/classes");
     let mut folders: Vec<_> = std::env::split_paths(&harness().class_path(jdk)).collect();

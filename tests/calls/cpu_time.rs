@@ -16,9 +16,10 @@ struct Cpu {
     threads: BTreeMap<String, i64>,
     /// The last recorded time of each thread.
     last: HashMap<u64, i64>,
-    /// Time of a thread when it had measured the CPU time that it used.
+    /// CPU time of each thread, by name, at the end of `harness.Burn.timed`, which measures it,
+    /// too.
     measured: BTreeMap<String, i64>,
-    /// Time that a thread used after its last call.
+    /// CPU time that each thread used after its last call, by name.
     after: BTreeMap<String, i64>,
     open: HashMap<(u64, u32), i64>,
 }
@@ -81,7 +82,8 @@ fn calls_and_threads_have_what_the_program_measured() {
                     jdk.feature
                 );
                 assert!(whole >= measured, "{name}: {measured}, {whole}");
-                // After its last call, which writes the measurement down, the thread only ends.
+                // The thread's last call stores what was measured. After that call, the thread only
+                // ends.
                 assert!(cpu.after[name] < 10_000_000, "{name}: {}", cpu.after[name]);
             }
             assert!(!truth.cpu.is_empty() && !truth.cpu_threads.is_empty());
@@ -133,8 +135,8 @@ fn a_virtual_thread_has_its_own_time_and_no_other() {
                     cpu.threads
                 );
             }
-            // The kernel's time of the carriers is that of the virtual threads, plus the time to
-            // switch between them.
+            // The kernel counts the CPU time of the carriers. It is that of the virtual threads,
+            // plus the time to switch between them.
             let all = 10 * unit + of(0);
             assert!(all <= carried, "{all} of {carried}");
             assert!(all > carried / 2, "{all} of {carried}");
@@ -160,7 +162,7 @@ fn without_cpu_there_is_none() {
     assert_eq!(sum, 0);
 }
 
-/// With too few buffers, CPU time and call are dropped together.
+/// With too few buffers, a call and its CPU time are dropped together.
 #[test]
 fn losses_leave_calls_and_their_cpu_time_in_step() {
     for jdk in Jdk::require(&few_versions()) {

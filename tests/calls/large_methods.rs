@@ -1,6 +1,6 @@
-//! Methods that would grow over 8,000 bytes, so that the JVM would never compile them. They stay
-//! unchanged, or get only the hooks of their calls. The trace and a line on standard error report
-//! this.
+//! Methods that hooks and probes would make larger than 8,000 bytes. The JVM would never compile
+//! them. So they stay unchanged, or get only the hooks of their calls. The trace and a line on
+//! standard error report this.
 
 use crate::support::{Traced, VERSIONS, compile, traced};
 use jtrail_model::Note;
@@ -10,9 +10,9 @@ use std::path::Path;
 
 const REASON: &str = "with hooks it would be over 8000 bytes, and the JVM compiles no such method";
 
-/// Compiles the programs. `step` of `Returns` and of `Loop` is under 8,000 bytes, and over it with
-/// hooks: it has many returns, or is nearly that large already. `Lines.step` is over it only with
-/// probes for its lines. So is the static initializer of `Start`.
+/// Compiles the programs. `Returns.step` and `Loop.step` are smaller than 8,000 bytes, but larger
+/// with hooks: the first has many returns, the second is nearly that large already. `Lines.step`
+/// and the static initializer of `Start` become larger only with probes for their lines.
 fn programs(folder: &Path) {
     let cases = |count: usize, case: &dyn Fn(usize) -> String| -> String {
         (0..count)
@@ -66,8 +66,8 @@ fn programs(folder: &Path) {
 }
 
 fn run(jdk: &Jdk, class: &str, folder: &Path, flags: &[&str]) -> Run {
-    // The interpreter's threads wait for the compiler, so that everything is compiled that can be,
-    // even in a short program.
+    // `-Xbatch` makes the program wait for the compiler. So even in a short program, everything is
+    // compiled that can be.
     let run = Run::new(jdk, class)
         .class_path(folder)
         .jvm_arg("-Xbatch")
@@ -133,7 +133,7 @@ fn what_the_jvm_would_not_compile_has_no_hooks() {
                 );
                 assert_eq!(reported(&hooked.output), [line], "{context}");
             }
-            // If the JVM has no such limit, or compiles nothing, everything is traced.
+            // If the JVM has no limit on sizes, or compiles nothing, everything is traced.
             for flag in ["-XX:-DontCompileHugeMethods", "-Xint"] {
                 let all = traced(run(&jdk, class, folder.path(), &[flag]), &options);
                 all.trace.assert_sound(&all.output);
@@ -172,7 +172,7 @@ fn calls_are_traced_where_lines_are_too_many() {
             "jtrail: Lines.step(II)I has hooks for its calls alone: {REASON}; the trace names all such methods, -XX:-DontCompileHugeMethods has them traced"
         );
         assert_eq!(reported(&hooked.output), [line], "{context}");
-        // Code that runs once is never compiled anyway.
+        // A static initializer runs once and is never compiled, so it gets all of its probes.
         let options = "format=binary,include=Start,events=+lines";
         let start = traced(run(&jdk, "Start", folder.path(), &[]), options);
         start.trace.assert_sound(&start.output);

@@ -1,5 +1,5 @@
-//! The agent makes a JVM that is starting omit the memory fence after hooks, as if its command line
-//! said so; but never against the command line.
+//! The agent sets a flag of a JVM that is starting, so that the JVM omits the memory fence after
+//! hooks. A flag on the command line takes precedence.
 
 use crate::support::compile::compile;
 use crate::support::{VERSIONS, agent, program};
@@ -13,7 +13,7 @@ const EXACT: &str = "format=none,include=Fences";
 /// Returns what the program prints about the flag. `given` is the flag on the command line, and
 /// `options` the options of the agent, if there is one.
 fn flag(jdk: &Jdk, folder: &Path, given: Option<&str>, options: Option<&str>) -> String {
-    // JVM 20 has the flag as an experimental one, 17 does not have it.
+    // In JVM 20 the flag is experimental. JVM 17 does not have it.
     let always = [
         "-XX:+UnlockExperimentalVMOptions",
         "-XX:+IgnoreUnrecognizedVMOptions",
@@ -43,7 +43,7 @@ fn a_jvm_that_can_spares_hooks_the_fence() {
         let can = flag(&jdk, folder, Some(ON), None);
         assert_eq!(flag(&jdk, folder, None, Some(EXACT)), can, "{what}");
         assert_eq!(flag(&jdk, folder, Some(OFF), Some(EXACT)), bare, "{what}");
-        // With `clock=tick`, hooks hardly ever leave Java code.
+        // With `clock=tick`, hooks hardly ever leave Java code, so the agent does not set the flag.
         let ticks = format!("{EXACT},clock=tick");
         assert_eq!(flag(&jdk, folder, None, Some(&ticks)), bare, "{what}");
     }

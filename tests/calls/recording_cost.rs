@@ -1,5 +1,5 @@
 //! The cost of recording is measured when the agent is loaded. It is in every trace whose format
-//! can hold it, and can be subtracted.
+//! can hold it, and a report can subtract it.
 
 use crate::support::cli::jtrail;
 use crate::support::{FILTER, VERSIONS, agent, few_versions, program};

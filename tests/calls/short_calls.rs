@@ -1,5 +1,5 @@
-//! Calls that become sums (`min=`, `maxrate=`). Each call is in the trace once and with its caller,
-//! and calls of at least that length are written.
+//! Calls that become sums (`min=`, `maxrate=`). Each call is in the trace once, with its caller.
+//! Calls that take at least `min=` are written one by one.
 
 use crate::support::compile::compile;
 use crate::support::counts::assert_counts;
@@ -17,7 +17,8 @@ type CallEdge = (String, Option<String>, String);
 #[derive(Default)]
 struct Calls {
     open: HashMap<ThreadId, Vec<(String, i64)>>,
-    /// Open calls that the following sums do not belong to, the outermost first.
+    /// The innermost open calls, if the following sums belong to calls outside of them; outermost
+    /// first.
     inner: HashMap<ThreadId, Vec<(String, i64)>>,
     /// Number of calls by thread, caller and method.
     places: BTreeMap<CallEdge, u64>,
@@ -28,7 +29,7 @@ struct Calls {
     summed: u64,
     /// The longest own time of a call in a sum.
     longest: i64,
-    /// By method: time of all calls in sums, with callees.
+    /// Time of all calls in sums, including callees, by method.
     times: BTreeMap<String, i64>,
 }
 
@@ -50,8 +51,8 @@ impl Calls {
                 }
             }
             Event::AggregatedEnter(e) if e.calls == 0 => {
-                // An open method has another node with 0 calls, so that its time with callees is
-                // not counted twice.
+                // A node with 0 calls belongs to a method that is already open. It keeps the
+                // method's time with callees from being counted twice.
                 self.enter(names, e.thread, key(&e.method), 0, 0);
                 assert!(e.base_time.0 <= 0);
             }
@@ -100,7 +101,7 @@ fn calls(run: Run, options: &str) -> (Calls, crate::support::Traced) {
     (calls, traced)
 }
 
-/// Returns the bounds that the trace notes, and the methods that it names.
+/// Returns the trace's notes about short calls: the bounds, and the demoted methods.
 fn notes(notes: &[Note<'_>]) -> (Option<ShortCallsNote>, Vec<Demoted>) {
     let short = notes.iter().find_map(|note| match note {
         Note::ShortCalls(short) => Some(*short),
@@ -150,7 +151,7 @@ fn added(jdk: &Jdk, folder: &Path) -> Run {
     program(jdk, "Added").class_path(folder)
 }
 
-/// Each thread has as many calls between two methods as in a trace of single calls.
+/// For each thread, caller and callee, the number of calls is that of a trace of single calls.
 #[test]
 fn callers_are_those_of_single_calls() {
     let folder = jtrail_testkit::temp_dir();
@@ -181,7 +182,7 @@ fn callers_are_those_of_single_calls() {
     }
 }
 
-/// A call of at least that length is written. A shorter one is not, unless it was open when
+/// A call that takes at least `min=` is written. A shorter call is not, unless it was open when
 /// everything was written.
 #[test]
 fn calls_that_take_as_long_are_written() {
@@ -201,7 +202,7 @@ fn calls_that_take_as_long_are_written() {
                     .filter(|(of, _)| of.starts_with(method));
                 own.map(|(_, length)| *length).collect::<Vec<i64>>()
             };
-            // Calls that sleep longer than that are all written.
+            // All calls that sleep longer than `MIN` are written.
             let long = of("Short.sleeps(");
             // A late tick makes a call appear shorter, on a busy machine by more than a
             // millisecond.
@@ -269,7 +270,7 @@ fn methods_that_are_called_too_often_are_named() {
     }
 }
 
-/// If the program is killed, its trace has each call that it had counted.
+/// If the program is killed, the trace has each call that the program had counted.
 #[test]
 fn they_are_there_when_the_program_is_killed() {
     let folder = jtrail_testkit::temp_dir();

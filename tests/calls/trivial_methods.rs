@@ -1,5 +1,5 @@
-//! Calls of trivial methods are skipped (`trivial=skip`): these calls and no others, each method
-//! named in the trace, and without an effect on the application.
+//! With `trivial=skip`, calls of trivial methods are skipped, and no other calls. The trace names
+//! each of these methods. The application is not affected.
 
 use crate::support::{FILTER, Trace, Traced, agent, few_versions, program, traced};
 use jtrail_formats::{Item, Reader};

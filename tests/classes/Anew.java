@@ -5,7 +5,7 @@ import jtrail.Trace;
 /**
  * Begins and ends a trace again and again, so that this class is retransformed each time. Each
  * trace has two calls. Prints the bytes of metaspace that the JVM has committed after a while, and
- * at the end. Uses no lambda, because each would be a further class each time. Arguments: file of
+ * at the end. Uses no lambda, because a lambda would be another class each time. Arguments: file of
  * the trace, number of traces.
  */
 public final class Anew implements AutoCloseable {

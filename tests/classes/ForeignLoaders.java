@@ -11,9 +11,9 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Class loaders of all kinds, each with a plug-in of its own. Most of them return no class of the
- * JDK that they do not know. Prints what the plug-ins do, and how often the loaders are called for
- * classes other than jtrail's.
+ * Class loaders of all kinds, each with a plug-in of its own. Most of them return only those
+ * classes of the JDK that they know. Prints what the plug-ins do, and how often the loaders are
+ * called for classes other than jtrail's.
  */
 public class ForeignLoaders {
     static final String PLUGIN = "ForeignLoaders$Plugin";

@@ -5,8 +5,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Initialises classes in all ways, and prints what their initialisers did, in order for each
- * thread: thread, "begin" or "end", class, nanoseconds of the JVM's clock, and whether the
+ * Initialises classes in all ways. Prints the begins and ends of their initialisers, in order for
+ * each thread: thread, "begin" or "end", class, nanoseconds of the JVM's clock, and whether the
  * initialiser has failed. With an argument, it first loads all of the classes, and waits for a line
  * of input.
  */

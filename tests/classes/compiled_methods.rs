@@ -41,9 +41,9 @@ fn entry(line: &str) -> Option<(u64, (String, i64))> {
     Some((begin, (method.to_owned(), (end - begin) as i64)))
 }
 
-/// Returns the bytes of instructions by address, from the JVM's compilation log: `<nmethod
-/// entry='0x01' insts_offset='2' stub_offset='3' />`. Code without stubs after the instructions is
-/// missing.
+/// Returns the size of the instructions by address of the code, from the JVM's compilation log:
+/// `<nmethod entry='0x01' insts_offset='2' stub_offset='3' />`. Code without stubs after the
+/// instructions is missing.
 fn instructions(log: &str) -> HashMap<u64, i64> {
     let attribute = |line: &'_ str, name: &str| {
         let (_, rest) = line.split_once(&format!(" {name}='"))?;
@@ -59,8 +59,8 @@ fn instructions(log: &str) -> HashMap<u64, i64> {
     lines.filter_map(entry).collect()
 }
 
-/// The compiled code in a trace. `live` has the method of live code by address, and the time of its
-/// event; `inlined` has the keys of inlined methods.
+/// The compiled code in a trace. `live` has the method of each live code, and the time of its
+/// event, by address. `inlined` has the keys of inlined methods.
 #[derive(Default)]
 struct Code {
     live: BTreeMap<u64, (String, i64)>,
@@ -197,12 +197,12 @@ fn code_is_what_the_jvm_lists() {
     }
 }
 
-/// A program that unloads a class with compiled methods, whose code must be discarded. It prints
-/// when that has happened.
+/// A program in which a class with compiled methods is unloaded, so that the methods' code must be
+/// discarded. The program prints whether the class is unloaded.
 const DISCARDED: &str = include_str!("Discarded.java");
 
 /// All code of an unloaded class is reported as discarded, at its address. Code that was never
-/// reported is not.
+/// reported is not reported as discarded either.
 #[test]
 fn code_of_unloaded_classes_is_unloaded() {
     let folder = temp_dir();

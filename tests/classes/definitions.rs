@@ -91,7 +91,7 @@ fn details_are_what_the_class_file_says() {
             assert_eq!(fields, fields_by_javap(&file), "{name}");
         }
         assert!(seen > 5, "only {seen} classes, JDK {}", jdk.feature);
-        // These were loaded long before the trace; each class is reported once.
+        // The next classes were loaded long before the trace. Each of them is reported once.
         let object = classes.named("java.lang.Object");
         assert_eq!(object.len(), 1);
         assert_eq!(
@@ -186,7 +186,7 @@ fn hidden_classes_are_reported() {
         for (name, detail) in proxies {
             assert_eq!(detail.size, 0, "{name}: no hook sees it");
             assert!(!detail.interfaces.is_empty(), "{name}");
-            // `Class.getName` has a slash there.
+            // On JVMs after 11, `Class.getName` of a hidden class has a slash.
             assert_eq!(name.contains('/'), jdk.feature > 11, "{name}");
         }
     }
@@ -225,8 +225,9 @@ fn unloading_is_what_the_log_says() {
     }
 }
 
-/// While concurrent collectors mark, they keep everything that an agent asks for. (On 17, HotSpot's
-/// own walk makes them keep the targets of weak references.)
+/// Snapshots must not keep classes alive: a concurrent collector that is marking keeps everything
+/// that an agent asks for. (JVM 17 is not tested with these collectors: HotSpot's own walk makes
+/// them keep the targets of weak references.)
 #[test]
 fn classes_are_unloaded_although_each_collection_has_its_snapshot() {
     let mut runs = 0;
@@ -272,8 +273,8 @@ fn redefinition_by_others_is_reported_and_our_own_is_not() {
     }
 }
 
-/// In a program that loads classes all the time, the agent's memory does not grow: it forgets a
-/// class with its loader.
+/// In a program that loads classes all the time, the agent's memory does not grow: when a loader is
+/// collected, the agent forgets its classes.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_is_known_of_classes_goes_with_their_loaders() {

@@ -1,4 +1,5 @@
-//! Class initializations, compared with a program that knows its own, and with the JVM's log.
+//! Class initializations, compared with what a program prints about its own, and with the JVM's
+//! log.
 
 use crate::support::attach::attach;
 use crate::support::compile::compile;
@@ -17,7 +18,7 @@ struct Step {
     class: String,
     is_end: bool,
     failed: bool,
-    /// In ns, by any clock.
+    /// Time in ns, of the program's or of the trace's clock.
     time: i64,
 }
 
@@ -53,8 +54,8 @@ struct Traced {
     by_thread: ByThread,
     /// Classes in the order in which their initializations began.
     begun: Vec<String>,
-    /// Calls of static initializers: how many enters directly follow the begin of the
-    /// initialization, and how many there are.
+    /// Number of enters of static initializers: those that directly follow the begin of the
+    /// initialization, and all.
     calls: (usize, usize),
     totals: Totals,
 }
@@ -153,8 +154,7 @@ fn assert_same(what: &str, output: &Output, traced: &Traced) {
     };
     assert_eq!(steps(&theirs), steps(&ours), "{what}\n{output}");
     assert_eq!(steps(&ours).len(), 22, "{what}\n{output}");
-    // What the program measured is a part of the traced time. The two clocks may differ by a
-    // thousandth.
+    // The program measures a part of the traced time. The two clocks may differ by a thousandth.
     let ours = lengths(&ours);
     for (class, inner) in lengths(&theirs) {
         let outer = ours[&class];
@@ -207,8 +207,8 @@ fn they_are_those_of_the_program() {
             assert_same(&what, &output, &traced);
             let steps: usize = traced.by_thread.values().map(Vec::len).sum();
             assert_eq!(traced.totals.initialisations, steps as u64, "{what}");
-            // With calls in the trace, each of the program's initializers is a call, within its
-            // initialization.
+            // If calls are traced, each of the program's static initializers is a call within the
+            // initialization of its class.
             let with_calls = options.contains("methods");
             let (after, all) = traced.calls;
             assert_eq!(after, all, "{what}");
@@ -218,8 +218,8 @@ fn they_are_those_of_the_program() {
     }
 }
 
-/// From the first class of the trace on, the JVM's log has the same classes, except hidden ones,
-/// which no agent can rewrite.
+/// Checks that the trace has the classes of the JVM's log, from the trace's first class on. Hidden
+/// classes may be missing, because no agent can rewrite them.
 fn assert_as_logged(what: &str, ours: &[String], log: &[String], options: &str) {
     let is_seen = |class: &&String| options.contains("jvmti") || !class.contains("0x");
     let first = ours.first().expect("some");
@@ -234,7 +234,7 @@ fn assert_as_logged(what: &str, ours: &[String], log: &[String], options: &str) 
     assert_eq!(sorted(theirs), sorted(ours), "{what}");
 }
 
-/// The classes were loaded before the agent was attached, and not initialized yet.
+/// When the agent is attached, the classes are loaded and not initialized yet.
 #[test]
 fn an_agent_that_comes_later_sees_those_to_come() {
     let classes = temp_dir();

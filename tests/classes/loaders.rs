@@ -40,7 +40,7 @@ fn reasons(trace: &Trace) -> BTreeMap<String, u64> {
     reasons
 }
 
-/// The reasons that must be there, each from one loader.
+/// The reasons that the trace must have, each for one loader.
 const REASONS: [&str; 6] = [
     "(ForeignLoaders$Foreign) does not give out java.lang.JtrailHook: java.lang.AssertionError",
     "(ForeignLoaders$Foreign) does not give out java.lang.JtrailHook: java.lang.ClassNotFoundException",
@@ -80,8 +80,8 @@ fn printed_calls(output: &str, nth: usize) -> u64 {
         .expect("printed")
 }
 
-/// The program behaves as without the agent, and the trace is exact. A call of a loader that only
-/// the agent made is not in the trace.
+/// The program behaves as without the agent, and the trace is exact. Calls of loaders that only the
+/// agent causes are not in the trace.
 #[test]
 fn a_loader_that_does_not_give_out_the_hook_is_found_out() {
     let folder = compiled();

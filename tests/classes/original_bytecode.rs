@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// Methods that exist in each JVM: of the program, of a class that it uses, and of the class that
-/// parks threads.
+/// Methods that exist in each JVM: one of the program, one of a class that the program uses, and
+/// one of the class that parks threads.
 const WORK: &str = "Lharness/Attached;work(I)I";
 const ADD: &str = "Ljava/util/ArrayList;add(Ljava/lang/Object;)Z";
 const PARK: &str = "Ljava/util/concurrent/locks/LockSupport;park()V";
@@ -25,15 +25,15 @@ fn library() -> PathBuf {
     library
 }
 
-/// Returns the bytecode that the JVM runs now, by way of the file `file`. Classes that the JVM
-/// generates for lambdas are skipped, because there may be more of them later.
+/// Returns the bytecode that the JVM runs now. The agent of [`library`] writes it into `file`.
+/// Classes that the JVM generates for lambdas are skipped, because there may be more of them later.
 fn code(pid: &str, file: &str) -> Code {
     let library = library();
     let library = library.to_str().expect("text");
     let args = [
         "attach", pid, "--agent", library, "--file", file, "--format", "xml",
     ];
-    // The JVM loads it, although it is no jtrail agent.
+    // The JVM loads this agent, and `jtrail attach` reports that it is no jtrail agent.
     let said = outcome(&args).expect_err("another agent");
     assert!(said.contains("has no new jtrail agent"), "{said}");
     let text = fs::read_to_string(file).expect("written");
@@ -50,7 +50,7 @@ fn code(pid: &str, file: &str) -> Code {
 
 /// Returns the methods whose code differs.
 fn changed<'c>(code: &'c Code, before: &Code) -> Vec<&'c str> {
-    // Classes may have been loaded since.
+    // Methods of classes that were loaded since are skipped.
     let common = code
         .iter()
         .filter(|(method, _)| before.contains_key(*method));
@@ -101,9 +101,10 @@ fn the_original_is_back_after_detach() {
     }
 }
 
-/// An agent that was loaded at the JVM's start has hooks in parking, too, and in methods that may
-/// begin a burst. The original code is back while it is idle, for methods that other filters
-/// exclude, and after it was detached. A second JVM without an agent provides the original code.
+/// An agent that was loaded at the JVM's start also has hooks in parking, and in methods that may
+/// begin a burst. The original code is back while the agent is idle, in methods that new filters
+/// exclude, and after the agent was detached. A second JVM, without an agent, shows the original
+/// code.
 #[test]
 fn the_original_is_back_while_the_agent_is_idle() {
     for jdk in Jdk::require(&few_versions()) {
@@ -123,8 +124,8 @@ fn the_original_is_back_while_the_agent_is_idle() {
             assert!(changed(&with, &before).contains(&method), "{method}");
         }
 
-        // With other filters, and the first ones again: parking, and methods that begin bursts,
-        // keep their hooks.
+        // The filters change, and change back. Parking, and methods that begin bursts, keep their
+        // hooks.
         app.ctl(&["filters", "include=harness.Attached.leaf"]);
         let other = now();
         let other = changed(&other, &before);
@@ -156,8 +157,8 @@ fn the_original_is_back_while_the_agent_is_idle() {
     }
 }
 
-/// Filters change back and forth, in a trace without other hooks. What no filter includes any more
-/// has its original code at once.
+/// Filters change back and forth, in a trace without other hooks. Methods that the filters no
+/// longer include have their original code at once.
 #[test]
 fn the_original_is_restored_after_filters() {
     for jdk in Jdk::require(&few_versions()) {

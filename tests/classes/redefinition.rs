@@ -14,8 +14,8 @@ const REDEFINER: &str = include_str!("Redefiner.java");
 /// A class whose `BODY` differs between versions: what `answer` returns, and which method it calls.
 const CHANGING: &str = include_str!("Changing.java");
 
-/// The program. Its arguments are files with the versions that the class gets one after the other.
-/// It makes some calls after each.
+/// The program. Its arguments are files: the versions that the class gets, one after the other. The
+/// program makes some calls of each version.
 const PROGRAM: &str = include_str!("Redefined.java");
 
 /// Compiles a version of the class into a folder of its own, and returns its file.

@@ -8,9 +8,9 @@ use std::path::Path;
 
 const TIMES: u64 = 400;
 
-/// Maximum growth in bytes. If the constant pool grows with each retransformation, each pool is too
-/// large for the memory of the preceding one: the 600 pools between the two readings took 14 MB on
-/// 17 and 21.
+/// Maximum growth of the metaspace in bytes. If the constant pool grew with each retransformation,
+/// no pool would fit into the memory of the preceding one. On 17 and 21, the 600 pools between the
+/// two readings took 14 MB when it did.
 const MAX_KB: u64 = 1 << 20;
 
 #[test]
