@@ -141,8 +141,9 @@ fn monitors_are_what_the_program_knows() {
 }
 
 /// A program that holds a monitor for given numbers of milliseconds while another thread contends
-/// for it. It prints bounds for the time that this thread is blocked, by its own clock: from when
-/// the thread is seen blocked until it enters, and from its start to its end.
+/// for it. It prints bounds for the time that the other thread is blocked. The lower bound is the
+/// time from when that thread is seen blocked until it enters. The upper bound is the time from its
+/// start to its end.
 const HELD: &str = include_str!("Held.java");
 
 #[test]

@@ -3,8 +3,8 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 
 /**
- * Prints [ready]. For each line of its input, starts a program in two ways, which prints the file
- * descriptors that it has inherited, and then prints [done].
+ * Prints [ready]. For each line of its input, starts another program in two ways, and then prints
+ * [done]. The other program prints the file descriptors that it has inherited.
  */
 public final class Children {
     private static void show(Process child) throws IOException, InterruptedException {

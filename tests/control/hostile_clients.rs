@@ -117,7 +117,7 @@ fn a_client_that_never_reads_does_not_slow_the_program_down() {
 }
 
 /// A flight recorder sends no data that a client must read. The program is as fast as without a
-/// client, even if one has sent all the commands that it can, and reads no answer.
+/// client, even if a client has sent as many commands as the connection takes, and reads no answer.
 #[test]
 fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
     for jdk in Jdk::require(&few_versions()) {
@@ -134,7 +134,7 @@ fn a_client_that_never_reads_does_not_slow_a_flight_recorder_down() {
         stuck.set_nonblocking(true).expect("a socket");
         let mut frame = Vec::new();
         encode(FrameKind::Command, b"<status/>", &mut frame);
-        // Until the agent has read no command for a while.
+        // Sends commands until the agent has read none for a while.
         let mut last = Instant::now();
         while last.elapsed() < Duration::from_secs(1) {
             match stuck.write(&frame) {

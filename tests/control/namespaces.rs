@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 const MAIN: &str = "harness.Cycles";
 const STEP: &str = "harness.Cycles.step(I)J";
-/// Held while a JVM has a process id that another JVM may have too: HotSpot's socket is in a folder
-/// that they share, with the process id in its name.
+/// Locked while a JVM runs that may have the process id of another JVM. The sockets of HotSpot are
+/// in one folder for both JVMs, and have the process id in their names.
 static SHARED_TMP: Mutex<()> = Mutex::new(());
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -285,7 +285,7 @@ fn copy_of(jdk: &Jdk, folder: &Path) -> PathBuf {
     copy.join("bin/java")
 }
 
-/// Checks that a trace is sound, and that the program has worked in it.
+/// Checks that a trace is sound, and that it has the program's work.
 fn assert_recorded(file: &str, apart: Apart) {
     let trace = Trace::read(Path::new(file)).unwrap_or_else(|e| panic!("{apart:?}: {file}: {e}"));
     assert_eq!(trace.faults, [""; 0], "{apart:?}");
@@ -416,7 +416,7 @@ fn an_agent_without_clients_leaves() {
     });
 }
 
-/// The agent of a `jtrail record` that is killed detaches, because no user has asked it to stay.
+/// If `jtrail record` is killed, its agent detaches, because no user has asked the agent to stay.
 #[test]
 fn the_agent_of_a_killed_client_leaves() {
     let client = agent()
@@ -463,7 +463,7 @@ fn the_agent_of_a_killed_client_leaves() {
 }
 
 /// A JVM with a file system of its own is killed during a recording, and its file system disappears
-/// with it. What it had written is fetched to the client's file, and can be recovered.
+/// with it. What the JVM had written is fetched to the client's file, and can be recovered.
 #[test]
 fn the_trace_of_a_killed_jvm_is_fetched() {
     for jdk in Jdk::require(&few_versions()).iter().take(1) {

@@ -65,8 +65,8 @@ fn notices_come_before_the_answer() {
             assert_eq!(app.status().state, state, "{name}, {jdk}");
             assert!(reported(&mut client, Command::Status).is_empty(), "{name}");
         }
-        // The notice of a burst's end may come before or after the answer, but after that of its
-        // begin.
+        // The notice of a burst's end may come before or after the answer, but comes after the
+        // notice of the burst's begin.
         let burst = Command::Burst(BurstLimit::Time(Duration::from_millis(1)));
         let mut seen = reported(&mut client, burst);
         while seen.len() < 2 {

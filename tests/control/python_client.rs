@@ -31,8 +31,8 @@ fn calls_of_work(file: &Path) -> Option<u64> {
     line.split('\t').find_map(|word| word.parse().ok())
 }
 
-/// All cases of the format negotiation: an old client, which requests nothing, and a new one, with
-/// agents of both kinds. The client receives the format that the answer named.
+/// All cases of the format negotiation: an old client, which requests nothing, and a new one, each
+/// with an old and a new agent. The client receives the format that the answer named.
 #[test]
 fn formats_are_agreed_on() {
     for jdk in Jdk::require(&few_versions()) {

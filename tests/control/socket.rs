@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Name of the variable by which [`ctl_by_process_id`] gets the process id.
+/// Name of the environment variable by which [`ctl_by_process_id`] gets the process id.
 const PID: &str = "JTRAIL_TEST_PID";
 const RUNTIME: &str = "XDG_RUNTIME_DIR";
 

@@ -47,7 +47,8 @@ impl Stuck {
         }
     }
 
-    /// Waits until the sampler is blocked with full buffers, so that it does not wake up any more.
+    /// Waits until the sampler does not wake up any more, because the buffers are full and block
+    /// it.
     fn wait_for_sampler(&self) {
         let tasks = format!("/proc/{}/task", self.running.pid());
         // `None` before the sampler exists.
@@ -73,7 +74,8 @@ impl Stuck {
         }
     }
 
-    /// The program ends by itself, or by a signal. It ends with its own exit code, and in time.
+    /// Lets the program end by itself or by a signal. Checks that it ends in time, with its own
+    /// exit code.
     fn end(mut self, jdk: &Jdk, by_signal: bool) {
         let mut input = Some(self.running.stdin());
         let begun = Instant::now();

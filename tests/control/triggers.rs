@@ -1,4 +1,4 @@
-//! Bursts that triggers begin. Their contents are known to the event.
+//! Bursts that triggers begin. The tests know each event of a burst.
 
 use crate::support::cli::jtrail;
 use crate::support::control::{ControlledRun, rounds};
@@ -40,7 +40,7 @@ fn calls<const N: usize>(trace: &Trace, names: [&str; N]) -> [u64; N] {
         let of_name = trace.calls.iter().filter(|(k, _)| k.starts_with(&key));
         of_name.map(|(_, n)| n).sum()
     });
-    // The rest are constructors of the program's exceptions.
+    // All other calls are calls of the constructor of the program's exceptions.
     let rest = |key: &String| mine(key) || key == "harness.Bursts$Own.<init>()V";
     assert!(trace.calls.keys().all(rest), "{:?}", trace.calls);
     assert_eq!(found.iter().sum::<u64>(), all, "{:?}", trace.calls);
@@ -68,7 +68,7 @@ const ROUND: [&str; 4] = ["round", "a", "leaf", "b"];
 #[test]
 fn the_nth_call_and_so_many_events() {
     for jdk in Jdk::require(&few_versions()) {
-        // Two rounds, and the first four events of the third.
+        // The burst has two rounds, and the first four events of the third round.
         let (trace, output) = burst(&jdk, "burst=call:harness.Bursts.round:50/20", &["rounds"]);
         assert_eq!(calls(&trace, ROUND), [3, 3, 3, 2], "{output}");
         let totals = trace.totals();
@@ -80,7 +80,7 @@ fn the_nth_call_and_so_many_events() {
         assert_eq!(trace.thread("main").steps.len(), 22);
         assert!(!output.stderr.contains("never happened"), "{output}");
 
-        // The method need not be traced itself.
+        // The trigger's method need not be traced.
         let (trace, _) = burst(
             &jdk,
             "burst=call:harness.Bursts.round:100/20,include=harness.Bursts.a,include=harness.Bursts.leaf",
@@ -122,7 +122,7 @@ fn the_nth_call_and_so_many_events() {
     }
 }
 
-/// Bursts may overlap: each has its events.
+/// Bursts may overlap: each has all of its events.
 #[test]
 fn bursts_that_overlap() {
     for jdk in Jdk::require(&few_versions()) {
@@ -132,7 +132,7 @@ fn bursts_that_overlap() {
         assert_eq!(calls(&trace, ROUND), [2, 2, 2, 1], "{output}");
         assert_eq!(trace.totals().enters + trace.totals().leaves, 13 + 1);
         assert_eq!(names(&trace).len(), 2);
-        // A burst within another one that goes on, and one after it.
+        // A burst within a longer burst, and one after the longer burst.
         let options = "burst=call:harness.Bursts.round:10/80,burst=call:harness.Bursts.round:12/8,\
                        burst=call:harness.Bursts.round:90/8";
         let (trace, _) = burst(&jdk, options, &["rounds"]);
@@ -141,7 +141,8 @@ fn bursts_that_overlap() {
     }
 }
 
-/// The n-th call is one call, on whichever thread; all threads are in the burst.
+/// All threads count their calls together: the n-th call begins the burst, on whichever thread it
+/// is. The burst has the events of all threads.
 #[test]
 fn threads_share_a_trigger() {
     for jdk in Jdk::require(&few_versions()) {
@@ -157,7 +158,7 @@ fn threads_share_a_trigger() {
             assert_eq!(names(&trace).len(), 2, "{output}");
             let totals = trace.totals();
             let written = totals.enters + totals.leaves;
-            // Calls that are open at an end are left: at most three calls of each thread.
+            // At the end of a burst, open calls are left: at most three of each thread.
             assert!(
                 (10_010..=10_010 + 2 * 24).contains(&written),
                 "{written}\n{output}"
@@ -167,8 +168,8 @@ fn threads_share_a_trigger() {
     }
 }
 
-/// A slow call is noticed while it lasts, so its actions after the limit are in the burst; at the
-/// latest, it is noticed when it ends.
+/// A slow call is noticed while it lasts, so the burst has what the call does after the limit. At
+/// the latest, the call is noticed when it ends.
 #[test]
 fn slow_calls() {
     for jdk in Jdk::require(&newest_of(&VERSIONS)) {
@@ -176,8 +177,8 @@ fn slow_calls() {
         let (trace, output) = burst(&jdk, "burst=slow:harness.Bursts.slow:300ms", &["slow"]);
         assert_eq!(of(&trace), [0, 0, 1, 1], "{output}");
         assert_eq!(names(&trace), ["slow:harness.Bursts#slow:300ms/10s"]);
-        // The calls are too short to be noticed while they last: the outermost call is the first to
-        // be too slow, or all are.
+        // The calls are too short to be noticed while they last. Either only the outermost call
+        // exceeds the limit, or all calls do.
         let (trace, output) = burst(
             &jdk,
             "burst=slow:harness.Bursts.nested:1us/10s",
@@ -197,8 +198,8 @@ fn slow_calls() {
     }
 }
 
-/// Exceptions of the class or of a subclass. Each one begins a burst, unless its burst is still
-/// active.
+/// Exceptions of the class or of a subclass. Each exception begins a burst, unless the burst of an
+/// earlier one is still active.
 #[test]
 fn exceptions() {
     for jdk in Jdk::require(&few_versions()) {
@@ -248,7 +249,7 @@ fn times() {
         let (trace, output) = burst(&jdk, "burst=every:300ms/40ms", &["busy", "2000"]);
         let bursts = triggers(&trace);
         assert!((3..=12).contains(&bursts.len()), "{bursts:?}\n{output}");
-        // One burst may be late; the next one comes at its own time.
+        // A burst may be late. The next burst is not delayed by that.
         let apart = bursts.windows(2).map(|two| two[1].time.0 - two[0].time.0);
         let (least, sum) = (apart.clone().min(), apart.sum::<i64>());
         let whole = 300_000_000 * (bursts.len() as i64 - 1);
@@ -260,7 +261,7 @@ fn times() {
     }
 }
 
-/// Each format has its bursts, and is sound.
+/// In each format, the trace has the bursts and is sound.
 #[test]
 fn every_format() {
     let jdks = Jdk::require(&VERSIONS);
@@ -337,7 +338,7 @@ fn with_other_options() {
             Some(3),
             "{report}"
         );
-        // With the other engine, bursts by time and by exceptions.
+        // With the other engine, times and exceptions begin bursts.
         let (trace, output) = burst(
             jdk,
             "engine=jvmti,burst=exception:harness.Bursts$Own",

@@ -9,8 +9,9 @@ use std::io::Write;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Several agents follow each other in one JVM, with different options. Each one's trace has the
-/// calls that happened while it was attached. The trace is complete when `detach` is answered.
+/// Several agents follow each other in one JVM, with different options. The trace of each agent has
+/// the calls that happened while this agent was attached. The trace is complete when `detach` is
+/// answered.
 #[test]
 fn agents_come_and_go() {
     for jdk in Jdk::require(&few_versions()) {
@@ -63,10 +64,11 @@ fn agents_come_and_go() {
 #[test]
 fn nothing_of_ours_is_left() {
     const BUFFER: u64 = 2 << 30;
-    /// Size of the agent's smallest mapping, for triggers. Line counters take more.
+    /// Size of the agent's smallest mapping, which is for triggers. The mapping for line counters
+    /// is larger.
     const TABLE: u64 = 64 << 20;
     for jdk in Jdk::require(&few_versions()) {
-        // The arenas of the memory allocator, each with 64 MB of addresses, would hide leaks.
+        // More arenas of the memory allocator, each with 64 MB of addresses, would hide leaks.
         let run = program(&jdk, "harness.Cycles").env("MALLOC_ARENA_MAX", "1");
         let app = AttachedRun::of(run);
         let events = "methods+threads+alloc+lines+samples+monitors+gc+heap";
@@ -109,8 +111,8 @@ fn nothing_of_ours_is_left() {
     }
 }
 
-/// Threads are in calls that began under an earlier agent, in loops with its hooks. Those hooks do
-/// nothing any more, and disturb no later agent.
+/// Threads run loops with hooks of an earlier agent, in calls that began under that agent. These
+/// hooks do nothing any more, and disturb no later agent.
 #[test]
 fn hooks_of_an_earlier_agent_do_nothing() {
     for jdk in Jdk::require(&few_versions()) {
@@ -150,7 +152,7 @@ fn hooks_of_an_earlier_agent_do_nothing() {
 
 /// The JVM's memory does not grow with the number of agents that were attached. The test runs
 /// without a compiler, because compiled code keeps old methods for a while; `scripts/cycles` covers
-/// that, in a thousand cycles.
+/// compiled code, in a thousand cycles.
 #[test]
 fn the_jvm_does_not_grow() {
     for jdk in Jdk::require(&few_versions()) {
@@ -186,8 +188,8 @@ fn the_jvm_does_not_grow() {
     }
 }
 
-/// The agent detaches while the JVM ends. The trace is complete and nothing is left, whichever
-/// comes first.
+/// The agent detaches while the JVM ends. The trace is complete and nothing is left, whether the
+/// detach or the JVM's end comes first.
 #[test]
 fn the_jvm_ends_meanwhile() {
     for jdk in Jdk::require(&few_versions()) {
@@ -281,8 +283,8 @@ fn a_program_that_waits_goes_on_without_the_agent() {
     }
 }
 
-/// The program's calls of `jtrail.Trace` do nothing when the agent has detached. They reach the
-/// next agent, which has bursts of its own.
+/// When the agent has detached, the program's calls of `jtrail.Trace` do nothing. Later calls reach
+/// the next agent, which has bursts of its own.
 #[test]
 fn the_program_loses_its_word_and_finds_it() {
     const WORK: &str = "harness.Marked.work()V";
@@ -296,7 +298,7 @@ fn the_program_loses_its_word_and_finds_it() {
         assert_eq!(app.ask("in the first"), "true, done");
         app.detach();
         assert_eq!(app.ask("behind the first"), NO_AGENT);
-        // The program's probes check the gate of their own hook class, even in the endless loop
+        // Each probe of the program checks the gate of its own hook class, even in the endless loop
         // whose lines are counted.
         let bursts = [
             "--burst",

@@ -61,8 +61,8 @@ fn native_threads_attach_and_detach() {
             app.attach(&file, &["--events", kinds[turn % 2]])
                 .expect("it is taken");
             sleep(Duration::from_millis(60));
-            // More calls than three threads that attached before can have: enters and leaves of
-            // three calls each.
+            // More calls than those of threads that attached before the agent: three threads, with
+            // enters and leaves of three calls each.
             app.wait_until("calls of threads that attach", || {
                 let status = app.ctl(&["status", "--json"]).expect("answered");
                 let status: Value = serde_json::from_str(&status).expect("JSON");

@@ -9,10 +9,10 @@ fn exceptions() {
     with_each_collector("harness.Throws", "+exceptions", &[]);
 }
 
-/// Which calls an exception left, by method and thread: over several frames; through `finally`; out
-/// of synchronized methods, constructors and static initializers; past frames of the library and
-/// native frames; and after a stack overflow. The programs ask the JVM for the stack where they
-/// throw.
+/// Calls that an exception left, by method and thread. Exceptions pass several frames, `finally`,
+/// frames of the library and native frames. They leave synchronized methods, constructors and
+/// static initializers. One is a stack overflow. Where the programs throw, they ask the JVM for the
+/// stack.
 #[test]
 fn calls_left_by_exceptions() {
     const PROGRAMS: [&str; 4] = [

@@ -70,7 +70,8 @@ const ALL_JVMS: [&str; 12] = [
 #[test]
 fn threads_classes_collections_and_all_the_rest() {
     for jdk in Jdk::require(&one_version()) {
-        // Seconds, size, threads, seed, pause: a trace of some ten megabytes.
+        // The arguments are seconds, size, threads, seed and pause. They make a trace of some ten
+        // megabytes.
         let facts = same(
             &jdk,
             "harness.Everything",
@@ -164,7 +165,7 @@ fn assert_messages(jdk: &Jdk, name: &str, args: &[&str]) {
 #[test]
 fn tptp_has_all_its_messages() {
     for jdk in Jdk::require(&newest_of(&[17, 25])) {
-        // Seconds, size, threads, seed, pause.
+        // The arguments are seconds, size, threads, seed and pause.
         let args = ["1", "10", "4", "7", "20"];
         assert_messages(&jdk, "harness.Everything", &args);
         for format in ["binary", "xml"] {

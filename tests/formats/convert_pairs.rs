@@ -86,8 +86,8 @@ fn convert(from: (&Path, Format), to: Format, out: &Path) -> Counts {
     counts(out)
 }
 
-/// Converts a trace into every format, each result into every format, and with `deep` those once
-/// more.
+/// Converts a trace into every format, and each result into every format. With `deep`, converts
+/// these results once more.
 fn every_pair(first: &Path, deep: bool) {
     let folder = first.parent().expect("a folder");
     let path = |names: &[Format]| -> PathBuf {
@@ -113,7 +113,7 @@ fn every_pair(first: &Path, deep: bool) {
                 for c in Format::ALL {
                     let three = path(&[a, b, c]);
                     let last = convert((&two, b), c, &three);
-                    // From TPTP on, a call tree stays a call tree; it can't become single calls.
+                    // A call tree stays a call tree: it can't become single calls.
                     let tree = !(has_calls(a) && has_calls(b));
                     let keeps = match tree {
                         true => keeps_calls(a, b) && keeps_calls(Format::ProfilerJ, c),

@@ -87,7 +87,7 @@ fn the_sample_application_in_all_formats() {
 fn everything_in_all_formats() {
     for jdk in Jdk::require(&newest_of(&JVMS)) {
         let folder = temp_dir();
-        // Seconds, size, threads, seed, pause.
+        // The arguments are seconds, size, threads, seed and pause.
         let args = ["1", "10", "4", "7", "20"];
         let run = args.iter().fold(
             small_heap(program(&jdk, "harness.Everything")),

@@ -294,7 +294,7 @@ fn what_is_dropped_is_reported_in_one_line() {
     }
 }
 
-/// Mono's own reader finds the same figures in log profiles as ours, on all JVMs. The module
+/// Mono's own reader finds the same figures in log profiles as our reader, on all JVMs. The module
 /// `mprof_report` compares all figures.
 #[test]
 fn mprof_report_reads_log_profiles() {

@@ -1,5 +1,5 @@
-//! Calls that are open when recording pauses, resumes, ends and begins, in the files of the
-//! formats.
+//! Calls that are open when recording begins, pauses, resumes or ends, as JinsightLive traces and
+//! trace logs show them.
 
 use crate::support::control::ControlledRun;
 use crate::support::jinsight::raw;
@@ -18,10 +18,10 @@ const MAIN: &[&str] = &["main"];
 const WAITING: &[&str] = &["run", "outer", "next"];
 const WORKING: &[&str] = &["run", "outer"];
 
-/// Makes the program do its work: once in each part of the trace, and once in the second pause. Its
-/// workers take their tasks in `next`, called by `outer`, called by `run`. So they are in these
-/// calls all the time, and leave and enter `next` with each task. Then another trace begins, with
-/// the same work.
+/// Makes the program do its work: once in each part of the trace, and once in the second pause.
+/// Then begins another trace, and makes the program do its work once more. The program's workers
+/// take their tasks in `next`, which `outer` calls, which `run` calls. So these calls are open
+/// nearly all the time: with each task, a worker leaves `next` and enters it again.
 fn run(jdk: &Jdk, format: &str) -> (tempfile::TempDir, Output) {
     let mut app = ControlledRun::new(jdk, &format!("format={format},events=methods+threads"));
     app.work();
@@ -59,11 +59,11 @@ fn count(stacks: &Stacks, calls: &[&str]) -> usize {
 /// A part of a trace that is recorded without a pause.
 #[derive(Default, Debug)]
 struct Part {
-    /// Calls that are made up at its begin.
+    /// Calls whose enters are made up at the part's begin.
     entered: Stacks,
-    /// Calls whose end is made up at its end.
+    /// Calls whose leaves are made up at the part's end.
     left: Stacks,
-    /// How often the work was begun.
+    /// How often the program began its work.
     rounds: usize,
 }
 
@@ -83,7 +83,7 @@ fn bursts(file: &Path) -> Vec<Part> {
         let field = |at| record.number(at);
         match record.kind {
             CLASS_LOAD => {
-                // Number of methods; then name, descriptor and flags of each.
+                // The number of methods, and then the name, descriptor and flags of each.
                 let count = field(4) as usize;
                 let name = |nth| record.text(5 + 3 * nth).to_owned();
                 methods.insert(field(1), (0..count).map(name).collect());
@@ -126,7 +126,8 @@ fn bursts(file: &Path) -> Vec<Part> {
 }
 
 /// A burst ends with made-up leaves of all open calls. The next burst begins with made-up enters of
-/// the calls that are open then, with the ticks of the burst's records.
+/// the calls that are open then. Made-up records have the ticks of the record of the burst's begin
+/// or end.
 #[test]
 fn bursts_leave_and_enter_open_calls() {
     at_once(|jdk| {
@@ -156,7 +157,7 @@ fn bursts_leave_and_enter_open_calls() {
         // The trace's end is a burst's end as well.
         assert!(count(&third.left, WAITING) > 0, "{third:?}");
 
-        // A trace that begins meanwhile has none of the open calls.
+        // A trace that begins while calls are open has none of these calls.
         let parts = bursts(&folder.path().join("second"));
         let [only] = &parts[..] else {
             panic!("{parts:?}\n{output}");
@@ -166,7 +167,7 @@ fn bursts_leave_and_enter_open_calls() {
 }
 
 /// When a trigger begins a burst, the trace has no enters of the calls that are open. The burst
-/// begins with them all the same, and they end like other calls.
+/// still begins with made-up enters of these calls, and the calls end like others.
 #[test]
 fn bursts_by_themselves_begin_with_whole_stacks() {
     at_once(|jdk| {
@@ -274,7 +275,8 @@ fn pauses_of_trace_logs_empty_the_stacks() {
         let waiting = count(&first.left, WAITING);
         assert!(waiting > 0, "{first:?}");
         assert_eq!(waiting + count(&first.left, WORKING), all, "{first:?}");
-        // Of the calls in the second part, only those of `next` after the tasks are open.
+        // Of the calls that were entered in the second part, only those of `next` after the tasks
+        // are open at its end.
         assert_eq!(count(&second.left, &["next"]), second.left.len());
         assert!(!second.left.is_empty(), "{second:?}");
 

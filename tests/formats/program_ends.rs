@@ -243,7 +243,8 @@ fn standard_output_carries_it_too() {
             .agent(agent(), options(spelling, Path::new("-")))
             .output();
         output.assert_exit(0);
-        // The program's output is mixed in, so it is no trace; but all of it is there.
+        // The program's output is mixed into the trace, so this is no valid trace. But all of the
+        // trace is there.
         let bare = program(&jdk, "harness.Fib").arg("15").output();
         assert!(output.stdout.len() > bare.stdout.len() + 500, "{output}");
         assert!(bare.stdout.lines().all(|l| output.stdout.contains(l)));

@@ -26,8 +26,8 @@ fn recorded(run: impl Fn() -> Run, options: &str, folder: &Path) -> Vec<String> 
     SPELLINGS.iter().enumerate().map(record).collect()
 }
 
-/// Compares runs of one program, each traced in a format of its own, and prints the table. Each
-/// quantity is one that formats can hold.
+/// Compares runs of one program, each traced in a format of its own, and prints the table.
+/// `quantities` names the quantities to compare.
 fn compared(files: &[String], quantities: &str) -> (ExitCode, Value) {
     let mut args = vec![
         "compare", "--format", "json", "--top", "0", "--only", quantities,
@@ -68,8 +68,8 @@ fn assert_at_least(json: &Value, least: impl Fn(&str) -> u64) {
     }
 }
 
-/// Checks runs of one program: figures that do not depend on the run, and that both formats hold,
-/// are the same, and not zero.
+/// Checks that runs of one program have the same figures, which are not zero, if both formats hold
+/// them. `quantities` names figures that do not depend on the run.
 fn assert_same(files: &[String], quantities: &str) {
     let (code, json) = compared(files, quantities);
     assert!(code == ExitCode::SUCCESS, "{json:#}");

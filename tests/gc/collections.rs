@@ -134,11 +134,11 @@ fn collections_are_those_of_the_log() {
     }
 }
 
-/// Returns the logged heap usage of the collections that the program waits for: the index of a
-/// pause of the collection, and megabytes. For ZGC, it is the first pause (`GC(7) Garbage
-/// Collection (System.gc()) 8M(12%)->2M(3%)`). For Shenandoah, it is the pause before memory is
-/// freed (`GC(7) Concurrent cleanup 6M->0M(64M)`, after `Trigger: Explicit GC request
-/// (System.gc())`).
+/// Returns the logged heap usage of the collections that the program waits for. For each, it is the
+/// index of one of the collection's pauses, and megabytes. For ZGC, the pause is the first one
+/// (`GC(7) Garbage Collection (System.gc()) 8M(12%)->2M(3%)`). For Shenandoah, it is the pause
+/// before the memory is freed (`GC(7) Concurrent cleanup 6M->0M(64M)`, after `Trigger: Explicit GC
+/// request (System.gc())`).
 fn uses(log: &str) -> Vec<(usize, i64)> {
     let (mut pauses, mut uses, mut is_asked) = (Vec::new(), Vec::new(), false);
     for line in log.lines() {
@@ -164,7 +164,7 @@ fn uses(log: &str) -> Vec<(usize, i64)> {
     uses
 }
 
-/// With ZGC, a page of 2 MB that another thread takes makes a difference. With Shenandoah, the
+/// With ZGC, the sizes may differ by a page of 2 MB that another thread takes. With Shenandoah, the
 /// collection that the program waits for may be over before its last log line, and the program goes
 /// on.
 fn assert_uses_are_those_of_the_log(ours: &[Collection], log: &str, is_zgc: bool, what: &str) {

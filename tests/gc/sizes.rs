@@ -13,8 +13,8 @@ use std::path::Path;
 const ASKED: usize = 12;
 
 /// A program that prints, after each collection that it requests, what each collector's bean says
-/// about its last collection: number, used bytes, and bytes of the heap. A pool has one of the two
-/// survivor spaces, which have the same size; the heap has both.
+/// about its last collection: number, used bytes, and bytes of the heap. The bean's pool has only
+/// one of the two survivor spaces, which have the same size. The heap has both.
 const SOURCE: &str = include_str!("Sizes.java");
 
 /// Used bytes, and bytes of the heap, by generation and number of the collection.

@@ -26,9 +26,9 @@ import org.example.shop.search.SearchIndex;
 
 /**
  * Works, keeps much of what it has created, and holds still until its input ends. Arguments: a
- * folder of Java sources, or "-" for none; anything else, to create no virtual threads. The JVM's
- * compiler, if it has one, reads and attributes the sources, and its trees and symbols are kept,
- * too.
+ * folder of Java sources, or "-" for none; then any word, if no virtual threads shall be created.
+ * The JVM's compiler, if it has one, reads and attributes the sources, and its trees and symbols
+ * are kept, too.
  */
 public final class Sleeping {
     static final List<Object> KEPT = new ArrayList<>();

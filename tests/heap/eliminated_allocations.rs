@@ -56,8 +56,8 @@ fn objects_that_compiled_code_does_without() {
     }
 }
 
-/// When such objects are created, virtual threads are stopped while they mount or unmount. A
-/// request for a stack then waits for them, and they wait for the walk.
+/// When a walk creates such objects, virtual threads are stopped in the middle of a mount or
+/// unmount. A request for a stack then waits for these threads, and the threads wait for the walk.
 #[test]
 fn objects_are_made_while_virtual_threads_change_their_carriers() {
     for jdk in Jdk::require(&[21, 25]) {

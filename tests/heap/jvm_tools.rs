@@ -62,7 +62,7 @@ fn element(class: &str) -> Option<&str> {
     }
 }
 
-/// The objects of a trace, up to a moment.
+/// The objects of a trace, before and after a moment.
 #[derive(Default)]
 struct Alive {
     classes: HashMap<u64, String>,
@@ -70,7 +70,7 @@ struct Alive {
     /// the trace.
     young: HashSet<String>,
     ready: bool,
-    /// Class of each object, and whether it was created before that moment.
+    /// Class of each object, and true if the object was created before the moment.
     objects: HashMap<ObjectId, (u64, bool)>,
     allocated: u64,
     defined: u64,
@@ -131,11 +131,11 @@ impl Alive {
 
 /// While the program is quiet, the JVM collects all garbage and counts what is left. For each class
 /// whose objects are all younger than the trace, the count must be the objects created minus those
-/// freed in the trace. This excludes classes that were prepared before Java code could run, arrays
-/// of numbers, and arrays of such classes.
+/// freed in the trace. This excludes arrays of numbers, classes that were prepared before Java code
+/// could run, and arrays of these classes.
 ///
-///  The tool itself makes the JVM create objects. So its count may exceed this, by at most the
-///  objects that the trace has after the quiet moment.
+/// The tool itself makes the JVM create objects. So its count may be higher, by at most the number
+/// of objects that were created after the moment of the count.
 #[test]
 fn live_counts_are_the_histogram() {
     let (mut runs, mut all_compared) = (0, 0);
@@ -230,13 +230,13 @@ fn live_counts_are_the_histogram() {
 }
 
 /// While the program is quiet, the agent takes a snapshot, the JVM dumps its heap, and the agent
-/// takes another snapshot. If both snapshots have the same number of objects of a class, the dump
-/// must have that number, too; otherwise its number must be between them. The same holds for
-/// references, without the one of each object to its class, which the dump does not count.
+/// takes another snapshot. The dump's number of objects of each class must be between those of the
+/// two snapshots, or equal to them. So must the number of references. An object's reference to its
+/// class is left out, because the dump does not count it.
 ///
-/// `java.lang.Class` is excluded: the dump has classes as such, without the fields of their
-/// objects. Objects that only the JVM's hidden fields of classes lead to may be missing in the
-/// snapshots ([`Hprof`]): a walk finds some of them.
+/// `java.lang.Class` is excluded: the dump has classes, but not the fields of class objects.
+/// Objects that are reachable only from hidden static fields may be missing in the snapshots
+/// ([`Hprof`]): a walk finds some of them.
 #[test]
 fn a_snapshot_is_the_heap_dump() {
     for (jdk, collector) in with_tools_and(&["Serial", "Parallel", "G1", "Z", "Shenandoah"]) {

@@ -51,7 +51,7 @@ impl Dump {
         );
         assert_eq!(self.references("[LKeeper$Leaf;", "Keeper$Leaf"), 300);
         assert_eq!(self.references("Keeper$Leaf", "Keeper$Leaf"), 1);
-        // The static fields.
+        // The references of the static fields.
         assert_eq!(self.references("java.lang.Class", "Keeper$Node"), 1);
         assert_eq!(self.references("java.lang.Class", "[LKeeper$Leaf;"), 1);
         assert!(self.count("java.lang.Class") > 300);
@@ -165,7 +165,7 @@ fn a_forced_collection_stands_between_two_snapshots() {
             let run = keeper(&jdk, folder.path(), &options)
                 .jvm_arg("-XX:+UnlockExperimentalVMOptions")
                 .jvm_arg(&collector)
-                // No collection before the forced ones.
+                // With this heap, there is no collection before the forced ones.
                 .jvm_arg("-Xms256m")
                 .jvm_arg("-Xmn128m")
                 .arg("wait");
@@ -192,7 +192,7 @@ fn a_forced_collection_stands_between_two_snapshots() {
                 "{what}"
             );
             dumps.iter().for_each(Dump::assert_has_what_is_kept);
-            // Walks of these two collectors find only reachable objects.
+            // With these two collectors, walks find only reachable objects.
             let shows_garbage = !["Z", "Shenandoah"]
                 .iter()
                 .any(|name| collector.contains(name));

@@ -4,16 +4,17 @@
 //!
 //! The other reader differs in these points, which the comparison allows for:
 //!
-//! - Total times of methods count recursive calls each: they are the sums over our call tree.
+//! - The total time of a method counts each of its recursive calls. So it is compared with the sum
+//!   over our call tree.
 //! - Its times are truncated, to milliseconds for methods, and to microseconds for pauses and
 //!   waits. The times of several methods with one name are truncated separately.
-//! - Heap shots have times in milliseconds, rounded, since the whole millisecond in which the trace
-//!   began.
-//! - A call that is open at the end ends with its thread's last event; in our report, with the
-//!   trace.
-//! - Reports of monitors with stacks count an event once more for each event of its thread without
-//!   a stack, so they are not compared. Neither are averages, which are quotients of what is
-//!   compared.
+//! - Heap shots have times in rounded milliseconds. They count from the begin of the millisecond in
+//!   which the trace began.
+//! - A call that is open at the end ends with its thread's last event. In our report, it ends with
+//!   the trace.
+//! - Reports of monitors with stacks are not compared. They count an event several times: once more
+//!   for each event without a stack on the same thread. Averages are not compared either, because
+//!   they are quotients of compared figures.
 //! - `jtrail`, `VM` and `compiler` are threads of the format. Loaders are domains, images and
 //!   assemblies; `unknown` is one of these.
 //! - Roots are reported only with `--traces`.
@@ -62,7 +63,7 @@ fn class(raw: &str) -> String {
     }
 }
 
-/// Returns a date such as `Nov 21 16:52:44`, after its year, in UTC.
+/// Returns a date in UTC, such as `2023 Nov 21 16:52:44`.
 fn date(ns: i64) -> String {
     let seconds = ns.div_euclid(1_000_000_000);
     let (mut days, time) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -103,7 +104,7 @@ fn date(ns: i64) -> String {
     )
 }
 
-/// Returns the same figures from our report.
+/// Returns the figures of our report under the names that those of the other reader have.
 fn reported(json: &Value) -> (Figures, Times) {
     let (mut f, mut times) = (Figures::new(), Times::new());
     let rows = |table: &str| json[table].as_array().expect("a table").clone();
@@ -364,8 +365,8 @@ fn assert_agreement(program: &MprofReport, file: &Path) -> Figures {
 
 const BOTH: [&str; 2] = ["1", "17"];
 
-/// Traces a program and compares the reports: on traces converted into both data versions, and
-/// written by the agent in these.
+/// Traces a program and compares the reports in both data versions: for traces that were converted,
+/// and for traces that the agent wrote.
 fn agree(
     report: &MprofReport,
     run: impl Fn() -> Run,

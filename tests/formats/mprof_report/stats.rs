@@ -1,8 +1,8 @@
-//! The report `stats`: the number of records of each kind in a file.
+//! The report `stats` of `mprof-report`: the number of records of each kind in a file.
 //!
-//!  It has no line for names of threads and domains, nor, in data version 1, for monitors. Our
-//!  report lacks its bytes, and its shortest and longest records, because these depend on the
-//!  encoding of the file.
+//! The report does not count the names of threads and domains. In data version 1 it does not count
+//! monitors either. Its bytes, and its shortest and longest records, are not in our report, because
+//! they depend on the encoding of the file.
 
 use crate::support::observed::read;
 use jtrail_model::Event;
@@ -11,18 +11,20 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Sizes of a buffer's header, and of the file header in data version 1.
+/// Size of a buffer's header.
 const BUFFER_HEAD: usize = 48;
+/// Size of the file header in data version 1.
 const HEADER: usize = 32;
-/// Offset of three texts in the header of data version 17, each after its length.
+/// Offset of three texts in the file header of data version 17. Each text follows its length.
 const TEXTS: usize = 38;
-/// Offset of the data version in a file header, and of the length in a buffer's header.
+/// Offset of the data version in a file header.
 const VERSION_AT: usize = 6;
+/// Offset of the length in a buffer's header.
 const LENGTH_AT: usize = 4;
-/// Threads of the format that end with the trace: `jtrail` and `VM`.
+/// Number of threads that only the format has, and that end with the trace: `jtrail` and `VM`.
 const OWN_THREADS: u64 = 2;
 
-/// Returns the number of buffers in a file, and the bytes in them, from the buffers' headers.
+/// Returns the number of buffers in a file, and the number of bytes in them, without the headers.
 fn buffers(file: &[u8]) -> (u64, u64) {
     let number = |at: usize| {
         let bytes = file[at..at + 4].try_into().expect("four bytes");
@@ -42,7 +44,7 @@ fn buffers(file: &[u8]) -> (u64, u64) {
     (count, bytes)
 }
 
-/// Returns the number of calls that an exception ended, which our report lacks.
+/// Returns the number of calls that an exception ended. Our report lacks this number.
 fn exception_leaves(file: &Path) -> u64 {
     let mut count = 0;
     read(file, |event| {
@@ -53,7 +55,7 @@ fn exception_leaves(file: &Path) -> u64 {
     count
 }
 
-/// Compares the report with ours, which is `json`.
+/// Compares the report `stats` of `program` with our report, which is `json`.
 pub(super) fn compare(program: &MprofReport, file: &Path, json: &Value) {
     let bytes = fs::read(file).expect("a file");
     let mut theirs = program.stats(file);
@@ -79,7 +81,7 @@ pub(super) fn compare(program: &MprofReport, file: &Path, json: &Value) {
     for (kind, ours) in [
         ("ALLOC ALLOC_BT", placed),
         ("ALLOC ALLOC_NO_BT", trace("allocated_objects") - placed),
-        // A begin and an end each.
+        // Each collection has a begin and an end.
         ("GC GC_EVENT", 2 * trace("collections")),
         ("GC GC_RESIZE", trace("heap_resizes")),
         (
@@ -89,7 +91,7 @@ pub(super) fn compare(program: &MprofReport, file: &Path, json: &Value) {
         ("METHOD ENTER", trace("calls")),
         ("METHOD LEAVE", trace("calls") - trace("open") - exceptional),
         ("METHOD EXC_LEAVE", exceptional),
-        // Once for its name, and once for each compilation.
+        // A method has one record for its name, and one for each compilation.
         ("METHOD JIT", trace("methods_defined") + trace("compiled")),
         ("EXCEPTION THROW_BT", thrown_placed),
         ("EXCEPTION THROW_NO_BT", trace("thrown") - thrown_placed),
@@ -113,8 +115,8 @@ pub(super) fn compare(program: &MprofReport, file: &Path, json: &Value) {
         "{records} of {objects} objects"
     );
     // Each loader is a domain, an image and an assembly. A class has a record when it is defined,
-    // and another one when its loader is known. It has more if another class of its name came in
-    // between. In data version 17 it has one for its objects, too.
+    // and another one when its loader is known. It has more if another class of the same name was
+    // loaded in between. In data version 17, there is one more record for the class's objects.
     let known: u64 = trace("classes") * if first { 1 } else { 2 } + rows("threads").count() as u64;
     let loads = theirs.take("METADATA END_LOAD");
     assert!(loads > known + OWN_THREADS, "{loads} of {known}");
