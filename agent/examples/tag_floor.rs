@@ -1,6 +1,7 @@
-//! Measures the minimum cost of an object's identity: what the JVM takes to report each object, to
-//! tag it or to keep a weak reference to it, and to report its end. It adds as little code as
-//! possible. `python3 scripts/bench --only objects` compares it with the cost of jtrail's agent.
+//! Measures the minimum cost of an object's identity: the time that the JVM takes to report each
+//! object, to tag it or to keep a weak reference to it, and to report its end. This agent adds as
+//! little code as possible. `python3 scripts/bench --only objects` compares it with the cost of
+//! jtrail's agent.
 //!
 //! The option of this agent is a list of words, joined by `+`:
 //!

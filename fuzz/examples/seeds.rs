@@ -184,7 +184,7 @@ fn anonymous<'a>(event: &Event<'a>) -> Event<'a> {
 fn excerpt(path: &Path) -> Outcome<HashSet<usize>> {
     let mut kinds = HashMap::new();
     let mut open = HashSet::new();
-    // For each event: the definition it makes, the ids that it names, and true if it is selected by
+    // For each event: the id that it defines, the ids that it names, and true if it is selected by
     // itself.
     let mut events = Vec::new();
     read(path, |_, event| {

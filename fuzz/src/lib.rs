@@ -3,11 +3,11 @@
 //!
 //! Whatever the bytes are, a reader neither panics nor hangs, and keeps its promises:
 //!
-//! - It decodes one piece and many pieces to the same events ([`decoder`]).
+//! - It decodes the same events, whether the bytes come in one piece or in many ([`decoder`]).
 //! - Its memory, including the checker's, is proportional to the number of bytes ([`decoder`],
 //!   [`reader`]).
-//! - Its events can be written in every format, and the result is read without a fault. A
-//!   consistent trace no longer changes then ([`recode`]).
+//! - Its events can be written in every format, and the result is read without a fault. If the
+//!   trace is consistent, writing it once more does not change it ([`recode`]).
 //! - The result of recovering a damaged trail is a sound trail, and recovering it again does not
 //!   change it ([`trail`]).
 
@@ -168,7 +168,7 @@ fn makes_sense(format: Format, data: &[u8]) -> bool {
     checker.finish().faults() == 0
 }
 
-/// Returns the events of a trace, written in another format.
+/// Returns a trace that is written as `to`, with the events of `data`.
 fn written(from: Format, data: &[u8], to: Spelling) -> Vec<u8> {
     to.written(|report| drain(from, data, |_, event| report(event)))
 }

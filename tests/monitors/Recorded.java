@@ -7,8 +7,8 @@ import jdk.jfr.consumer.RecordingFile;
 
 /**
  * Prints the events of a recording, one per line, with tabs between: name, thread, begin and end in
- * nanoseconds since 1970, class (or -), and a figure. The figure is a weight or size in bytes; of a
- * wait, it is 1 if the wait timed out, otherwise 0.
+ * nanoseconds since 1970, class (or -), and a figure. The figure is a weight or size in bytes. For
+ * a wait, it is 1 if the wait timed out, otherwise 0.
  */
 public final class Recorded {
     private static final List<String> CLASSES =

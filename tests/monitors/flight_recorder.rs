@@ -122,9 +122,9 @@ impl Ours {
 #[derive(Default)]
 struct Theirs {
     reported: Reported,
-    /// Number of reported objects by kind of report, thread and class. A report of kind `area` is
-    /// an object that took a new allocation area, or was put outside; `sample` is a sample, which
-    /// JVMs after 11 take.
+    /// Number of reported objects by kind of report, thread and class. The kind is `area` if the
+    /// object took a new allocation area, or was put outside of areas. It is `sample` if the object
+    /// is a sample, which JVMs after 11 take.
     sampled: BTreeMap<Key, u64>,
     /// The recorder's figures, by thread.
     bytes: BTreeMap<String, Bytes>,
@@ -194,7 +194,7 @@ impl Theirs {
         theirs
     }
 
-    /// Returns true if all throws have the same time, which means that they have none.
+    /// Returns true if the recorder gives no times of throws: then all have the same time.
     fn throws_have_no_time(&self) -> bool {
         let throws = self
             .reported
@@ -208,30 +208,30 @@ impl Theirs {
     }
 }
 
-/// Class of the locks that the JVM initializes classes under.
+/// Class of the locks that the JVM holds while it initializes classes.
 const CLASS_LOCK: &str = "[I";
 
-/// Class of the locks that the JVM takes when it ends a thread. It has reported the thread's end to
-/// agents before.
+/// Event and class of the locks that the JVM takes when it ends a thread. By then, it has already
+/// reported the thread's end to agents.
 const THREAD_LOCK: (&str, &str) = ("JavaMonitorEnter", "java.lang.Thread");
 
-/// Both record the threads that begin and end during the recording.
+/// The agent and the recorder both record the threads that begin and end during the recording.
 ///
 /// - Blocks, waits, parks and exceptions are the same, one for one, by thread and class. In the
-///   median they begin within two milliseconds of each other. Single ones may be further apart,
-///   because the machine may preempt a thread in between. Some JVMs know the begin of a recording
-///   only in whole milliseconds. There, all of the recorder's times are early by the same fraction
-///   of a millisecond.
+///   median, the two times of an event differ by less than two milliseconds. Single times may
+///   differ more, because the machine may preempt a thread in between. Some JVMs know the begin of
+///   a recording only in whole milliseconds. There, all of the recorder's times are early by the
+///   same fraction of a millisecond.
 /// - The recorder reports an exception when it is created, the agent when it is first thrown. The
 ///   program throws all exceptions that it creates. But the JVM itself creates errors when it looks
 ///   for a method, and swallows them. So the recorder may have more errors.
 /// - The recorder has samples of the allocations, including those of lambdas. The agent has
-///   recorded, for each thread and class, at least as many objects as there are samples. It has
-///   counted at most the bytes of the areas that the recorder saw the thread take, and of the
-///   objects outside of areas.
+///   recorded, for each thread and class, at least as many objects as there are samples. The agent
+///   has counted at most as many bytes for a thread as the recorder: the bytes of the areas that
+///   the thread took, and of its objects outside of areas.
 /// - On JVMs after 11, the weights of the samples add up to the bytes that the agent has counted.
-///   They miss only the objects after the thread's last sample. Those are the objects in its last
-///   area, and outside of areas at most as many bytes again.
+///   They miss only the objects after the thread's last sample: those in its last area, and at most
+///   the same number of bytes outside of areas.
 #[test]
 fn the_flight_recorder_sees_the_same() {
     for jdk in Jdk::require(&crate::support::few_versions()) {
@@ -261,7 +261,8 @@ fn the_flight_recorder_sees_the_same() {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let keys: HashSet<&Key> = ours.reported.keys().chain(theirs.reported.keys()).collect();
         for key in keys {
-            // The JVM reports only the end of such a wait to agents, so it is skipped.
+            // The JVM reports only the end of a wait for such a lock to agents, so these waits are
+            // skipped.
             if key.2 == CLASS_LOCK && key.0 == "JavaMonitorWait" {
                 continue;
             }

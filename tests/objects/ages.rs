@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// A program that drops objects of one class before each collection, and leaves the JVM time to
-/// report their death before the next one. Some objects are created after several collections;
-/// their age counts from then, however old the program is.
+/// report their death before the next one. Some objects are created after several collections: the
+/// age of these counts from their creation.
 const SOURCE: &str = include_str!("Ages.java");
 
 /// Number of objects of a class that died at each age.
@@ -26,8 +26,9 @@ fn truth() -> Ages {
 #[derive(Default)]
 struct Reported {
     ages: Ages,
-    /// The same, with ages computed from the trace: the number of collections that finish between
-    /// an object's allocation and its end, minus the one that found it dead.
+    /// Like `ages`, but computed from the collections in the trace. An age is the number of
+    /// collections that finish between an object's allocation and its end, minus the one that found
+    /// it dead.
     survived: Ages,
     has_collections: bool,
 }
@@ -67,7 +68,7 @@ fn check(jdk: &Jdk, classes: &Path, collector: &str, gc: &str, alloc: &str) {
         "format=binary,events=alloc+free{gc},alloc={alloc},file={}",
         file.display()
     );
-    // Enough room that no collection runs but those that the program requests.
+    // Enough room that only those collections run that the program requests.
     let output = ["-Xmx256m", "-Xmn128m", "-XX:MetaspaceSize=256m"]
         .iter()
         .fold(program(jdk, "Ages"), |run, arg| run.jvm_arg(*arg))
@@ -84,8 +85,8 @@ fn check(jdk: &Jdk, classes: &Path, collector: &str, gc: &str, alloc: &str) {
     }
 }
 
-/// An object has its age whether collections are requested or not. Only if they are requested are
-/// they in the trace.
+/// An object's age is in the trace with and without the kind of events `gc`. The collections are in
+/// the trace only with `gc`.
 #[test]
 fn an_object_has_its_age_with_and_without_collections() {
     let folder = temp_dir();

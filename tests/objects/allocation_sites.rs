@@ -83,8 +83,7 @@ fn whatever_else_is_recorded() {
     }
 }
 
-/// With `free`, objects have identity: they get neither more nor fewer than one number each, and
-/// all that die are reported.
+/// With `free`, objects have identity: each gets exactly one number, and all that die are reported.
 #[test]
 fn ends_are_reported() {
     for (jdk, collector) in collectors::in_turn(Jdk::require(&one_version()), &collectors::NAMES) {
@@ -197,8 +196,8 @@ fn made(jdk: &Jdk, mode: &str, jvm_args: &[&str]) -> AllocationCounts {
         .collect()
 }
 
-/// Probes see the objects that the JVM reports when nothing is compiled, whether code is compiled
-/// or not.
+/// With and without compiled code, probes see the same objects. These are the objects that the JVM
+/// reports when nothing is compiled.
 #[test]
 fn the_jvm_says_the_same() {
     for jdk in Jdk::require(&one_version()) {

@@ -7,8 +7,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.zip.CRC32;
 
 /**
- * A Java agent that sees classes after all agents that were given before it, and prints at the end
- * what it has seen.
+ * A Java agent that sees each class after the agents that precede it on the command line. At the
+ * end, it prints what it has seen.
  */
 public class Witness {
     static final Map<String, String> SEEN = new ConcurrentSkipListMap<>();

@@ -104,7 +104,7 @@ fn jdk_classes_are_out_by_default_and_can_be_included() {
         let run = traced(program(&jdk, "harness.Streams"), "format=binary");
         assert!(run.trace.calls.keys().all(|k| !k.starts_with("java.")));
 
-        // These were loaded long before the agent was ready.
+        // The included classes were loaded long before the agent was ready.
         let run = traced(
             program(&jdk, "harness.Streams"),
             "format=binary,include=java.util.*",

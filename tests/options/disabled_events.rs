@@ -1,5 +1,5 @@
-//! A kind of events that is off inserts nothing into any class. (An agent test checks that it holds
-//! no capability.)
+//! For a kind of events that is off, nothing is inserted into any class. (A test of the agent
+//! checks that no capability is held for it.)
 
 use crate::support::compile::compile;
 use crate::support::figures::Figures;
@@ -9,8 +9,8 @@ use jtrail_options::Events;
 use jtrail_testkit::{Jdk, Output, temp_dir};
 use std::collections::BTreeMap;
 
-/// Returns classes by name, with length and sum of their bytes, as a second agent sees them after
-/// ours.
+/// Returns the length and checksum of each class file, by class name, as a second agent sees them
+/// after ours.
 fn seen(output: &Output) -> BTreeMap<String, String> {
     output.assert_exit(0);
     let lines = output.stdout.lines();
@@ -71,7 +71,7 @@ fn classes_are_as_they_were_unless_a_kind_needs_probes() {
 const ASIDE: &str = include_str!("Aside.java");
 
 /// If no record belongs to a thread, the JVM is not asked to report virtual threads. Other events
-/// on them are complete.
+/// on virtual threads are complete.
 #[test]
 fn virtual_threads_are_left_alone_unless_a_kind_speaks_of_threads() {
     for jdk in Jdk::require(&[21, 25]) {

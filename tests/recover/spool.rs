@@ -41,12 +41,12 @@ impl Left {
     }
 }
 
-/// Kills a JVM with eight busy threads, `after` they began.
+/// Kills a JVM with eight busy threads, when they have been busy for `after`.
 fn killed(jdk: &Jdk, classes: &Path, left: &Left, more: &str, after: Duration) {
     killed_after(jdk, classes, left, more, || thread::sleep(after));
 }
 
-/// Like [`killed`], when `wait` returns.
+/// Like [`killed`], but kills the JVM when `wait` returns.
 fn killed_after(jdk: &Jdk, classes: &Path, left: &Left, more: &str, wait: impl FnOnce()) {
     ended_by("KILL", busy(jdk, classes, left, more), wait);
 }
@@ -109,7 +109,7 @@ fn calls_of(trail: &Path, name: &str) -> HashMap<String, (u64, u64)> {
     calls.into_iter().map(of).collect()
 }
 
-/// Recovers what was left, which must be everything. Returns the output.
+/// Recovers what was left. Fails if anything is missing. Returns the output.
 fn recovered(left: &Left) -> String {
     let [from, to] = [&left.trail, &left.out].map(|path| path.to_str().expect("text"));
     let (code, _, said) = jtrail(&["recover", from, "-o", to]);
@@ -132,8 +132,8 @@ fn recovered(left: &Left) -> String {
     said
 }
 
-/// Checks that each thread's calls are those that it has counted itself. The last one may have been
-/// recorded, but not counted yet.
+/// Checks that each thread has the number of calls that it counted itself. The last call may have
+/// been recorded, but not counted yet.
 fn compare(left: &Left, said: &str) {
     let tally = fs::read(&left.tally).expect("a tally");
     let calls = calls(&left.out);
@@ -186,8 +186,8 @@ fn what_a_killed_program_had_recorded_is_recovered() {
     }
 }
 
-/// The JVM crashes in native code, reports that and aborts, while its threads go on; or native code
-/// calls `abort`.
+/// The JVM crashes in native code, writes an error report and aborts, while its threads go on. Or
+/// native code calls `abort`.
 #[test]
 fn what_an_aborted_program_had_recorded_is_recovered() {
     let folder = jtrail_testkit::temp_dir();
@@ -212,8 +212,8 @@ fn what_an_aborted_program_had_recorded_is_recovered() {
     }
 }
 
-/// Returns the index of the file that the spool belongs to: the one that the spool is named after,
-/// or the next one, if the spool's state is about that already.
+/// Returns the index of the file that the spool belongs to. This is the file that the spool is
+/// named after, or the next file, if the spool describes that file already.
 fn spooled(files: &[PathBuf]) -> Option<usize> {
     let named = files.iter().position(|file| folder_of(file).exists())?;
     let is_of_next = files.get(named + 1).is_some_and(|next| {
@@ -301,8 +301,8 @@ fn what_a_killed_program_had_recorded_is_in_all_of_its_files() {
     }
 }
 
-/// The spool's contents are found under the name of the preceding file, too. A kill leaves this
-/// name if the spool describes the next file already, but was not yet renamed.
+/// The spool's contents are also found if the spool is named after the preceding file. A kill
+/// leaves the spool like this if it describes the next file already, but was not renamed yet.
 fn is_found_under_the_name_before(files: &[PathBuf], context: &str) {
     let last = spooled(files).filter(|last| *last > 0 && folder_of(&files[*last]).exists());
     let Some(last) = last else {
@@ -505,8 +505,8 @@ fn what_a_full_disk_did_not_take_is_recovered() {
         let said = recovered(&left);
         let calls = calls_of(&left.out, "fib");
         let (began, ended) = calls["main"];
-        // The program filled what it had: all chunks, and the thread's reserve of 16 KiB, with
-        // eight bytes for an event.
+        // The program filled what it had: all chunks, and the thread's reserve of 16 KiB. An event
+        // takes eight bytes.
         let room = (1 << 20) + (16 << 10);
         let all = began + ended;
         let added = said
@@ -543,8 +543,8 @@ fn a_disk_without_room_for_a_spool_has_none() {
     }
 }
 
-/// Kills `harness.Cycles`, whose threads create objects, wait for a monitor and throw, some time
-/// after it began.
+/// Kills `harness.Cycles` some time after it began. Its threads create objects, wait for a monitor
+/// and throw.
 fn killed_at_work(jdk: &Jdk, options: &str, meanwhile: impl FnOnce()) {
     let mut running = program(jdk, "harness.Cycles")
         .agent(agent(), options)

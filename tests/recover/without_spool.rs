@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use std::{fs, thread};
 
-/// Kills a JVM with busy threads, `after` they began. Its trail stays.
+/// Kills a JVM with busy threads, when they have been busy for `after`. The JVM's trail stays.
 fn killed(jdk: &Jdk, classes: &Path, file: &Path, after: Duration) {
     let options = format!("format=trail,trail.spool=false,file={}", file.display());
     let run = program(jdk, "Crowd").class_path(classes);
@@ -69,15 +69,15 @@ fn what_a_killed_program_wrote_is_recovered() {
             killed(&jdk, folder.path(), &file, Duration::from_millis(after));
             let (said, verdict) = recovered(&file, &out);
             assert!(said.contains("the trace is truncated"), "{said}");
-            // If the kill has cut a write in the middle, its events are lost; the header of the
-            // segment says how many.
+            // If the kill has cut a write in the middle, the events of this write are lost. The
+            // header of the segment says how many they are.
             let lost = lost(&said);
             assert_eq!(lost != "0", said.contains(" are missing"), "{said}");
             assert!(
                 verdict.contains(&format!("events lost: {lost})")),
                 "{verdict}"
             );
-            // Definitions of the truncated segment exist a second time, before it.
+            // Definitions in the truncated segment also have copies before this segment.
             let (written, found) = (recorded(&file), recorded(&out));
             assert_eq!(found[..written.len()], written);
             assert_eq!(found.len() - written.len(), copied(&said), "{said}");

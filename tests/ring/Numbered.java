@@ -3,9 +3,9 @@ import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Threads that count until they are killed. Each number is a call of {@code number}, with one call
- * of a digit's method for each of its digits. So a trace says which numbers it holds. Each thread
- * writes the last number whose call has returned into a file that outlives it.
+ * Threads that count until they are killed. For each number, a thread calls {@code number}, which
+ * calls a method for each of the number's digits. So a trace shows which numbers it holds. Each
+ * thread writes the last number whose call has returned into a file that outlives it.
  */
 public final class Numbered {
     static final int THREADS = 4;

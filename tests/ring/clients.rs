@@ -19,8 +19,8 @@ fn saved(answer: Answer) -> Ended {
     }
 }
 
-/// Everything that the document says about flight recorders, with a client that was written from
-/// the document.
+/// Everything that docs/control.md says about flight recorders, with a client that was written from
+/// that document.
 #[test]
 fn clients_save_the_newest_events() {
     for jdk in Jdk::require(&few_versions()) {

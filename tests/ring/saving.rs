@@ -92,13 +92,14 @@ fn the_last_events_are_written_at_the_end() {
             let what = format!("{format}, {clock}, JDK {}: {output}", jdk.feature);
             assert_eq!(output.stdout, "done\n", "{what}");
             let calls = Calls::read(&file);
-            // Of 32 chunks, at least 20 are full, less two for each thread that ends and starts. A
-            // record is one word; the program makes 4 million.
+            // The ring has 32 chunks. At least 20 of them are full, minus two for each thread that
+            // ends and starts. A record is one word, and the program makes 4 million records.
             let room = (8 << 20) / 8;
             let events = calls.events();
             assert!((room / 4..=room).contains(&events), "{events}, {what}");
             assert!(calls.open.values().all(Vec::is_empty), "{what}");
-            // The last calls of each thread that still ran, as far as the trace reaches back.
+            // The trace has the last calls of each thread that still ran, as far as it reaches
+            // back.
             let (begun, ended) = calls.counts["outer"];
             assert_eq!(begun, ended, "{what}");
             assert_eq!(calls.counts["rounds"].0, calls.counts["rounds"].1, "{what}");
@@ -258,7 +259,7 @@ fn what_led_to_a_call_a_slow_one_or_an_exception_is_written() {
                 assert_eq!(output.stderr, "", "{context}");
                 continue;
             }
-            // Only once, because the second time comes too soon.
+            // There is only one file, because the second trigger comes too soon after the first.
             assert_eq!(files(&file).len(), 1, "{context}");
             let reported = format!(" events, are in {} ({trigger})\n", file.display());
             assert!(output.stderr.ends_with(&reported), "{context}");

@@ -113,7 +113,7 @@ fn stacks_of_virtual_threads_are_whole() {
                 hits.iter().map(|(_, hits)| hits).sum::<u64>() > 5,
                 "{hits:?}"
             );
-            // The frames outside of it are those that it was mounted with.
+            // A virtual thread's stack begins with the frames with which the JDK runs it.
             let runs = |path: &[String]| {
                 let run = path.iter().position(|m| m == "java.lang.VirtualThread.run");
                 run.is_some_and(|at| {

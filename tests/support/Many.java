@@ -1,9 +1,9 @@
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Threads with a known number of calls. Each has one call of {@code rounds} open, and in it as many
- * calls of {@code outer} as the first argument says. Each of these makes three calls of
- * {@code inner}, one of which calls {@code inner} once more.
+ * Threads with a known number of calls. Each thread makes one call of {@code rounds}, which calls
+ * {@code outer} as often as the first argument says. Each call of {@code outer} makes three calls
+ * of {@code inner}, and one of these calls {@code inner} once more.
  */
 public final class Many {
     static final int THREADS = 4;

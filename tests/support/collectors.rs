@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{LazyLock, Mutex};
 
-/// Answers of JVMs, by program and arguments, because many tests ask the same.
+/// Answers of JVMs, by path of the JVM and arguments. They are kept because many tests ask for the
+/// same answer.
 static ANSWERS: LazyLock<Mutex<HashMap<(PathBuf, String), bool>>> = LazyLock::new(Mutex::default);
 
 /// Returns true if the JVM has the collector that these arguments select. A JVM that lacks it
@@ -61,7 +62,7 @@ fn asked_for(jdk: &Jdk, arguments: &[&str]) -> bool {
 }
 
 /// Returns true if a JVM of this version should have the collector. A build may lack Shenandoah, so
-/// for that the JVM's answer counts.
+/// for this collector the JVM's answer counts.
 fn is_expected(jdk: &Jdk, arguments: &[&str], is_refused: bool) -> bool {
     let has = |argument| arguments.contains(&argument);
     let is_of_its_time = match jdk.feature {
@@ -88,8 +89,9 @@ pub(crate) fn all(jdk: &Jdk) -> Vec<String> {
         .collect()
 }
 
-/// Returns JVMs, each with those of these collectors that it has, as an argument. Unless tests are
-/// thorough, the JVMs take turns: the newest one has the first collector.
+/// Returns pairs of a JVM and the argument for one of these collectors that the JVM has. If tests
+/// are thorough, all such pairs are returned. Otherwise the JVMs take turns: the newest one is
+/// tested with the first collector.
 pub(crate) fn in_turn(jdks: Vec<Jdk>, names: &[&str]) -> Vec<(Jdk, String)> {
     let (mut found, count) = (Vec::new(), jdks.len());
     for (age, jdk) in jdks.into_iter().rev().enumerate() {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Compiles a class into a folder, for all JVMs under test.
+/// Compiles a class into a folder. All JVMs that tests run on can load it.
 pub(crate) fn compile(class: &str, source: &str, folder: &Path) {
     compile_with(&[], class, source, folder, Path::new(""));
 }

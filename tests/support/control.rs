@@ -1,4 +1,4 @@
-//! A program whose agent clients command.
+//! A running program with an agent, which gets commands from clients.
 
 use super::cli::outcome;
 use super::{FILTER, Trace, agent, program};
@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 pub(crate) const ROUND: &str = "harness.Attached.round(Ljava/util/List;Z)V";
 
-/// A program with the agent, a client's channel to it, and the program's work.
+/// A running program with the agent. Its methods send commands to the agent, and make the program
+/// work.
 pub(crate) struct ControlledRun {
     folder: tempfile::TempDir,
     running: Running,
@@ -29,7 +30,7 @@ impl ControlledRun {
         Self::with_socket(jdk, options, "socket")
     }
 
-    /// Starts the program with the socket in a folder of its own, which is created.
+    /// Creates the folder of the socket, and starts the program.
     pub(crate) fn with_socket(jdk: &Jdk, options: &str, socket: &'static str) -> Self {
         let folder = temp_dir();
         let above = folder.path().join(socket);

@@ -54,7 +54,7 @@ impl NativeObjects {
     /// A class whose objects have an `int` and a `long`.
     pub(crate) const CLASS: &str = "harness/Allocations$Plain";
     pub(crate) const OBJECTS: u64 = 300;
-    /// Number of arrays of that class.
+    /// Number of arrays of [`Self::CLASS`].
     pub(crate) const ARRAYS: u64 = 200;
     /// Number of arrays of `int`.
     pub(crate) const NUMBERS: u64 = 100;

@@ -2,17 +2,18 @@
 //! with them.
 //!
 //! A dump is a header and records. Two kinds matter: the names of classes, and segments of the
-//! heap. A segment is a sequence of roots, classes, objects and arrays. Objects come as the bytes
-//! of their fields: first those of the class, then those of its superclasses. So references can be
-//! distinguished from numbers only when all classes are known. That takes two passes.
+//! heap. A segment is a sequence of roots, classes, objects and arrays. An object is written as the
+//! bytes of its fields: first the fields of its class, then those of the superclasses. So
+//! references can be distinguished from numbers only when all classes are known. That takes two
+//! passes.
 
 use std::collections::{HashMap, HashSet};
 
 /// The contents of a heap dump.
 #[derive(Default)]
 pub(crate) struct Hprof {
-    /// Objects by class, in Java's notation (`[Ljava.lang.String;`). Class objects are not among
-    /// them.
+    /// Class of each object, by the object's id, in Java's notation (`[Ljava.lang.String;`). Class
+    /// objects are not included, except those of primitive types.
     pub(crate) objects: HashMap<u64, String>,
     /// References from object to object, one for each field and element.
     pub(crate) references: Vec<(u64, u64)>,
@@ -68,7 +69,7 @@ impl<'a> Bytes<'a> {
 
 const OBJECT: u8 = 2;
 
-/// Returns the bytes of a value, and the letter of its type.
+/// Returns the number of bytes of a value, and the letter of its type.
 fn basic(tag: u8) -> (usize, char) {
     match tag {
         OBJECT => (8, 'L'),
@@ -220,16 +221,16 @@ impl Hprof {
             dump.take(entry, &classes);
         }
         dump.reach();
-        // The constants themselves are not certain: those of some boot classes are no roots,
-        // because the class has its own loader data in the JVM.
+        // The arrays of constants themselves are not certain: some boot classes have loader data of
+        // their own in the JVM, and their arrays are no roots.
         for array in constants {
             dump.sure.remove(&array);
         }
         dump
     }
 
-    /// Follows the references. Those in fields of class objects are skipped, because no heap walk
-    /// of JVMTI shows them.
+    /// Follows the references. References in fields of class objects are skipped, because no heap
+    /// walk of JVMTI shows them.
     fn reach(&mut self) {
         let mut next: HashMap<u64, Vec<u64>> = HashMap::new();
         for (source, target) in &self.references {

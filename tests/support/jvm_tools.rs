@@ -30,9 +30,9 @@ pub(crate) fn with_tools() -> Vec<Jdk> {
     jdks
 }
 
-/// Returns the same JVMs, each with those of the collectors that it has, as an argument. Unless
-/// tests are thorough, each collector is tried on one JVM only: alternately the newest and the one
-/// before.
+/// Returns pairs of a JVM that has the tools and the argument for one of these collectors that the
+/// JVM has. Unless tests are thorough, each collector is tried on one JVM only, and the JVMs take
+/// turns.
 pub(crate) fn with_tools_and(collectors: &[&str]) -> Vec<(Jdk, String)> {
     collectors::in_turn(with_tools(), collectors)
 }

@@ -42,7 +42,7 @@ pub(crate) fn is_thorough() -> bool {
 }
 
 /// Returns the versions for tests that hardly depend on the JVM: the newest, and one of the others,
-/// which depends on the test's name. Returns all versions if tests are thorough.
+/// chosen by the test's name. Returns all versions if tests are thorough.
 pub(crate) fn few_versions() -> Vec<u32> {
     let [others @ .., newest] = &VERSIONS;
     match is_thorough() {
@@ -110,7 +110,8 @@ pub(crate) fn program(jdk: &Jdk, main: &str) -> Run {
         .jvm_arg("-Xverify:all")
 }
 
-/// The filter for harness programs: everything but the bookkeeping is traced.
+/// The filter for harness programs. It excludes the classes that count what the programs do and
+/// print it.
 pub(crate) const FILTER: &str = "exclude=harness.Expect*,exclude=assembler.*";
 
 /// A traced run: the program's output, and its trace.
@@ -124,7 +125,7 @@ pub(crate) fn traced(run: Run, options: &str) -> Traced {
     traced_before(run, options, &[])
 }
 
-/// Like [`traced`], with arguments for the JVM that follow the agent's.
+/// Like [`traced`], with further arguments for the JVM, after the agent's.
 pub(crate) fn traced_before(run: Run, options: &str, after: &[&str]) -> Traced {
     let folder = jtrail_testkit::temp_dir();
     let file = folder.path().join("trace");

@@ -58,7 +58,8 @@ pub(crate) fn copy_classes(jdk: &Jdk, to: &Path) {
         for class in fs::read_dir(from.join("harness")).expect("compiled") {
             let class = class.expect("ours").path();
             let copy = folder.join(class.file_name().expect("a name"));
-            // The first class of a name counts, as for the JVM.
+            // Of several classes with one name, the first one is copied: the JVM would load it,
+            // too.
             if class.is_file() && !copy.exists() {
                 fs::copy(&class, copy).expect("ours");
             }

@@ -28,7 +28,7 @@ pub(crate) fn traced(
     (output, facts)
 }
 
-/// Depth of the recorded stacks, which exceeds every stack that the programs print.
+/// Maximum depth of the recorded stacks. All stacks that the programs print have fewer frames.
 pub(crate) const DEPTH: usize = 64;
 
 /// Runs a program with these events. Fails if the trace differs from what the program prints.

@@ -1,5 +1,5 @@
-//! Traces whose files are bounded in size (`maxsize`): together they have each call once, and none
-//! is larger than the limit.
+//! Traces whose files are bounded in size (`maxsize`): together the files have each call once, and
+//! no file is larger than the limit.
 
 use crate::support::cli::assert_verified;
 use crate::support::compile::compile;
@@ -28,7 +28,8 @@ struct Joined {
     calls: Calls,
     /// Calls that were open when a file ended, by thread, outermost first.
     open: HashMap<String, Vec<String>>,
-    /// How many of these the current file has entered again, by thread.
+    /// Number of calls of `open` that the current file has entered again, by thread. It is
+    /// `usize::MAX` after the thread's first other event.
     again: HashMap<String, usize>,
     /// The options in the last file.
     options: HashMap<String, String>,
@@ -43,8 +44,8 @@ impl Joined {
         joined
     }
 
-    /// Reads the next file. It enters the open calls again, each thread's outermost one first, and
-    /// goes on from there.
+    /// Reads the next file. A file first enters the open calls again, each thread's outermost call
+    /// first. Then it goes on from there.
     fn add(&mut self, file: &Path) {
         self.options.clear();
         self.again = self.open.keys().map(|name| (name.clone(), 0)).collect();
@@ -156,8 +157,8 @@ fn many(jdk: &Jdk, classes: &Path, file: &Path, rounds: u64, more: &str) -> Outp
     output
 }
 
-/// All formats with single calls, each with a number of rounds that makes the trace some megabytes,
-/// and the file size limit.
+/// All formats with single calls. For each: the number of rounds, which makes a trace of some
+/// megabytes, and the file size limit.
 const FORMATS: [(&str, u64, u64); 7] = [
     ("xml", 2_000, MB),
     ("binary", 3_000, MB),
@@ -276,7 +277,7 @@ fn a_ring_has_the_last_files() {
         }
         assert!(known.open.values().all(Vec::is_empty));
         for thread in 0..4 {
-            // The last event of each thread.
+            // The last event of each thread is there: the leave of `rounds`.
             let key = (format!("many-{thread}"), "rounds".to_owned());
             let ended = known.calls.get(&key).or(joined.calls.get(&key));
             assert!(ended.is_some_and(|(_, ended)| *ended == 1), "many-{thread}");

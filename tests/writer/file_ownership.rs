@@ -254,7 +254,7 @@ fn run_lists_the_traces_of_all_jvms() {
     }
 }
 
-/// JVMs that fail to start: the arguments, and the first version that they apply to.
+/// JVMs that fail to start: the first version that the arguments apply to, and the arguments.
 const FAILING: [(u32, &[&str]); 7] = [
     (11, &["--add-modules", "no.such.module"]),
     (11, &["-Xms200000g", "-Xmx200000g"]),
@@ -368,8 +368,8 @@ fn a_start_that_fails_leaves_nothing_to_recover() {
 }
 
 /// On a file system without unnamed files, a failed start leaves an empty spool, which the next run
-/// removes; and a killed run leaves the same as elsewhere. Without file locks, an existing trace
-/// may be another process's, so it stays.
+/// removes. A killed run leaves the same files as on other file systems. Without file locks, an
+/// existing trace may belong to another process, so it stays.
 #[test]
 fn plain_file_systems_are_served() {
     let base = temp_dir();
@@ -494,7 +494,7 @@ fn files_of_bounded_size_keep_apart() {
             let count = files.len() as u64;
             assert!(count > 1, "{files:?}\n{output}");
             let all: u64 = files.iter().map(|path| calls(path)).sum();
-            // A file enters the calls again that are open at its begin.
+            // A file enters again the calls that are open at its begin.
             let most = expected + (count - 1) * (DEPTH.0 + 1);
             assert!((expected..=most).contains(&all), "{all}, {files:?}");
         }

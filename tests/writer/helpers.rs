@@ -27,7 +27,8 @@ fn threads(pid: u32, prefix: &str) -> BTreeMap<String, Task> {
         let field = |name| status.lines().find_map(|line| line.strip_prefix(name));
         let blocked = u64::from_str_radix(field("SigBlk:")?.trim(), 16).ok()?;
         let stat = fs::read_to_string(task.path().join("stat")).ok()?;
-        // The nineteenth field, counted from the name on, which may contain anything.
+        // The nineteenth field of the line. The fields are counted from the end of the name,
+        // because the name may contain anything.
         let nice = stat.rsplit_once(')')?.1.split_whitespace().nth(16)?;
         let nice = nice.parse().ok()?;
         Some((field("Name:")?.trim().to_owned(), Task { blocked, nice }))

@@ -1,5 +1,6 @@
-//! The events of a trace other than calls, in the form in which harness programs print theirs
-//! (`jtrail_testkit::Truth`), so that the two can be compared.
+//! What a trace says about everything except counts of calls: objects, monitors, exceptions, lines
+//! and so on. Harness programs print the same facts (`jtrail_testkit::Truth`), so that both can be
+//! compared.
 
 mod stacks;
 
@@ -15,17 +16,18 @@ use std::path::Path;
 type Counts<K = String> = BTreeMap<K, u64>;
 type Site = (String, u32);
 
-/// Returns true if the class belongs to the programs' package, and not to their bookkeeping.
+/// Returns true if the class, or the class of the method, is in `harness`, but is no
+/// `harness.Expect…`.
 fn is_program(class: &str) -> bool {
     class.starts_with("harness.") && !class.starts_with("harness.Expect")
 }
 
-/// Returns true for a class of the program, or an array of one.
+/// Returns true for a class of the program, or an array of such a class.
 fn is_of_program(class: &str) -> bool {
     is_program(class.trim_start_matches('[').trim_start_matches('L')) || is_program(class)
 }
 
-/// Returns the key of a frame: its text is one already.
+/// Returns method and line of a frame as a key.
 fn site(frame: &Frame<'_>) -> Site {
     (frame.method.to_string(), frame.line.max(0) as u32)
 }
@@ -38,9 +40,9 @@ fn is_in_program(frame: &Frame<'_>) -> bool {
 pub(crate) struct Facts {
     pub(crate) objects: Counts,
     pub(crate) objects_at: Counts<(Site, String)>,
-    /// Number of objects by class, created by any code.
+    /// Number of objects by class, whichever code created them.
     pub(crate) all_objects: Counts,
-    /// Bytes of these objects by class.
+    /// Bytes of the objects of `all_objects`, by class.
     pub(crate) all_bytes: Counts,
     pub(crate) bytes: Counts,
     pub(crate) live: Counts,
@@ -53,11 +55,11 @@ pub(crate) struct Facts {
     thrown_at: Counts<Site>,
     caught: Counts,
     caught_at: Counts<Site>,
-    /// Leaves by an exception, by method and thread.
+    /// Number of leaves by an exception, for each method and thread.
     left: Counts<(String, String)>,
     lines: Counts<Site>,
     line_methods: HashSet<String>,
-    /// CPU time in nanoseconds.
+    /// CPU time in nanoseconds: `cpu` by method, `cpu_threads` by thread.
     cpu: Counts,
     cpu_threads: Counts,
     parks: Counts,
@@ -282,8 +284,8 @@ impl Facts {
         }
     }
 
-    /// Returns the differences between the trace and the program about calls that an exception
-    /// left. Few formats distinguish these calls.
+    /// Compares the calls that an exception left with those that the program reports. Returns the
+    /// differences. Few formats distinguish these calls.
     pub(crate) fn left_differences(&self, truth: &Truth) -> Vec<String> {
         const WHAT: &str = "left by an exception";
         let mut all = differences(WHAT, &truth.left, &self.left);
@@ -299,7 +301,7 @@ impl Facts {
         all
     }
 
-    /// Returns all other differences between the trace and the program.
+    /// Compares everything else with what the program reports. Returns the differences.
     pub(crate) fn differences(&self, truth: &Truth) -> Vec<String> {
         let mut all = differences("objects", &truth.objects, &self.objects);
         all.extend(differences(
@@ -351,8 +353,8 @@ impl Facts {
         all.extend(differences("loaded", &truth.loaded, &self.loaded));
         all.extend(differences("unloaded", &truth.unloaded, &self.unloaded));
         all.extend(differences("in the heap", &truth.heap, &self.heap));
-        // The trace has each object's reference to its class as well, which the program does not
-        // count.
+        // In the trace, each object also has a reference to its class. The program does not count
+        // these references.
         let mut references = self.references.clone();
         for (class, count) in &mut references {
             *count -= self.heap[class];

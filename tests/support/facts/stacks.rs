@@ -5,7 +5,7 @@ use jtrail_model::{Event, Frame};
 use jtrail_testkit::{Stack, Truth};
 use std::collections::BTreeMap;
 
-/// Returns the names of the events that belong to one kind of a program's stacks.
+/// Returns the names of the events whose stacks a program reports as this kind.
 fn events_of(kind: &str) -> &'static [&'static str] {
     match kind {
         "monitor" => &["contended enter", "contended entered"],
@@ -18,8 +18,8 @@ fn events_of(kind: &str) -> &'static [&'static str] {
 
 #[derive(Default)]
 pub(crate) struct Stacks {
-    /// Number of events by name, by the number of frames inside the first frame of the program, and
-    /// by the frames from that one on.
+    /// Number of events by three keys: the event's name, the number of frames inside the program's
+    /// innermost frame, and the frames from that one outwards.
     seen: BTreeMap<(&'static str, usize, Stack), u64>,
     /// Number of frames of the longest stack, by name of the event.
     pub(crate) longest: BTreeMap<&'static str, usize>,
@@ -80,7 +80,7 @@ impl Stacks {
         differences
     }
 
-    /// Returns a stack that begins with the same method, for messages.
+    /// Returns a stack that begins with the same method as `reported`, as text for messages.
     fn near(&self, word: &str, reported: &Stack) -> String {
         let mut all = self.seen.keys();
         let near = all.find(|(other, _, seen)| *other == word && seen[0].0 == reported[0].0);
@@ -88,7 +88,7 @@ impl Stacks {
     }
 }
 
-/// Returns the frames at both ends, for messages.
+/// Returns the frames at both ends of a stack, as text for messages.
 fn short(stack: &Stack) -> String {
     let (first, rest) = stack.split_at(stack.len().min(3));
     let last = &rest[rest.len().saturating_sub(3)..];
