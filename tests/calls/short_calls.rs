@@ -17,8 +17,8 @@ type CallEdge = (String, Option<String>, String);
 #[derive(Default)]
 struct Calls {
     open: HashMap<ThreadId, Vec<(String, i64)>>,
-    /// The innermost open calls, if the following sums belong to calls outside of them; outermost
-    /// first.
+    /// The innermost open calls of a thread, outermost first, while sums belong to a call outside
+    /// of them.
     inner: HashMap<ThreadId, Vec<(String, i64)>>,
     /// Number of calls by thread, caller and method.
     places: BTreeMap<CallEdge, u64>,

@@ -103,7 +103,7 @@ fn the_program_begins_and_ends_its_traces() {
             let mark = dump
                 .find("first <&> \\\"mark\\\" ä😀")
                 .unwrap_or_else(|| panic!("{dump}"));
-            // After the first calls, before the next ones.
+            // The mark is after the first calls and before the next ones.
             let enters = |part: &str| part.matches("enter harness.OwnTrace.work(").count();
             assert_eq!(
                 (enters(&dump[..mark]), enters(&dump[mark..])),

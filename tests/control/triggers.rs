@@ -40,7 +40,7 @@ fn calls<const N: usize>(trace: &Trace, names: [&str; N]) -> [u64; N] {
         let of_name = trace.calls.iter().filter(|(k, _)| k.starts_with(&key));
         of_name.map(|(_, n)| n).sum()
     });
-    // All other calls are calls of the constructor of the program's exceptions.
+    // All other calls are those of the constructor of the program's exception.
     let rest = |key: &String| mine(key) || key == "harness.Bursts$Own.<init>()V";
     assert!(trace.calls.keys().all(rest), "{:?}", trace.calls);
     assert_eq!(found.iter().sum::<u64>(), all, "{:?}", trace.calls);

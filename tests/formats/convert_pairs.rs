@@ -61,7 +61,8 @@ fn has_exceptions(format: Format) -> bool {
     matches!(format, Format::Mlpd | Format::ProfilerJ | Format::Trail)
 }
 
-/// Returns true if the second format needs sizes that the first one has only for arrays.
+/// Returns true if the second format needs sizes of all objects, and the first one has only sizes
+/// of arrays.
 fn lacks_sizes(from: Format, to: Format) -> bool {
     from == Format::Jinsight && !matches!(to, Format::Jinsight | Format::ProfilerJ)
 }

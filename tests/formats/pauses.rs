@@ -19,9 +19,9 @@ const WAITING: &[&str] = &["run", "outer", "next"];
 const WORKING: &[&str] = &["run", "outer"];
 
 /// Makes the program do its work: once in each part of the trace, and once in the second pause.
-/// Then begins another trace, and makes the program do its work once more. The program's workers
-/// take their tasks in `next`, which `outer` calls, which `run` calls. So these calls are open
-/// nearly all the time: with each task, a worker leaves `next` and enters it again.
+/// Then begins another trace, and makes the program do its work once more. In each worker of the
+/// program, `run` calls `outer`, which calls `next`, where the worker takes its tasks. So these
+/// calls are open nearly all the time: with each task, a worker leaves `next` and enters it again.
 fn run(jdk: &Jdk, format: &str) -> (tempfile::TempDir, Output) {
     let mut app = ControlledRun::new(jdk, &format!("format={format},events=methods+threads"));
     app.work();

@@ -68,8 +68,8 @@ fn assert_at_least(json: &Value, least: impl Fn(&str) -> u64) {
     }
 }
 
-/// Checks that runs of one program have the same figures, which are not zero, if both formats hold
-/// them. `quantities` names figures that do not depend on the run.
+/// Checks the figures that both formats hold, for runs of one program: they must be the same, and
+/// not zero. `quantities` names figures that do not depend on the run.
 fn assert_same(files: &[String], quantities: &str) {
     let (code, json) = compared(files, quantities);
     assert!(code == ExitCode::SUCCESS, "{json:#}");

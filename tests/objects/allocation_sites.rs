@@ -44,7 +44,8 @@ fn check(jdk: &Jdk, name: &str, options: &str, adapt: impl FnOnce(Run) -> Run) {
     };
     assert_eq!(all - differences.len(), expected, "{output}");
     if options.contains("threads") {
-        // Without events of threads, a number may belong to a thread that the trace omits.
+        // Without events of threads, the number of an object may belong to a thread that the trace
+        // omits.
         assert!(facts.are_objects_in_a_row(), "{output}");
     }
 }

@@ -1,6 +1,6 @@
 /**
  * Works at the innermost end of deep stacks. Arguments: number of calls of {@code down} on the main
- * thread; the same number for the thread {@code deeper}; milliseconds of work for each thread.
+ * thread; number of calls on the thread {@code deeper}; milliseconds of work for each thread.
  */
 public final class Deep {
     static volatile long sink;

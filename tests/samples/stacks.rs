@@ -52,8 +52,8 @@ fn samples_show_the_calls_that_were_under_way() {
         });
         assert_eq!(run.trace.totals().samples, count);
         assert!(run.trace.threads.iter().all(|t| t.name != "jtrail sampler"));
-        // A tick's time is taken just before the threads stop, so each end of a call can fall in
-        // between once.
+        // A tick's time is taken after its stacks. A call may end in between, so each call can have
+        // one sample that seems to be after its end.
         assert_eq!(calls.len(), METHODS.len());
         let astray: Vec<_> = samples
             .iter()

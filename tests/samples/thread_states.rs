@@ -38,7 +38,7 @@ fn every_sample_of_a_thread_that_stays_is_right() {
         samples.retain(|(time, ..)| while_steady.contains(time));
         let mut ticks: BTreeSet<i64> = samples.iter().map(|(time, ..)| *time).collect();
         // A tick's time is taken after its stacks, so the stacks of the first tick may be from
-        // before.
+        // before `steady` began.
         ticks.pop_first();
         assert!(ticks.len() >= 5, "JDK {}: {ticks:?}", jdk.feature);
         for (thread, (state, method)) in &truth.states {
@@ -66,8 +66,8 @@ struct Stays {
 }
 
 impl Stays {
-    /// Adds samples of a stack, innermost frame first. The stack contains the method that is named
-    /// after its thread.
+    /// Adds samples of a stack, innermost frame first. Each thread calls a method that has the
+    /// thread's name: by this method, the stack shows its thread.
     fn add(all: &mut BTreeMap<String, Self>, truth: &Truth, stack: &[Frame<'_>], counts: [u64; 2]) {
         for (thread, (_, method)) in &truth.states {
             let own = format!("harness.States.{thread}");
@@ -98,8 +98,8 @@ fn sampled(jdk: &Jdk, format: &str, mut see: impl FnMut(&Truth, &Event<'_>)) -> 
     output
 }
 
-/// Checks that nearly all samples find a thread where it stays. The others show it on the way
-/// there, or back.
+/// Checks that nearly all samples find a thread where it stays. The other samples show the thread
+/// on the way there, or back.
 fn assert_stays(output: &Output, all: &BTreeMap<String, Stays>) {
     for thread in output.truth().states.keys() {
         let stays = &all[thread];

@@ -162,7 +162,8 @@ impl AttachedRun {
             let address = |text| u64::from_str_radix(text, 16).expect("hexadecimal");
             match words.nth(4) {
                 Some(file) if file.starts_with('/') => {
-                    // Any other part of a path may contain the agent's name, even that of the JDK.
+                    // Only the file's name counts. Other parts of a path may contain the agent's
+                    // name, even in the JDK.
                     if file.ends_with("/libjtrail.so") || Path::new(file).starts_with(folder) {
                         *files.entry(file.to_owned()).or_default() += 1;
                     }

@@ -110,8 +110,8 @@ pub(crate) fn program(jdk: &Jdk, main: &str) -> Run {
         .jvm_arg("-Xverify:all")
 }
 
-/// The filter for harness programs. It excludes the classes that count what the programs do and
-/// print it.
+/// The filter for harness programs. It excludes the classes that count and print what the programs
+/// do, and those that assemble class files.
 pub(crate) const FILTER: &str = "exclude=harness.Expect*,exclude=assembler.*";
 
 /// A traced run: the program's output, and its trace.

@@ -15,8 +15,8 @@
 //! - Reports of monitors with stacks are not compared. They count an event several times: once more
 //!   for each event without a stack on the same thread. Averages are not compared either, because
 //!   they are quotients of compared figures.
-//! - `jtrail`, `VM` and `compiler` are threads of the format. Loaders are domains, images and
-//!   assemblies; `unknown` is one of these.
+//! - `jtrail`, `VM` and `compiler` are threads that only the format has. Loaders are domains,
+//!   images and assemblies; `unknown` is one of these.
 //! - Roots are reported only with `--traces`.
 //! - Its report `stats` is about the records of the file: [`stats`] maps each number to ours.
 //!
