@@ -1,8 +1,9 @@
-//! The state that lives from loading the agent to detaching it. It only joins the layers.
+//! The state that lives from loading the agent to detaching it. This module only joins the layers.
 //!
-//! A process has at most one agent at a time. It is freed when no thread can have found it any more
-//! ([`crate::startup`]). So references to it may be used inside [`jtrail_guard::guard::run`], and
-//! on agent threads, which end before the agent is freed.
+//! A process has at most one agent at a time. The agent is freed when no thread can have a
+//! reference to it any more ([`crate::startup`]). So references to the agent are valid inside
+//! [`jtrail_guard::guard::run`]. They are also valid on agent threads, which end before the agent
+//! is freed.
 
 use crate::callbacks;
 use crate::control::{self, Channel, ChannelSlot};
@@ -13,21 +14,21 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 static AGENT: AtomicPtr<Agent> = AtomicPtr::new(ptr::null_mut());
 
-/// The agent, from its loading on.
+/// The agent, from loading to detaching.
 pub(crate) struct Agent {
     pub(crate) tracer: Tracer,
     /// The command channel for clients, if the options ask for one.
     pub(crate) channel: ChannelSlot,
     /// True if the set-up failed. The agent is then detached at once.
     pub(crate) has_failed_setup: AtomicBool,
-    /// Memory of the chunks, unless a spool holds them.
+    /// Memory of the chunks; none if the chunks are in a spool.
     _memory: Option<Mapping>,
 }
 
 /// Returns the agent; `None` if none is loaded.
 pub(crate) fn if_loaded() -> Option<&'static Agent> {
     // SAFETY: the pointer is null or comes from `Agent::create`. The agent is freed only after it
-    // is hidden and every thread that may have found it has left ([`callbacks::show`]).
+    // is hidden, and after every thread that may have found it has left ([`callbacks::show`]).
     unsafe { AGENT.load(Ordering::SeqCst).as_ref() }
 }
 
@@ -62,7 +63,7 @@ impl Agent {
         self.channel.get()
     }
 
-    /// Ends recording and the trace. The JVM may go on running Java code.
+    /// Ends recording and the trace. Java code may still run afterwards.
     pub(crate) fn stop(&self) {
         control::stop(&self.tracer, self.channel());
     }

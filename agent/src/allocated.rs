@@ -1,4 +1,4 @@
-//! Counts the memory that the agent has allocated. Buffers are mapped, and do not count.
+//! Counts the memory that the agent has allocated. Buffers do not count, because they are mapped.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ static COUNTING: Counting = Counting;
 
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns the number of allocated bytes, as they were requested.
+/// Returns the number of bytes in use: the sum of the requested sizes.
 pub(crate) fn bytes() -> u64 {
     BYTES.load(Ordering::Relaxed) as u64
 }
@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: all memory of this allocator comes from the system's allocator, so `pointer`
         // does, with the `layout` that the caller passes.
         let moved = unsafe { System.realloc(pointer, layout, size) };
-        // If the block shrinks, the difference wraps around, and so does the sum; the result is
+        // If the block shrinks, the difference and the sum both wrap around. So the result is
         // right.
         count(moved, size.wrapping_sub(layout.size()))
     }

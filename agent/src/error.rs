@@ -4,7 +4,7 @@ use jtrail_jvm::jvmti::Failure;
 use std::borrow::Cow;
 use std::io;
 
-/// The reason why the agent can't do something. The text is for users. It begins with a small
+/// The reason why the agent can't do something. Its text is for users. The text begins with a small
 /// letter, and the caller may append the consequence.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -14,7 +14,7 @@ pub(crate) enum Error {
     Present,
     #[error(transparent)]
     Jvm(#[from] jtrail_jvm::Error),
-    /// The JVM does not grant a capability; the text says what can't be done without it.
+    /// The JVM does not grant a capability. The text says what the JVM can't do without it.
     #[error("this JVM can't {0}; another agent may have taken it")]
     MissingCapability(&'static str),
     #[error("{0}; or it is available only from the start of a JVM, with -agentpath")]

@@ -1,18 +1,17 @@
 //! The hook classes: the classes that instrumented code calls.
 //!
-//! The boot loader never unloads a class. Methods that are on a stack when the agent detaches go on
-//! calling the hook class. So each agent that is loaded into a JVM uses another hook class than the
-//! preceding one; the methods of earlier hook classes do nothing. There are [`HOOKS`] hook classes,
-//! which differ in their names only; after the last one, the first one is used again.
+//! The boot loader never unloads a class. Methods that are on a stack when the agent detaches
+//! continue to call its hook class. So each agent that is loaded into a JVM uses the next hook
+//! class, and the methods of earlier hook classes do nothing. There are [`HOOKS`] hook classes.
+//! They differ in their names only. After the last one, the first one is used again.
 //!
-//! A field of the first class counts the agents, because the next agent may come from another
-//! library. A different build has different hook classes. If such classes are in the JVM already,
-//! the classes of this build get other names.
+//! A static field of the first hook class counts the agents. The count is not in this library,
+//! because the next agent may come from another library. A different build has different hook
+//! classes. If these are in the JVM already, the classes of this build get other names.
 //!
-//! The methods of each hook class are bound once, to functions of their own, which check whether
-//! their class is the current one ([`is_present`]). They are never bound again: for methods that
-//! are bound a second time the JVM compiles new entries, and JVMs from 20 on never free the old
-//! ones.
+//! Each hook class has functions of its own, to which its methods are bound once. Each function
+//! checks whether its class is the current one ([`is_present`]). Methods are never bound to other
+//! functions later: the JVM would compile new entries, and JVMs from 20 on never free the old ones.
 
 use crate::error::Error;
 use jni::jni_str;
@@ -27,8 +26,8 @@ const HOOK_CLASS: &[u8] = include_bytes!(env!("JTRAIL_HOOK_CLASS"));
 /// Class file of `jtrail.Binder`, compiled by the build script.
 const BINDER_CLASS: &[u8] = include_bytes!(env!("JTRAIL_BINDER_CLASS"));
 
-/// Internal name of the first hook class. The names of the others append a number, and a hash of
-/// the build if the JVM has classes of another build.
+/// Internal name of the first hook class. For the other hook classes, a number is appended. If the
+/// JVM has classes of another build, a hash of the build is appended, too.
 pub(crate) const HOOK_NAME: &str = "java/lang/JtrailHook";
 const BINDER_NAME: &str = "jtrail/Binder";
 /// Number of hook classes.
@@ -39,7 +38,7 @@ pub(crate) struct Hook {
     /// Number of the hook class, below [`HOOKS`].
     pub(crate) number: u32,
     pub(crate) name: String,
-    /// True if no agent was in this JVM before.
+    /// True if this JVM has had no agent before.
     pub(crate) is_first: bool,
     pub(crate) class: GlobalRef<kind::Class>,
 }
@@ -56,7 +55,7 @@ pub(crate) fn is_present(number: u32) -> bool {
 
 impl Hook {
     /// Returns the hook class for the next agent, and defines it in the boot loader if the JVM does
-    /// not have it yet. Its methods are not bound, or do nothing.
+    /// not have it yet. Its methods are not bound yet, or do nothing yet.
     pub(crate) fn next(env: &Env<'_>) -> Result<Self, Error> {
         let first = Self::define(env, 0)?;
         let class = first.class.get();
@@ -92,8 +91,8 @@ impl Hook {
     }
 
     /// Binds the hook methods by a call of `bind`, the native method of the binder class. The JVM
-    /// prints a warning when native code binds methods of java.base by itself, but not when a class
-    /// of the same loader asks for it.
+    /// prints a warning when native code binds methods of java.base. It prints none if a class of
+    /// the boot loader calls the native code.
     pub(crate) fn bind(&self, env: &Env<'_>, bind: Native) -> Result<(), Error> {
         let (_, binder) = own(env, BINDER_NAME, BINDER_NAME, BINDER_CLASS)?;
         env.register_natives(binder.get(), &[bind])?;
@@ -116,15 +115,15 @@ impl Hook {
         self.set_address(env, c"lines", address)
     }
 
-    /// Sets the address of the gate; 0 for a gate that is shut for ever.
+    /// Sets the address of the gate; 0 for a gate that stays closed.
     pub(crate) fn set_gate(&self, env: &Env<'_>, address: usize) -> Result<(), Error> {
         self.set_address(env, c"gate", address)
     }
 
-    /// Sets the address of the coarse clock; 0 if there is none, or none any more.
+    /// Sets the address of the coarse clock; 0 if there is none.
     ///
     /// # Errors
-    /// If hooks can't find the buffers of their threads in this JVM.
+    /// If `address` is not 0, and hooks can't find the buffers of their threads in this JVM.
     pub(crate) fn set_ticks(&self, env: &Env<'_>, address: usize) -> Result<(), Error> {
         let offset = env.static_long(self.class.get(), c"ID");
         match offset.ok_or_else(|| self.missing_field(c"ID"))? {
@@ -158,7 +157,8 @@ fn build() -> u64 {
 }
 
 /// Returns a class of this build, and its name. The name is `class_name`, unless another build has
-/// defined a class of that name. `written` is the class's name in `bytes`.
+/// defined a class of that name. The class file `bytes` holds the name `written`, which is
+/// replaced.
 fn own(
     env: &Env<'_>,
     class_name: &str,
@@ -178,8 +178,8 @@ fn own(
     Err(Error::Request(problem))
 }
 
-/// Returns true if a class is of this build. A new class is marked as such. Classes of builds that
-/// did not have the field yet count as another build's.
+/// Returns true if a class is of this build. Marks a new class as one of this build. A class
+/// without the field `build` is of another build.
 fn is_ours(env: &Env<'_>, class: &GlobalRef<kind::Class>) -> bool {
     match env.static_long(class.get(), c"build") {
         None => false,

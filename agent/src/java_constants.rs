@@ -1,8 +1,7 @@
 //! Compares the constants of the Java sources with those of Rust, at compile time.
 //!
-//! The build script turns every number among the `static final` fields into a Rust constant. The
-//! compiler reports a constant that is neither used nor compared as dead code, so none is
-//! forgotten.
+//! The build script turns every `static final` field that holds a number into a Rust constant. If a
+//! constant is neither used nor compared, the compiler reports dead code. So none is forgotten.
 
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::buffer::{CHUNK_BYTES, CacheLine};
@@ -13,7 +12,7 @@ mod hook {
     include!(concat!(env!("OUT_DIR"), "/hook_constants.rs"));
 }
 
-/// Constants of `jtrail.Trace`: the codes of what a program may ask for.
+/// Constants of `jtrail.Trace`: the codes of the commands that a program may give.
 pub(crate) mod trace {
     include!(concat!(env!("OUT_DIR"), "/trace_constants.rs"));
 }

@@ -24,7 +24,7 @@ fn depth(module: &str) -> usize {
     found.unwrap_or_else(|| panic!("{module} is in no layer"))
 }
 
-/// Checks the files of a module, and returns the number of their imports.
+/// Checks the imports of all files of a module. Returns the number of imports.
 fn check(module: &str, path: &Path) -> usize {
     if path.is_dir() {
         let entries = fs::read_dir(path).expect("a folder");

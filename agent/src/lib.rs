@@ -79,8 +79,8 @@ pub unsafe extern "system" fn Agent_OnAttach(
 }
 
 /// # Safety
-/// `vm` is alive; `options` is null or a C string. Both are arguments that the JVM passed to one of
-/// its entry points.
+/// `vm` is alive; `options` is null or a C string. The JVM passed both to one of the agent's entry
+/// points.
 unsafe fn load(vm: *mut JavaVM, options: *const c_char, moment: LoadPhase) -> jint {
     // The guard reports a panic in one line; the default hook would print it a second time.
     std::panic::set_hook(Box::new(|_| {}));

@@ -45,14 +45,14 @@ fn try_bind(env: &Env<'_>, class: ClassRef<'_>) -> Result<(), Error> {
     }
 }
 
-/// Unbinds the class. Its methods then do nothing, even if a call has begun before.
+/// Unbinds the class. Its methods do nothing from then on, even in a call that has already begun.
 pub(crate) fn unbind(env: &Env<'_>, class: ClassRef<'_>) {
     if env.set_static_boolean(class, c"bound", false) {
         env.unregister_natives(class);
     }
 }
 
-/// The native method `Trace.command`. Returns null on success, else the reason of the failure.
+/// The native method `Trace.command`. Returns null on success, otherwise the reason of the failure.
 unsafe extern "system" fn command(
     env: *mut JNIEnv,
     _class: jclass,

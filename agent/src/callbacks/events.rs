@@ -1,9 +1,9 @@
-//! The callbacks of the JVM's events. All are set at once; [`crate::sources`] decides which events
-//! are enabled.
+//! The callbacks of the JVM's events. All callbacks are set at once; [`crate::sources`] decides
+//! which events are enabled.
 //!
-//! Each callback is sound for the same reasons. It has the type of its event: the setters of
-//! [`Callbacks`] check the [`callback`] types. The JVM calls it with the running thread's
-//! environment, and with references that are valid until it returns.
+//! Each callback is sound for two reasons. The callback has the type of its event, because the
+//! setters of [`Callbacks`] check the type. The JVM passes the running thread's environment, and
+//! references that are valid until the callback returns.
 
 use super::{if_loaded, tracer, with, with_ref};
 use crate::sources::allocations::{self, New};
@@ -22,7 +22,7 @@ use jtrail_options::{Events, Options};
 use jvmti_sys::jvmtiAddrLocationMap;
 use std::ffi::{CStr, c_char, c_uchar, c_void};
 
-/// Returns the callbacks of the general environment.
+/// Returns the callbacks of the general JVMTI environment.
 pub(super) fn general(options: &Options) -> Callbacks {
     let mut callbacks = Callbacks::default();
     callbacks.vm_start(vm_start);
@@ -59,7 +59,7 @@ pub(super) fn general(options: &Options) -> Callbacks {
     callbacks
 }
 
-/// Returns the callbacks of the environment for objects.
+/// Returns the callbacks of the JVMTI environment for objects.
 pub(super) fn of_objects() -> Callbacks {
     let mut callbacks = Callbacks::default();
     callbacks.object_free(object_free);
@@ -79,7 +79,7 @@ unsafe fn passed<'e, K>(env: &Env<'e>, raw: jobject) -> Option<Handle<'e, K>> {
     unsafe { Handle::from_raw(env, raw) }
 }
 
-/// Java code can run: defines the hook class, before any class of the program can load.
+/// Java code can run from now on. Defines the hook class, before any class of the program can load.
 unsafe extern "system" fn vm_start(_jvmti: RawEnv, env: *mut JNIEnv) {
     // SAFETY: `env` is the environment that the JVM passed to this callback.
     unsafe {
@@ -104,7 +104,7 @@ unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _thread: job
     }
 }
 
-/// The JVM begins to stop. The trace ends here, or has ended shortly before ([`frees`]).
+/// The JVM begins to stop. Ends the trace, unless it has ended shortly before ([`frees`]).
 unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) {
     // SAFETY: `env` is the environment that the JVM passed to this callback.
     unsafe {
@@ -199,8 +199,8 @@ unsafe extern "system" fn class_file_load_hook(
 ) {
     // SAFETY: the JVM passed `env` and the references to this callback. `name` is null or a C
     // string, and `bytes` has `length` bytes; both are valid until the callback returns.
-    // `new_length` and `new_bytes` point to memory for the answer. The new bytes come from the
-    // JVM's `Allocate`, as the JVM demands.
+    // `new_length` and `new_bytes` point to memory for the results. The memory of the new bytes
+    // comes from the JVM's `Allocate`, as the JVM requires.
     unsafe {
         with("a class's load", env, |tracer, env| {
             if bytes.is_null() {
@@ -291,7 +291,7 @@ unsafe extern "system" fn compiled_method_load(
     });
 }
 
-/// The method may have been unloaded, so the JVM is asked nothing about it.
+/// The method may have been unloaded, so nothing is read about it from the JVM.
 unsafe extern "system" fn compiled_method_unload(
     _jvmti: RawEnv,
     method: jmethodID,
@@ -327,8 +327,8 @@ unsafe extern "system" fn data_dump_request(_jvmti: RawEnv) {
     guard::run("a request for data", || {
         if let Some(tracer) = tracer() {
             let vm = tracer.session.vm;
-            // SAFETY: the JVM passed no environment to this callback, nor to any caller further up
-            // its stack, so the thread uses no other one.
+            // SAFETY: the JVM passed no environment to this callback, nor to a caller of it. So the
+            // thread uses no other environment.
             unsafe { vm.with_env_mut(|env| requests::answer(tracer, env)) };
         }
     });
@@ -493,8 +493,8 @@ unsafe extern "system" fn vm_object_alloc(
     }
 }
 
-/// Called on a thread of the JVM's own, which may be in the middle of a collection: calls nothing
-/// of the JVM.
+/// The JVM calls this on a thread of its own, maybe in the middle of a collection. So this function
+/// must not call the JVM.
 unsafe extern "system" fn object_free(_jvmti: RawEnv, tag: jlong) {
     guard::run("an object's end", || {
         if let Some(tracer) = if_loaded() {

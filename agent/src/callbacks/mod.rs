@@ -1,9 +1,9 @@
 //! Entry points for the JVM and for instrumented code: functions that find the tracer, make
 //! references safe, and delegate.
 //!
-//! Each callback passes a guard ([`guard::run`]), which counts the thread while it is inside, and
-//! lets no panic cross into the JVM. The functions of the hook class are the hot path: those that
-//! record calls and allocations do so without looking up the tracer.
+//! Each callback runs inside a guard ([`guard::run`]). The guard counts the threads that are
+//! inside, and keeps panics out of the JVM. The functions of the hook class are the hot path: they
+//! record most calls and allocations without looking up the tracer.
 
 pub(crate) mod api;
 mod events;
@@ -22,24 +22,25 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 static TRACER: AtomicPtr<Tracer> = AtomicPtr::new(ptr::null_mut());
 
-/// Returns the tracer of this JVM; `None` if there is none, or tracing is off.
+/// Returns the tracer of this JVM; `None` if there is none, or if tracing is off.
 pub(crate) fn tracer() -> Option<&'static Tracer> {
     if guard::is_off() { None } else { if_loaded() }
 }
 
 /// Returns the tracer of this JVM, even if tracing is off.
 pub(crate) fn if_loaded() -> Option<&'static Tracer> {
-    // SAFETY: the pointer is null, or the one that `show` was given. That tracer lives until every
-    // thread that may have found it has left. The accesses are sequentially consistent: a thread
-    // that is not counted yet when the tracer is hidden does not find it.
+    // SAFETY: the pointer is null, or points to the tracer that was passed to `show`. That tracer
+    // lives until every thread that may have found it has left. The accesses are sequentially
+    // consistent. So a thread that the guard counts only after the tracer was hidden does not find
+    // it.
     unsafe { TRACER.load(Ordering::SeqCst).as_ref() }
 }
 
 /// Makes callbacks find the tracer.
 ///
 /// # Safety
-/// The tracer lives until [`hide`] was called, and every thread that may have found it before has
-/// left ([`guard::wait_until_idle`]). Agent threads have ended by then, too.
+/// The tracer lives until [`hide`] was called, and every thread that may have found the tracer has
+/// left ([`guard::wait_until_idle`]). It also lives until all agent threads have ended.
 pub(crate) unsafe fn show(tracer: &'static Tracer) {
     TRACER.store(ptr::from_ref(tracer).cast_mut(), Ordering::SeqCst);
 }
@@ -71,7 +72,8 @@ unsafe fn with<T: Default>(
     })
 }
 
-/// Like [`with`], for a callback about one object. Does nothing if the reference is null.
+/// Like [`with`], for a callback about one object. Returns the default if the reference is null,
+/// too.
 ///
 /// # Safety
 /// The conditions of [`with`]. `raw` is null, or a reference to an object of the kind `K` that the
@@ -93,7 +95,7 @@ unsafe fn with_ref<K, T: Default>(
     }
 }
 
-/// Sets all callbacks, and enables the events that may come from now on.
+/// Sets all callbacks, and enables the events that are needed from now on.
 ///
 /// # Errors
 /// If the JVM refuses.
@@ -111,8 +113,8 @@ pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
     Ok(())
 }
 
-/// Enables the events of virtual threads, if the JVM has them. HotSpot reports mounts by extension
-/// events, which are not in the JVMTI specification.
+/// Enables the events of virtual threads, if the JVM has virtual threads. HotSpot reports mounts by
+/// extension events, which are not in the JVMTI specification.
 fn watch_virtual_threads(jvmti: Jvmti) {
     const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
     const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";

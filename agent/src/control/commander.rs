@@ -20,16 +20,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-/// The agent as clients command it.
+/// The agent's side of the commands: changes the trace as clients command.
 pub(super) struct Commander<'t, 'e> {
     tracer: &'static Tracer,
     env: &'t mut Env<'e>,
     parts: Parts,
     /// The options of the active trace, or of the last one.
     options: Arc<Options>,
-    /// Number of files that the agent has named itself.
+    /// Number of files that were named by the agent, not by a client.
     files: u64,
-    /// Whether the agent is to detach when all clients have disconnected.
+    /// Whether the agent is to detach when the channel's thread ends.
     leaves: Leaves,
 }
 
@@ -79,8 +79,8 @@ impl<'t, 'e> Commander<'t, 'e> {
         acted(self.tracer.writer.act(self.tracer.session.moment(), action))
     }
 
-    /// Returns the options for a new trace with these changes, and acquires the kinds of events
-    /// that they need.
+    /// Returns the agent's options with these changes, for a new trace. Acquires the kinds of
+    /// events that the new options need.
     fn options_of(&mut self, change: &TraceChange) -> Result<Options, Failure> {
         let mut options = self
             .tracer
@@ -89,8 +89,9 @@ impl<'t, 'e> Commander<'t, 'e> {
             .changed(change)
             .map_err(invalid)?;
         if change.events.is_none() {
-            // A format may have further kinds by default. They count only if they were requested;
-            // details of classes always count, for they cost the program nothing.
+            // A format may add kinds by default. They are left out unless the agent's options
+            // request them. Details of classes are never left out, because they cost the program
+            // nothing.
             let asked = self.tracer.session.options.events.union(Events::DETAILS);
             let more = options.events.without(asked);
             options.events = options.events.without(more);
@@ -102,19 +103,19 @@ impl<'t, 'e> Commander<'t, 'e> {
         Ok(options)
     }
 
-    /// Switches on the kinds that a trace needs, and all others off. Returns how many classes were
-    /// rewritten for that.
+    /// Switches the kinds that a trace needs on, and all other kinds off. Returns how many classes
+    /// were retransformed.
     fn switch(&mut self, kinds: Events, filters: bool) -> Result<u64, Failure> {
         switch::switch(self.tracer, self.env, kinds, filters).map_err(failed)
     }
 
-    /// Opens the trace file. `is_named` is true if the client named the file. Otherwise the name is
-    /// one that no trace of this agent has had.
+    /// Opens the trace file. `is_named` is true if the client named the file. Otherwise, the file
+    /// gets a name that no trace of this agent has had yet.
     fn open(&mut self, options: &Options, is_named: bool) -> Result<(Output, PathBuf), Failure> {
         let path = expand(&options.file)?;
         let (path, output) = match is_named {
             true => {
-                // Only a rotation can find an active trace here.
+                // There can be an active trace only if the command is a rotation.
                 self.keep_trace(&path, "rotate/@file")?;
                 let output = self.tracer.writer.names.open(&path);
                 (path, output)
@@ -125,12 +126,12 @@ impl<'t, 'e> Commander<'t, 'e> {
             }
         };
         let output = output.map_err(|e| failed(format!("cannot write {}: {e}", path.display())))?;
-        // Another process may have had that name; then the file has another one.
+        // If another process has taken that name, the file has a different one.
         let path = output.path().map_or(path, Path::to_owned);
         Ok((output, path))
     }
 
-    /// Fails if `path` is the file of the active trace, whose data would be overwritten.
+    /// Fails if `path` is the file of the active trace, because its data would be overwritten.
     fn keep_trace(&self, path: &Path, place: &str) -> Result<(), Failure> {
         match self.parts.shown.lock().is_written_to(path) {
             true => {
@@ -141,8 +142,8 @@ impl<'t, 'e> Commander<'t, 'e> {
         }
     }
 
-    /// Prepares a trace with these options. It goes to the stream; without one, to a file, which is
-    /// opened.
+    /// Prepares a trace with these options. If there is a stream, the trace goes there. Otherwise,
+    /// opens a file for it.
     fn next(
         &mut self,
         options: Options,
@@ -172,7 +173,7 @@ impl<'t, 'e> Commander<'t, 'e> {
         Ok((next, trace))
     }
 
-    /// Makes the JVM report the existing compiled code, for a trace that has just begun.
+    /// Makes the JVM report all existing compiled code again, for a trace that has just begun.
     fn replay_code(&self) {
         if self.options.events.contains(Events::JIT) {
             jit::replay(self.tracer);
@@ -186,8 +187,8 @@ impl<'t, 'e> Commander<'t, 'e> {
         }
     }
 
-    /// Begins a trace; with `burst`, a trace that consists of that burst alone. Calls `began` when
-    /// clients may see the trace, and before anything is written to it.
+    /// Begins a trace. If there is a `burst`, the trace consists of that burst alone. Calls `began`
+    /// before anything is written to the trace.
     fn begin(
         &mut self,
         request: TraceRequest,
@@ -198,7 +199,7 @@ impl<'t, 'e> Commander<'t, 'e> {
         let has_filters = !change.patterns.is_empty();
         let mut options = self.options_of(&change)?;
         if burst.is_some() {
-            options.bursts.clear(); // no burst begins by a trigger
+            options.bursts.clear(); // no trigger may begin another burst
         }
         let (next, trace) = self.next(options, change.file.is_some(), stream.clone())?;
         let (options, file) = (Arc::clone(&next.options), next.output.file_id());
@@ -220,7 +221,7 @@ impl<'t, 'e> Commander<'t, 'e> {
             .filter(|_| begins_paused);
         let (handshake, meeting) = Handshake::new();
         let begin = Action::Begin(next, burst, handshake);
-        self.parts.shown.lock().open(stream); // the writer waits for it from its first byte on
+        self.parts.shown.lock().open(stream); // before the writer writes the first byte: it may have to wait for the client
         let done = self
             .tracer
             .writer
@@ -251,14 +252,14 @@ impl<'t, 'e> Commander<'t, 'e> {
         Ok(())
     }
 
-    /// Stops the triggers, because the trace is about to end.
+    /// Disables the triggers of bursts, because the trace is about to end.
     fn disarm(&self) {
         if let Some(bursts) = &self.tracer.session.bursts {
             bursts.disarm();
         }
     }
 
-    /// Notes whether recording was resumed on command.
+    /// Notes whether recording is on because of the command `resume`.
     fn resumed(&self, resumed: bool) {
         if let Some(bursts) = &self.tracer.session.bursts {
             bursts.resume(resumed);
@@ -321,7 +322,7 @@ impl control::Agent for Commander<'_, '_> {
     }
 
     fn resume(&mut self) -> Result<(), Failure> {
-        self.resumed(true); // must precede the tick at which recording goes on
+        self.resumed(true); // must precede the tick at which recording resumes
         let done = self.act(Action::Resume);
         if done.is_err() {
             self.resumed(false);
@@ -361,7 +362,7 @@ impl control::Agent for Commander<'_, '_> {
                 notifier.notify(&notice);
             }
             if ends_trace && let Some(stopper) = stopper.get() {
-                stopper.wake(); // does what the writer's thread can't
+                stopper.wake(); // the channel's thread then switches the kinds off
             }
         };
         let burst = Burst {
@@ -457,7 +458,7 @@ impl control::Agent for Commander<'_, '_> {
                 let path = match file {
                     Some(file) => {
                         let path = expand(&FilePattern::parse(file).map_err(invalid)?)?;
-                        // The document is written under another name first.
+                        // The document is first written under another name: `part(&path)`.
                         for path in [&path, &part(&path)] {
                             self.keep_trace(path, "snapshot/@file")?;
                         }
@@ -489,8 +490,8 @@ impl control::Agent for Commander<'_, '_> {
     fn mark(&mut self, text: &str) -> Result<(), Failure> {
         super::check_note(self.parts.shown.lock().format(), text)?;
         if self.options.overflow == Overflow::Ring {
-            // The mark is recorded like an event, so it is kept and dropped with the events around
-            // it.
+            // The mark is recorded like an event. So it is kept or dropped together with the events
+            // around it.
             return program::mark_from_outside(self.tracer, text.to_owned()).map_err(failed);
         }
         self.act(Action::Mark(text.to_owned()))
@@ -540,7 +541,7 @@ impl control::Agent for Commander<'_, '_> {
             return None;
         }
         self.disarm();
-        let _ = self.act(Action::End); // the trace may have ended by a failed write
+        let _ = self.act(Action::End); // fails if a failed write has ended the trace
         self.resumed(false);
         let _ = self.switch(Events::NONE, false); // no trace records what stays on
         self.shown_end()
@@ -551,7 +552,7 @@ impl control::Agent for Commander<'_, '_> {
         self.disarm();
         trace::end_own_work(self.tracer, self.env);
         trace::record_final(self.tracer, self.env);
-        let _ = self.act(Action::End); // a failure was reported before
+        let _ = self.act(Action::End); // a failure of the trace was reported earlier
         let ended = self.shown_end();
         super::begin_leaving(self.tracer, self.env);
         self.leaves = Leaves::Yes;

@@ -1,4 +1,5 @@
-//! The agent's side of the command channel: the thread that serves clients, and its commands.
+//! The agent's side of the command channel: the thread that serves clients, and the commands that
+//! it carries out.
 //!
 //! The protocol is in `crates/control`; its specification is `docs/control.md`.
 
@@ -33,12 +34,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 use waiting::ClientWait;
 
-/// The prefix of the agent's own notes in a trace.
+/// The prefix of jtrail's own notes in a trace.
 const NOTE: &str = "jtrail ";
-/// How long the JVM's end waits for the channel's thread, which may be carrying out a command.
+/// At the JVM's end: how long we wait for the channel's thread, which may be carrying out a
+/// command.
 const LAST_COMMAND: Duration = Duration::from_secs(2);
 
-/// The channel, once it exists.
+/// The channel; empty until it is started.
 pub(crate) type ChannelSlot = Arc<OnceLock<Channel>>;
 
 /// The agent's end of the channel.
@@ -47,10 +49,10 @@ pub(crate) struct Channel {
     notifier: Notifier,
     /// The trace that clients see.
     shown: Arc<Mutex<Shown>>,
-    /// Sends commands of the program itself.
+    /// Passes commands of the program itself to the channel's thread.
     caller: Caller,
     waiting: Arc<ClientWait>,
-    /// True when the agent is set up. The time limit without clients (`linger`) begins then.
+    /// True when the agent is set up. From then on, the time without clients counts (`linger`).
     is_set_up: Arc<AtomicBool>,
     /// Path of the socket; none if only the program gives commands.
     socket: Option<PathBuf>,
@@ -58,7 +60,8 @@ pub(crate) struct Channel {
     ended: Receiver<()>,
 }
 
-/// Shows clients how to reach the agent, from its begin until it detaches.
+/// Shows clients how to reach the agent. Set from the start of the channel until the agent
+/// detaches.
 static BEACON: Mutex<Option<Beacon>> = Mutex::new(None);
 
 /// Makes the agent discoverable by clients.
@@ -86,7 +89,7 @@ fn listen(options: &Options) -> io::Result<Listener> {
 /// Starts the channel, if the options ask for one.
 pub(crate) fn start(tracer: &'static Tracer, slot: &ChannelSlot, env: &mut Env<'_>) {
     if guard::is_off() {
-        return; // the trace could not begin
+        return; // the trace could not begin, so recording is off
     }
     let options = &tracer.session.options;
     if options.server == options::Server::Standalone {
@@ -99,8 +102,8 @@ pub(crate) fn start(tracer: &'static Tracer, slot: &ChannelSlot, env: &mut Env<'
             .ok(),
     };
     light_beacon(listener.as_ref());
-    // The program gives commands without a socket. With `linger`, the thread detaches the agent
-    // even if no client can come.
+    // The thread is needed even without a socket if the program itself gives commands. With
+    // `linger`, the thread detaches the agent when the time is over.
     let is_served = listener.is_some()
         || options.server == options::Server::Application
         || options.linger.is_some();
@@ -203,7 +206,7 @@ pub(crate) fn check_mark(
     }
 }
 
-/// Checks that a text may go into a trace of that format; `None` means no trace.
+/// Checks that a text may go into a trace of that format. `None` means that there is no trace.
 fn check_note(format: Option<OutputFormat>, text: &str) -> Result<(), Failure> {
     let problem = match format {
         None | Some(OutputFormat::None) => (ErrorCode::State, "there is no trace".to_owned()),
@@ -223,7 +226,7 @@ fn check_note(format: Option<OutputFormat>, text: &str) -> Result<(), Failure> {
 }
 
 impl Channel {
-    /// Notes that the program runs already, and waits for no client.
+    /// Notes that the program already runs, so it does not wait for a client.
     pub(crate) fn does_not_wait(&self) {
         self.waiting.end();
         self.is_set_up.store(true, Ordering::Release);
@@ -256,7 +259,7 @@ impl Channel {
         }
     }
 
-    /// Carries out a command of the program, as if a client had given it.
+    /// Carries out a command of the program like a command of a client.
     pub(crate) fn command(&self, command: Command) -> Result<(), Failure> {
         self.caller.call(command).map(|_| ())
     }
@@ -272,22 +275,22 @@ impl Channel {
         }
     }
 
-    /// Shortens the waits for clients, because the JVM ends.
+    /// Shortens the writer's waits for clients, because the JVM ends.
     pub(crate) fn hurry(&self) {
         self.shown.lock().hurry();
     }
 
-    /// Sets a deadline for the client that reads the stream, because everything is recorded.
+    /// Sets a deadline for the client that reads the stream, because nothing more is recorded.
     pub(crate) fn finish(&self) {
         self.shown.lock().finish();
     }
 
-    /// The trace has ended with the JVM: notifies clients, and disconnects them.
+    /// Notifies clients that the trace has ended with the JVM, and disconnects them.
     pub(crate) fn end(&self, progress: jtrail_writer::Progress) {
         self.notify_end(progress, EndReason::Shutdown, "");
         if let Some(stopper) = self.stopper.get() {
             stopper.stop();
-            let _ = self.ended.recv_timeout(LAST_COMMAND); // returns when the sender is dropped
+            let _ = self.ended.recv_timeout(LAST_COMMAND); // returns early when the thread drops its sender
         }
     }
 }
@@ -300,8 +303,8 @@ pub(crate) fn is_leaving() -> bool {
     IS_LEAVING.load(Ordering::Acquire)
 }
 
-/// Notes whether the agent is detaching. While it is, clients don't find it. Once it has detached,
-/// a new agent may be loaded.
+/// Notes whether the agent is detaching. While it is detaching, clients don't find it. Once it has
+/// detached, a new agent may be loaded.
 pub(crate) fn set_leaving(is_leaving: bool) {
     IS_LEAVING.store(is_leaving, Ordering::Release);
     if is_leaving {
@@ -309,14 +312,14 @@ pub(crate) fn set_leaving(is_leaving: bool) {
     }
 }
 
-/// Restores the program's own code, after the end of the trace. An agent thread detaches the agent
-/// when it has nothing else left to do.
+/// Restores the program's own code, after the end of the trace. The agent detaches later, when the
+/// channel's thread ends.
 fn begin_leaving(tracer: &Tracer, env: &mut Env<'_>) {
     set_leaving(true);
     trace::give_back(tracer, env);
 }
 
-/// Ends recording and the trace. The JVM may go on running Java code.
+/// Ends recording and the trace. Java code may still run afterwards.
 pub(crate) fn stop(tracer: &Tracer, channel: Option<&Channel>) {
     if let Some(channel) = channel {
         channel.finish();

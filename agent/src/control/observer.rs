@@ -27,8 +27,8 @@ fn state(is_recording: bool) -> State {
 }
 
 impl Observer for Clients {
-    /// Sends no notice: pause and resume are commands, and the server notifies the clients of
-    /// those.
+    /// Sends no notice. Pause and resume are commands, and the server notifies the clients of
+    /// commands.
     fn switched(&self, is_recording: bool) {
         if let Some(channel) = self.channel() {
             channel.shown.lock().set_state(state(is_recording));
@@ -77,7 +77,7 @@ impl Observer for Clients {
     fn failed(&self, progress: Progress, message: &str) {
         if let Some(channel) = self.channel() {
             channel.notify_end(progress, EndReason::Failure, message);
-            channel.wake(); // does what the writer's thread can't
+            channel.wake(); // the channel's thread then switches the kinds off
         }
     }
 }

@@ -1,19 +1,19 @@
 //! Estimates the share of the program's CPU time that recording takes.
 //!
-//! The estimate counts the CPU time of the writer's thread, which is known, and a cost for each
-//! event, which is measured once: the time to read the clock and to store a record. With
-//! `clock=tick`, it is the time to store a record alone.
+//! The estimate is the sum of two parts. The CPU time of the writer's thread is known. The cost of
+//! each event is measured once: the time to read the clock and to store a record. With
+//! `clock=tick`, the cost is the time to store a record alone.
 //!
-//! The estimate does not count what the JVM itself takes: to call the agent, to report an object or
-//! a monitor and to tag it, to collect a stack, to compile larger methods. Nor does it count
-//! optimizations that compilers lose in code with calls in it. So it is a lower bound: near the
-//! truth for calls, far below it for allocations.
+//! The estimate does not count the JVM's own work: to call the agent, to report or tag an object,
+//! to collect a stack, to compile larger methods. It does not count optimizations that hooks
+//! prevent, either. So the estimate is a lower bound: nearly right for calls, and far too low for
+//! allocations.
 
 use jtrail_model::Totals;
 use jtrail_recorder::clock;
 use jtrail_writer::Progress;
 
-/// The state of the clocks when a trace began.
+/// The CPU times when a trace began, and the cost of a record.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Overhead {
     /// CPU time of the process, and of the writer's thread, in ns.
@@ -42,7 +42,8 @@ impl Overhead {
         }
     }
 
-    /// Returns the share so far, in millionths; `None` while the process has used no CPU time.
+    /// Returns the share of CPU time that recording has taken so far, in millionths; `None` while
+    /// the process has used no CPU time.
     pub(super) fn so_far(&self, progress: Progress) -> Option<u32> {
         self.part(clock::process_cpu(), progress)
     }

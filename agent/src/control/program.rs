@@ -1,4 +1,4 @@
-//! Carries out commands of the program itself, given by calls of `jtrail.Trace`.
+//! Carries out the commands that the program itself gives by calls of `jtrail.Trace`.
 
 use super::{Channel, check_mark};
 use crate::error::Error;

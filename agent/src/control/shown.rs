@@ -1,4 +1,4 @@
-//! The view that clients have of the trace.
+//! The state of the trace that clients see.
 
 use super::overhead::Overhead;
 use crate::sources::Tracer;
@@ -32,7 +32,8 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// Returns the trace that the agent began with; without one if its file could not be opened.
+    /// Returns the state after the agent's start. There is no trace if its file could not be
+    /// opened.
     pub(super) fn of(tracer: &Tracer) -> Self {
         let now = Instant::now();
         let options = &tracer.session.options;
@@ -69,21 +70,21 @@ impl Shown {
         }
     }
 
-    /// Shortens the wait for the client, because the program is about to end but still has data to
-    /// write. This holds for a stream that is opened later, too.
+    /// Shortens the writer's wait for the client, because the program is about to end. Later
+    /// streams have the shorter wait, too.
     pub(super) fn hurry(&mut self) {
         self.hurries = true;
         self.hurry_stream();
     }
 
-    /// Sets the deadline for the client: only what is in the buffers follows.
+    /// Sets a deadline for the client to read the rest of the trace. Nothing more is recorded.
     pub(super) fn finish(&mut self) {
         self.last_data = Some(Instant::now() + LAST_DATA);
         self.finish_stream();
     }
 
-    /// Sets the stream of a trace that is about to begin; `None` if it does not begin after all.
-    /// The opening data may already be more than the client reads.
+    /// Sets the stream of a trace that is about to begin; `None` if the trace failed to begin. The
+    /// limits apply before the trace begins, because the client may not even read its first data.
     pub(super) fn open(&mut self, stream: Option<DataStream>) {
         self.stream = stream;
         self.hurry_stream();
@@ -128,7 +129,8 @@ impl Shown {
         self.file.is_some_and(|file| file.is_at(path))
     }
 
-    /// Notes that a trace has begun, to that file or to the stream that was set by [`Self::open`].
+    /// Notes that a trace has begun. It is written to `file`, or to the stream that [`Self::open`]
+    /// has set.
     pub(super) fn begin(&mut self, trace: &Trace, file: Option<FileId>, progress: Progress) {
         self.overhead = self.overhead.begin(progress);
         self.state = State::Recording;
@@ -155,7 +157,7 @@ impl Shown {
         self.trace.clone().map(|trace| Ended { trace, figures })
     }
 
-    /// Notes that the trace has ended. Returns the description of that trace.
+    /// Notes that the trace has ended. Returns its description and figures.
     pub(super) fn end(&mut self, progress: Progress) -> Option<Ended> {
         let ended = self.ended(progress);
         self.state = State::Idle;
@@ -182,7 +184,7 @@ pub(super) fn saved(format: OutputFormat, saved: &Saved) -> Ended {
     }
 }
 
-/// Returns the recorded events by kind.
+/// Returns the number of recorded events of each kind.
 pub(super) fn counts(totals: &Totals) -> [(&'static str, u64); 9] {
     [
         ("calls", totals.enters + totals.leaves),

@@ -1,4 +1,4 @@
-//! A program that waits before its `main` until a client has begun a trace, or lets it go on
+//! The wait of a program before its `main`, until a client begins a trace or gives the command `go`
 //! (`server=controlled`).
 
 use parking_lot::{Condvar, Mutex};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 enum Stage {
     /// The program waits, or is about to.
     Before,
-    /// The program runs, or may run.
+    /// The program runs, or need not wait.
     Running,
 }
 
@@ -31,14 +31,14 @@ impl ClientWait {
         }
     }
 
-    /// Waits until a client lets the program go on. Returns false if none does within `at_most`;
-    /// the program goes on in either case.
+    /// Waits until a client lets the program continue, but at most `at_most`. Returns false if the
+    /// time is over. The program continues in both cases.
     pub(super) fn wait(&self, at_most: Duration) -> bool {
         let begin = Instant::now();
         let mut stage = self.stage.lock();
         while *stage == Stage::Before {
-            // A deadline may be later than an `Instant` can express, so the remaining time is
-            // computed.
+            // The remaining time is computed in each round, because the deadline may be too late
+            // for an `Instant`.
             let left = at_most.saturating_sub(begin.elapsed());
             if left.is_zero() {
                 *stage = Stage::Running;
@@ -50,7 +50,7 @@ impl ClientWait {
         true
     }
 
-    /// Lets the program go on. Returns true if it waited.
+    /// Lets the program continue. Returns true if it waited or was about to.
     pub(super) fn end(&self) -> bool {
         let waited = std::mem::replace(&mut *self.stage.lock(), Stage::Running) == Stage::Before;
         self.changed.notify_all();

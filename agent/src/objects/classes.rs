@@ -12,7 +12,8 @@ use std::sync::OnceLock;
 /// agent detaches, because each takes only a few bytes.
 pub(super) struct ClassRefs {
     pages: Box<[OnceLock<Page>]>,
-    /// Numbers of the classes whose objects are threads or classes.
+    /// Numbers of the classes whose objects are threads or class objects. The numbers of these
+    /// objects are looked up later.
     looked_up: Mutex<NumberSet>,
 }
 
@@ -31,7 +32,8 @@ impl Default for ClassRefs {
 }
 
 impl ClassRefs {
-    /// Returns true if `class` is the class `known`, and a reference to it was kept.
+    /// Returns true if `class` is the class with the number of `known`, and [`Self::keep`] has kept
+    /// a reference to it.
     #[inline]
     pub(super) fn is(&self, env: &Env<'_>, class: ClassRef<'_>, known: NewClass) -> bool {
         let number = known.number() as usize;
@@ -66,7 +68,7 @@ impl ClassRefs {
     }
 }
 
-/// Returns true if objects of the class are threads or classes.
+/// Returns true if objects of the class are threads or class objects.
 fn is_looked_up_class(jvmti: Jvmti, env: &mut Env<'_>, class: ClassRef<'_>) -> bool {
     const LOOKED_UP: [&str; 2] = ["Ljava/lang/Thread;", "Ljava/lang/Class;"];
     let mut found = false;

@@ -10,14 +10,15 @@ use std::time::Duration;
 const WAIT_FOR_NUMBERS: Duration = Duration::from_secs(5);
 
 thread_local! {
-    /// Number of nested walks that the running thread is in, or about to begin.
+    /// Number of [`HeapWalkScope`]s that the running thread is in.
     static WALK_DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Scope in which the running thread walks over the heap, or is about to. At the beginning of a
-/// walk, HotSpot (from 17 on) allocates the objects that escape analysis had eliminated. It does so
-/// on that thread, and reports them. Other threads are stopped wherever they are, for example while
-/// they mount a carrier or number an object. Waiting for one of them would be a deadlock.
+/// Scope in which the running thread walks the heap, or is about to. At the beginning of a walk,
+/// HotSpot (from 17 on) allocates the objects that escape analysis had eliminated. It allocates and
+/// reports them on the walking thread. Other threads are stopped meanwhile, for example while they
+/// mount a carrier or number an object. So a callback that waits for another thread would never
+/// return.
 pub(crate) struct HeapWalkScope(());
 
 impl HeapWalkScope {
@@ -49,13 +50,14 @@ pub(crate) struct HeapWalkGuard<'a> {
 }
 
 impl HeapWalkLock {
-    /// Holds off heap walks. Returns `None` if the running thread is the one that walks.
+    /// Holds off heap walks while the result lives. Returns `None` if the running thread itself is
+    /// in a heap walk.
     pub(super) fn hold_off(&self) -> Option<RwLockReadGuard<'_, ()>> {
         (!HeapWalkScope::is_active()).then(|| self.0.read())
     }
 
-    /// Stops other threads from numbering objects. Returns `None` if one of them does not finish in
-    /// time.
+    /// Keeps other threads from numbering objects while the guard lives. Returns `None` if a thread
+    /// that is numbering an object does not finish in time.
     pub(super) fn lock_for_heap_walk(&self) -> Option<HeapWalkGuard<'_>> {
         let alone = self.0.try_write_for(WAIT_FOR_NUMBERS)?;
         Some(HeapWalkGuard {
@@ -87,7 +89,7 @@ mod tests {
             assert_eq!(is_away.recv(), Ok(true));
         });
         assert!(walks.hold_off().is_some());
-        // A thread that walks without the lock does not hold off walks either.
+        // A thread that walks the heap without the lock does not hold off heap walks either.
         let walking = HeapWalkScope::begin();
         assert!(walks.hold_off().is_none());
         drop(walking);

@@ -1,8 +1,9 @@
-//! Objects and their numbers. A number is the object's tag, in a JVMTI environment of its own, so
-//! that no other tag can be mistaken for a number.
+//! Objects and their numbers. An object's tag holds its number. These tags have a JVMTI environment
+//! of their own, so that no other tag can be mistaken for a number.
 //!
-//! If the only question about an object is when it dies, it has a weak reference instead of a tag
-//! ([`WeakObjects`]). Threads and classes have tags even then, because they are looked up.
+//! If a trace needs only the frees of objects, each object has a weak reference instead of a tag
+//! ([`WeakObjects`]). Threads and class objects have tags even then, because their numbers are
+//! looked up.
 
 mod classes;
 mod heap_walk_lock;
@@ -28,7 +29,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tag::{CLASS_SHIFT, OBJECT_MASK};
 
-/// The number of the next object. A static of its own, because probes increment it without looking
+/// The number of the next object. It is a static, so that probes can increment it without looking
 /// up the agent.
 static NEXT: Apart = Apart(AtomicU64::new(1));
 
@@ -45,18 +46,18 @@ pub(crate) fn next_number() -> u64 {
 pub(crate) struct Objects {
     /// The environment of the tags.
     pub(crate) jvmti: Jvmti,
-    /// See [`stops_reporting_in_area`].
+    /// The result of the function [`stops_reporting_in_area`].
     pub(crate) stops_reporting_in_area: bool,
     /// True if objects have tags; otherwise they are only counted.
     tagged: AtomicBool,
-    /// The weak references that objects have instead of tags, if nothing looks their numbers up.
+    /// The weak references that objects have instead of tags; none if the numbers of objects are
+    /// looked up.
     pub(crate) weak: Option<WeakObjects>,
     pub(crate) elsewhere: PendingElsewhere,
-    /// The last object that is older than the active trace. `published` holds the older objects
-    /// that were defined in the trace.
+    /// Number of the last object that is older than the active trace.
     older: AtomicU64,
     published: Mutex<NumberSet>,
-    /// Locked while an object that several threads may know gets its tag.
+    /// Locked while an object gets its tag, if several threads may know the object.
     naming: Mutex<()>,
     classes: ClassRefs,
     /// Excludes heap walks while a thread numbers an object and stores its record; none if heap
@@ -64,8 +65,8 @@ pub(crate) struct Objects {
     heap_walk_lock: Option<HeapWalkLock>,
 }
 
-/// Returns true if an object's number matters only when the object dies. With a command channel, a
-/// client may ask for more kinds of events later.
+/// Returns true if the number of an object is needed only for its free. With a command channel this
+/// is false, because a client may request more kinds of events later.
 pub(crate) fn are_only_freed(options: &Options) -> bool {
     let named = Events::NAMING_OBJECTS
         .iter()
@@ -73,22 +74,22 @@ pub(crate) fn are_only_freed(options: &Options) -> bool {
     named.eq([&Events::FREE]) && options.server == Server::Standalone
 }
 
-/// Returns true if the JVM stops reporting objects in the rest of a thread's allocation area after
-/// it has put an object outside the area. HotSpot 11 does so:
-/// `MemAllocator::allocate_inside_tlab_slow` removes the area's mark, and sets it again only if the
-/// object fits.
+/// Returns true if the JVM has this defect: once it has put an object outside a thread's allocation
+/// area, it reports no more objects in the rest of the area. In HotSpot 11,
+/// `MemAllocator::allocate_inside_tlab_slow` removes the mark at which the area reports the next
+/// object. It sets the mark again only if the object fits.
 fn stops_reporting_in_area(jvmti: Jvmti) -> bool {
     jvmti.java_version().is_some_and(|version| version < 17)
 }
 
 /// Returns true if checking a weak reference does not keep a dying object alive. In HotSpot 11, G1
-/// takes the check for a use while it is marking.
+/// keeps an object alive if its reference is checked during marking.
 fn has_weak_looks(jvmti: Jvmti) -> bool {
     jvmti.java_version().is_some_and(|version| version >= 17)
 }
 
 /// Returns the number of a class, and defines the class if it is new. If objects have numbers, the
-/// tag of the class object holds the class's number.
+/// number of the class is in the tag of the class object.
 pub(crate) fn class_number(
     session: &Session,
     objects: Option<&Objects>,
@@ -120,21 +121,21 @@ impl Objects {
         }
     }
 
-    /// Notes that another trace begins. Objects that have numbers by now have to be defined again
-    /// at their first mention.
+    /// Notes that another trace begins. Objects that already have numbers must be defined again
+    /// when the new trace first mentions them.
     pub(crate) fn begin_trace(&self) {
         let mut published = self.published.lock();
         self.older.store(self.count(), Ordering::Relaxed);
         *published = NumberSet::default();
     }
 
-    /// Returns true if the object with that number was not defined in the active trace yet, and
-    /// notes that it is defined now.
+    /// Returns true if the object with that number is older than the active trace, and was not
+    /// defined in it yet. Notes that the object is defined now.
     fn is_unreported(&self, number: u64) -> bool {
         number <= self.older.load(Ordering::Relaxed) && self.published.lock().insert(number)
     }
 
-    /// Tags objects from now on, if these kinds of events name them.
+    /// Tags objects from now on, if these kinds of events mention objects.
     pub(crate) fn name(&self, events: Events) {
         self.tagged
             .fetch_or(events.name_objects(), Ordering::Relaxed);
@@ -145,20 +146,21 @@ impl Objects {
         self.tagged.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of objects that have numbers.
+    /// Returns the highest object number given so far.
     pub(crate) fn count(&self) -> u64 {
         NEXT.0.load(Ordering::Relaxed) - 1
     }
 
-    /// Holds off heap walks while the result lives: from before an object gets its number until its
-    /// record is stored. A thread must not hold this twice. Returns `None` if heap walks are not
-    /// requested, or the running thread is walking.
+    /// Holds off heap walks while the result lives. The caller keeps the result from before an
+    /// object gets its number until its record is stored. A thread must not call this again while
+    /// it has a result. Returns `None` if heap walks are not requested, or the running thread is
+    /// walking.
     pub(crate) fn hold_off_heap_walks(&self) -> Option<impl Drop> {
         self.heap_walk_lock.as_ref()?.hold_off()
     }
 
-    /// Stops other threads from numbering objects. Returns `None` if one of them does not finish in
-    /// time.
+    /// Keeps other threads from numbering objects while the guard lives. Returns `None` if heap
+    /// walks are not requested, or a thread that is numbering an object does not finish in time.
     pub(crate) fn lock_for_heap_walk(&self) -> Option<HeapWalkGuard<'_>> {
         self.heap_walk_lock.as_ref()?.lock_for_heap_walk()
     }
@@ -189,7 +191,8 @@ impl Objects {
         Some(number)
     }
 
-    /// Assigns a number that was taken before to a new object that no other thread knows yet.
+    /// Assigns `number` to a new object that no other thread knows yet. The caller has taken it
+    /// from [`next_number`].
     pub(crate) fn keep(&self, env: &Env<'_>, object: ObjectRef<'_>, class: NewClass, number: u64) {
         match &self.weak {
             Some(weak) if !class.is_looked_up() => weak.add(env, object, number),
@@ -221,8 +224,8 @@ impl Objects {
         Some(number)
     }
 
-    /// Like [`Self::number_new`], but always sets a tag, so that [`Self::has_number`] recognizes
-    /// the object.
+    /// Numbers a new object like [`Self::number_new`], but always by a tag, so that
+    /// [`Self::has_number`] recognizes the object.
     pub(crate) fn tag_new(&self, object: ObjectRef<'_>) -> Option<u64> {
         let number = next_number();
         self.jvmti.set_tag(object, number as i64).ok()?;
@@ -240,7 +243,8 @@ impl Objects {
         class_in(self.jvmti.tag(class.as_object()).ok()?)
     }
 
-    /// Keeps a reference to the class with that number, so that [`Self::is_class`] recognizes it.
+    /// Keeps a weak reference to the class with that number, so that [`Self::is_class`] recognizes
+    /// it.
     pub(crate) fn keep_class(
         &self,
         env: &mut Env<'_>,
@@ -250,15 +254,15 @@ impl Objects {
         self.classes.keep(self.jvmti, env, class, number)
     }
 
-    /// Returns true if `class` is the class `known`.
+    /// Returns true if `class` is the class with the number of `known`.
     #[inline]
     pub(crate) fn is_class(&self, env: &Env<'_>, class: ClassRef<'_>, known: NewClass) -> bool {
         self.classes.is(env, class, known)
     }
 
-    /// Like [`Self::class`], for a new object of that class with `size` bytes. Most often the class
-    /// is the one that the running thread used last for an object of that size. Checking that costs
-    /// less than reading the tag.
+    /// Like [`Self::class`], for a new object of that class with `size` bytes. Most often, the last
+    /// object of that size on the running thread had the same class. Checking that costs less than
+    /// reading the tag.
     pub(crate) fn class_of_new(
         &self,
         session: &Session,
@@ -285,8 +289,8 @@ impl Objects {
         })
     }
 
-    /// Returns the number, class and size of an object, and true if it had no number before.
-    /// Returns `None` if objects are not tagged.
+    /// Returns the number, class and size of an object, and true if the number is new. Returns
+    /// `None` if objects are not tagged.
     pub(crate) fn describe(
         &self,
         session: &Session,
@@ -334,8 +338,8 @@ impl Objects {
         Some((new, true))
     }
 
-    /// Returns the number of an object; 0 for `None`, and if objects are not tagged. The first
-    /// mention of an object in a trace defines it, in the running thread's buffer.
+    /// Returns the number of an object; 0 for `None`, and if objects are not tagged. At the first
+    /// mention of an object in a trace, writes its definition into the running thread's buffer.
     pub(crate) fn mention(
         &self,
         session: &Session,
@@ -366,12 +370,12 @@ impl Objects {
     }
 }
 
-/// Number of object sizes for which a thread remembers classes. It is small, because the JVM's
-/// threads get all of this library's thread-local memory when they start.
+/// Number of object sizes for which a thread remembers classes. It is small, because every thread
+/// of the JVM gets this memory when it starts.
 const RECENT: usize = 64;
 
 thread_local! {
-    /// By size: the classes of the last objects that the thread has created, at most two.
+    /// For each size: the classes of the last objects that the thread has created, at most two.
     static RECENT_CLASSES: [[Cell<NewClass>; 2]; RECENT] =
         const { [const { [const { Cell::new(NewClass::NONE) }; 2] }; RECENT] };
 }

@@ -7,9 +7,9 @@
 //! +---+--------------+---------------+
 //! ```
 //!
-//! For a `java.lang.Class` object, the class number is the number of the class that it stands for,
-//! plus one. So the class of an allocation takes one read of a tag. `m` ("made") is set for virtual
-//! threads that a heap walk may visit.
+//! Only a `java.lang.Class` object has a class number in its tag: the number of the class that it
+//! stands for, plus one. So one read of a tag gives the class number of an allocation. `m` ("made")
+//! is set for virtual threads that a heap walk may visit.
 
 pub(super) const CLASS_SHIFT: u32 = 40;
 pub(super) const OBJECT_MASK: i64 = (1 << CLASS_SHIFT) - 1;

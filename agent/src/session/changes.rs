@@ -1,19 +1,20 @@
-//! Classes that were unloaded or redefined, for those who have to forget what they know of them.
+//! Classes that were unloaded or redefined. Each table of classes follows these changes, and
+//! removes its outdated entries.
 //!
-//! The JVM may report an unloaded class in the middle of a collection, on a thread of its own,
-//! where nothing may wait for a lock. So the class is only noted there. It is forgotten at the next
-//! lookup of a class or method.
+//! The JVM may report an unloaded class in the middle of a collection, on a thread of its own. That
+//! thread must not wait for a lock. So it only notes the class. The next lookup of a class or
+//! method removes the entries.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Maximum time of a redefinition: from the last class that passes the load hook until all classes
-/// have their new code. The JVM reports no end of a redefinition.
+/// Assumed maximum time from the last class that passes the load hook until all redefined classes
+/// have their new code. The JVM does not report the end of a redefinition.
 const REDEFINITION: Duration = Duration::from_secs(1);
 
-/// The number of changes that one follower has taken into account.
+/// The number of changes that one table has followed.
 #[derive(Default)]
 pub(crate) struct FollowedChanges(AtomicU64);
 
@@ -22,7 +23,7 @@ pub(crate) struct Changes {
     /// Number of changes so far.
     count: AtomicU64,
     unloaded: (Sender<u32>, Receiver<u32>),
-    /// True if a redefinition may be changing the lines of methods.
+    /// True if a redefinition may be changing line numbers of methods.
     moving: AtomicBool,
     /// When the last redefinition of a class began.
     moved: Mutex<Option<Instant>>,
@@ -42,7 +43,7 @@ impl Default for Changes {
 impl Changes {
     /// Notes that the class with that number was unloaded. Takes no lock.
     pub(crate) fn class_unloaded(&self, class: u32) {
-        let _ = self.unloaded.0.send(class); // can't fail: the receiver lives as long
+        let _ = self.unloaded.0.send(class); // can't fail: the receiver is in `self`, too
         self.count.fetch_add(1, Ordering::Release);
     }
 
@@ -54,7 +55,7 @@ impl Changes {
     }
 
     /// Returns true if there were changes that `seen` has not followed, and marks them as followed.
-    /// The caller takes them into account.
+    /// The caller then removes its outdated entries.
     #[inline]
     pub(crate) fn take_changes(&self, seen: &FollowedChanges) -> bool {
         let count = self.count.load(Ordering::Acquire);
@@ -66,7 +67,8 @@ impl Changes {
         self.unloaded.1.try_iter()
     }
 
-    /// Returns true while a redefinition may be changing lines, so that they must not be cached.
+    /// Returns true while a redefinition may be changing line numbers. They must not be cached
+    /// then.
     #[inline]
     pub(crate) fn are_lines_moving(&self) -> bool {
         self.moving.load(Ordering::Acquire) && self.is_within_redefinition()

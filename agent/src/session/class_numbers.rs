@@ -17,9 +17,9 @@ pub(crate) struct ClassNumbers {
     pub(crate) classes: FxHashMap<(Loader, Box<str>), ClassEntry>,
     /// Numbers of unloaded classes that are still in `classes`.
     unloaded: FxHashSet<u32>,
-    /// Number of classes that the last search for collected loaders left.
+    /// Number of entries in `classes` after the last search for collected loaders.
     classes_after_search: usize,
-    /// Number of class numbers given so far.
+    /// The next class number.
     count: u32,
     methods: u32,
 }
@@ -35,11 +35,11 @@ pub(crate) struct ClassEntry {
 #[derive(Clone, Copy)]
 pub(crate) struct MethodEntry {
     pub(crate) number: u32,
-    /// Number of line counters, and the first counter.
+    /// How many line counters the method has, and the number of the first one.
     lines: Option<(usize, u32)>,
     /// A hash of the method's allocation sites, and the number of the first site.
     pub(crate) sites: Option<(u64, u32)>,
-    /// Location in the code where the handlers begin that the rewriter added.
+    /// Location in the code at which the rewriter's added handlers begin.
     pub(crate) added_handlers: Option<u16>,
 }
 
@@ -71,8 +71,8 @@ impl ClassNumbers {
         match classes.entry((loader, name.into())) {
             Entry::Vacant(entry) => entry.insert(new()),
             Entry::Occupied(mut entry) => {
-                // The name of a hidden class contains its address, which another class may get
-                // later.
+                // The name of a hidden class contains an address. After the class is unloaded,
+                // another hidden class may get the same address.
                 if unloaded.remove(&entry.get().number) {
                     entry.insert(new());
                 }
@@ -81,8 +81,8 @@ impl ClassNumbers {
         }
     }
 
-    /// Notes that a class passes the load hook, and defines it at the first time. Returns its
-    /// number, and true at the first time.
+    /// Notes that a class passes the load hook. Returns the class's number, and true if it passes
+    /// for the first time. Defines the class then.
     pub(crate) fn loaded(
         &mut self,
         session: &Session,
@@ -107,8 +107,9 @@ impl ClassNumbers {
         (number, is_new)
     }
 
-    /// Removes the entry under this name, whose class was unloaded, before a new class of the name
-    /// gets its number. An entry from the load hook stays, because it may be the new class's own.
+    /// Removes the entry of an unloaded class of this name, before a new class of that name gets
+    /// its number. If the entry comes from the load hook, it stays, because it may belong to the
+    /// new class.
     pub(crate) fn remove_unloaded(&mut self, loader: Loader, name: &str) {
         if let Entry::Occupied(entry) = self.classes.entry((loader, name.into()))
             && !entry.get().loaded
@@ -117,8 +118,8 @@ impl ClassNumbers {
         }
     }
 
-    /// Removes the entries of unloaded classes, as soon as there are enough of them to be worth a
-    /// pass.
+    /// Notes that classes were unloaded. Removes their entries when more than a quarter of all
+    /// entries are outdated.
     pub(crate) fn forget(&mut self, unloaded: impl Iterator<Item = u32>) {
         self.unloaded.extend(unloaded);
         if self.unloaded.len() > self.classes.len() / 4 {
@@ -128,8 +129,8 @@ impl ClassNumbers {
         }
     }
 
-    /// Returns true if it is time to search for collected loaders: when there are twice as many
-    /// classes as the last search left.
+    /// Returns true if it is time to search for collected loaders: when the number of classes has
+    /// doubled since the last search.
     pub(crate) fn is_search_due(&self) -> bool {
         const MIN_CLASSES: usize = 512;
         self.classes.len() >= (2 * self.classes_after_search).max(MIN_CLASSES)
@@ -174,8 +175,8 @@ impl ClassNumbers {
         Some((number, true))
     }
 
-    /// Returns the first of `count` line counters of a known method. The method keeps its counters
-    /// if their number is the same. Returns `None` if there are none left.
+    /// Returns the first of `count` line counters of a known method. If the method already has
+    /// `count` counters, it keeps them. Returns `None` if there are no counters left.
     pub(crate) fn lines(
         &mut self,
         counters: &LineCounters,
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!(known.forget_loaders(&loaders), [0; 0]);
         assert_eq!(number(&mut known, Loader::BOOT, "a/B"), kept);
         assert!(known.method(Loader::PLATFORM, "a/B", "m()V").is_none());
-        // Numbers are not given twice.
+        // No number is given twice.
         assert_eq!(number(&mut known, Loader::PLATFORM, "a/B"), collected + 1);
     }
 

@@ -33,7 +33,7 @@ impl ClassTable {
         self.loaders.of(jvmti, loader)
     }
 
-    /// Returns the loader of a class; `None` if the JVM denies the answer.
+    /// Returns the loader of a class; `None` if the JVM returns an error.
     pub(crate) fn loader_of(
         &self,
         jvmti: Jvmti,
@@ -53,7 +53,7 @@ impl ClassTable {
         }
     }
 
-    /// Locks and returns the numbers, without those of unloaded classes.
+    /// Locks and returns the numbers, after noting which classes were unloaded.
     pub(crate) fn known(&self) -> MutexGuard<'_, ClassNumbers> {
         self.settle();
         self.known.lock()
@@ -80,15 +80,16 @@ impl ClassTable {
         (loaders, classes)
     }
 
-    /// Returns true if a class (`a/b/C`) passed the load hook before, and was included.
+    /// Returns true if a class (`a/b/C`) passed the load hook before, and something in it was to be
+    /// rewritten.
     pub(crate) fn is_known(&self, loader: Loader, name: &str) -> bool {
         let known = self.known.lock();
         let entry = known.classes.get(&(loader, name.into()));
         entry.is_some_and(|entry| entry.loaded)
     }
 
-    /// Returns the number of a class that can't be looked up, by its name as `Class.getName` prints
-    /// it. Calls `define` if the class is new.
+    /// Returns the number of a class that is known only by its name, as `Class.getName` prints it.
+    /// Calls `define` if the class is new.
     pub(crate) fn number_of_name(&self, name: &str, define: impl FnOnce(u32)) -> u32 {
         let name = name.replace('.', "/");
         let mut known = self.known.lock();
@@ -98,7 +99,7 @@ impl ClassTable {
 
 impl Session {
     /// Returns the number of a class, by its loader and name. Defines the class if it is new.
-    /// `first` is true if the class object has no number yet: then an older entry of the name
+    /// `first` is true if the class object has no number yet. Then an older entry of that name
     /// belongs to a class that was unloaded.
     pub(crate) fn class_by_name(
         &self,
@@ -136,8 +137,8 @@ pub(crate) fn internal_name(signature: &str) -> &str {
     name.unwrap_or(signature)
 }
 
-/// Returns a class's name as `Class.getName` prints it. The suffix of a hidden class follows a dot
-/// in `internal`, and a slash in the result.
+/// Returns a class's name as `Class.getName` prints it. The name of a hidden class has a suffix,
+/// after a dot in `internal` and after a slash in the result.
 pub(crate) fn class_name(internal: &str) -> String {
     match internal.split_once('.') {
         Some((name, suffix)) => format!("{}/{suffix}", name.replace('/', ".")),

@@ -1,4 +1,4 @@
-//! The kinds of events that are on.
+//! The kinds of events that are recorded now.
 
 use jtrail_options::{Events, Options};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +10,7 @@ pub(crate) struct Kinds {
 }
 
 impl Kinds {
-    /// Returns the kinds that are on, and available, when the agent starts.
+    /// Returns the initial state, when the agent starts.
     pub(crate) fn of(options: &Options) -> Self {
         let on = match options.begins_idle() {
             true => Events::NONE,
@@ -33,8 +33,8 @@ impl Kinds {
         self.on.store(kinds.bits(), Ordering::Relaxed);
     }
 
-    /// Returns the kinds that can be switched on at once: those that the agent was loaded for, and
-    /// those that were acquired since.
+    /// Returns the kinds that can be switched on at once. They are the kinds in the agent's
+    /// options, and those that were acquired later.
     pub(crate) fn available(&self) -> Events {
         Events::from_bits(self.available.load(Ordering::Relaxed))
     }

@@ -9,12 +9,12 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The requests of the session, and of the sources of events, to the layers above them.
+/// Functions of the upper layers that the session and the sources of events call.
 pub(crate) trait Upcalls: Sync {
     /// Begins the trace. Called once, on the thread that first found the JVM ready.
     fn go_live(&self, env: &mut Env<'_>);
-    /// Called after the trace has begun, by the thread that began it and by each thread that waited
-    /// for that.
+    /// Called after the trace has begun: by the thread that began it, and by each thread that
+    /// waited for the beginning.
     fn went_live(&self);
     /// Creates the running thread's buffer. Returns `None` if nothing can be recorded.
     fn first_buffer(&self, env: &mut Env<'_>) -> Option<OwnBuffer>;
@@ -54,13 +54,13 @@ pub(crate) struct Life {
     pub(crate) upcalls: &'static dyn Upcalls,
     /// Set when the JVM runs the program and the trace has begun.
     live: OnceLock<()>,
-    /// True while the agent is being attached to a running program. Until the attaching thread has
-    /// begun the trace, no other thread may begin it.
+    /// True while the agent is being attached to a running program, and the trace has not begun. No
+    /// other thread than the attaching one may begin it then.
     is_attaching: AtomicBool,
 }
 
 thread_local! {
-    /// True while this thread sets the agent up; its calls meanwhile are not recorded.
+    /// True while this thread begins the trace. Calls of the thread are not recorded meanwhile.
     static IS_SETTING_UP: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -90,10 +90,10 @@ impl Session {
         self.life.live.get().is_some()
     }
 
-    /// Returns true if the JVM is ready. The first caller that finds it ready begins the trace:
-    /// code of another agent may run before the JVM's VMInit event. If the agent is being attached,
-    /// only the attaching thread begins the trace: a thread of the program may be in the middle of
-    /// attaching itself to the JVM, without a `Thread` object.
+    /// Returns true if the trace has begun. The first caller that finds the JVM ready begins it.
+    /// The VMInit event would be too late, because code of another agent may run before it. If the
+    /// agent is being attached, only the attaching thread may begin the trace. Another thread may
+    /// have no `Thread` object yet, because it is in the middle of attaching itself to the JVM.
     pub(crate) fn ensure_live(&self, env: &mut Env<'_>) -> bool {
         if self.is_live() {
             return true;

@@ -1,13 +1,14 @@
-//! Counters of source lines: 64 bits for each entry of a line table, in memory that never moves.
+//! Counters of source lines. Each entry of a line table has a counter of 64 bits, at an address
+//! that never changes.
 //!
-//! The hook class increments the counters, from compiled code without a call. The writer reads them
-//! when it writes their values.
+//! The Java code of the hook class increments the counters, without a native call. The writer reads
+//! the values when it writes them.
 
 use jtrail_recorder::memory::Zeros;
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Maximum number of counters. Memory is only used as counters are taken.
+/// Maximum number of counters. Only counters in use need memory.
 const MAX_COUNTERS: u32 = 1 << 25;
 
 /// All line counters.
@@ -18,7 +19,7 @@ pub(crate) struct LineCounters {
 }
 
 impl LineCounters {
-    /// Reserves addresses for all counters; none is in use.
+    /// Reserves addresses for all counters. No counter is in use yet.
     ///
     /// # Errors
     /// If the system has no address range of that size.

@@ -5,7 +5,7 @@ use jtrail_jvm::jvmti::Jvmti;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A class loader's identity, as long as the JVM runs: no number is given twice.
+/// A class loader's identity: a number. No number is given twice while the agent is loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Loader(i64);
 
@@ -20,8 +20,8 @@ impl Loader {
     }
 
     /// Returns true if a class of that name (`a/b/C`) belongs to the JDK, and not to the
-    /// application. The JDK's tools (javac and others) are loaded by the application loader, so
-    /// their packages count as the JDK's too.
+    /// application. Classes of the JDK's tools (javac and others) are recognized by their packages,
+    /// because the application loader loads them.
     pub(crate) fn is_jdk(self, name: &str) -> bool {
         const PACKAGES: [&str; 5] = ["java/", "jdk/", "sun/", "com/sun/", "jtrail/"];
         self == Self::BOOT || self == Self::PLATFORM || PACKAGES.iter().any(|p| name.starts_with(p))
@@ -39,8 +39,8 @@ impl Default for Loaders {
 }
 
 impl Loaders {
-    /// Returns the identity of the loader `object`, and numbers it if it is new; `None` is the boot
-    /// loader.
+    /// Returns the identity of the loader `object`, and numbers the loader if it is new. `None` is
+    /// the boot loader.
     pub(super) fn of(&self, jvmti: Jvmti, object: Option<LoaderRef<'_>>) -> Loader {
         let Some(object) = object.map(LoaderRef::as_object) else {
             return Loader::BOOT;
@@ -62,7 +62,7 @@ impl Loaders {
     /// Finds the platform loader, and tags it.
     pub(super) fn find_platform(&self, jvmti: Jvmti, env: &mut Env<'_>) {
         env.with_frame(|env| {
-            // A JVM without a platform loader has all classes of the JDK in the boot loader.
+            // If a JVM has no platform loader, the boot loader loads all classes of the JDK.
             if let Ok(Some(loader)) = env.platform_loader() {
                 let _ = jvmti.set_tag(loader.as_object(), Loader::PLATFORM.0);
             }
@@ -70,13 +70,13 @@ impl Loaders {
     }
 }
 
-/// Loaders whose classes passed the load hook. The JVM reports no end of a loader, so the
-/// references have to be polled.
+/// Loaders whose classes passed the load hook. The JVM does not report that a loader was collected,
+/// so the references have to be polled.
 #[derive(Default)]
 pub(super) struct Watched(Mutex<FxHashMap<Loader, WeakRef<kind::Loader>>>);
 
 impl Watched {
-    /// Adds a loader, unless it is watched already, or there is no memory for a reference.
+    /// Adds a loader if it is not watched yet. Does nothing if there is no memory for a reference.
     pub(super) fn add(&self, env: &Env<'_>, loader: Loader, object: LoaderRef<'_>) {
         let mut watched = self.0.lock();
         if !watched.contains_key(&loader)

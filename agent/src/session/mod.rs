@@ -1,7 +1,7 @@
-//! The base of everything that records: options, enabled kinds of events, clock, filter,
-//! definitions, the numbers of threads and classes, and the threads' buffers.
+//! The base of all code that records: options, enabled kinds of events, clock, filter, definitions,
+//! numbers of threads and classes, and buffers.
 //!
-//! A session knows nothing of the modules above it. It calls them through [`Upcalls`].
+//! A session does not import the modules above it. It calls them through [`Upcalls`].
 
 mod changes;
 mod class_numbers;
@@ -42,11 +42,11 @@ use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The state below everything that records. It lives from loading the agent to detaching it.
+/// The state that all code that records uses. It lives from loading the agent to detaching it.
 pub(crate) struct Session {
     pub(crate) options: Arc<Options>,
     pub(crate) vm: Vm,
-    /// The JVMTI environment for everything but the tags of objects.
+    /// The general JVMTI environment. The tags of objects have another one.
     pub(crate) jvmti: Jvmti,
     pub(crate) kinds: Kinds,
     pub(crate) clock: Clock,
@@ -110,14 +110,15 @@ impl Session {
         }
     }
 
-    /// Returns true if events of that kind are recorded now. Between traces none are.
+    /// Returns true if events of that kind are recorded now. Between traces, this is false for all
+    /// kinds.
     #[inline]
     pub(crate) fn is_on(&self, kind: Events) -> bool {
         self.kinds.on().contains(kind)
     }
 
     /// Returns true if calls are recorded now. If only bursts are recorded, this is false outside
-    /// of them.
+    /// of bursts.
     pub(crate) fn is_gate_open(&self) -> bool {
         self.bursts.is_none() || is_gate_open()
     }
@@ -147,8 +148,8 @@ impl Session {
         }
     }
 
-    /// Sends a definition to the writer. The writer reads it before any record that the running
-    /// thread makes afterwards.
+    /// Sends a definition to the writer. The writer reads the definition before any later record of
+    /// the running thread.
     pub(crate) fn define(&self, definition: Definition) {
         let Definitions { sender, journal } = &self.definitions;
         match journal {
@@ -174,7 +175,8 @@ impl Session {
         OwnBuffer::current().unwrap_or_else(|| self.new_buffer(thread))
     }
 
-    /// Returns the running thread's buffer, for a thread that may be unknown to Java.
+    /// Returns the running thread's buffer. The thread may be a native one without a `Thread`
+    /// object.
     pub(crate) fn native_buffer(&self) -> Option<OwnBuffer> {
         if let Some(buffer) = OwnBuffer::current() {
             return Some(buffer);
@@ -207,7 +209,7 @@ impl Session {
         }
     }
 
-    /// Returns the number of bytes in chunks of the pool that are not empty.
+    /// Returns the total size in bytes of the pool's chunks that are not empty.
     pub(crate) fn buffered(&self) -> u64 {
         self.exchange.empty.used_bytes()
     }

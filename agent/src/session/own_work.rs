@@ -1,4 +1,4 @@
-//! Work of the agent on threads of the JVM, which is not recorded.
+//! Marks the agent's own work on threads of the JVM, so that it is not recorded.
 
 use jtrail_recorder::buffer::live;
 use std::cell::Cell;
@@ -17,7 +17,7 @@ pub(crate) fn runs_agent_code() -> bool {
     RUNS_AGENT_CODE.get()
 }
 
-/// Runs `f` without recording anything that the running thread does meanwhile.
+/// Runs `f`. Nothing that the running thread does in `f` is recorded.
 pub(crate) fn unrecorded<T>(f: impl FnOnce() -> T) -> T {
     let before = RUNS_AGENT_CODE.replace(true);
     let result = live::without_buffer(f);

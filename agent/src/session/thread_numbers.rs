@@ -1,15 +1,16 @@
 //! The numbers of threads, by the ids that Java gives them.
 //!
-//! Only a thread itself may call `GetThreadLocalStorage` for its own number. HotSpot frees that
-//! storage while the thread exits, and crashes if another thread reads it at that moment (seen on
-//! 17 with the sampler, after minutes). So the numbers of other threads are looked up here.
+//! Each thread has its number in JVMTI's thread-local storage, but only the thread itself may call
+//! `GetThreadLocalStorage`. HotSpot frees that storage while the thread exits, and crashes if
+//! another thread reads it at that moment (seen on 17 with the sampler, after minutes). So the
+//! numbers of other threads are looked up here.
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
-/// How many of the last ended threads are remembered: another thread may still hold a reference to
-/// them.
+/// How many ended threads are remembered, because another thread may still hold a reference to one
+/// of them.
 const REMEMBERED: usize = 4096;
 
 /// The number that marks a thread which has ended, or is not recorded.
@@ -37,15 +38,15 @@ impl ThreadNumbers {
         self.find(id).flatten()
     }
 
-    /// Like [`Self::known`], but distinguishes unseen threads: for those, the outer option is
-    /// `None`.
+    /// Like [`Self::known`], but distinguishes threads that were never seen: then the outer option
+    /// is `None`.
     pub(super) fn find(&self, id: i64) -> Option<Option<u32>> {
         let number = self.by_id.get(&id)?.number;
         Some((number != ENDED).then_some(number))
     }
 
     /// Returns the number of a thread, and takes one from `new` if the thread has none. Returns
-    /// `None` if it has ended, or is not recorded.
+    /// `None` if the thread has ended, or is not recorded.
     pub(super) fn known_or(&mut self, id: i64, new: impl FnOnce() -> u32) -> Option<u32> {
         self.find(id).unwrap_or_else(|| {
             let number = new();

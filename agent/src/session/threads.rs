@@ -28,15 +28,15 @@ impl Threads {
         self.numbers.lock().known(id)
     }
 
-    /// Like [`Self::known`], but distinguishes unseen threads: for those, the outer option is
-    /// `None`.
+    /// Like [`Self::known`], but distinguishes threads that were never seen: then the outer option
+    /// is `None`.
     pub(crate) fn find(&self, id: i64) -> Option<Option<u32>> {
         self.numbers.lock().find(id)
     }
 
-    /// Returns the number of a thread. If it has none, it gets the next one, and `define` is called
-    /// with the number. That happens under the lock: a thread that finds the number finds it
-    /// defined.
+    /// Returns the number of a thread. If the thread has none, it gets the next number, and
+    /// `define` is called with that number. The lock is held meanwhile. So nobody finds a number
+    /// that is not defined yet.
     pub(crate) fn number(&self, id: i64, name: &str, define: impl FnOnce(u32)) -> Option<u32> {
         let mut numbers = self.numbers.lock();
         let mut is_new = false;
@@ -61,7 +61,7 @@ impl Threads {
         self.numbers.lock().set_name(id, name);
     }
 
-    /// Sets the number of a thread that was numbered before Java knew it.
+    /// Sets the number of a thread that was numbered before it had a `Thread` object.
     pub(crate) fn set(&self, id: i64, number: u32) {
         self.numbers.lock().set(id, number);
     }

@@ -32,8 +32,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-/// Sets the agent up, and starts it. A failure leaves nothing behind, or an agent that
-/// [`super::clean_up`] removes.
+/// Sets the agent up, and starts it. If that fails, everything is undone here, or
+/// [`super::clean_up`] detaches the agent.
 ///
 /// # Errors
 /// If the JVM or the system denies something that the agent needs; the error says what.
@@ -126,7 +126,7 @@ impl Now {
     }
 }
 
-/// What is undone if the set-up fails before the agent exists.
+/// The parts that [`Drop`] undoes if the set-up fails before the agent exists.
 #[derive(Default)]
 struct Undo {
     environments: Vec<Jvmti>,
@@ -171,7 +171,7 @@ impl Undo {
         Ok(self.ticks.clone())
     }
 
-    /// The agent exists: nothing is undone any more.
+    /// Keeps all parts, because the agent exists now.
     fn keep(mut self) {
         self.environments.clear();
         self.ticks = None;
@@ -191,11 +191,11 @@ impl Drop for Undo {
     }
 }
 
-/// The target of the first trace.
+/// The target of the first trace, and the file that gets a spool.
 struct FirstTrace {
     first: Target,
-    /// The file that may get a spool: the first trace's, or the one that a flight recorder will
-    /// save to.
+    /// The file that may get a spool: the file of the first trace, or of a flight recorder. A
+    /// flight recorder saves to its file later.
     spooled: Option<PathBuf>,
 }
 
@@ -245,7 +245,7 @@ fn target(options: &Options, names: &Names) -> Result<FirstTrace, Error> {
 struct Chunks {
     empty: Returns,
     supply: Supply,
-    /// Memory of the chunks, unless a spool holds them.
+    /// Memory of the chunks; none if the chunks are in a spool.
     memory: Option<Mapping>,
     spool: Option<Arc<Memory>>,
     journal: Option<Journal>,
@@ -253,11 +253,11 @@ struct Chunks {
 }
 
 impl Chunks {
-    /// Creates the chunks in a spool for the trace at the path `spooled`, or in memory of the
-    /// process.
+    /// Creates the chunks. If `spooled` is the path of a trace, they are in its spool, if possible.
+    /// Otherwise they are in the memory of the process.
     ///
     /// # Errors
-    /// If the system has no memory.
+    /// If there is not enough memory.
     fn of(spooled: &Option<PathBuf>, options: &Options, names: &Names) -> Result<Self, Error> {
         let spool = spooled.as_deref().and_then(|path| spool(path, options));
         names.set_spool(spool.as_ref().and_then(|spool| spool.memory.file_id()));
@@ -305,7 +305,7 @@ fn when_full(options: &Options) -> WhenFull {
     }
 }
 
-/// Sets the callbacks, and creates what they need. An attached agent begins its trace here.
+/// Creates what the callbacks need, and sets them. An attached agent begins its trace here.
 fn begin(agent: &'static Agent, vm: Vm, moment: LoadPhase) -> Result<(), Error> {
     let tracer = &agent.tracer;
     let (session, instrument) = (&tracer.session, &tracer.instrument);
@@ -344,8 +344,7 @@ fn attach(agent: &'static Agent, env: &mut Env<'_>) -> Result<(), Error> {
     if classes::are_rewritten(&tracer.session.options) {
         tracer.session.life.upcalls.install_hook(env)?;
     }
-    // The file is opened last: if the agent is refused before that, an existing trace file
-    // survives.
+    // The trace file is opened last. If an earlier step fails, an existing file keeps its contents.
     tracer.writer.open()?;
     trace::start(tracer, env, false);
     if let Some(channel) = agent.channel.get() {

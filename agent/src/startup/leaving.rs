@@ -1,21 +1,22 @@
 //! Detaches the agent from the JVM, and restores the JVM's former state.
 //!
-//! The trace has ended and recording is off when this begins. What remains is to free the agent's
-//! slot, its environments and its memory. Threads of the program may be anywhere meanwhile:
+//! Before that, the trace has ended and recording is off. What remains is to free the agent's slot,
+//! its environments and its memory. Meanwhile, threads of the program may be anywhere:
 //!
 //! - **in a callback**, or in a hook that does more than store a record. [`guard::run`] counts
-//!   these threads. The agent is hidden first; then we wait until every thread that entered before
-//!   has left.
-//! - **in a hook that stores a record.** That is a few instructions, which are not counted, with
-//!   the address of the thread's buffer in a register. So the buffers of all threads are hidden,
-//!   and then the stacks of all threads are examined. A thread that is in no hook at that moment
-//!   has no address of a buffer, and finds none later. Examining all stacks is a safepoint, which
-//!   orders our stores before everything that the threads do afterwards.
-//! - **in a method with hooks**, for as long as they like. These hooks call this agent's own hook
-//!   class, whose methods do nothing from now on; the next agent uses another hook class.
+//!   these threads. First the agent is hidden, so that no more threads enter. Then we wait until
+//!   all counted threads have left.
+//! - **in a hook that stores a record.** Such a hook is a few instructions long, and holds the
+//!   address of the thread's buffer in a register. These threads are not counted. So the buffers of
+//!   all threads are hidden, and then the stacks of all threads are examined. A thread that is in
+//!   no hook at that moment has no address of a buffer, and finds none later. To examine all
+//!   stacks, the JVM makes a safepoint. So the threads see the hidden buffers afterwards.
+//! - **in a method with hooks**, for as long as they like. Such a method calls this agent's hook
+//!   class. The methods of that class do nothing from now on. The next agent uses another hook
+//!   class.
 //!
 //! A debugger may have stopped a thread in the agent's code. Then the agent detaches after a time
-//! limit, and does not free its memory.
+//! limit, but does not free its memory.
 
 use crate::agent::{self, Agent};
 use crate::callbacks::api;
@@ -33,11 +34,12 @@ use rustc_hash::FxHashSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long we wait for threads that run the agent's code.
+/// How long we wait until all threads have left the agent's code.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Pause between two examinations of all stacks.
 const PAUSE: Duration = Duration::from_millis(2);
-/// Maximum number of frames above a hook that is Java code: those of the JDK's atomic addition.
+/// Maximum number of frames above the frame of a hook. A hook in Java may call the JDK's atomic
+/// addition, which has some frames.
 const MAX_FRAMES_ABOVE_HOOK: u16 = 4;
 /// How long a new agent waits until the preceding one has detached.
 const DETACH_TIMEOUT: Duration = Duration::from_secs(60);
@@ -54,8 +56,8 @@ pub(crate) fn wait_until_detached() -> bool {
     true
 }
 
-/// Detaches the agent. The calling thread is not counted as inside the agent, and holds no
-/// reference to it. `env` is `None` if the JVM has no environment for this thread yet.
+/// Detaches the agent. The calling thread is not inside [`guard::run`], and holds no reference to
+/// the agent. `env` is `None` if this thread has no environment yet.
 pub(crate) fn leave(env: Option<&mut Env<'_>>) {
     if let Some(agent) = agent::if_loaded() {
         control::set_leaving(true); // for an agent whose set-up failed
@@ -85,9 +87,9 @@ fn go(agent: &'static Agent, mut env: Option<&mut Env<'_>>) {
     if let Some(env) = env {
         is_empty &= restore_classes(tracer, env);
     }
-    // SAFETY: every thread that found the environments has left, unless a thread is stopped in the
-    // middle of the agent. The JVM refuses what such a thread asks of them later: it keeps disposed
-    // environments to recognize them.
+    // SAFETY: every thread that found the environments has left, unless a debugger has stopped it
+    // in the agent. If such a thread uses a disposed environment later, the JVM recognizes it and
+    // returns an error.
     unsafe {
         tracer.session.jvmti.dispose();
         if let Some(objects) = tracer.objects.get() {
@@ -98,9 +100,8 @@ fn go(agent: &'static Agent, mut env: Option<&mut Env<'_>>) {
         log::say("a thread is stopped in the middle of the agent, whose memory stays for that");
         return;
     }
-    // SAFETY: no thread is storing a record, no thread found the agent since it was hidden, and
-    // those that had found it before have left. The agent's own threads have ended, the writer
-    // among them.
+    // SAFETY: no thread is storing a record. No thread has found the agent since it was hidden, and
+    // the threads that had found it before have left. All agent threads and the writer have ended.
     unsafe {
         buffers.free();
         drop(Box::from_raw(hidden));
@@ -111,7 +112,7 @@ fn go(agent: &'static Agent, mut env: Option<&mut Env<'_>>) {
 /// may still be in a hook that stores a record.
 fn restore_classes(tracer: &Tracer, env: &mut Env<'_>) -> bool {
     program::for_loaded(tracer, env, |env, class| api::unbind(env, class));
-    // This includes classes that passed the load hook before the agent was hidden.
+    // `restore` includes classes that passed the load hook just before the agent was hidden.
     let stubborn = classes::restore(tracer, env);
     if stubborn > 0 {
         log::say(&format!(
@@ -143,8 +144,8 @@ fn end_objects(tracer: &Tracer, env: &mut Env<'_>) {
     }
 }
 
-/// Waits until no thread is in a hook that may have found its buffer before. Returns false if that
-/// takes too long.
+/// Waits for a moment at which no thread is in a hook. After that moment, no hook has the address
+/// of a buffer. Returns false if that takes too long.
 fn are_hooks_empty(tracer: &Tracer, env: &mut Env<'_>, hook: &Hook) -> Result<bool> {
     let methods = tracer.session.jvmti.method_ids(hook.class.get())?;
     let methods: FxHashSet<Method> = methods.into_iter().collect();
@@ -158,7 +159,7 @@ fn are_hooks_empty(tracer: &Tracer, env: &mut Env<'_>, hook: &Hook) -> Result<bo
     Ok(true)
 }
 
-/// Returns true if a thread is in one of these methods, or was when its stack was examined.
+/// Returns true if any thread was in one of these methods when its stack was examined.
 fn is_any_in(tracer: &Tracer, env: &mut Env<'_>, methods: &FxHashSet<Method>) -> Result<bool> {
     let jvmti = tracer.session.jvmti;
     let is_in = |stack: &Stack<'_>| {
@@ -178,7 +179,7 @@ fn is_any_in(tracer: &Tracer, env: &mut Env<'_>, methods: &FxHashSet<Method>) ->
         stacks.iter().any(is_in)
     })?;
     if !mounted.is_empty() {
-        // A virtual thread that has unmounted since the first examination has left the hook.
+        // If a virtual thread has unmounted since the first examination, it has left the hook.
         found |= jvmti.with_stacks_of(env, &mounted, MAX_FRAMES_ABOVE_HOOK, |_, stacks| {
             stacks.iter().any(is_in)
         })?;

@@ -14,7 +14,7 @@ use jtrail_recorder::buffer;
 use std::io::Write;
 use std::sync::atomic::Ordering;
 
-/// What the entry point answers to the JVM.
+/// The answer of the entry point to the JVM.
 pub(crate) enum Loaded {
     Go,
     Refuse,
@@ -47,7 +47,7 @@ pub(crate) fn load(vm: Vm, text: &str, moment: LoadPhase) -> Loaded {
     buffer::tls::prepare();
     let is_second = agent::if_loaded().is_some();
     if !is_second {
-        guard::switch_on(); // an earlier attempt may have failed
+        guard::switch_on(); // an earlier agent whose set-up failed may have switched it off
     }
     let result = match (is_second, moment) {
         (true, LoadPhase::Start) => Err(Error::LoadedTwice),
@@ -62,7 +62,8 @@ pub(crate) fn load(vm: Vm, text: &str, moment: LoadPhase) -> Loaded {
     }
     let goes_on = on_error == OnError::Continue || matches!(error, Error::Output(..));
     match moment {
-        // A file that can't be written is no mistake in the options, and the program matters more.
+        // If the file can't be written, the options are still correct. So the program runs without
+        // a trace.
         LoadPhase::Start if goes_on => {
             log::say(&format!("{error}; the program goes on without a trace"));
             Loaded::Go
@@ -92,7 +93,7 @@ fn refuse_options(error: &OptionError) -> Loaded {
     guard::switch_off();
     if error.is_help() {
         let _ = writeln!(std::io::stdout(), "{error}");
-        std::process::exit(0); // as other agents do: help was wanted, not the program
+        std::process::exit(0); // the user wants the help, not the program; other agents exit, too
     }
     if error.may_continue() {
         log::say(&format!("{error}; the program goes on without a trace"));
@@ -102,7 +103,7 @@ fn refuse_options(error: &OptionError) -> Loaded {
     Loaded::Refuse
 }
 
-/// Ends the trace, if no VMDeath event has ended it before.
+/// Ends the trace, unless the VMDeath event has ended it before.
 pub(crate) fn unload() {
     if let Some(agent) = agent::if_loaded() {
         agent.stop();

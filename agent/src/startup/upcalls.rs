@@ -1,4 +1,4 @@
-//! Implements the requests of the lower layers to the upper ones.
+//! Implements [`Upcalls`], by which the lower layers call the upper ones.
 
 use super::leaving;
 use crate::agent::if_loaded;
@@ -10,7 +10,7 @@ use crate::sources::{trace, virtual_threads};
 use jtrail_jvm::jni::{ClassRef, Env};
 use jtrail_recorder::buffer::OwnBuffer;
 
-/// The agent of this JVM.
+/// The layers of this JVM's agent.
 pub(super) struct Layers;
 
 impl Upcalls for Layers {
@@ -62,7 +62,7 @@ impl Upcalls for Layers {
     fn end(&self, env: &mut Env<'_>) {
         if let Some(agent) = if_loaded() {
             if let Some(channel) = agent.channel() {
-                channel.hurry(); // or else threads with full buffers might wait for the client
+                channel.hurry(); // otherwise threads with full buffers could wait for the client
             }
             trace::end(&agent.tracer, env);
             agent.stop();

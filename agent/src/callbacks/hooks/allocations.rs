@@ -1,9 +1,9 @@
 //! Hooks at allocation sites (`alloc=sites`).
 //!
 //! A probe passes the number of its allocation site; the writer knows the site's class, method and
-//! line. So the hot path is that of a call: thread-local pointer, time stamp, store. At the first
-//! object of each site its class is looked up. At the first object of each class its size is
-//! measured, on an object that is created for that purpose.
+//! line. So the hot path is as short as for a call: thread-local pointer, time stamp, store. At the
+//! first object of each site, the class is looked up. At the first object of each class, the agent
+//! creates another object of the class, and measures its size.
 
 use super::super::{with, with_ref};
 use crate::instrument::sites as places;
@@ -53,8 +53,8 @@ unsafe fn made<C: Clock>(env: *mut JNIEnv, hook: jclass, site: u32, length: u32)
     }
 }
 
-/// Records an allocation if the thread has no buffer, its chunk has no room, the epoch is new, or
-/// the object is the first of its site.
+/// Records an allocation that [`made`] could not record. The thread has no buffer, its chunk has no
+/// room, the epoch is new, or the object is the first of its site.
 ///
 /// # Safety
 /// `env` and `hook` are the native method's environment and class.
@@ -69,8 +69,8 @@ unsafe fn slow(env: *mut JNIEnv, hook: jclass, site: u32, length: u32) {
     }
 }
 
-/// A call has created this object. It is null if the called method is not the JDK's, but another
-/// one of that name, and created none.
+/// The call at an allocation site has returned `object`. `object` is null if the call created none:
+/// then the called method is not the JDK's, but another one of that name.
 pub(super) unsafe fn call_allocated(env: *mut JNIEnv, _hook: jclass, object: jobject, site: jint) {
     // SAFETY: the JVM passed `env` and `object` to the native method.
     unsafe {
@@ -89,7 +89,7 @@ pub(super) unsafe fn multi_allocated(env: *mut JNIEnv, _hook: jclass, array: job
     }
 }
 
-/// Like [`allocated`], but gives the object a number, which its constructor will find.
+/// Like [`allocated`], but gives the object a number, which the hook [`constructed`] will find.
 #[inline(always)]
 pub(super) unsafe fn allocated_with_identity<C: Clock>(env: *mut JNIEnv, hook: jclass, site: jint) {
     let (site, stack) = (site as u32, stack_address());
@@ -119,8 +119,9 @@ pub(super) unsafe fn allocated_with_identity<C: Clock>(env: *mut JNIEnv, hook: j
     unsafe { slow_with_identity(env, hook, site, number, stack) };
 }
 
-/// Like [`slow`], and also called if the list of pending objects has no room or an unreachable
-/// object at its end. `number` is the object's number, or 0 if it has none yet.
+/// Like [`slow`], for an object with a number. Also called if the list of pending objects has no
+/// room, or an unreachable object at its end. `number` is the object's number, or 0 if it has none
+/// yet.
 ///
 /// # Safety
 /// `env` and `hook` are the native method's environment and class.
@@ -135,7 +136,7 @@ unsafe fn slow_with_identity(env: *mut JNIEnv, hook: jclass, site: u32, number: 
     }
 }
 
-/// An array of one dimension was created, and gets a number.
+/// Gives a number to a new array of one dimension.
 pub(super) unsafe fn array_handed_over(
     env: *mut JNIEnv,
     hook: jclass,

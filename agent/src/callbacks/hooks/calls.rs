@@ -16,8 +16,8 @@ use jtrail_recorder::clock::Clock;
 /// in this module.
 #[inline(always)]
 pub(super) unsafe fn enter<C: Clock, M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
-    // The CPU time is read before the time stamp here, and after it at a leave. So the system call
-    // is not part of the call's time.
+    // At an enter, the CPU time is read before the time stamp; at a leave, after it. So the system
+    // call is not part of the call's time.
     let cpu = M::now();
     // SAFETY: the JVM passed `env` to the native method.
     unsafe { call::<C>(env, || cpu, record::enter(method as u32)) };
@@ -50,7 +50,8 @@ unsafe fn call<C: Clock>(env: *mut JNIEnv, cpu: impl FnOnce() -> Option<u64>, lo
     }
 }
 
-/// Records a call if the thread has no buffer, its chunk has no room, or the epoch is new.
+/// Records an enter or leave that [`call`] could not record. The thread has no buffer, its chunk
+/// has no room, or the epoch is new.
 ///
 /// # Safety
 /// `env` is the native method's environment.
@@ -87,8 +88,8 @@ pub(super) unsafe fn leave_by_exception<M: Measure>(
     unsafe { coded::<M>(env, Code::LeaveByException, method) };
 }
 
-/// The method caught an exception. Calls that the exception has ended get the CPU time of this
-/// record.
+/// The method caught an exception. If the exception has ended calls, they end at the CPU time of
+/// this record.
 pub(super) unsafe fn caught<M: Measure>(env: *mut JNIEnv, _class: jclass, method: jint) {
     // SAFETY: the JVM passed `env` to the native method.
     unsafe { coded::<M>(env, Code::Caught, method) };
@@ -104,8 +105,8 @@ pub(super) unsafe fn super_returned(env: *mut JNIEnv, _class: jclass, method: ji
     unsafe { coded::<WithoutCpu>(env, Code::SuperReturned, method) };
 }
 
-/// Records an enter or a leave for a compiled hook (`clock=tick`). Such a hook records by itself
-/// while the word of the coarse clock is unchanged and its chunk has room
+/// Records an enter or a leave for a compiled hook (`clock=tick`). A compiled hook records without
+/// this function while the coarse clock is unchanged and the chunk has room
 /// ([`jtrail_recorder::ticks`]). `id` is the Java id of the platform thread.
 pub(super) unsafe fn stamp(env: *mut JNIEnv, _class: jclass, low: jint, id: jlong) {
     // SAFETY: the JVM passed `env` to the native method, and the hook has just read the id of the
@@ -117,7 +118,7 @@ pub(super) unsafe fn stamp(env: *mut JNIEnv, _class: jclass, low: jint, id: jlon
     };
 }
 
-/// Like [`stamp`], for another record about a method.
+/// Like [`stamp`], for a record that has a code and the method's number.
 pub(super) unsafe fn stamp_with_method(
     env: *mut JNIEnv,
     _class: jclass,
@@ -147,8 +148,8 @@ unsafe fn stamped(env: *mut JNIEnv, id: jlong, record: impl FnOnce(OwnBuffer, u6
                 return;
             };
             buffer.show_to_hooks(id as u64);
-            // In this order: if the clock ticks in between, `tick` is outdated, and the stamp
-            // serves no later record.
+            // The tick is read before the time. If the clock ticks in between, `tick` is outdated,
+            // and no later record reuses the stamp.
             let tick = ticks.word_for_stamp();
             if !record(buffer, tracer.session.now()) {
                 return guard::switch_off();
@@ -166,8 +167,8 @@ pub(super) unsafe fn trigger_enter<C: Clock, M: Measure>(
     // SAFETY: the JVM passed `env` to the native method.
     unsafe {
         if trigger(env, method, triggers::called) {
-            // Later records of compiled hooks must not have an earlier time. So the slow path
-            // records the enter, and notes its time for them.
+            // Later records of compiled hooks must not have an earlier time than this enter. So the
+            // slow path records the enter, and notes its time for compiled hooks.
             let cpu = M::now();
             slow(env, C::now(), cpu, record::enter(method as u32));
         }
@@ -201,7 +202,7 @@ pub(super) unsafe fn trigger_leave_by_exception<M: Measure>(
     }
 }
 
-/// Returns true if the call of a method that may begin bursts is to be recorded.
+/// Reports a call of a method that may begin bursts. Returns true if the call is to be recorded.
 ///
 /// # Safety
 /// `env` is the native method's environment.
@@ -219,7 +220,8 @@ unsafe fn trigger(
     is_recorded && is_gate_open()
 }
 
-/// The static initializer of a class begins. `CALLED` is true if its calls are recorded as well.
+/// The static initializer of a class begins. `CALLED` is true if the initializer is also recorded
+/// as a call.
 pub(super) unsafe fn initialiser_enter<C: Clock, M: Measure, const CALLED: bool>(
     env: *mut JNIEnv,
     _class: jclass,

@@ -1,8 +1,8 @@
 //! The natives of the hook class, which instrumented code calls.
 //!
 //! The natives that record a call or an allocation are the hot path: thread-local pointer, time
-//! stamp, store. Everything else is left to [`crate::sources`]. Each hook class has functions of
-//! its own, which do nothing unless it is the hook class of the loaded agent ([`is_present`]).
+//! stamp, store. [`crate::sources`] does everything else. Each hook class has functions of its own,
+//! which do nothing unless it is the hook class of the loaded agent ([`is_present`]).
 
 mod allocations;
 mod calls;
@@ -25,8 +25,8 @@ use std::ffi::c_void;
 /// The type of the binder's native method: `(env, binder, hook class)`.
 type Bind = unsafe extern "system" fn(*mut JNIEnv, jclass, jclass);
 
-/// Defines the hook class, and binds its functions. From then on classes are rewritten, unless no
-/// enabled kind of events needs that yet.
+/// Defines the hook class, and binds its functions. From then on, classes are rewritten if an
+/// enabled kind of events needs that.
 ///
 /// # Errors
 /// If the JVM refuses.
@@ -89,10 +89,10 @@ fn bind_natives(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) -> Result<(
     Ok(env.register_natives(class, &natives)?)
 }
 
-/// Returns a native method for the hook class with the number `K`. It calls one of our functions if
-/// that class is the current one.
+/// Returns a native method for the hook class with the number `K`. If that hook class is the
+/// current one, the method calls `$function`.
 ///
-/// The descriptor and the types of the arguments stand side by side, because they have to match.
+/// `$descriptor` and the types of the arguments must match.
 macro_rules! hook {
     ($name:literal $descriptor:literal $function:path, $($argument:ident: $type:ty),*) => {{
         #[allow(clippy::extra_unused_type_parameters, reason = "not all measure something")]
@@ -112,8 +112,8 @@ macro_rules! hook {
     }};
 }
 
-/// Returns the natives of the hook class with that number. They use this machine's clock, and take
-/// only the requested measurements.
+/// Returns the natives of the hook class with that number. The natives use this machine's clock.
+/// They read the CPU time and number objects only if that is requested.
 fn natives(number: u32, with_cpu: bool, with_identity: bool) -> Vec<Native> {
     fn measuring<const K: u32>(with_cpu: bool, with_identity: bool) -> Vec<Native> {
         match (counter_is_steady(), with_cpu) {
