@@ -221,7 +221,7 @@ impl<'t, 'e> Commander<'t, 'e> {
             .filter(|_| begins_paused);
         let (handshake, meeting) = Handshake::new();
         let begin = Action::Begin(next, burst, handshake);
-        self.parts.shown.lock().open(stream); // before the writer writes the first byte: it may have to wait for the client
+        self.parts.shown.lock().open(stream); // must precede the trace's first byte
         let done = self
             .tracer
             .writer
@@ -291,7 +291,7 @@ impl control::Agent for Commander<'_, '_> {
 
     fn settle(&mut self) {
         if self.state() == State::Idle && self.tracer.session.kinds.on() != Events::NONE {
-            let _ = self.switch(Events::NONE, false); // no trace records what stays on
+            let _ = self.switch(Events::NONE, false); // kinds that stay on after an error are not recorded
         }
     }
 
@@ -543,7 +543,7 @@ impl control::Agent for Commander<'_, '_> {
         self.disarm();
         let _ = self.act(Action::End); // fails if a failed write has ended the trace
         self.resumed(false);
-        let _ = self.switch(Events::NONE, false); // no trace records what stays on
+        let _ = self.switch(Events::NONE, false); // kinds that stay on after an error are not recorded
         self.shown_end()
     }
 

@@ -290,7 +290,7 @@ impl Channel {
         self.notify_end(progress, EndReason::Shutdown, "");
         if let Some(stopper) = self.stopper.get() {
             stopper.stop();
-            let _ = self.ended.recv_timeout(LAST_COMMAND); // returns early when the thread drops its sender
+            let _ = self.ended.recv_timeout(LAST_COMMAND); // ends when the sender is dropped
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Rewrites classes, and keeps what is known of their methods.
+//! Rewrites classes, and looks methods up by their JVMTI ids.
 //!
 //! If a class passes the load hook again (because another agent retransforms it), its methods keep
 //! their numbers.
@@ -38,11 +38,11 @@ pub(crate) struct Instrument {
     pub(crate) returns: FenceFlag,
     /// The line counters, if lines are counted.
     pub(crate) lines: OnceLock<LineCounters>,
-    /// The allocation sites, if allocations are recorded there.
+    /// The allocation sites, if allocations are recorded at their sites.
     pub(crate) sites: OnceLock<AllocSites>,
     initiating: InitiatingLoaders,
     state: State,
-    /// Classes that have hooks now, by loader and name.
+    /// Classes whose code has hooks, by loader and name.
     hooked: Mutex<FxHashSet<(Loader, Box<str>)>>,
     methods: Methods,
     handlers: Handlers,
@@ -60,15 +60,14 @@ struct State {
     is_open: AtomicBool,
 }
 
-/// What is known of methods, by their JVMTI ids ([`jvmti::Method::address`]).
+/// Caches of methods, by their JVMTI ids ([`jvmti::Method::address`]).
 #[derive(Default)]
 struct Methods {
-    /// For the JVM's own method events. The value is none if nothing is recorded of the method's
-    /// calls.
+    /// Methods of the JVM's own method events; none if calls of the method are not recorded.
     called: RwLock<FxHashMap<usize, Option<CalledMethod>>>,
-    /// For stacks.
+    /// Methods in stacks; none if the JVM returned an error, or there were no numbers left.
     in_stacks: RwLock<FxHashMap<usize, Option<Arc<FrameMethod>>>>,
-    /// The changes of classes that these maps have followed.
+    /// The changes of classes that both maps have followed.
     seen: FollowedChanges,
 }
 
@@ -117,13 +116,13 @@ impl Instrument {
         sites.filter(|_| session.is_on(Events::ALLOC))
     }
 
-    /// Returns true if objects that sites create have identity now: their numbers are kept until
-    /// they die.
+    /// Returns true if objects that are created at allocation sites have identity now: each object
+    /// keeps its number until it dies.
     pub(crate) fn identifies_now(&self, session: &Session) -> bool {
         session.is_on(Events::FREE) && self.sites_now(session).is_some()
     }
 
-    /// Called when a class was prepared: it may call hooks from now on.
+    /// Called when a class was prepared. Its code may call hooks from now on.
     pub(crate) fn prepared(&self, session: &Session, env: &Env<'_>, class: ClassRef<'_>) {
         let jvmti = session.jvmti;
         let Ok(Some(object)) = jvmti.class_loader(env, class) else {
@@ -167,7 +166,7 @@ impl Instrument {
         self.hooked.lock().contains(&(loader, name.into()))
     }
 
-    /// Notes whether a class's code has hooks from now on.
+    /// Notes whether the code of a class has hooks from now on.
     pub(crate) fn note_hooks(&self, loader: Loader, name: &str, has_hooks: bool) {
         let mut hooked = self.hooked.lock();
         match has_hooks {
@@ -176,7 +175,7 @@ impl Instrument {
         };
     }
 
-    /// Notes the exception handlers of the class file that a class is about to get; `again` is true
+    /// Notes the exception handlers in the class file that a class is about to get. `again` is true
     /// if the class exists already.
     pub(crate) fn note_handlers(&self, loader: Loader, file: &[u8], again: bool) {
         self.handlers.note(loader, file);
@@ -196,8 +195,7 @@ impl Instrument {
         bytes: &[u8],
     ) -> Option<Vec<u8>> {
         let (loader, again) = (origin.loader, origin.class.is_some());
-        // Most classes get no hooks, so the decision is made by the name before the class file is
-        // parsed.
+        // Most classes get no hooks. So the name is checked before the class file is parsed.
         let is_candidate = session.is_on(Events::CLINIT)
             || name.is_none_or(|name| {
                 self.may_get_hooks(session, name, || self.verdict(session, loader, name))
@@ -227,8 +225,8 @@ impl Instrument {
         rewritten.or(apart.filter(|_| again))
     }
 
-    /// Returns the code that an existing class gets when the agent detaches; `None` for the class
-    /// file as it is.
+    /// Returns the class file that an existing class gets when its hooks are removed. Returns
+    /// `None` if that is the original class file.
     pub(crate) fn restore(
         &self,
         session: &Session,
@@ -243,16 +241,16 @@ impl Instrument {
         self.apart(session, &Class::parse(bytes).ok()?)
     }
 
-    /// Returns the class file with a separate constant-pool entry for its `Throwable` handlers, if
-    /// this JVM needs that.
+    /// Returns the class file with a separate constant-pool entry for the type of its `Throwable`
+    /// handlers, if this JVM needs that entry.
     ///
-    ///  From Java 17 to 21, HotSpot's constant pool of a class grows with each retransformation if
-    ///  such a handler and a call share their entry for `Throwable`. Every try-with-resources has
-    ///  such a handler and such a call (JDK-8308762). As each pool is larger than the last, the
-    ///  memory of none is reused.
+    ///  From Java 17 to 21, the constant pool of a class may grow in HotSpot with each
+    ///  retransformation (JDK-8308762). It does so if a `Throwable` handler and a call share the
+    ///  entry for `Throwable`. Every try-with-resources has such a handler and such a call. Each
+    ///  pool is larger than the last one, so the JVM can't reuse the memory of the old pools.
     ///
     ///  The separate entry must have the same index with hooks and without. So it precedes the
-    ///  entries of the hooks, and stays when these are removed.
+    ///  entries of the hooks, and stays when the hooks are removed.
     fn apart(&self, session: &Session, class: &Class<'_>) -> Option<Vec<u8>> {
         let version = || session.jvmti.java_version();
         let is_called_for = || version().is_some_and(|v| (17..22).contains(&v));
@@ -262,8 +260,8 @@ impl Instrument {
             .flatten()
     }
 
-    /// Returns true if anything in a class may get hooks. `verdict` returns what the filters say of
-    /// its methods.
+    /// Returns true if anything in a class may get hooks. `verdict` returns which methods of the
+    /// class the filters include.
     fn may_get_hooks(
         &self,
         session: &Session,
@@ -317,8 +315,8 @@ impl Instrument {
             name: &name,
             verdict,
         };
-        // Locked to the end: if two threads define a class at the same time, its methods are
-        // defined before either copy can run.
+        // Locked until the methods are defined. Two threads may load the class at the same time,
+        // and its code must not run before that.
         let mut known = session.classes.known();
         let plan = planner.plan(&mut known);
         let result = instrument(class, &self.hooks(session), |at, _| plan.probes[at]);
@@ -342,7 +340,8 @@ impl Instrument {
         let hook = self.hook.get();
         Hooks {
             class: hook.map_or(HOOK_NAME, |hook| &hook.name),
-            // The JVM caches constants, and the next agent assigns other numbers.
+            // Later agents assign other numbers. As constants, these would make the JVM's constant
+            // pools grow.
             large_numbers: match hook.is_none_or(|hook| hook.is_first) {
                 true => LargeNumbers::Constant,
                 false => LargeNumbers::Computed,
@@ -383,7 +382,7 @@ impl Instrument {
         instrumented
     }
 
-    /// Defines what the rewriting has inserted into a method.
+    /// Notes and defines what the rewriting has inserted into a method.
     fn define_method(
         &self,
         planner: &Planner<'_, '_>,
@@ -431,8 +430,9 @@ impl Instrument {
             .class(&name.replace('/', "."), loader.is_jdk(name))
     }
 
-    /// Returns a method whose call the JVM reports. Returns `None` if nothing is recorded of the
-    /// call: the filters exclude the method, and it is no static initializer that is recorded.
+    /// Returns the method of a call that the JVM reports. Returns `None` if the call is not
+    /// recorded: the filters exclude the method, and it is not a static initializer whose
+    /// initialization is recorded.
     pub(crate) fn called_method(
         &self,
         session: &Session,
@@ -464,8 +464,8 @@ impl Instrument {
         found
     }
 
-    /// Returns what stacks need to know of a method, whether the filters include it or not. Returns
-    /// `None` if the JVM denies the answer, or there are no numbers left.
+    /// Returns a method's number, lines and handlers, for records of stacks. The filters don't
+    /// matter. Returns `None` if the JVM returns an error, or there are no numbers left.
     pub(crate) fn frame_method(
         &self,
         session: &Session,
@@ -474,8 +474,8 @@ impl Instrument {
         method: jvmti::Method,
     ) -> Option<Arc<FrameMethod>> {
         self.settle(session);
-        // Until a redefinition is complete, the JVM still returns the old line numbers, so nothing
-        // is cached.
+        // Until a redefinition is complete, the JVM still returns the old line numbers. So nothing
+        // is cached meanwhile.
         let moving = session.classes.changes.are_lines_moving();
         if !moving && let Some(found) = self.methods.in_stacks.read().get(&method.address()) {
             return found.clone();
@@ -504,8 +504,8 @@ impl Instrument {
         self.methods.called.write().clear();
     }
 
-    /// Forgets what is known of methods, because a class was redefined or unloaded. The JVM may
-    /// reuse its ids of methods, and lines may have moved.
+    /// Empties the caches of methods, because a class was redefined or unloaded. The JVM may reuse
+    /// the ids of its methods, and lines may have moved.
     pub(crate) fn forget_methods(&self) {
         self.methods.called.write().clear();
         self.methods.in_stacks.write().clear();
@@ -543,7 +543,7 @@ impl Instrument {
                     descriptor: descriptor.into(),
                     lines: lines.range(),
                     code_length,
-                    marks: SuperMarks::None, // the JVM's own events report every exit
+                    marks: SuperMarks::None, // not needed: the JVM reports every exit of the method
                 }],
             });
         }
@@ -568,8 +568,8 @@ pub(crate) fn has_triggers(session: &Session, name: &str) -> bool {
     session.options.has_call_triggers() && session.bursts.as_ref().is_some_and(fits)
 }
 
-/// Returns the hook methods that rewritten classes call: those behind the gate, if only bursts are
-/// recorded.
+/// Returns the hook methods that rewritten classes call. If only bursts are recorded, these hooks
+/// check the gate.
 pub(super) fn hooks_of(session: &Session) -> Hooks<'static> {
     let bursts = session
         .bursts

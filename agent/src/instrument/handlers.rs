@@ -1,9 +1,9 @@
 //! The exception handlers of methods. The JVM reports where an exception was caught, but offers no
 //! access to exception tables.
 //!
-//! So the handlers are taken from the class files that pass the load hook, in the form in which
-//! they leave it. If another agent changes the code after that, the changed length of the code
-//! shows it.
+//! So the handlers are read from the class files that pass the load hook, as they are after
+//! rewriting. If another agent changes a method afterwards, the length of the method's code
+//! differs, and the handlers are ignored.
 
 use super::classes::full_name;
 use crate::session::Loader;
@@ -13,19 +13,19 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// What stacks need to know of a method.
+/// What the records of stacks and exceptions need to know about a method.
 pub(crate) struct FrameMethod {
     pub(crate) number: u32,
     pub(crate) lines: Lines,
-    /// Location in the code where the handlers begin that the rewriter added.
+    /// Location in the code at which the rewriter's added handlers begin.
     pub(super) added_handlers: Option<u16>,
-    /// The program's own handlers; none if they are unknown, or the method has none.
+    /// The program's own handlers. None if they are unknown, or if the method has no handlers.
     pub(super) handlers: Option<Arc<MethodHandlers>>,
 }
 
 impl FrameMethod {
-    /// Returns true if the location is in a handler that the rewriter added. Those handlers catch
-    /// every exception that leaves the method, and throw it again.
+    /// Returns true if the location is in a handler that the rewriter added. Such a handler catches
+    /// an exception that leaves the method, and throws it again.
     pub(crate) fn is_ours(&self, location: i64) -> bool {
         self.added_handlers
             .is_some_and(|handlers| location >= handlers.into())
@@ -63,8 +63,8 @@ impl MethodHandlers {
     }
 }
 
-/// The handlers of a class's methods, by name and descriptor in one string. Methods without
-/// handlers are missing.
+/// The handlers of a class's methods. The key is the method's name and descriptor, in one string.
+/// Methods without handlers are missing.
 type Methods = FxHashMap<Box<str>, Arc<MethodHandlers>>;
 
 /// The handlers of all classes that have some, by loader and name.
@@ -72,8 +72,8 @@ type Methods = FxHashMap<Box<str>, Arc<MethodHandlers>>;
 pub(super) struct Handlers(Mutex<FxHashMap<(Loader, Box<str>), Methods>>);
 
 impl Handlers {
-    /// Notes the handlers of a class that is about to get this class file. A file that can't be
-    /// parsed is ignored.
+    /// Notes the handlers of the class that is about to get this class file. Ignores a file that
+    /// can't be parsed.
     pub(super) fn note(&self, loader: Loader, file: &[u8]) {
         let Ok(class) = Class::parse(file) else {
             return; // the JVM will refuse it, too

@@ -1,10 +1,10 @@
-//! Methods that the JVM would no longer compile with hooks in them.
+//! Methods that would be too long for the JVM's compilers with hooks in them.
 //!
 //! HotSpot compiles no method with more than 8,000 bytes of code (`HugeMethodLimit`, a constant,
 //! unless `-XX:-DontCompileHugeMethods` is given). A method that grows beyond that stays
-//! interpreted, and is up to ten times slower. So methods are not grown beyond it: their line and
-//! allocation probes are omitted, or all probes, and the trace says so. docs/limits.md compares
-//! this with the alternatives.
+//! interpreted, and is up to ten times slower. So the rewriter does not exceed the limit. It omits
+//! the method's line and allocation probes, or all probes, and the trace says so. docs/limits.md
+//! compares this with the alternatives.
 
 use jtrail_classfile::Refusal;
 use jtrail_guard::log;
@@ -30,8 +30,8 @@ impl Huge {
             .get_or_init(|| perf::leaves_huge_methods_alone().then_some(LIMIT))
     }
 
-    /// Informs the user once that some methods lack probes, if the limit is the reason why this
-    /// method does.
+    /// Informs the user, only once, that some methods lack probes. Does so if `refusal` says that
+    /// the limit is the reason.
     pub(super) fn log_refusal(&self, class: &str, method: &str, lack: &str, refusal: &Refusal) {
         if matches!(refusal, Refusal::NeverCompiled(_))
             && !self.is_reported.swap(true, Ordering::Relaxed)

@@ -1,24 +1,26 @@
-//! Class loaders that resolve the hook class.
+//! Finds out which class loaders resolve the hook class.
 //!
 //! A rewritten class names the hook class, and the JVM resolves that name through the class's own
 //! loader. It calls the loader's `loadClass` once, and records the loader as an *initiating loader*
-//! of the class found. A loader may do anything: a sandbox, for example, resolves the classes of a
-//! list and no others. If it does not resolve the hook class, methods with hooks throw
+//! of the class found. A loader may do anything. A sandbox, for example, may resolve only the
+//! classes in a list. If it does not resolve the hook class, methods with hooks throw
 //! `NoClassDefFoundError`.
 //!
 //! So each loader is asked for the hook class before its first class is rewritten. The thread that
-//! defines that class asks. The JVM calls the same loader for the superclass at this point, so
-//! every loader has to bear the call. Otherwise the first hook would make the JVM ask, at any point
-//! of the program: the thread might hold locks of the program for which another thread waits inside
-//! the loader. After the loader has answered, neither the agent nor the JVM asks it again.
+//! defines that class asks. At this point, the JVM also calls the loader for the superclass, so the
+//! loader can handle the call. Otherwise the JVM would ask when the first hook is called, which may
+//! be anywhere in the program. A deadlock would be possible: the thread may hold a lock for which
+//! another thread waits inside the loader. After the loader has answered, neither the agent nor the
+//! JVM asks it again.
 //!
 //! Before 18, the JVM also checks whether a class's protection domain may see the class that the
-//! loader has found, once for each domain. For this it takes the monitor of a loader that is not
-//! parallel-capable. So the agent triggers the check when a class is prepared, or gets hooks later,
-//! rather than leaving it to the first hook ([`InitiatingLoaders::prepared`]).
+//! loader has found. It checks once for each domain. If the loader is not parallel-capable, the
+//! check takes the loader's monitor. So the check must not wait for the first call of a hook. The
+//! agent triggers it when a class is prepared, or when a prepared class gets hooks
+//! ([`InitiatingLoaders::prepared`]).
 //!
-//! The agent holds no lock while a loader is asked. If several threads define the first classes of
-//! a loader at the same time, each of them asks. Nothing that a thread does while it asks is
+//! The agent holds no lock while it asks a loader. If several threads define the first classes of a
+//! loader at the same time, each of these threads asks. While a thread asks, nothing on it is
 //! recorded, because the program did not call the loader.
 
 use crate::hook_class::Hook;
@@ -40,7 +42,7 @@ pub(crate) struct Origin<'e> {
     pub(crate) class: Option<ClassRef<'e>>,
 }
 
-/// The state of each loader that was asked, or is being asked.
+/// The state of each loader that was asked, or is being asked, for the hook class.
 #[derive(Default)]
 pub(super) struct InitiatingLoaders {
     states: Mutex<FxHashMap<Loader, State>>,
@@ -50,7 +52,7 @@ pub(super) struct InitiatingLoaders {
 
 #[derive(Default)]
 struct State {
-    /// The verdict; none as long as there is no final answer.
+    /// The verdict; none until it is final.
     verdict: Option<Verdict>,
     /// True if the loader is the JDK's own, and was not asked.
     is_trusted: bool,
@@ -58,12 +60,12 @@ struct State {
     asking: Vec<usize>,
 }
 
-/// Whether classes of a loader may have hooks; the error is the reason why not.
+/// `Ok` if classes of a loader may have hooks, otherwise the reason why not.
 type Verdict = Result<(), Arc<str>>;
 
 impl InitiatingLoaders {
-    /// Returns whether the loader resolves the hook class for the class of `origin`. Asks the
-    /// loader if it was not asked before.
+    /// Returns `Ok` if the loader of `origin` resolves the hook class, otherwise the reason why
+    /// not. Asks the loader if it was not asked before.
     pub(super) fn verdict(
         &self,
         session: &Session,
@@ -81,9 +83,9 @@ impl InitiatingLoaders {
         Ok(())
     }
 
-    /// Makes the JVM check whether the class, which exists, may see the hook class. Does so only if
-    /// the class has hooks and its loader was asked. For other classes, no lock of the program must
-    /// be taken.
+    /// Makes the JVM check whether an existing class may see the hook class. Does nothing if the
+    /// class has no hooks, or its loader was not asked, because the check may take a lock of the
+    /// program.
     pub(super) fn prepared(
         &self,
         session: &Session,
@@ -121,8 +123,7 @@ impl InitiatingLoaders {
         let Some(object) = origin.object.filter(|_| origin.loader != Loader::PLATFORM) else {
             return Ok(());
         };
-        // Each thread has its own thread-local variable, so the variable's address identifies the
-        // thread.
+        // The address of a thread-local variable identifies the thread.
         let thread = tls::place().addr();
         {
             let mut states = self.states.lock();
@@ -147,8 +148,8 @@ impl InitiatingLoaders {
         if let Some(state) = self.states.lock().get_mut(&origin.loader) {
             state.is_trusted = is_trusted;
             state.asking.retain(|asking| *asking != thread);
-            // Once the loader has resolved the hook class, the JVM never asks it again. Then other
-            // answers, given to other threads, don't matter.
+            // Once the loader has resolved the hook class for one thread, the JVM never asks it
+            // again. Then its other answers to other threads don't matter.
             if is_final && state.verdict != Some(Ok(())) {
                 state.verdict = Some(verdict.clone());
             }
@@ -164,8 +165,8 @@ impl InitiatingLoaders {
     }
 }
 
-/// Asks the loader for the hook class. Returns its verdict, and true if the verdict is final. It is
-/// not final if the stack or the memory was exhausted.
+/// Asks the loader for the hook class. Returns the verdict, and true if the verdict is final. The
+/// verdict is not final if the stack or the memory was exhausted.
 fn ask(jvmti: Jvmti, env: &mut Env<'_>, hook: &Hook, object: LoaderRef<'_>) -> (Verdict, bool) {
     let name = hook.name.replace('/', ".");
     let answer = unrecorded(|| env.ask_loader(object, &name, hook.class.get()));
@@ -191,8 +192,8 @@ fn refused(loader: &str, hook: &str, why: &str) -> Verdict {
     Err(format!("its class loader ({loader}) does not give out {hook}: {why}").into())
 }
 
-/// Returns true if a loader of that class is the JDK's application loader, which resolves all
-/// classes of the JDK and is never asked.
+/// Returns true if `class` is the class of the JDK's application loader. That loader resolves all
+/// classes of the JDK, and is never asked.
 fn is_application_loader(jvmti: Jvmti, env: &Env<'_>, class: ClassRef<'_>) -> bool {
     const NAME: &str = "Ljdk/internal/loader/ClassLoaders$AppClassLoader;";
     // Only a class of the boot loader can be the JDK's.

@@ -1,7 +1,8 @@
-//! Code that is never instrumented, whatever the filters say, and the reasons.
+//! Code that is never instrumented, even if the filters include it, and the reasons.
 
-/// Returns the reason why no method of the class is ever traced. It is empty if the trace need not
-/// mention it. `name` is the internal name (`a/b/C`).
+/// Returns the reason why no method of the class is ever traced; `None` if methods of the class may
+/// be traced. The reason is empty if the trace need not mention it. `name` is the internal name
+/// (`a/b/C`).
 pub(crate) fn class(name: &str) -> Option<&'static str> {
     match name {
         // Every constructor calls `Object`'s constructor, and `Object`'s empty finalizer must stay
@@ -14,15 +15,15 @@ pub(crate) fn class(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Methods of the JDK that must stay unchanged, by class, and by name with descriptor. They call
-/// the notifications that begin and end a virtual thread, so their own calls begin on one thread
-/// and end on another. JDK 21 has no annotation on them.
+/// Methods of the JDK that must stay unchanged: class, and name with descriptor. They call the
+/// notifications that begin and end a virtual thread. So a call of such a method begins on one
+/// thread and ends on another. In JDK 21, the methods have no annotation that says so.
 pub(crate) const METHODS: [(&str, &str); 2] = [
     ("java/lang/VirtualThread", "run(Ljava/lang/Runnable;)V"),
     ("java/lang/VirtualThread$VThreadContinuation$1", "run()V"),
 ];
 
-/// Annotations of the JDK on methods that must stay unchanged, and the reasons.
+/// Annotations of the JDK that mark methods which must stay unchanged, and the reasons.
 pub(crate) const ANNOTATIONS: [(&str, &str); 6] = [
     ("Ljdk/internal/vm/annotation/IntrinsicCandidate;", INTRINSIC),
     ("Ljdk/internal/HotSpotIntrinsicCandidate;", INTRINSIC),

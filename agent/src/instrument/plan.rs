@@ -32,10 +32,10 @@ pub(super) struct Plan {
     new_methods: Vec<(usize, MethodInfo)>,
 }
 
-/// The decision about one method.
+/// What one method gets.
 #[derive(Default)]
 struct MethodPlan<'a> {
-    /// The method's number; none if it gets no probes.
+    /// The method's number; none if the method gets no probes.
     number: Option<u32>,
     /// True if the filters include the method.
     included: bool,
@@ -45,7 +45,7 @@ struct MethodPlan<'a> {
     triggers: u32,
     /// True if the method is a static initializer, and class initializations are recorded.
     is_initialiser: bool,
-    /// The method's allocation sites, if they are recorded.
+    /// The method's allocation sites; empty if allocations are not recorded at their sites.
     sites: Vec<AllocationSite<'a>>,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Planner<'_, 'a> {
         }
     }
 
-    /// Decides what a method gets, and numbers it if it gets anything.
+    /// Decides which probes a method gets, and numbers the method if it gets any.
     fn choose(&self, looked: &mut PlanState<'_>, at: usize, method: &Method<'a>) -> MethodPlan<'a> {
         let refusal = refusal(self.name, method, looked.is_jdk);
         let is_included = self.is_included(looked, method, refusal);
@@ -161,8 +161,8 @@ impl<'a> Planner<'_, 'a> {
         refusal.is_none()
     }
 
-    /// Returns true if the filters include the method. If they do but the method can't be traced,
-    /// reports that in the trace.
+    /// Returns true if the filters include the method. If an included method can't be traced,
+    /// reports the reason in the trace.
     fn is_included(
         &self,
         looked: &PlanState<'_>,
@@ -331,8 +331,8 @@ impl Plan {
     }
 }
 
-/// Defines which counters count the lines of a method. A method without lines is defined if its
-/// calls are traced.
+/// Defines which counters count the lines of a method. If no line has a counter, the definition is
+/// sent only if the method's calls are traced.
 pub(super) fn define_lines(
     session: &Session,
     class: &str,
@@ -377,8 +377,7 @@ pub(super) fn define_lines(
     });
 }
 
-/// Reports that a method's allocations are not recorded, if the method had no room for their
-/// probes.
+/// Reports that a method's allocations are not recorded, if its allocation probes were omitted.
 pub(super) fn report_reduced(
     session: &Session,
     class: &str,

@@ -1,9 +1,9 @@
-//! Allocation sites (`alloc=sites`): their numbers, and what the writer has to know of them.
+//! Allocation sites (`alloc=sites`): their numbers, and their definitions for the writer.
 //!
-//! The rewriter inserts a probe after each site. The probe passes the number of the site, and the
-//! length of an array. The class of a site is known by name only until the first object is created
-//! there. Then the class certainly exists, and is looked up once ([`AllocSites::found`]). Most
-//! sites are never reached.
+//! The rewriter inserts a probe after each site. The probe passes the number of the site and, if an
+//! array is created, its length. The class of a site is known by name only until the first object
+//! is created there. Then the class exists, and is looked up once ([`AllocSites::found`]). So
+//! nothing is looked up for the many sites that never create an object.
 
 use crate::session::{ClassNumbers, Loader, Session};
 use jtrail_classfile::{Allocation, AllocationSite};
@@ -18,21 +18,21 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// Maximum number of sites. Memory is only used as sites are numbered.
+/// Maximum number of sites. Only numbered sites need memory.
 const MAX_SITES: u32 = 1 << 24;
 
 /// Array of words by site number: the class of the site's objects, once the writer knows the site.
-/// It is a static of its own, because every probe reads it. Null, or [`MAX_SITES`] words that stay
-/// mapped until no probe can read them any more (`startup::leaving`).
+/// It is a static, because every probe reads it. The pointer is null, or points to [`MAX_SITES`]
+/// words. The words stay mapped until no probe can read them any more (`startup::leaving`).
 static FOUND: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
-/// Returns true if the site is known to the writer, so that probes can record at once.
+/// Returns true if the writer knows the site, so that probes can record without a lookup.
 #[inline(always)]
 pub(crate) fn is_found(site: u32) -> bool {
     class_at(site).is_some()
 }
 
-/// Returns the class of the site's objects, if the site is known to the writer.
+/// Returns the class of the site's objects; `None` if the writer does not know the site yet.
 #[inline(always)]
 #[expect(unsafe_code, reason = "every probe looks here: the hot path")]
 pub(crate) fn class_at(site: u32) -> Option<NewClass> {
@@ -59,16 +59,16 @@ pub(crate) struct AllocSites {
 
 #[derive(Default)]
 struct Table {
-    /// By site number: the name of the created class, as `Class.forName` takes it; none once the
-    /// class is found.
+    /// For each site: the name of the class of its objects, as `Class.forName` takes it; none once
+    /// the class is found.
     classes: Vec<Option<Arc<str>>>,
     names: FxHashSet<Arc<str>>,
-    /// Bytes of an object, by the number of its class.
+    /// For each class number: the size of an object in bytes.
     sizes: FxHashMap<u32, u64>,
 }
 
 impl AllocSites {
-    /// Reserves addresses for all sites; none has a number yet.
+    /// Reserves addresses for all sites. No site has a number yet.
     ///
     /// # Errors
     /// If the system has no address range of that size.
@@ -80,12 +80,13 @@ impl AllocSites {
         })
     }
 
-    /// Lets probes see which sites are found.
+    /// Makes all found sites visible to probes.
     pub(crate) fn show_found(&self) {
         FOUND.store(self.found.all().as_ptr().cast_mut(), Ordering::Release);
     }
 
-    /// Gives sites consecutive numbers. Returns the first; `None` if there are not enough left.
+    /// Gives sites consecutive numbers. Returns the first number; `None` if there are not enough
+    /// numbers left.
     fn take(&self, sites: &[AllocationSite<'_>]) -> Option<u32> {
         let mut table = self.table.lock();
         let Table { classes, names, .. } = &mut *table;
@@ -105,12 +106,14 @@ impl AllocSites {
         Some(first)
     }
 
-    /// Returns the name of the class to look up for a site; `None` if it was looked up.
+    /// Returns the name of the class to look up for a site; `None` if the class was already looked
+    /// up.
     pub(crate) fn class_to_resolve(&self, site: u32) -> Option<Arc<str>> {
         self.table.lock().classes.get(site as usize)?.clone()
     }
 
-    /// Returns the size in bytes of an object of the class, if one was measured.
+    /// Returns the size in bytes of an object of the class; `None` if no object of it was measured
+    /// yet.
     pub(crate) fn size(&self, class: u32) -> Option<u64> {
         self.table.lock().sizes.get(&class).copied()
     }
@@ -120,7 +123,7 @@ impl AllocSites {
         self.table.lock().sizes.insert(class, bytes);
     }
 
-    /// Notes that the writer knows the site, and that its objects have that class.
+    /// Notes that the writer knows the site, and that objects of the site have that class.
     pub(crate) fn found(&self, site: u32, class: NewClass) {
         if let Some(name) = self.table.lock().classes.get_mut(site as usize) {
             *name = None;
@@ -131,8 +134,7 @@ impl AllocSites {
     }
 }
 
-/// Returns the name of the class that an instruction creates an object of, as `Class.forName` takes
-/// it.
+/// Returns the name of the created object's class, as `Class.forName` takes it.
 fn class_made(kind: &Allocation<'_>) -> String {
     let internal = match kind {
         Allocation::New { class } | Allocation::MultiArray { class, .. } => class.to_string(),
@@ -143,8 +145,8 @@ fn class_made(kind: &Allocation<'_>) -> String {
 }
 
 /// Returns the number of a known method's first site, and defines the method's sites if they are
-/// new. If the class passes the load hook again with the same sites, they keep their numbers.
-/// Returns `None` if there are no numbers left.
+/// new. If the class passes the load hook again and its sites are unchanged, they keep their
+/// numbers. Returns `None` if there are no numbers left.
 pub(super) fn number(
     session: &Session,
     all: &AllocSites,

@@ -1,8 +1,9 @@
 //! Classes of the JDK that get hooks for events in their own methods, regardless of the filters.
 //!
-//! Parking is recorded by hooks in the methods of `LockSupport`: each call of one is reported,
-//! whether it parks or finds its permit available. The constructor of `Object` passes new objects
-//! to a hook, if allocations are seen at their sites and the ends of objects are recorded.
+//! Hooks in the `park` methods of `LockSupport` record parking. They report every call, even if the
+//! thread's permit is available and it does not park. The constructor of `Object` passes new
+//! objects to a hook. It does so if allocations are recorded at their sites, and frees are
+//! recorded, too.
 
 use super::Instrument;
 use super::classes::{hooks_of, uninstrumented};
@@ -18,8 +19,8 @@ pub(crate) const OBJECT: &str = "java/lang/Object";
 const PARKING_METHODS: [&str; 3] = ["park", "parkNanos", "parkUntil"];
 
 impl Instrument {
-    /// Returns the class file with special hooks, if the class is one of these and the hooks are
-    /// needed now.
+    /// Returns the class file with special hooks. Returns `None` if the class has no special hooks,
+    /// or they are not needed now.
     pub(super) fn special(&self, session: &Session, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
         let (hooks, fault, probes): (Hooks<'_>, _, fn(&Method<'_>) -> Probes) = match name {
             PARKING if session.is_on(Events::PARKS) => {

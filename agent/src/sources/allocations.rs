@@ -46,7 +46,8 @@ impl Source for Allocations {
     }
 }
 
-/// Returns true if these events name objects, or name classes by their objects.
+/// Returns true if these events mention objects, or find classes by the tags of their class
+/// objects.
 pub(super) fn name_objects(events: Events) -> bool {
     events.contains(Events::ALLOC) || events.contains(Events::DETAILS) || events.name_objects()
 }
@@ -56,13 +57,14 @@ pub(super) fn are_reported_by_jvm(options: &Options) -> bool {
     options.events.contains(Events::ALLOC) && options.alloc == AllocMode::Jvm
 }
 
-/// Creates the numbers of objects, with their environment, if events name objects.
+/// Creates the numbers of objects and their JVMTI environment, if events mention objects.
 ///
 /// # Errors
 /// If the JVM creates no environment.
 pub(crate) fn objects(vm: Vm, options: &Options) -> Result<Option<Objects>, Error> {
     let events = options.events;
-    // If a client may request objects later, classes get their numbers as if objects were named.
+    // With a command channel, a client may request events with objects later. So classes get their
+    // tags from the start.
     if !name_objects(events) && options.server == Server::Standalone {
         return Ok(None);
     }
@@ -90,27 +92,27 @@ pub(crate) fn uninstall(objects: &Objects, tracer: &Tracer) {
     }
 }
 
-/// True while a thread is in [`wake`].
+/// True while any thread is in [`wake`].
 static IS_WAKING: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// While [`wake`] creates objects: true if the JVM reported one.
+    /// While the thread is in [`wake`]: true if the JVM has reported the last object.
     static WAKING: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// Maximum number of objects that [`wake`] creates; together they exceed any thread's allocation
-/// area.
+/// Maximum number of objects that [`wake`] creates. Together they are larger than any thread's
+/// allocation area.
 const MAX_WAKING: usize = 1 << 18;
-/// Bytes of most of these objects, without their headers.
+/// Length in bytes of most of these arrays.
 const WAKING_BYTES: i32 = 480;
 
 /// Makes the JVM report the running thread's allocations from now on.
 ///
-///  The JVM reports a thread's allocations from its next allocation area on. The thread that starts
-///  the program has had its area since before anything could be reported. So the area is used up
-///  with objects that are not recorded. If the JVM puts an object outside the area, it reports the
-///  object and keeps the area. So only a report of the smallest possible object shows that the area
-///  is new.
+///  The JVM reports a thread's allocations only from the thread's next allocation area on. The
+///  thread that starts the program still has an area from before. So the area is used up with
+///  objects that are not recorded. A report of a large object does not show that the area is new:
+///  the JVM also reports an object that it puts outside the old area. A report of the smallest
+///  possible object does.
 fn wake(env: &mut Env<'_>) {
     IS_WAKING.store(true, Ordering::Relaxed);
     let mut bytes = 0;
@@ -130,14 +132,15 @@ fn wake(env: &mut Env<'_>) {
     IS_WAKING.store(false, Ordering::Relaxed);
 }
 
-/// The smallest size of an object that a JVM may put outside a thread's allocation area. It does so
-/// if the object does not fit into the rest of the area, and the rest is too large to be wasted.
+/// The smallest size in bytes of an object that a JVM may put outside a thread's allocation area.
+/// The JVM does so if the object does not fit into the rest of the area, and the rest is too large
+/// to be wasted.
 const MIN_OUTSIDE_AREA: u64 = 64;
 
-/// Uses up the rest of the running thread's allocation area, if the JVM has put the object `new`,
-/// with `size` bytes, outside the area. The JVM would not report objects in that rest. The objects
-/// created here are not reported either, so their addresses show where they are: in one area, each
-/// object begins where the preceding one ends.
+/// Uses up the rest of the running thread's allocation area, if the JVM has put the object `new` of
+/// `size` bytes outside the area. The JVM would not report objects in that rest. It does not report
+/// the objects that this function creates there, either. Their addresses show whether they are
+/// still in the old area: there, each object begins where the preceding one ends.
 fn use_up_area(jvmti: Jvmti, env: &mut Env<'_>, new: ObjectRef<'_>, size: u64) {
     let mut make = |bytes| {
         env.with_garbage(bytes, |array| {
@@ -148,15 +151,15 @@ fn use_up_area(jvmti: Jvmti, env: &mut Env<'_>, new: ObjectRef<'_>, size: u64) {
     let end_of_new = new.address() + size;
     let Some((at, length)) = make(0) else { return };
     if at == end_of_new {
-        return; // both are in the area, whose objects the JVM goes on reporting
+        return; // both are in the area, and the JVM still reports its objects
     }
     let mut end = at + length;
     let mut bytes = WAKING_BYTES;
     for _ in 0..MAX_WAKING {
         match make(bytes) {
             Some((at, length)) if at == end => end = at + length,
-            Some(_) if bytes > 0 => bytes = 0, // this one is outside the area, or in a new one
-            _ => return,                       // the smallest one must be in a new one
+            Some(_) if bytes > 0 => bytes = 0, // the object is outside the area, or in a new one
+            _ => return,                       // the smallest object is in a new area
         }
     }
 }
@@ -172,7 +175,7 @@ pub(crate) struct New<'e> {
     pub(crate) size: u64,
 }
 
-/// Returns true if the reported object is one of [`wake`]'s, which are not recorded.
+/// Returns true if [`wake`] has created the reported object, which must not be recorded.
 pub(crate) fn is_waking() -> bool {
     let is_waking = IS_WAKING.load(Ordering::Relaxed) && WAKING.get().is_some();
     if is_waking {
@@ -197,17 +200,17 @@ fn record(tracer: &Tracer, objects: &Objects, env: &mut Env<'_>, new: New<'_>) {
     let Some(class) = objects.class_of_new(session, env, new.class, new.size) else {
         return;
     };
-    // The stack of the running thread is no allocation site if a heap walk creates the object:
-    // compiled code had eliminated it elsewhere. And from 21 on, the request for a stack waits for
-    // virtual threads that mount or unmount.
+    // If a heap walk creates the object, compiled code had eliminated it, maybe on another thread.
+    // So the running thread's stack is not its allocation site. Besides, from 21 on, the request
+    // for a stack waits for virtual threads that mount or unmount.
     let has_site = session.options.alloc_sites && !HeapWalkScope::is_active();
     let site = match has_site {
         true => stack::innermost(tracer, env),
         false => None,
     };
     let mut own = OwnBuffer::current();
-    // A thread's first object may be its own `Thread`, which the creation of its buffer names. Then
-    // the object gets its number before the buffer is created.
+    // A thread's first object may be its own `Thread`. The creation of the buffer mentions that
+    // object, so it gets its number before the buffer is created.
     let is_thread = |env: &Env<'_>| {
         new.thread
             .is_some_and(|thread| env.is_same(thread.as_object(), new.object))
@@ -215,7 +218,7 @@ fn record(tracer: &Tracer, objects: &Objects, env: &mut Env<'_>, new: New<'_>) {
     if own.is_none() && !is_thread(env) {
         own = session.buffer(env);
         if own.is_none() {
-            return; // and the object gets no number
+            return; // the object gets no number
         }
     }
     if own.is_none() && !session.may_record(env) {

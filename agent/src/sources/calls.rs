@@ -1,8 +1,8 @@
 //! Calls of methods, recorded by rewritten code (`engine=bytecode`) or reported by the JVM
-//! (`engine=jvmti`); and the class initializations that these show.
+//! (`engine=jvmti`). Calls of static initializers also show class initializations.
 //!
-//! The hot path, which rewritten code calls, is in [`crate::callbacks`]. This module handles what
-//! the hot path can't.
+//! Rewritten code calls the hot path in [`crate::callbacks`]. This module records the calls that
+//! the hot path can't record.
 
 use super::cpu::Measure;
 use super::{Need, Source, Tracer, initialisations};
@@ -50,8 +50,8 @@ pub(super) fn are_reported(options: &Options, kinds: Events) -> bool {
     options.engine == Engine::Jvmti && needs_calls
 }
 
-/// Records an enter or a leave for which the hot path had no buffer, no room in the chunk, or a new
-/// epoch. `low` is the lower part of the record.
+/// Records an enter or a leave that the hot path could not record. The thread has no buffer, its
+/// chunk has no room, or the epoch is new. `low` is the lower part of the record.
 pub(crate) fn called(tracer: &Tracer, env: &mut Env<'_>, now: u64, cpu: Option<u64>, low: u64) {
     let is_first = OwnBuffer::current().is_none();
     let Some(buffer) = tracer.session.buffer(env) else {
@@ -91,8 +91,8 @@ fn coded_into<M: Measure>(tracer: &Tracer, buffer: OwnBuffer, code: Code, method
     }
 }
 
-/// Returns the method whose call the JVM reports, and the buffer; `None` if nothing is recorded of
-/// the call.
+/// Returns the method of a call that the JVM reports, and the running thread's buffer; `None` if
+/// the call is not recorded.
 fn reported(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -100,7 +100,7 @@ fn reported(
 ) -> Option<(CalledMethod, OwnBuffer)> {
     let session = &tracer.session;
     let are_recorded = session.is_gate_open() && session.is_on(Events::METHODS);
-    // An initialization that ends after a burst may have begun in it.
+    // An initialization that ends after a burst may have begun in the burst.
     if !are_recorded && !session.kinds.available().contains(Events::CLINIT) {
         return None;
     }
@@ -114,7 +114,7 @@ fn reported(
     }
 }
 
-/// Records that a method is entered, as the JVM reports.
+/// Records that a method is entered. The JVM's event calls this.
 pub(crate) fn entered<M: Measure>(tracer: &Tracer, env: &mut Env<'_>, method: Method) {
     let Some((called, buffer)) = reported(tracer, env, method) else {
         return;
@@ -129,7 +129,7 @@ pub(crate) fn entered<M: Measure>(tracer: &Tracer, env: &mut Env<'_>, method: Me
     }
 }
 
-/// Records that a method returns or is left by an exception, as the JVM reports.
+/// Records that a method returns, or is left by an exception. The JVM's event calls this.
 pub(crate) fn left<M: Measure>(
     tracer: &Tracer,
     env: &mut Env<'_>,

@@ -1,8 +1,8 @@
-//! The JVMTI capabilities that the agent requests for its options. Kinds of events that are off
-//! need none.
+//! The JVMTI capabilities that the agent requests for its options. Kinds of events that are not
+//! requested need no capabilities.
 //!
-//! Some capabilities have a cost as soon as the agent holds them, used or not: exceptions and
-//! virtual threads get slower, and the JVM keeps more in memory.
+//! Some capabilities have a cost as soon as the agent holds them, even if it does not use them:
+//! exceptions and virtual threads get slower, and the JVM needs more memory.
 
 use super::table::requested;
 use super::{Environment, Need, allocations};
@@ -11,7 +11,7 @@ use jtrail_jvm::jvmti::Jvmti;
 use jtrail_jvm::jvmti::abi::{Capabilities, Capability};
 use jtrail_options::{Engine, Events, Options};
 
-/// Kinds of events that name methods which the filters may exclude.
+/// Kinds of events that mention methods even if the filters exclude them.
 const NAMED_METHODS: [Events; 5] = [
     Events::MONITORS,
     Events::PARKS,
@@ -20,7 +20,7 @@ const NAMED_METHODS: [Events; 5] = [
     Events::JIT,
 ];
 
-/// Adds the capabilities that these options need to an environment.
+/// Adds to an environment the capabilities that these options need.
 ///
 /// # Errors
 /// If the JVM lacks one of them.
@@ -30,11 +30,11 @@ pub(crate) fn add(jvmti: Jvmti, environment: Environment, options: &Options) -> 
     Ok(jvmti.add_capabilities(needed)?)
 }
 
-/// Returns the capabilities that these options need in an environment, without those that are
-/// optional and missing.
+/// Returns the capabilities that these options need in an environment. Leaves out optional
+/// capabilities that the JVM lacks.
 ///
 /// # Errors
-/// If the JVM lacks a required one.
+/// If the JVM lacks a required capability.
 fn needed(
     environment: Environment,
     potential: Capabilities,
@@ -123,7 +123,8 @@ mod tests {
         ALL.into_iter().filter(held).collect()
     }
 
-    /// Returns both environments' capabilities for these options.
+    /// Returns the capabilities of both environments for these options: first the general one's,
+    /// then that for objects.
     fn held(text: &str) -> (Vec<Capability>, Vec<Capability>) {
         let options = options(text);
         let general = names(needed(Environment::General, all(), &options).expect(text));
@@ -145,8 +146,8 @@ mod tests {
 
     type Groups = &'static [&'static [Capability]];
 
-    /// Options, and the capabilities that they need in the general environment and in that of
-    /// objects.
+    /// Options, the capabilities that they need in the general environment, and the capabilities
+    /// that they need in the environment for objects.
     const RIGHT: [(&str, Groups, Groups); 26] = [
         ("events=methods", &[&[TagObjects], REWRITING, THREADS], &[]),
         ("events=clinit", &[&[TagObjects], REWRITING, THREADS], &[]),
@@ -255,7 +256,7 @@ mod tests {
         ),
     ];
 
-    /// Each kind needs exactly these capabilities.
+    /// For each options text, exactly the capabilities in [`RIGHT`] are needed.
     #[test]
     fn a_kind_asks_for_what_it_needs_and_no_more() {
         let join = |parts: Groups| {

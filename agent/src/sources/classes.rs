@@ -1,4 +1,4 @@
-//! The load hook: rewrites the classes that the filters include.
+//! The load hook, which rewrites classes, and the retransformation of loaded classes.
 
 use super::{Need, Source, Tracer, details, heap, program};
 use crate::error::Error;
@@ -20,7 +20,7 @@ thread_local! {
     static IS_OURS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The source of everything that rewritten classes record: `events=methods` with `engine=bytecode`,
+/// The source of all events that rewritten classes record: `events=methods` with `engine=bytecode`,
 /// `lines`, `parks`, `clinit`, `alloc=sites`, and calls that begin bursts.
 pub(super) struct RewrittenClasses;
 
@@ -66,7 +66,7 @@ pub(crate) fn are_rewritten(options: &Options) -> bool {
             || options.has_call_triggers())
 }
 
-/// Returns those of these kinds that rewritten classes record.
+/// Returns the kinds among `kinds` that rewritten classes record.
 pub(super) fn rewriting(options: &Options, kinds: Events) -> Events {
     if options.engine != Engine::Bytecode {
         return Events::NONE;
@@ -82,8 +82,8 @@ pub(super) fn rewriting(options: &Options, kinds: Events) -> Events {
     kinds.without(others)
 }
 
-/// Returns true if classes are rewritten for these kinds, or because calls of their methods begin
-/// bursts of the trace.
+/// Returns true if classes are rewritten while these kinds are on: to record these kinds, or
+/// because calls of methods begin bursts.
 pub(crate) fn rewrites(options: &Options, kinds: Events) -> bool {
     let has_triggers = options.has_call_triggers() && !kinds.is_empty();
     has_triggers || !rewriting(options, kinds).is_empty()
@@ -140,8 +140,8 @@ pub(crate) fn loaded(tracer: &Tracer, env: &mut Env<'_>, load: &Load<'_>) -> Opt
     rewritten
 }
 
-/// Forgets the classes whose loaders were collected. The writer forgets them when it has read their
-/// last records.
+/// Forgets the classes whose loaders were collected. The writer forgets a class later, after its
+/// last record.
 fn forget_collected(tracer: &Tracer, env: &mut Env<'_>) {
     let session = &tracer.session;
     let Some(buffer) = session.buffer(env) else {
@@ -152,7 +152,7 @@ fn forget_collected(tracer: &Tracer, env: &mut Env<'_>) {
     }
 }
 
-/// Handles a class that was prepared, and is about to be used.
+/// Handles a class that was prepared.
 pub(crate) fn prepared(tracer: &Tracer, env: &mut Env<'_>, class: ClassRef<'_>) {
     program::prepared(tracer, env, class);
     if tracer.instrument.is_open() {
@@ -167,14 +167,14 @@ pub(crate) fn prepared(tracer: &Tracer, env: &mut Env<'_>, class: ClassRef<'_>) 
     }
 }
 
-/// Retransforms the classes that were loaded before the hook class was defined, if the filters
-/// include them.
+/// Retransforms the classes that were loaded before the hook class was defined, if something in
+/// them is to be rewritten.
 fn retransform_early(tracer: &Tracer, env: &mut Env<'_>) {
     let is_early = |env: &Env<'_>, class: ClassRef<'_>| {
         let Some((loader, name)) = named(tracer, env, class) else {
             return false;
         };
-        // Parking is rewritten whatever the filters say.
+        // The class that parks threads is rewritten even if the filters exclude it.
         let is_known = tracer.session.classes.is_known(loader, &name) && name != PARKING;
         let was_seen = is_known || is_watched(tracer, loader, &name);
         !was_seen
@@ -187,17 +187,17 @@ fn retransform_early(tracer: &Tracer, env: &mut Env<'_>) {
     }
 }
 
-/// Lets `change` alter which classes are rewritten, and retransforms the classes that have hooks,
-/// had hooks or get hooks. Returns their number.
+/// Calls `change`, which changes the classes that are to be rewritten. Retransforms the classes
+/// that may have hooks or that get hooks. Returns the number of these classes.
 ///
 /// # Errors
-/// If the JVM does not list its classes. Then the change affects only classes that load later.
+/// If the JVM does not list its classes. Then `change` affects only classes that load later.
 pub(super) fn retransform_changed(
     tracer: &Tracer,
     env: &mut Env<'_>,
     change: impl FnOnce(&mut Env<'_>),
 ) -> Result<u64, Error> {
-    change(env); // first, so that a class that loads meanwhile follows the change
+    change(env); // first, so that it also holds for a class that loads meanwhile
     let is_chosen = |env: &Env<'_>, class: ClassRef<'_>| {
         let Some((loader, name)) = named(tracer, env, class) else {
             return false;
@@ -215,15 +215,15 @@ pub(super) fn retransform_changed(
     Ok(chosen.0.len() as u64)
 }
 
-/// Returns true if the class is `Object`, with the probe that [`watch_constructors`] inserts and
+/// Returns true if the class is `Object`, and has the probe that [`watch_constructors`] inserts and
 /// removes.
 fn is_watched(tracer: &Tracer, loader: Loader, name: &str) -> bool {
     name == OBJECT && tracer.instrument.has_hooks(loader, name)
 }
 
-/// Inserts the probe into `Object`'s constructor, or removes it, as the enabled kinds of events
-/// need. The probe must be there before the first object is recorded, because it receives that
-/// object.
+/// Inserts the probe into `Object`'s constructor if the enabled kinds of events need it, and
+/// removes the probe otherwise. The probe must be inserted before the first object is recorded,
+/// because it receives that object.
 pub(super) fn watch_constructors(tracer: &Tracer, env: &mut Env<'_>) {
     let is_included = tracer.instrument.identifies_now(&tracer.session);
     let is_there = || is_watched(tracer, Loader::BOOT, OBJECT);
@@ -266,8 +266,8 @@ pub(crate) fn restore(tracer: &Tracer, env: &mut Env<'_>) -> usize {
     refused
 }
 
-/// Loaded classes to be retransformed. They are global references. Local ones would count as
-/// references of each callback that runs on this thread meanwhile.
+/// Loaded classes to be retransformed, as global references. Local references would fill the tables
+/// of callbacks that run on this thread meanwhile.
 struct Chosen(Vec<GlobalRef<kind::Class>>);
 
 impl Chosen {
@@ -290,7 +290,8 @@ impl Chosen {
     }
 }
 
-/// Returns a class's loader and name (`a/b/C`); `None` for a class that never passes the load hook.
+/// Returns the loader and name (`a/b/C`) of a class; `None` if such a class never passes the load
+/// hook.
 fn named(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) -> Option<(Loader, String)> {
     let session = &tracer.session;
     let signature = session.jvmti.class_signature(class).ok()?;
@@ -318,8 +319,8 @@ fn is_included(tracer: &Tracer, class: ClassRef<'_>, loader: Loader, name: &str)
             || session.is_on(Events::CLINIT) && is_to_be_initialised())
 }
 
-/// Returns true unless the JVM says that a class has no static initializer. The JVM returns no
-/// methods before the class is prepared.
+/// Returns true if a class has a static initializer, or if the JVM returns no methods because the
+/// class is not prepared yet.
 fn may_have_initialiser(jvmti: Jvmti, class: ClassRef<'_>) -> bool {
     let methods = jvmti.methods(class);
     methods.map_or(true, |methods| {
@@ -327,7 +328,7 @@ fn may_have_initialiser(jvmti: Jvmti, class: ClassRef<'_>) -> bool {
     })
 }
 
-/// Returns true if the JVM allows changes of a class. If not, reports that in the trace.
+/// Returns true if the JVM allows changes of a class. If it does not, reports that in the trace.
 fn is_modifiable(tracer: &Tracer, class: ClassRef<'_>, name: &str) -> bool {
     let modifiable = tracer.session.jvmti.is_modifiable(class).unwrap_or(false);
     if !modifiable {
@@ -337,8 +338,8 @@ fn is_modifiable(tracer: &Tracer, class: ClassRef<'_>, name: &str) -> bool {
     modifiable
 }
 
-/// Retransforms all classes. If the JVM refuses, bisects the list to find the classes that it
-/// refuses. Returns their number.
+/// Retransforms all classes. If the JVM refuses, bisects the list to find the refused classes.
+/// Returns the number of refused classes.
 fn retransform(tracer: &Tracer, classes: &[ClassRef<'_>]) -> usize {
     if classes.is_empty() {
         return 0;
@@ -347,7 +348,7 @@ fn retransform(tracer: &Tracer, classes: &[ClassRef<'_>]) -> usize {
     IS_OURS.set(true);
     let result = jvmti.retransform(classes);
     IS_OURS.set(false);
-    // Methods that were looked up meanwhile may have their old code.
+    // For methods that were looked up meanwhile, the caches may hold the old code.
     tracer.instrument.forget_methods();
     let Err(error) = result else { return 0 };
     match classes {

@@ -1,10 +1,10 @@
 //! CPU time of threads: user and system time, in nanoseconds, as the kernel counts it.
 //!
-//! The kernel counts the time of its own threads. A virtual thread's time is composed from its
-//! mounts. When it mounts a carrier, the difference between its time so far and the carrier's clock
-//! is stored with the carrier. The difference is added to each reading until the thread unmounts.
-//! So its time is its own, and never decreases. A carrier's time is the kernel's, with the time of
-//! its virtual threads, as everywhere else in Java.
+//! The kernel does not know virtual threads. The time of a virtual thread is the sum of the times
+//! of its mounts. At a mount, the carrier stores the virtual thread's time so far minus the
+//! carrier's clock. This difference is added to each reading until the thread unmounts. So the time
+//! of a virtual thread never decreases, and excludes other threads. As usual in Java, the time of a
+//! carrier includes the time of its virtual threads.
 
 use super::{Need, Source, Tracer};
 use jtrail_jvm::jvmti::abi::Capability;
@@ -28,8 +28,8 @@ impl Source for CpuTimes {
     }
 }
 
-/// What is measured at each enter and leave. It is a type, so that the hot path has no branch for
-/// it.
+/// What is measured at each enter and leave. A type chooses the measurement, so that the hot path
+/// needs no branch.
 pub(crate) trait Measure {
     /// Returns the running thread's CPU time, if it is measured.
     fn now() -> Option<u64>;
@@ -55,7 +55,7 @@ impl Measure for WithCpu {
     }
 }
 
-/// Records the CPU time that a thread has used.
+/// Records the CPU time that a thread has used so far.
 pub(crate) fn record_thread(tracer: &Tracer, buffer: OwnBuffer, thread: u32, used: u64) {
     let payload = [u64::from(thread), used];
     tracer.session.record(buffer, Code::ThreadCpu, &payload);

@@ -1,7 +1,7 @@
-//! Details of classes: what they declare, and their redefinitions.
+//! Details of classes: their fields, methods, supertypes and loaders, and redefinitions of classes.
 //!
 //! A class is reported when it is prepared, because the JVM then returns its fields and methods.
-//! Classes that were prepared before the trace are reported at its begin.
+//! Classes that were prepared before the trace are reported when the trace begins.
 
 use super::state::details::{Key, PendingClasses};
 use super::{Need, Source, Tracer};
@@ -44,8 +44,8 @@ impl Source for ClassDetails {
     }
 }
 
-/// Reports the existing classes: formats that list a class's members need them before everything
-/// else. The events of later classes are enabled already, so that none is missed.
+/// Reports the existing classes. Some formats need the members of classes before anything else. The
+/// events of later classes are already enabled, so that no class is missed.
 pub(crate) fn begin(tracer: &Tracer, env: &mut Env<'_>) {
     env.with_frame(|env| report_loaded(tracer, env));
 }
@@ -82,7 +82,7 @@ fn report_loaded(tracer: &Tracer, env: &mut Env<'_>) {
     let jvmti = tracer.session.jvmti;
     let loaded = jvmti.loaded_classes(env).unwrap_or_default();
     let mut found = PendingClasses::default();
-    // Formats number these first.
+    // In some formats, these classes have the first numbers.
     for first in ["java.lang.Object", "java.lang.Thread"] {
         for &class in &loaded {
             if name_of(tracer, class).is_ok_and(|name| *name == *first) {
@@ -103,9 +103,9 @@ fn report(tracer: &Tracer, found: PendingClasses) {
     });
 }
 
-/// Adds a class after its superclass and interfaces, unless it is not prepared or was reported.
-/// Another thread may have prepared an interface whose event has not come yet, so these are looked
-/// up here.
+/// Adds a class to `found`, after its superclass and interfaces. Skips classes that are not
+/// prepared, or were reported. Supertypes are added here, because another thread may have prepared
+/// one whose event has not come yet.
 fn find(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>, found: &mut PendingClasses) {
     let jvmti = tracer.session.jvmti;
     if jvmti.is_prepared(class) != Ok(true) {
@@ -177,7 +177,7 @@ fn name_of(tracer: &Tracer, class: ClassRef<'_>) -> Result<Box<str>> {
     Ok(class_name(internal_name(&signature)).into())
 }
 
-/// Returns the name of a loader. `object` is the loader; `None` is the boot loader.
+/// Returns the name of a loader. `object` is the loader object; `None` is the boot loader.
 fn loader_name(
     tracer: &Tracer,
     env: &Env<'_>,

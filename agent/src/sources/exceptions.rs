@@ -1,7 +1,8 @@
 //! Exceptions that are thrown and caught.
 //!
-//! The rewriter adds a handler to each method, which catches what leaves the method, records that,
-//! and throws it again. The JVM's events of these handlers are ignored.
+//! The rewriter adds a handler to each method. The handler catches an exception that leaves the
+//! method, records the leave, and throws the exception again. The JVM reports these catches and
+//! throws, too; they are ignored.
 
 use super::{Need, Source, Tracer, stack, triggers};
 use jtrail_classfile::Handler;
@@ -53,8 +54,8 @@ struct ExceptionEvent {
     handler: Option<Handler>,
 }
 
-/// Records an exception at a location, unless that is in a handler that the rewriter added. If
-/// `payload` returns `None`, nothing is recorded.
+/// Records an exception that was thrown or caught at a location. Records nothing if the location is
+/// in a handler that the rewriter added, or if `payload` returns `None`.
 fn record(
     tracer: &Tracer,
     env: &mut Env<'_>,

@@ -1,5 +1,4 @@
-//! Exhausted memory: when the JVM has no memory for an object or a thread, a flight recorder saves
-//! its events.
+//! When the JVM has no memory for an object or a thread, a flight recorder saves its events.
 
 use super::{Need, Source, Tracer};
 use jtrail_jvm::jvmti::abi::{Capability, Event};
@@ -24,8 +23,8 @@ impl Source for Exhaustion {
     }
 }
 
-/// Saves the recorded events. The thread does not wait for that, because it may hold locks that
-/// others wait for.
+/// Makes the writer save the recorded events. The running thread does not wait for the writer,
+/// because it may hold locks.
 pub(crate) fn exhausted(tracer: &Tracer) {
     let save = Action::Save(SaveReason::Moment(SaveMoments::OUT_OF_MEMORY));
     drop(tracer.writer.begin(tracer.session.moment(), save));

@@ -1,26 +1,28 @@
-//! The ends of objects and of classes; and the end of the JVM, which reports dead objects too.
+//! The ends of objects and of classes. This module also ends the trace, because the JVM reports
+//! dead objects until its end.
 //!
-//! The JVM reports the end of objects that have tags. So it also reports the end of classes, whose
-//! class objects die with them. For objects that have weak references instead of tags, an agent
-//! thread polls the references after each collection.
+//! The JVM reports the end of objects that have tags. So it also reports the end of a class, whose
+//! class object has a tag and dies with the class. Some objects have weak references instead of
+//! tags. For these, an agent thread polls the references after each collection.
 //!
 //! # The end of the JVM
 //!
 //! From 17 on, HotSpot reports dead objects on a thread of its own, the service thread, some time
-//! after each collection. It reports the last ones on the thread that ends the JVM, before VMDeath.
-//! One of the two waits for the other to finish its list, in a state in which no safepoint can
-//! begin (`JvmtiTagMap::flush_object_free_events`). The other, at the end of its list, waits for a
-//! safepoint that has been requested meanwhile, such as a collection. Then the JVM hangs for ever.
-//! A program that creates garbage until its end runs into this within a few runs, on 17, 21 and 25.
+//! after each collection. The last dead objects are reported on the thread that ends the JVM,
+//! before VMDeath. There is a deadlock in the JVM (`JvmtiTagMap::flush_object_free_events`). One of
+//! these two threads waits until the other has finished its list of dead objects; no safepoint can
+//! begin meanwhile. The other thread, at the end of its list, waits for a safepoint that was
+//! requested meanwhile, such as a collection. Then the JVM hangs for ever. This was seen after a
+//! few attempts on 17, 21 and 25, with a program that creates garbage until its end.
 //!
-//! So the trace ends earlier, when the JVM reports the end of the thread that ends it. Then all
-//! tags are removed, and no later collection finds a dead object with a tag. What remains is to
-//! wait for the service thread, and to disable the event.
+//! So the trace ends earlier: at the ThreadEnd event of the thread that ends the JVM. Then all tags
+//! are removed, so that no later collection finds a dead object with a tag. After that, the agent
+//! waits for the service thread, and disables the ObjectFree event.
 //!
 //! Tags are removed by a walk over all objects. The walk is omitted if few objects have tags:
-//! events name objects, but there is no `heap`, and `alloc` is off or uses weak references. Then
-//! there is little to report, and a list is short. The same risk remains with ZGC and Shenandoah,
-//! whose walks don't find unreachable objects.
+//! without `heap`, and without `alloc` or with weak references. Then lists of dead objects are
+//! short, and a small risk of the deadlock remains. It also remains with ZGC and Shenandoah,
+//! because their walks don't find unreachable objects.
 
 use super::{Environment, Need, Source, Tracer, gc, own_threads};
 use crate::objects::{HeapWalkScope, Objects, class_in, number_in};
@@ -37,17 +39,19 @@ use std::time::{Duration, Instant};
 
 /// How long we wait for the service thread.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long, and before how many consecutive walks, the service thread must not have reported an
-/// object. It may be at the end of its list, without a processor to leave it; and other threads may
-/// be about to tag an object.
+/// The service thread counts as finished if it reports no object for this time, before each of
+/// [`QUIET_WALKS`] consecutive walks. One time is not enough: the thread may be at the end of its
+/// list, but waiting for a processor. Other threads may be about to tag an object, too.
 const QUIET: Duration = Duration::from_millis(1);
 const QUIET_WALKS: u32 = 3;
 
-/// The source of `events=free`, and of the ends of classes, which are objects too.
+/// The source of `events=free`, and of the ends of classes, which are the ends of their class
+/// objects.
 pub(super) struct Frees;
 
 impl Source for Frees {
-    /// Requested wherever objects have numbers: they may be classes, which are unloaded.
+    /// Always requested. If objects have numbers, class objects have tags, and the end of a class
+    /// must be known.
     fn requested(&self, _options: &Options) -> bool {
         true
     }
@@ -60,7 +64,7 @@ impl Source for Frees {
         let frees = Capability::GenerateObjectFreeEvents;
         vec![
             Need::of(Capability::TagObjects, "tag objects"),
-            // Needed for classes as well, because it shows when they are unloaded.
+            // Also needed for classes, because the event shows that a class was unloaded.
             Need::of(frees, "report dead objects"),
         ]
     }
@@ -115,12 +119,13 @@ fn sweep(tracer: &Tracer, env: &mut Env<'_>, buffer: OwnBuffer) {
 }
 
 thread_local! {
-    /// While the running thread walks over the heap: the number of dead objects that it reported.
+    /// While the running thread walks the heap: the number of dead objects that the JVM has
+    /// reported on it.
     static WALK: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// Runs a heap walk, after which the JVM reports dead objects. Returns how many it reported on this
-/// thread.
+/// Runs a heap walk, at the end of which the JVM reports dead objects. Returns the result of
+/// `walk`, and how many objects the JVM reported on this thread.
 pub(super) fn in_heap_walk<T>(walk: impl FnOnce() -> T) -> (T, u64) {
     WALK.set(Some(0));
     let walking = HeapWalkScope::begin();
@@ -129,9 +134,9 @@ pub(super) fn in_heap_walk<T>(walk: impl FnOnce() -> T) -> (T, u64) {
     (result, WALK.take().unwrap_or(0))
 }
 
-/// Records that the object with that tag has died. Returns the number of the class that it stood
-/// for. Called on a thread of the JVM's own, which may be in the middle of a collection: does not
-/// call the JVM.
+/// Records that the object with that tag has died. If it was a class object, returns the number of
+/// the class. The JVM may call this in the middle of a collection, so this function must not call
+/// the JVM.
 pub(crate) fn freed(tracer: &Tracer, tag: i64) -> Option<u32> {
     let session = &tracer.session;
     let number = number_in(tag);
@@ -161,7 +166,8 @@ pub(crate) fn note_freed(tracer: &Tracer) {
     });
 }
 
-/// Ends the trace if the JVM ends with this thread, and stops the reports of dead objects.
+/// If the thread that ends is the one that ends the JVM, ends the trace, and stops the reports of
+/// dead objects.
 pub(super) fn thread_ended(
     tracer: &'static Tracer,
     env: &mut Env<'_>,

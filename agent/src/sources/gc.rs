@@ -1,6 +1,6 @@
-//! Garbage collections. These callbacks run on a thread of the JVM's own while the program is
-//! stopped. They may call neither JNI nor most of JVMTI. Everything but the time is read from the
-//! JVM's counters; so are collections for which the JVM sends no event.
+//! Garbage collections. The callbacks run on a thread of the JVM's own while the program is
+//! stopped. They may call neither JNI nor most of JVMTI. The JVM's counters show all figures of a
+//! collection except its time. They also show collections for which the JVM sends no event.
 
 use super::{Need, Source, Tracer, heap};
 use jtrail_jvm::jni::Env;
@@ -13,7 +13,8 @@ use jtrail_recorder::buffer::record::Code;
 use parking_lot::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The source of `events=gc`. The ages of dead objects and snapshots after collections need it too.
+/// The source of `events=gc`. It is also needed for the ages of dead objects, and for heap
+/// snapshots after collections.
 pub(super) struct Collections;
 
 impl Source for Collections {
@@ -49,19 +50,19 @@ impl Source for Collections {
     }
 }
 
-/// Returns true if these kinds of events need to know of collections.
+/// Returns true if these kinds of events need the events of collections.
 fn are_requested(options: &Options, kinds: Events) -> bool {
     are_counted(kinds) || heap::is_requested(options, kinds, HeapMoments::GC)
 }
 
-/// Returns true if the starts of collections are recorded. They are even without [`Events::GC`],
+/// Returns true if the starts of collections are recorded. [`Events::FREE`] needs them, too,
 /// because an object's age is counted in collections.
 fn are_counted(kinds: Events) -> bool {
     kinds.contains(Events::GC) || kinds.contains(Events::FREE)
 }
 
-/// Finds the JVM's counters, or restarts counting. Called when the JVM is ready, or when
-/// collections are requested later.
+/// Finds the JVM's counters. If they were found before, restarts counting. Called when the JVM is
+/// ready, and when kinds are switched.
 fn begin(tracer: &Tracer) {
     if !tracer.session.is_on(Events::GC) {
         return;
@@ -79,8 +80,8 @@ fn begin(tracer: &Tracer) {
     }
 }
 
-/// Records the collections for which the JVM sent no event. Their times are unknown: they are
-/// recorded at the time when they are noticed, without a duration.
+/// Records the collections for which the JVM sent no event. Their times are unknown. So each is
+/// recorded without a duration, at the time when it is noticed.
 pub(super) fn record_silent(tracer: &Tracer) {
     let state = &tracer.collections;
     // A cheap check first, because this is called for each freed object.
@@ -88,8 +89,8 @@ pub(super) fn record_silent(tracer: &Tracer) {
         return;
     }
     if let Some(counters) = state.counters.get() {
-        // Locked until they are recorded, because another thread may be about to record the next
-        // one.
+        // Locked until the collections are recorded, because another thread may be about to record
+        // the next one.
         record_silent_of(tracer, &mut counters.lock());
     }
 }

@@ -1,8 +1,8 @@
 //! Class initializations: a thread runs the static initializer of a class, its `<clinit>`.
 //!
-//! The JVM has no event for them. With `engine=bytecode`, hooks in the initializers report their
-//! begin and end ([`crate::instrument`]). With `engine=jvmti`, the JVM's method events show them
-//! ([`super::calls`]).
+//! The JVM has no event for class initializations. With `engine=bytecode`, hooks in the static
+//! initializers report begin and end ([`crate::instrument`]). With `engine=jvmti`, the JVM's method
+//! events report them ([`super::calls`]).
 
 use super::{Tracer, triggers};
 use jtrail_jvm::jni::Env;
@@ -11,10 +11,11 @@ use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::bursts::is_gate_open;
 
-/// The running thread enters a static initializer; `is_called` is true if its calls are traced.
-/// Returns true if this call is to be recorded, after the record of the initialization.
+/// The running thread enters a static initializer. `is_called` is true if calls of this initializer
+/// are traced. Records that the initialization begins. Returns true if the caller is to record the
+/// call, too.
 pub(crate) fn entered(tracer: &Tracer, env: &mut Env<'_>, method: u32, is_called: bool) -> bool {
-    // First, because a burst begins before the call that triggers it.
+    // This comes first, because a burst begins before the call that triggers it.
     let is_recorded = is_call_recorded(tracer, env, method, is_called, triggers::called);
     if let Some(buffer) = tracer.session.buffer(env) {
         begin(tracer, buffer, method);
@@ -57,9 +58,9 @@ pub(super) fn begin(tracer: &Tracer, buffer: OwnBuffer, method: u32) {
     }
 }
 
-/// Records that a class is initialized, or that its initializer failed. It is recorded even if the
-/// kind is off by now, because it may have been on at the begin. The writer skips ends without a
-/// begin.
+/// Records that a class is initialized, or that its initializer failed. The end is recorded even if
+/// the kind is off by now, because the begin may have been recorded. The writer skips an end
+/// without a begin.
 pub(super) fn end(tracer: &Tracer, buffer: OwnBuffer, method: u32, failed: bool) {
     let payload = [method.into(), failed.into()];
     tracer.session.record(buffer, Code::ClassInitEnd, &payload);

@@ -1,8 +1,8 @@
-//! Compiled methods: their code is installed, and discarded later.
+//! Compiled methods: the JVM installs their code, and discards it later.
 //!
-//! The JVM reports both on a service thread, with a delay. If the compiler kept them, the report
-//! has the stacks of inlined methods by instruction. Otherwise it has one frame for each
-//! instruction that it lists.
+//! The JVM reports both on a service thread, with a delay. The report lists instructions of the
+//! code. If the compiler has kept inlining information, each instruction has a stack of inlined
+//! methods. Otherwise it has a location in the compiled method.
 
 use super::{Need, Source, Tracer};
 use crate::instrument::FrameMethod;
@@ -16,8 +16,8 @@ use jtrail_records::Definition;
 use jtrail_records::definition::Compilation;
 use jtrail_records::definition::CompiledInfo;
 
-/// Maximum number of recorded ranges of a method's code. The last range covers the rest of the
-/// code.
+/// Maximum number of recorded ranges of a method's code. If there are more, the last recorded range
+/// covers the rest of the code.
 const MAX_RANGES: usize = 4096;
 
 /// The source of `events=jit`.
@@ -84,8 +84,8 @@ pub(crate) fn compiled(tracer: &Tracer, env: &Env<'_>, code: &CompiledCode<'_>) 
     tracer.session.define(Definition::Compilation(loaded));
 }
 
-/// Defines that compiled code was discarded. The method may have been unloaded, so the JVM is asked
-/// nothing about it.
+/// Defines that compiled code was discarded. The method may have been unloaded, so nothing is read
+/// about it from the JVM.
 pub(crate) fn discarded(tracer: &Tracer, method: Method, address: u64) {
     let key = (address, method.address());
     let known = tracer.compiled.0.lock().remove(&key);
@@ -143,8 +143,8 @@ fn ranges_of_map(method: &FrameMethod, map: impl Iterator<Item = (i64, i64)>) ->
 }
 
 fn frame(method: &FrameMethod, location: i64) -> u64 {
-    // Here, the location -1 means the code before a method's first instruction, and not a native
-    // method.
+    // In compiled code, the location -1 means the code before the method's first instruction.
+    // Elsewhere, it means a native method.
     record::frame(method.number, method.lines.at(location.max(0)))
 }
 

@@ -1,7 +1,8 @@
-//! Kinds of events that a trace requests although the agent was not loaded for them.
+//! Makes kinds of events available that a trace requests, but the agent's options did not.
 //!
-//! The JVM grants most of what they need while the program runs. Kinds for which it must prepare at
-//! its start are not available, nor those for which the agent's own tables would be incomplete.
+//! The JVM grants most capabilities while the program runs. Two sorts of kinds are never available
+//! later. For the first, the JVM must prepare when it starts. For the second, the agent's own
+//! tables would be incomplete.
 
 use super::{Tracer, allocations, calls, classes, details, jit, trace};
 use crate::error::Error;
@@ -10,7 +11,7 @@ use jtrail_jvm::jni::Env;
 use jtrail_jvm::jvmti::abi::Event;
 use jtrail_options::{AllocMode, Engine, Events, Options};
 
-/// Returns the kinds that are available only if the agent was loaded for them, and the reasons.
+/// Returns the kinds that are available only if the agent's options request them, and the reasons.
 fn never(options: &Options) -> Vec<(Events, &'static str)> {
     let start = "the JVM gives it to agents only that ask for it when it starts";
     let mut all = vec![
@@ -42,7 +43,7 @@ fn never(options: &Options) -> Vec<(Events, &'static str)> {
 /// Makes these kinds available.
 ///
 /// # Errors
-/// If one of them is not available. Then nothing has changed.
+/// If one of these kinds is never available later, nothing has changed. Also if the JVM refuses.
 pub(crate) fn acquire(
     tracer: &'static Tracer,
     env: &mut Env<'_>,

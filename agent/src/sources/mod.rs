@@ -1,10 +1,9 @@
-//! Sources of events. Each has its own file, with its state, its needs of the JVM, and its way to
-//! record.
+//! Sources of events. Each source has its own file, which says what the source needs from the JVM,
+//! and records the events.
 //!
-//! [`table`] lists all of them, in the order in which they begin and end. It determines the
-//! capabilities to request, the JVM's events to enable, what happens at the trace's begin and end,
-//! and what is forgotten with a class. The functions that the JVM calls are in
-//! [`crate::callbacks`].
+//! [`table`] lists all sources, in the order in which they begin and end. Loops over the table
+//! request capabilities, enable the JVM's events, begin and end the trace, and report unloaded
+//! classes. The functions that the JVM calls are in [`crate::callbacks`].
 
 pub(crate) mod allocations;
 pub(crate) mod calls;

@@ -58,7 +58,7 @@ fn record(
     session.record(buffer, code, &payload);
 }
 
-/// The running thread contends for a monitor that another thread holds.
+/// The running thread tries to enter a monitor that another thread owns.
 pub(crate) fn contended_enter(tracer: &Tracer, env: &mut Env<'_>, monitor: ObjectRef<'_>) {
     record(tracer, env, monitor, Code::MonitorContendedEnter, |env| {
         let owner = tracer.session.jvmti.monitor_owner(env, monitor);
@@ -68,7 +68,7 @@ pub(crate) fn contended_enter(tracer: &Tracer, env: &mut Env<'_>, monitor: Objec
     });
 }
 
-/// The running thread has entered the monitor that it contended for.
+/// The running thread has entered a monitor for which it had to wait.
 pub(crate) fn contended_entered(tracer: &Tracer, env: &mut Env<'_>, monitor: ObjectRef<'_>) {
     record(tracer, env, monitor, Code::MonitorContendedEntered, |_| 0);
 }

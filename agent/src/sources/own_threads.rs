@@ -21,7 +21,7 @@ pub(crate) enum Leaves {
     Yes,
 }
 
-/// Starts an agent thread of that name; `place` names it in messages.
+/// Starts an agent thread with the name `name`. `place` is what messages call the thread.
 ///
 /// # Errors
 /// If the JVM does not create a thread.
@@ -36,13 +36,13 @@ pub(crate) fn start(
     let groups = jvmti.top_groups(env)?;
     let group = groups.first().ok_or("this JVM has no thread group")?;
     let thread = Arc::new(env.new_thread(*group, name)?);
-    // Added before the thread starts, so that `is_starting` recognizes it.
+    // The thread is added before it starts, so that `is_starting` recognizes it.
     tracer.own_threads.write().push(Arc::clone(&thread));
     let upcalls = tracer.session.life.upcalls;
     let round = guard::round();
     let run = move |env: &mut Env<'_>| {
-        // A thread that starts too late must not touch an agent that has detached, even if another
-        // agent was loaded since.
+        // If the thread starts too late, the agent may have detached, and another agent may be
+        // loaded. Then the thread must do nothing.
         let is_late = guard::is_off() || guard::round() != round;
         let leaves = guard::run_thread(place, || match is_late {
             false => body(tracer, env),
@@ -55,8 +55,8 @@ pub(crate) fn start(
     Ok(jvmti.run_agent_thread(thread.get(), Box::new(run))?)
 }
 
-/// Starts an agent thread that runs `act` after collections, until [`Follower::end`] or the end of
-/// the process.
+/// Starts an agent thread that calls `act` after each collection, until [`Follower::end`] or the
+/// end of the process.
 ///
 /// # Errors
 /// If the JVM does not create a thread.
@@ -91,7 +91,7 @@ pub(super) fn skip(tracer: &Tracer, env: &Env<'_>, thread: ThreadRef<'_>) {
     threads.set(env.thread_id(Some(thread)), ENDED);
 }
 
-/// Returns true if the starting thread is an agent thread, and marks it as one.
+/// Returns true if the starting thread is an agent thread, and marks the thread as one.
 pub(super) fn is_starting(tracer: &Tracer, env: &Env<'_>, thread: ThreadRef<'_>) -> bool {
     let threads = tracer.own_threads.read();
     let is_one = threads

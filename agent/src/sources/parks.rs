@@ -1,15 +1,15 @@
-//! Parking: `LockSupport.park` and its variants. The JVM has no event for it, so hooks in these
-//! methods report their begin and end ([`crate::instrument::special`]).
+//! Parking: `LockSupport.park` and its variants. The JVM has no event for parking, so hooks in
+//! these methods report begin and end ([`crate::instrument::special`]).
 
 use super::{Tracer, stack};
 use jtrail_jvm::jni::Env;
 use jtrail_recorder::buffer::record::Code;
 
-/// Number of the hook's own frames, which are innermost.
+/// Number of the hook's own frames, which are the innermost ones.
 const HOOK_FRAMES: i32 = 1;
 
-/// The running thread is about to park. `has_blocker` is true if the method's argument is the
-/// object that it waits for.
+/// The running thread is about to park. `has_blocker` is true if the method's first argument is the
+/// object that the thread waits for.
 pub(crate) fn park(tracer: &Tracer, env: &mut Env<'_>, has_blocker: bool) {
     let session = &tracer.session;
     let Some(buffer) = session.buffer(env) else {

@@ -1,5 +1,5 @@
-//! Objects that were created, and whose constructor has not called the constructor of `Object` yet
-//! (`alloc=sites` with `free`).
+//! Pending objects (`alloc=sites` with `free`): they were created, but their constructors have not
+//! called the constructor of `Object` yet.
 
 use super::Tracer;
 use crate::objects::Objects;
@@ -9,7 +9,8 @@ use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::Code;
 use jtrail_recorder::pending::{NewClass, PendingObject, stack_address};
 
-/// Adds an object to the running thread's list of pending objects, for `Object`'s constructor.
+/// Adds an object to the running thread's list of pending objects. The hook in `Object`'s
+/// constructor will find the object there.
 pub(super) fn wait(tracer: &Tracer, buffer: OwnBuffer, object: PendingObject) {
     let pending = buffer.pending();
     if !pending.is_open() {
@@ -22,15 +23,15 @@ pub(super) fn wait(tracer: &Tracer, buffer: OwnBuffer, object: PendingObject) {
     pending.push(object);
 }
 
-/// Returns true if objects of that class are pending, so that an object that a call has created
-/// could be mistaken for one of them.
+/// Returns true if objects of that class are pending. Then an object that a call has created could
+/// be mistaken for one of them.
 pub(super) fn may_be_confused(buffer: OwnBuffer, class: NewClass) -> bool {
     let pending = buffer.pending();
     pending.is_open() && pending.has(class.number())
 }
 
-/// Adds an object that a call has created, and whose tag holds its number. Its constructor may
-/// still call `Object`'s, or not.
+/// Adds an object that a call has created. The object's tag already holds its number. Its
+/// constructor may call the constructor of `Object` later, or never.
 pub(super) fn created_by_call(buffer: OwnBuffer, class: NewClass, number: u64) {
     buffer.pending().push(PendingObject {
         number,
@@ -40,9 +41,9 @@ pub(super) fn created_by_call(buffer: OwnBuffer, class: NewClass, number: u64) {
     });
 }
 
-/// Removes and returns the innermost pending object of `object`'s class. Pending objects above it
-/// are unreachable, and recorded as dead. Returns `None` if no probe has seen the object, or it has
-/// its number already.
+/// Removes and returns the last pending object of `object`'s class. Pending objects that were added
+/// later are unreachable, and recorded as dead. Returns `None` if no probe has seen `object`, or if
+/// it already has its number.
 pub(super) fn take(
     tracer: &Tracer,
     objects: &Objects,
@@ -52,7 +53,7 @@ pub(super) fn take(
 ) -> Option<PendingObject> {
     let pending = buffer.pending();
     let class = env.class_of(object); // the local reference is deleted when the hook returns
-    let mut number = None; // of the class, once it was looked up
+    let mut number = None; // number of the class, once it was looked up
     loop {
         let last = pending.last()?;
         let is_its = match number {
@@ -75,7 +76,7 @@ pub(super) fn take(
     }
 }
 
-/// Records the end of pending objects whose frames have returned.
+/// Records the end of pending objects whose creating frames have returned.
 pub(super) fn record_lost(tracer: &Tracer, buffer: OwnBuffer, stack: usize) {
     while let Some(object) = buffer.pending().pop_unreachable(stack) {
         if let Some(number) = object.lost() {
@@ -84,7 +85,7 @@ pub(super) fn record_lost(tracer: &Tracer, buffer: OwnBuffer, stack: usize) {
     }
 }
 
-/// Records the end of all pending objects of the running thread, which ends.
+/// Records the end of all pending objects of the running thread, because the thread ends.
 pub(super) fn thread_ends(tracer: &Tracer, buffer: OwnBuffer) {
     if buffer.pending().is_open() {
         for number in buffer.pending().take_all() {

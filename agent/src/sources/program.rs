@@ -1,10 +1,10 @@
-//! Texts and commands of the program itself: the natives of `jtrail.Trace`, a class in a jar that
-//! programs may include (`java-api`).
+//! Texts and commands of the program itself. A program may include a jar (`java-api`) with the
+//! class `jtrail.Trace`, and call its natives.
 //!
-//! The natives are bound when such a class is prepared, or when the agent is loaded; each class
-//! loader may have its own class. The JVM prints no warning when natives of an application class
-//! are bound like this. The class knows whether it is bound, so that its methods do nothing without
-//! an agent: before it is loaded, and after it has detached.
+//! Each class loader may have its own class `jtrail.Trace`. The natives are bound when the class is
+//! prepared, or when the agent is loaded. The JVM prints no warning when natives of an application
+//! class are bound like this. A field of the class says whether it is bound. So its methods do
+//! nothing before the agent is loaded, and after it has detached.
 
 use super::{Source, Tracer};
 use crate::error::Error;
@@ -45,8 +45,8 @@ pub(super) fn prepared(tracer: &Tracer, env: &mut Env<'_>, class: ClassRef<'_>) 
     }
 }
 
-/// Calls `act` with each class `jtrail.Trace` that is loaded and prepared. An event reports the
-/// others when they are prepared.
+/// Calls `act` with each class `jtrail.Trace` that is prepared. For classes that are prepared
+/// later, the ClassPrepare event calls [`prepared`].
 pub(crate) fn for_loaded(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -64,17 +64,17 @@ pub(crate) fn for_loaded(
     });
 }
 
-/// Maximum bytes of marks that the writer has not read yet. Beyond that, the next mark waits for
-/// the writer.
+/// Maximum size in bytes of all marks that the writer has not read yet. If there are more, the next
+/// mark waits for the writer.
 const MAX_MARKS: u64 = 1 << 20;
-/// The same limit for a flight recorder, which keeps marks among its events. Beyond it, marks are
-/// refused.
+/// Maximum size in bytes of all marks that a flight recorder keeps among its events. If there are
+/// more, marks are refused.
 const MAX_NEWEST_MARKS: u64 = 16 << 20;
 
 /// Number of marks so far.
 static MARKS: AtomicU64 = AtomicU64::new(0);
 
-/// Writes a text into the trace, in order with the running thread's events.
+/// Writes a text into the trace, between the running thread's events.
 ///
 /// # Errors
 /// The reason why the text is not in the trace.
@@ -101,7 +101,7 @@ pub(crate) fn mark(tracer: &Tracer, env: &mut Env<'_>, text: String) -> Result<(
     record_mark(tracer, buffer, text)
 }
 
-/// Writes a text into the trace, on an agent thread, in order with the events of other threads.
+/// Writes a text into the trace, between events by its time. Called on an agent thread.
 ///
 /// # Errors
 /// The reason why the text is not in the trace.

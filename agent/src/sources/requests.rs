@@ -1,7 +1,7 @@
 //! Requests for data: `jcmd PID JVMTI.data_dump`, or a SIGQUIT.
 //!
-//! The answer is a heap snapshot, if those are recorded; and for a format of totals, its current
-//! document.
+//! The answer is a heap snapshot, if snapshots at requests are recorded. For a format of totals,
+//! the answer is also the document of the totals so far. A flight recorder may save its events.
 
 use super::{Source, Tracer, heap, threads};
 use jtrail_jvm::jni::Env;
@@ -10,7 +10,7 @@ use jtrail_options::{HeapMoments, Options, OutputFormat, SaveMoments};
 use jtrail_recorder::buffer::record::Code;
 use jtrail_writer::{Action, SaveReason};
 
-/// The source of requests for data, if these options have an answer to them.
+/// The source of requests for data, if the agent's options have an answer.
 pub(super) struct Requests;
 
 impl Source for Requests {
@@ -25,7 +25,7 @@ impl Source for Requests {
     }
 }
 
-/// Returns true if the trace is one document, which is available before its end.
+/// Returns true if the trace is one document of totals, which can be written before the trace ends.
 fn has_document(options: &Options) -> bool {
     options.format == OutputFormat::ProfilerJ
 }

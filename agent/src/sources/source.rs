@@ -8,23 +8,23 @@ use jtrail_recorder::buffer::OwnBuffer;
 
 /// The source of a kind of events, or of something that several kinds need.
 pub(crate) trait Source: Sync {
-    /// Returns true if events of these options come from this source, or need it.
+    /// Returns true if these options need this source.
     fn requested(&self, options: &Options) -> bool;
 
-    /// Returns the capabilities that the source needs from the JVM, if it is requested. Some
-    /// capabilities slow the program down as soon as the agent holds them, used or not.
+    /// Returns the capabilities that the source needs if it is requested. Some capabilities slow
+    /// the program down as soon as the agent holds them, even if it does not use them.
     fn capabilities(&self, options: &Options) -> Vec<Need> {
         let _ = options;
         Vec::new()
     }
 
-    /// Returns the environment of the source's capabilities and events.
+    /// Returns the JVMTI environment for the source's capabilities and events.
     fn environment(&self) -> Environment {
         Environment::General
     }
 
-    /// Returns the JVM's events that are enabled from loading the agent to detaching it, if the
-    /// source is requested.
+    /// Returns the JVM's events that stay enabled from loading the agent to detaching it. They are
+    /// enabled only if the source is requested.
     fn permanent_events(&self) -> &'static [Event] {
         &[]
     }
@@ -35,8 +35,8 @@ pub(crate) trait Source: Sync {
         &[]
     }
 
-    /// Reports what has to be known before everything else. The JVM is ready, and the writer has
-    /// not started yet.
+    /// Reports what must precede all events in the trace. Called when the JVM is ready, before the
+    /// writer starts.
     fn prepare(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
         let (_, _) = (tracer, env);
     }
@@ -46,7 +46,7 @@ pub(crate) trait Source: Sync {
         let (_, _) = (tracer, env);
     }
 
-    /// Called when the trace has begun and Java code may run: starts agent threads, retransforms
+    /// Called when the trace has begun and Java code may run. Starts agent threads, or retransforms
     /// classes.
     fn started(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
         let (_, _) = (tracer, env);
@@ -58,14 +58,14 @@ pub(crate) trait Source: Sync {
         let (_, _) = (tracer, env);
     }
 
-    /// Records what remains to be recorded when the trace ends with the JVM, in the running
-    /// thread's buffer if there is one.
+    /// Records what remains to be recorded when the JVM ends. `buffer` is the running thread's
+    /// buffer, if there is one.
     fn end(&self, tracer: &'static Tracer, env: &mut Env<'_>, buffer: Option<OwnBuffer>) {
         let (_, _, _) = (tracer, env, buffer);
     }
 
-    /// Called when the class with that number was unloaded. It runs on any thread, in the middle of
-    /// a collection: it takes no lock, and does not call the JVM.
+    /// Called when the class with that number was unloaded: on any thread, maybe in the middle of a
+    /// collection. So it must take no lock, and must not call the JVM.
     fn class_unloaded(&self, tracer: &Tracer, class: u32) {
         let (_, _) = (tracer, class);
     }
@@ -76,26 +76,26 @@ pub(crate) trait Source: Sync {
 pub(crate) enum Environment {
     /// [`crate::session::Session::jvmti`].
     General,
-    /// [`crate::objects::Objects::jvmti`], whose tags are the numbers of objects.
+    /// [`crate::objects::Objects::jvmti`], whose tags hold the numbers of objects.
     Objects,
 }
 
 /// A capability that a source needs.
 pub(crate) struct Need {
     pub(super) capability: Capability,
-    /// What the JVM can't do without the capability, as the rest of a message "this JVM can't …".
-    /// None if the source works without it.
+    /// What the JVM can't do without the capability: the rest of the message "this JVM can't …".
+    /// None if the source also works without the capability.
     pub(super) what: Option<&'static str>,
 }
 
 impl Need {
-    /// Returns a capability that is required; without it, the JVM can't do what `what` says.
+    /// Returns a required capability. `what` says what the JVM can't do without the capability.
     pub(super) fn of(capability: Capability, what: &'static str) -> Self {
         let what = Some(what);
         Self { capability, what }
     }
 
-    /// Returns a capability that is used if the JVM has it.
+    /// Returns an optional capability, which is used if the JVM has it.
     pub(super) fn if_available(capability: Capability) -> Self {
         let what = None;
         Self { capability, what }

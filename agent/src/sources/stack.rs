@@ -6,16 +6,16 @@ use jtrail_jvm::jvmti::{Frame, Method};
 use jtrail_recorder::buffer::record::{self, MAX_FRAMES};
 use std::cell::RefCell;
 
-/// The payload of a record with a stack: two words of its own, and the frames.
+/// The payload of a record with a stack: two other words, then a word for each frame.
 type Words = Vec<u64>;
 
 thread_local! {
-    /// Kept to reuse its memory.
+    /// The frames of one stack. They are kept only to reuse their memory.
     static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns the payload of a record with the running thread's stack, without its `skip` innermost
-/// frames.
+/// Returns the payload of a record with the running thread's stack. The stack has at most `depth`
+/// frames, without the `skip` innermost ones.
 pub(crate) fn payload(
     tracer: &Tracer,
     env: &Env<'_>,
@@ -49,7 +49,7 @@ pub(crate) fn frame(tracer: &Tracer, env: &Env<'_>, method: Method, location: i6
     Some(record::frame(found.number, found.lines.at(location)))
 }
 
-/// Returns the method of the running thread's innermost frame, after `skip` frames.
+/// Returns the method of the running thread's innermost frame, not counting `skip` frames.
 pub(crate) fn caller(tracer: &Tracer, skip: i32) -> Option<Method> {
     let mut frames = [Frame::default()];
     match tracer.session.jvmti.own_stack(skip, &mut frames) {

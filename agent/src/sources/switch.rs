@@ -1,10 +1,11 @@
-//! Enables the JVM's events: those of the active trace, and few between traces.
+//! Enables the events of the JVM that the active trace needs, and disables most of them between
+//! traces.
 //!
-//!  Events that slow the program down are disabled while no trace needs them: hooks in classes,
-//!  allocations, monitors, exceptions, collections, calls that the JVM reports. Events that numbers
-//!  depend on stay enabled, because the numbers would be wrong later: threads, classes that load
-//!  and unload, dead objects that have numbers, compiled code. These are rare, and the writer skips
-//!  those that its trace did not request.
+//!  Two things slow the program down, and are off while no trace needs them. They are hooks in
+//!  classes, and events of allocations, monitors, exceptions, collections, and calls. The other
+//!  events stay enabled, because without them the agent's numbers would become wrong: threads,
+//!  classes that load and unload, dead objects that have numbers, compiled code. These events are
+//!  rare. The writer skips the ones that the trace did not request.
 
 use super::table::{TABLE, requested};
 use super::{Environment, Tracer, allocations, calls, classes};
@@ -23,7 +24,7 @@ fn enabled_events(tracer: &Tracer, kinds: Events) -> Vec<(Jvmti, Event)> {
     for source in TABLE {
         if let Some(jvmti) = tracer.jvmti(source.environment()) {
             for event in source.events(&session.options, kinds) {
-                // Method events would come too early before the trace begins.
+                // Method events stay disabled until the trace begins.
                 let is_early = calls::JVM_EVENTS.contains(event) && !session.is_live();
                 if !is_early {
                     enabled_events.push((jvmti, *event));
@@ -34,8 +35,8 @@ fn enabled_events(tracer: &Tracer, kinds: Events) -> Vec<(Jvmti, Event)> {
     enabled_events
 }
 
-/// Enables the permanent events, and those of the kinds that are on now. Some more are enabled when
-/// the JVM is ready.
+/// Enables the permanent events, and the events of the kinds that are on now. More events are
+/// enabled when the JVM is ready.
 ///
 /// # Errors
 /// If the JVM refuses.
@@ -44,8 +45,8 @@ pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
     if let Some(objects) = tracer.objects.get() {
         allocations::install(objects, &session.options)?;
     }
-    // A JVM that starts from an ahead-of-time cache refuses the cache if it finds the load hook
-    // enabled. Then the begin of the trace enables it.
+    // If the load hook is enabled, a JVM refuses to start from an ahead-of-time cache. Then the
+    // load hook is enabled later, when the trace begins.
     let is_late = !session.life.is_attaching() && starts_from_cache();
     for event in [Event::VmInit, Event::VmDeath] {
         session.jvmti.enable(event)?;
@@ -63,7 +64,7 @@ pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
     enable(tracer, |_| true)
 }
 
-/// Enables the events of the kinds that are on now, as far as `which` accepts them.
+/// Enables those events of the kinds that are on now for which `which` returns true.
 ///
 /// # Errors
 /// If the JVM refuses.
@@ -76,7 +77,7 @@ fn enable(tracer: &Tracer, which: impl Fn(&Event) -> bool) -> Result<(), Error> 
     Ok(())
 }
 
-/// Enables the events that would have come too early before the trace began.
+/// Enables the method events, which stay disabled until the trace begins.
 pub(super) fn enable_late(tracer: &Tracer) {
     if let Err(error) = enable(tracer, |event| calls::JVM_EVENTS.contains(event)) {
         log::say(&format!(
@@ -85,8 +86,8 @@ pub(super) fn enable_late(tracer: &Tracer) {
     }
 }
 
-/// Switches these kinds on, and all others off. `filters` is true if the filters have changed since
-/// the last switch. Returns how many classes were rewritten.
+/// Switches these kinds on, and all other kinds off. `filters` is true if the filters have changed
+/// since the last switch. Returns how many classes were retransformed.
 ///
 /// # Errors
 /// If the JVM refuses.
@@ -125,7 +126,8 @@ pub(crate) fn switch(
     for source in TABLE {
         source.switched(tracer, env);
     }
-    // Computed again, because the trace may have begun meanwhile, which allows more events.
+    // Computed again, because the trace may have begun meanwhile: then method events may be
+    // enabled.
     let (were, are) = (
         enabled_events(tracer, before),
         enabled_events(tracer, kinds),
@@ -137,7 +139,8 @@ pub(crate) fn switch(
 }
 
 impl Tracer {
-    /// Returns the environment of that kind; `None` for objects, if they have no numbers.
+    /// Returns the JVMTI environment of that kind; `None` for the environment of objects if objects
+    /// have no numbers.
     pub(super) fn jvmti(&self, environment: Environment) -> Option<Jvmti> {
         match environment {
             Environment::General => Some(self.session.jvmti),

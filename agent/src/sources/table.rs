@@ -41,7 +41,8 @@ mod tests {
     use jtrail_jvm::jvmti::abi::Event::{self, *};
     use std::io;
 
-    /// Returns the permanent events of these options, except those of threads and of dead objects.
+    /// Returns the permanent events for these options, without the events of threads and dead
+    /// objects.
     fn permanent(text: &str) -> Vec<Event> {
         let no_files = |path: &str| Err(io::Error::other(path.to_owned()));
         let options = jtrail_options::parse(text, &no_files).expect(text);
