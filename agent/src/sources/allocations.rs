@@ -103,7 +103,7 @@ thread_local! {
 /// Maximum number of objects that [`wake`] creates. Together they are larger than any thread's
 /// allocation area.
 const MAX_WAKING: usize = 1 << 18;
-/// Length in bytes of most of these arrays.
+/// Length of most of these objects, which are byte arrays.
 const WAKING_BYTES: i32 = 480;
 
 /// Makes the JVM report the running thread's allocations from now on.

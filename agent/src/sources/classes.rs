@@ -266,8 +266,8 @@ pub(crate) fn restore(tracer: &Tracer, env: &mut Env<'_>) -> usize {
     refused
 }
 
-/// Loaded classes to be retransformed, as global references. Local references would fill the tables
-/// of callbacks that run on this thread meanwhile.
+/// Loaded classes to be retransformed, as global references. Local references would also be counted
+/// as references of each callback that runs on this thread meanwhile.
 struct Chosen(Vec<GlobalRef<kind::Class>>);
 
 impl Chosen {

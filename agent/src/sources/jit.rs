@@ -2,7 +2,7 @@
 //!
 //! The JVM reports both on a service thread, with a delay. The report lists instructions of the
 //! code. If the compiler has kept inlining information, each instruction has a stack of inlined
-//! methods. Otherwise it has a location in the compiled method.
+//! methods. Otherwise each instruction has only a location in the compiled method.
 
 use super::{Need, Source, Tracer};
 use crate::instrument::FrameMethod;

@@ -43,7 +43,8 @@ fn never(options: &Options) -> Vec<(Events, &'static str)> {
 /// Makes these kinds available.
 ///
 /// # Errors
-/// If one of these kinds is never available later, nothing has changed. Also if the JVM refuses.
+/// If one of these kinds is never available later, or the JVM refuses. Then no kind has become
+/// available.
 pub(crate) fn acquire(
     tracer: &'static Tracer,
     env: &mut Env<'_>,

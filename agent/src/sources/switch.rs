@@ -45,8 +45,8 @@ pub(crate) fn install(tracer: &Tracer) -> Result<(), Error> {
     if let Some(objects) = tracer.objects.get() {
         allocations::install(objects, &session.options)?;
     }
-    // If the load hook is enabled, a JVM refuses to start from an ahead-of-time cache. Then the
-    // load hook is enabled later, when the trace begins.
+    // A JVM refuses an ahead-of-time cache if the load hook is enabled. So with a cache, the load
+    // hook is enabled only when the trace begins.
     let is_late = !session.life.is_attaching() && starts_from_cache();
     for event in [Event::VmInit, Event::VmDeath] {
         session.jvmti.enable(event)?;

@@ -1,4 +1,4 @@
-//! Platform threads, and threads that native code attaches: their starts and ends, numbers and
+//! Platform threads, including threads that native code attaches: their starts, ends, numbers and
 //! names.
 
 use super::{Source, Tracer, allocations, cpu, frees, own_threads, pending, virtual_threads};
@@ -14,13 +14,14 @@ use jtrail_records::definition::{ObjectInfo, ThreadInfo};
 use jtrail_records::record::NO_THREAD;
 use rustc_hash::FxHashMap;
 
-/// The source of `events=threads`. Other kinds need it too, if their records belong to a thread.
+/// The source of `events=threads`. It is also needed for other kinds whose records belong to a
+/// thread.
 pub(super) struct Threads;
 
 impl Source for Threads {
-    /// Thread events are needed if records belong to threads, and if the trace has to end with the
-    /// ThreadEnd of the thread that ends the JVM ([`frees`]). Without these events, a thread's
-    /// buffer is released when the system destroys the thread's variables.
+    /// Thread events are needed in two cases: if records belong to threads, and if the trace must
+    /// end at the ThreadEnd event of the thread that ends the JVM ([`frees`]). Without thread
+    /// events, the system releases a thread's buffer with the thread-local variables.
     fn requested(&self, options: &Options) -> bool {
         virtual_threads::are_requested(options) || allocations::name_objects(options.events)
     }
@@ -36,8 +37,8 @@ impl Source for Threads {
     }
 }
 
-/// Names the threads that existed before the trace. It runs before the writer starts, so that the
-/// writer knows their names. Returns their numbers.
+/// Defines the threads that existed before the trace, before the writer starts. Returns the numbers
+/// of these threads.
 pub(super) fn name_first(tracer: &Tracer, env: &mut Env<'_>) -> Vec<u32> {
     env.with_frame(|env| {
         let threads = tracer.session.jvmti.all_threads(env).unwrap_or_default();
@@ -47,10 +48,10 @@ pub(super) fn name_first(tracer: &Tracer, env: &mut Env<'_>) -> Vec<u32> {
     })
 }
 
-/// Records the threads that existed before the trace.
+/// Records the starts of the threads that existed before the trace.
 pub(super) fn record_first(tracer: &Tracer, env: &mut Env<'_>, numbers: &[u32]) {
     let Some(first) = numbers.first() else { return };
-    // The running thread is one of them. Its buffer can't be created in the usual way yet.
+    // The running thread is one of these threads. Its buffer can't be created in the usual way yet.
     let own = name_running(tracer, env).unwrap_or(*first);
     let buffer = virtual_threads::new_buffer(tracer, env, own);
     for number in numbers {
@@ -67,9 +68,10 @@ pub(crate) fn started(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>)
         return own_threads::skip(tracer, env, thread);
     }
     if own_threads::is_starting(tracer, env, thread) || !session.ensure_live(env) {
-        return; // before the trace: `record_first` records the thread
+        return; // a thread from before the trace is recorded by `record_first`
     }
-    // Java code may have run on the thread before, to create its `Thread`, which had no name yet.
+    // To create the thread's `Thread` object, Java code may have run on the thread before. The
+    // object had no name then.
     let was_named = session.jvmti.thread_number().is_ok_and(|n| n != NO_THREAD);
     let Some(number) = name_thread(tracer, env, Some(thread)) else {
         return;
@@ -82,9 +84,9 @@ pub(crate) fn started(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>)
     session.record(buffer, Code::ThreadStart, &[u64::from(number)]);
 }
 
-/// Records that a platform thread ends. Called on the thread itself, after the last of its Java
-/// code. The JVM also sends the event for the thread that stops the JVM (`System.exit`), whose
-/// calls are still open. That thread does not end in the trace.
+/// Records that a platform thread ends. Called on the thread itself, after its Java code. The JVM
+/// also sends the event for the thread that stops the JVM (`System.exit`). Calls of that thread are
+/// still open, so its end is not recorded.
 pub(crate) fn ended(tracer: &'static Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) {
     let session = &tracer.session;
     if !session.ensure_live(env) {
@@ -115,13 +117,13 @@ fn numbers(tracer: &Tracer) -> &Numbers {
     &tracer.session.threads
 }
 
-/// Returns the number of the running thread, and numbers it if it has none. Returns `None` if it
-/// has ended.
+/// Returns the number of the running thread, and numbers the thread if it has none. Returns `None`
+/// if the thread has ended.
 pub(super) fn name_running(tracer: &Tracer, env: &mut Env<'_>) -> Option<u32> {
     name_thread(tracer, env, None)
 }
 
-/// Like [`name_running`]; `thread` is a reference to the running thread, if the caller has one.
+/// Like [`name_running`]. `thread` is a reference to the running thread, if the caller has one.
 fn name_thread(tracer: &Tracer, env: &mut Env<'_>, thread: Option<ThreadRef<'_>>) -> Option<u32> {
     let jvmti = tracer.session.jvmti;
     match jvmti.thread_number().ok()? {
@@ -139,8 +141,8 @@ fn name_thread(tracer: &Tracer, env: &mut Env<'_>, thread: Option<ThreadRef<'_>>
     Some(number)
 }
 
-/// Returns the number of any thread, and numbers it if it has none. Returns `None` if it has ended,
-/// or its `Thread` is being created.
+/// Returns the number of any thread, and numbers the thread if it has none. Returns `None` if the
+/// thread has ended, or its `Thread` object is being created.
 pub(super) fn number_of(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) -> Option<u32> {
     match env.thread_id(Some(thread)) {
         0 => None,
@@ -148,13 +150,13 @@ pub(super) fn number_of(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_
     }
 }
 
-/// Returns the number of any thread, if it has one.
+/// Returns the number of any thread; `None` if the thread has none.
 pub(super) fn known_number(tracer: &Tracer, env: &Env<'_>, thread: ThreadRef<'_>) -> Option<u32> {
     numbers(tracer).known(env.thread_id(Some(thread)))
 }
 
-/// Returns the number of the thread with that id. For the id 0, that is the running thread, whose
-/// `Thread` does not exist yet.
+/// Returns the number of the thread with that id, and numbers the thread if it has none. The id 0
+/// means the running thread, if its `Thread` object does not exist yet.
 fn number_by_id(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -164,7 +166,8 @@ fn number_by_id(
     if let Some(found) = numbers(tracer).find(id) {
         return found;
     }
-    // Done before the lock is taken, so that other threads need not wait for the JVM's answer.
+    // The thread is described before the lock is taken, so that other threads need not wait for the
+    // JVM.
     let info = describe(tracer, env, thread);
     let name = info.name.clone();
     numbers(tracer).number(id, &name, |number| {
@@ -174,7 +177,7 @@ fn number_by_id(
     })
 }
 
-/// Defines a thread again that has got its name.
+/// Defines a thread again, because its name is known now.
 fn define(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>, number: u32) {
     let info = describe(tracer, env, Some(thread));
     numbers(tracer).set_name(env.thread_id(Some(thread)), &info.name);
@@ -209,14 +212,15 @@ fn object_of(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) -> Optio
 /// Notes that the running thread has ended.
 pub(super) fn forget(tracer: &Tracer, env: &Env<'_>, thread: ThreadRef<'_>) {
     let jvmti = tracer.session.jvmti;
-    // A virtual thread has no number in the JVM, unless [`name_thread`] had to set one.
+    // Only platform threads store their number in the JVM, except for virtual threads that
+    // [`name_thread`] has numbered.
     if jvmti.thread_number().is_ok_and(|n| n != NO_THREAD) {
         let _ = jvmti.set_thread_number(ENDED);
     }
     numbers(tracer).end(env.thread_id(Some(thread)));
 }
 
-/// Records a thread's name again, if it has changed.
+/// Records a thread's name if it has changed since it was last defined.
 pub(super) fn record_name_if_changed(
     tracer: &Tracer,
     env: &Env<'_>,

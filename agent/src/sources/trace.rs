@@ -32,12 +32,12 @@ fn sees_class_files(options: &Options) -> bool {
     classes::are_rewritten(options) || options.events.contains(Events::DETAILS)
 }
 
-/// Begins the trace; the JVM is ready.
+/// Begins the trace, when the JVM is ready.
 pub(crate) fn go_live(tracer: &'static Tracer, env: &mut Env<'_>) {
     let session = &tracer.session;
     let started = session.now();
-    // If the JVM starts from an ahead-of-time cache, it has accepted the cache by now, so the event
-    // can be enabled (`perf::starts_from_cache`).
+    // If the JVM starts from an ahead-of-time cache, it has accepted the cache by now. So the load
+    // hook can be enabled (`perf::starts_from_cache`).
     if sees_class_files(&session.options)
         && let Err(error) = session.jvmti.enable(Event::ClassFileLoadHook)
     {
@@ -45,7 +45,8 @@ pub(crate) fn go_live(tracer: &'static Tracer, env: &mut Env<'_>) {
     }
     let (classes, jvmti) = (&session.classes, session.jvmti);
     classes.find_platform_loader(jvmti, env);
-    // Enabled before the existing classes are reported below, so that none is missed.
+    // The event is enabled before the existing classes are reported below, so that no class is
+    // missed.
     if let Err(error) = jvmti.enable(Event::ClassPrepare) {
         log::say(&format!(
             "{error}; the trace has no details of classes, and the program no word in it"
@@ -65,7 +66,7 @@ pub(crate) fn go_live(tracer: &'static Tracer, env: &mut Env<'_>) {
         bursts.arm();
         for number in bursts.begin_at_once() {
             let action = Action::Triggered(number);
-            let _ = tracer.writer.begin(session.now(), action); // its outcome is not waited for
+            let _ = tracer.writer.begin(session.now(), action); // does not wait for the outcome
         }
     }
     threads::record_first(tracer, env, &numbers);
@@ -74,13 +75,13 @@ pub(crate) fn go_live(tracer: &'static Tracer, env: &mut Env<'_>) {
     }
 }
 
-/// Enables the events that would have come too early before the trace began.
+/// Enables the method events, which stay disabled until the trace begins.
 pub(crate) fn went_live(tracer: &Tracer) {
     switch::enable_late(tracer);
 }
 
-/// Called when the program can be traced. `starts` is true if the program is about to begin, and
-/// false if it is already running.
+/// Called when the program can be traced. `starts` is true if the program is about to begin. It is
+/// false if the program already runs.
 pub(crate) fn start(tracer: &'static Tracer, env: &mut Env<'_>, starts: bool) {
     let session = &tracer.session;
     match starts {
@@ -93,12 +94,12 @@ pub(crate) fn start(tracer: &'static Tracer, env: &mut Env<'_>, starts: bool) {
             session.record(buffer, Code::InitDone, &[0]);
         }
         tracer.instrument.returns.set(|set| {
-            // The walk is a safepoint. It stops at the first object.
+            // The heap walk is needed only for its safepoint. It stops at the first object.
             let walk = session.jvmti.visit_objects(|_| {
                 set();
                 false
             });
-            _ = walk; // if the walk fails, returns stay as they are
+            _ = walk; // if the walk fails, hooks return as before
         });
     }
     for source in requested(&session.options) {
@@ -106,11 +107,11 @@ pub(crate) fn start(tracer: &'static Tracer, env: &mut Env<'_>, starts: bool) {
     }
 }
 
-/// Records what remains to be recorded when the JVM ends, and the trace with it. Other threads may
+/// Records what remains to be recorded when the JVM ends. The trace ends, too. Other threads may
 /// still run Java code.
 pub(crate) fn end(tracer: &'static Tracer, env: &mut Env<'_>) {
     let session = &tracer.session;
-    // The thread that ends the JVM may have ended for Java already.
+    // The thread that ends the JVM may already have ended as a Java thread.
     let own = session.buffer(env).or_else(|| session.native_buffer());
     for source in TABLE {
         source.end(tracer, env, own);
@@ -120,8 +121,8 @@ pub(crate) fn end(tracer: &'static Tracer, env: &mut Env<'_>) {
     }
 }
 
-/// Records that a class was unloaded. Called in the middle of a collection: takes no lock, and does
-/// not call the JVM.
+/// Records that a class was unloaded. This may be called in the middle of a collection. So it takes
+/// no lock, and does not call the JVM.
 pub(crate) fn class_unloaded(tracer: &Tracer, class: u32) {
     for source in TABLE {
         source.class_unloaded(tracer, class);
@@ -132,7 +133,7 @@ pub(crate) fn class_unloaded(tracer: &Tracer, class: u32) {
     }
 }
 
-/// Makes the writer write everything that is recorded, and end.
+/// Ends the writer. Before that, the writer writes everything that is recorded.
 pub(crate) fn stop_writer(tracer: &Tracer) {
     let session = &tracer.session;
     tracer.writer.stop();
@@ -148,8 +149,7 @@ pub(crate) fn stop_writer(tracer: &Tracer) {
     }
 }
 
-/// Ends the work that the agent does by itself: samples, and heap snapshots. Waits for work in
-/// progress.
+/// Ends samples and heap snapshots. Waits for a sample or snapshot that is being taken.
 pub(crate) fn end_own_work(tracer: &'static Tracer, env: &mut Env<'_>) {
     Samples.end(tracer, env, None);
     HeapSnapshots.end(tracer, env, None);
@@ -166,7 +166,8 @@ pub(crate) fn give_back(tracer: &Tracer, env: &mut Env<'_>) {
     classes::restore(tracer, env);
 }
 
-/// Takes a heap snapshot on an agent thread. Returns false if heap snapshots are not recorded.
+/// Takes a heap snapshot. Called on an agent thread. Returns false if heap snapshots are not
+/// recorded.
 pub(crate) fn take_heap_snapshot(tracer: &Tracer, env: &mut Env<'_>) -> bool {
     let Some(buffer) = tracer.session.native_buffer() else {
         return false;
@@ -178,7 +179,8 @@ pub(crate) fn take_heap_snapshot(tracer: &Tracer, env: &mut Env<'_>) -> bool {
     records_heap
 }
 
-/// Collects garbage, on an agent thread; between two heap snapshots, if the options ask for these.
+/// Makes the JVM collect garbage. If the options request it, takes heap snapshots before and after
+/// the collection. Called on an agent thread.
 ///
 /// # Errors
 /// If the JVM refuses.
@@ -199,8 +201,8 @@ pub(crate) fn force_gc(tracer: &Tracer, env: &mut Env<'_>) -> Result<(), Error> 
     Ok(())
 }
 
-/// Records what remains to be recorded at the end of a trace, also about live threads, on an agent
-/// thread.
+/// Records what remains to be recorded at the end of a trace, for example about live threads.
+/// Called on an agent thread.
 pub(crate) fn record_final(tracer: &Tracer, env: &mut Env<'_>) {
     gc::record_silent(tracer);
     if let Some(buffer) = tracer.session.native_buffer() {

@@ -18,7 +18,7 @@ type OwnThreads = RwLock<Vec<Arc<GlobalRef<kind::Thread>>>>;
 /// The state that all sources work with.
 pub(crate) struct Tracer {
     pub(crate) session: Session,
-    /// The numbers of objects, if events name objects now or may do so later.
+    /// The numbers of objects, if events mention objects now or may do so later.
     pub(crate) objects: OnceLock<Objects>,
     pub(crate) instrument: Instrument,
     pub(crate) writer: Writer,
@@ -63,7 +63,8 @@ impl Tracer {
         class_number(&self.session, self.objects.get(), env, class)
     }
 
-    /// Returns what stacks need to know of a method; `None` if the JVM denies the answer.
+    /// Returns a method's number, lines and handlers; `None` if the JVM returns an error, or there
+    /// are no numbers left.
     pub(super) fn frame_method(&self, env: &Env<'_>, method: Method) -> Option<Arc<FrameMethod>> {
         let objects = self.objects.get();
         self.instrument

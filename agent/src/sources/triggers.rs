@@ -1,4 +1,4 @@
-//! Bursts that calls of methods, slow calls, and exceptions begin.
+//! Triggers of bursts: calls of methods, slow calls, and exceptions.
 
 use super::Tracer;
 use super::exceptions::CodeLocation;
@@ -10,8 +10,8 @@ use jtrail_recorder::bursts::{Bursts, RECORDED};
 use jtrail_writer::{Action, SaveReason};
 use std::sync::Arc;
 
-/// A trigger has fired: opens the gate, and records the begin of a burst for the writer. With a
-/// flight recorder, makes the writer save the events instead; the thread does not wait for that.
+/// A trigger has fired. Opens the gate, and records the begin of a burst for the writer. With a
+/// flight recorder, makes the writer save the events instead, and does not wait for the writer.
 fn begin(tracer: &Tracer, bursts: &Arc<Bursts>, buffer: OwnBuffer, trigger: usize) {
     let session = &tracer.session;
     if bursts.saves() {
@@ -27,8 +27,8 @@ fn begin(tracer: &Tracer, bursts: &Arc<Bursts>, buffer: OwnBuffer, trigger: usiz
     }
 }
 
-/// Calls `look` with the trigger bits of a method and the running thread's number, if the method
-/// has triggers. Returns true if calls of the method are recorded, too.
+/// If the method has triggers, calls `look` with the method's trigger bits and the running thread's
+/// number. Returns true if calls of the method are recorded, too.
 fn with_method(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -48,8 +48,8 @@ fn with_method(
     bits & RECORDED != 0
 }
 
-/// Called when a method that has triggers is called. A burst begins before the call, which is its
-/// first event. Returns true if the call is recorded while the gate is open.
+/// Called when a method that has triggers is called. If a burst begins, the call is its first
+/// event. Returns true if the call is recorded while the gate is open.
 pub(crate) fn called(tracer: &Tracer, env: &mut Env<'_>, method: u32) -> bool {
     with_method(tracer, env, method, |bursts, buffer, bits, thread| {
         bursts.called(bits, thread, method, |trigger| {
@@ -84,7 +84,7 @@ pub(super) fn thrown(
     }
     let method = tracer.frame_method(env, place.method);
     if method.is_some_and(|method| method.is_ours(place.location)) {
-        return; // a handler of the rewriter throws it again
+        return; // a handler of the rewriter has thrown the exception again
     }
     let Some(buffer) = session.buffer(env) else {
         return;

@@ -1,9 +1,9 @@
 //! Virtual threads: they start, end, and move between carriers.
 //!
 //! Chunks belong to the carrier, an operating-system thread. When a virtual thread mounts, a record
-//! says that the following records belong to it. When it unmounts, a record says that they belong
-//! to the carrier again. HotSpot reports both by extension events, which are not in the JVMTI
-//! specification.
+//! says that the following records belong to the virtual thread. When it unmounts, a record says
+//! that the following records belong to the carrier again. HotSpot reports mounts and unmounts by
+//! extension events, which are not in the JVMTI specification.
 
 use super::{Need, Source, Tracer, cpu, pending, threads};
 use jtrail_jvm::jni::{Env, ThreadRef};
@@ -13,7 +13,7 @@ use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::Code;
 use jtrail_records::record::NO_THREAD;
 
-/// Kinds whose records belong to a thread, or name one.
+/// Kinds whose records belong to a thread, or mention a thread.
 const OF_THREADS: [Events; 10] = [
     Events::METHODS,
     Events::THREADS,
@@ -27,8 +27,8 @@ const OF_THREADS: [Events; 10] = [
     Events::MOUNTS,
 ];
 
-/// The source of `events=mounts`. Other kinds need it too, if their records may belong to a virtual
-/// thread.
+/// The source of `events=mounts`. It is also needed for other kinds whose records may belong to a
+/// virtual thread.
 pub(super) struct VirtualThreads;
 
 impl Source for VirtualThreads {
@@ -41,10 +41,10 @@ impl Source for VirtualThreads {
     }
 }
 
-/// Returns true if these options need to know of virtual threads. The JVM slows virtual threads
-/// down as soon as an agent can support them. With a command channel, a client may request any kind
-/// later, when a virtual thread may already run on a carrier that has a buffer. So then their
-/// mounts are followed from the start.
+/// Returns true if these options need the events of virtual threads. The JVM slows virtual threads
+/// down as soon as an agent has the capability for these events. With a command channel, a client
+/// may request any kind later. A virtual thread may then already run on a carrier that has a
+/// buffer. So with a command channel, mounts are followed from the start.
 pub(crate) fn are_requested(options: &Options) -> bool {
     let has_triggers = options.has_call_triggers() || options.has_exception_triggers();
     let mut kinds = OF_THREADS.iter();
@@ -53,8 +53,8 @@ pub(crate) fn are_requested(options: &Options) -> bool {
         || options.server != Server::Standalone
 }
 
-/// Records that a virtual thread has started. Called on the thread itself, mounted, before it runs
-/// any code of its own.
+/// Records that a virtual thread has started. Called on the mounted thread itself, before it runs
+/// its own code.
 pub(crate) fn started(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) {
     if let Some((buffer, number)) = switch(tracer, env, Some(thread)) {
         let payload = [number.into()];
@@ -62,7 +62,7 @@ pub(crate) fn started(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>)
     }
 }
 
-/// Records that a virtual thread ends. Called on the thread itself, after all code of its own.
+/// Records that a virtual thread ends. Called on the thread itself, after its own code.
 pub(crate) fn ended(tracer: &Tracer, env: &mut Env<'_>, thread: ThreadRef<'_>) {
     if let Some((buffer, number)) = switch(tracer, env, Some(thread)) {
         finish(tracer, env, buffer, thread, number);
@@ -79,9 +79,9 @@ pub(crate) fn unmounted(tracer: &Tracer, env: &mut Env<'_>) {
     switch(tracer, env, None);
 }
 
-/// Makes the carrier's records belong to `thread`, or to the carrier itself. Returns its buffer,
-/// and the number of the owner. Returns `None` for a thread that has ended, and if nothing can be
-/// recorded.
+/// Makes the carrier's next records belong to `thread`; for `None`, to the carrier itself. Returns
+/// the carrier's buffer, and the number of the thread that the records belong to. Returns `None` if
+/// `thread` has ended, or if nothing can be recorded.
 fn switch(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -92,9 +92,9 @@ fn switch(
         return None;
     }
     let number = match thread {
-        // Looked up by the thread's id. To store a number with a thread, the JVM creates an entry
-        // under a lock that all threads share. With many virtual threads, they would wait for that
-        // lock longer than they run.
+        // The number is looked up by the thread's id. If it were stored with the thread, the JVM
+        // would create an entry under a lock that all threads share. Many virtual threads would
+        // wait for that lock longer than they run.
         Some(thread) => Some(threads::number_of(tracer, env, thread)?),
         None => None,
     };
@@ -107,7 +107,7 @@ fn switch(
     Some((buffer, move_to(tracer, buffer, number)))
 }
 
-/// Creates the running thread's buffer, if one can be used; see
+/// Creates the running thread's buffer. Returns `None` if nothing can be recorded. Implements
 /// [`crate::session::Upcalls::first_buffer`].
 pub(crate) fn first_buffer(tracer: &Tracer, env: &mut Env<'_>) -> Option<OwnBuffer> {
     if !tracer.session.may_record(env) {
@@ -117,8 +117,8 @@ pub(crate) fn first_buffer(tracer: &Tracer, env: &mut Env<'_>) -> Option<OwnBuff
     Some(new_buffer(tracer, env, number))
 }
 
-/// Creates a buffer for the running thread, which has that number. For a virtual thread that
-/// started before the trace, the buffer is its carrier's.
+/// Creates a buffer for the running thread, whose number is `number`. If the thread is a virtual
+/// one that started before the trace, creates the buffer for its carrier.
 pub(super) fn new_buffer(tracer: &Tracer, env: &mut Env<'_>, number: u32) -> OwnBuffer {
     let Some(carrier) = carrier(tracer, env) else {
         return tracer.session.buffer_of(number);
@@ -128,7 +128,7 @@ pub(super) fn new_buffer(tracer: &Tracer, env: &mut Env<'_>, number: u32) -> Own
     buffer
 }
 
-/// Returns the number of the carrier, if the running thread is virtual.
+/// Returns the number of the carrier; `None` if the running thread is a platform thread.
 fn carrier(tracer: &Tracer, env: &mut Env<'_>) -> Option<u32> {
     let jvmti = tracer.session.jvmti;
     let get_carrier = &tracer.virtual_threads.get_carrier;
@@ -140,8 +140,8 @@ fn carrier(tracer: &Tracer, env: &mut Env<'_>) -> Option<u32> {
     threads::number_of(tracer, env, carrier)
 }
 
-/// Notes that the carrier runs that virtual thread from now on, or no virtual thread. Records the
-/// mounts and unmounts. Returns the number of the thread that runs.
+/// Notes that the carrier runs the virtual thread `thread` from now on; for `None`, that it runs no
+/// virtual thread. Records the mount and unmount. Returns the number of the thread that now runs.
 fn move_to(tracer: &Tracer, buffer: OwnBuffer, thread: Option<u32>) -> u32 {
     let session = &tracer.session;
     let times = &tracer.virtual_threads.times;
@@ -171,8 +171,8 @@ fn move_to(tracer: &Tracer, buffer: OwnBuffer, thread: Option<u32>) -> u32 {
     next
 }
 
-/// Makes records belong to that thread, or to the carrier itself. Moves the pending objects of both
-/// accordingly.
+/// Makes the next records belong to `thread`; for `None`, to the carrier itself. Stores the pending
+/// objects of the thread that stops running, and fetches those of the thread that runs now.
 fn switch_to(tracer: &Tracer, buffer: OwnBuffer, thread: Option<u32>) {
     let (before, carrier) = buffer.owners();
     if let Some(objects) = tracer.objects.get() {
@@ -183,8 +183,8 @@ fn switch_to(tracer: &Tracer, buffer: OwnBuffer, thread: Option<u32>) {
     buffer.switch_to(tracer.session.now(), thread);
 }
 
-/// Records the end of the virtual thread that runs here: its last name, its CPU time, and that it
-/// leaves its carrier.
+/// Records the end of the virtual thread that runs here: its last name, its CPU time, and its
+/// unmount.
 fn finish(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -207,7 +207,7 @@ fn finish(
     switch_to(tracer, buffer, None);
 }
 
-/// Returns the payload of a mount or unmount.
+/// Returns the payload of a mount or unmount: both numbers in one word.
 fn pair(thread: u32, carrier: u32) -> [u64; 1] {
     [u64::from(thread) << 32 | u64::from(carrier)]
 }

@@ -1,10 +1,12 @@
 //! Virtual threads in heap walks.
 //!
-//! When HotSpot (at least 21 to 25) reaches a virtual thread, it asks the thread's continuation
-//! whether it is alive, without checking that there is one (`JvmtiEnvBase::is_vthread_alive`). If
-//! the thread's constructor has not created it yet, the JVM crashes. So walks visit only threads
-//! that were seen with a continuation, which they keep for good; their tags say so. Before each
-//! walk these threads are searched. A thread that is created in between is skipped.
+//! When HotSpot (at least 21 to 25) reaches a virtual thread, it reads the thread's continuation,
+//! without checking that there is one (`JvmtiEnvBase::is_vthread_alive`). If the thread's
+//! constructor has not created the continuation yet, the JVM crashes. So a walk visits a virtual
+//! thread only if the thread has had a continuation before the walk. Threads keep their
+//! continuations. Before each walk, all virtual threads are searched, and a flag in the tag marks
+//! the threads with a continuation. If a thread is created after the search, the walk skips its
+//! references.
 
 use crate::objects::{Objects, has_continuation, number_in, with_continuation};
 use jtrail_jvm::jni::{ClassRef, Continuations, Env};
@@ -14,23 +16,24 @@ use rustc_hash::FxHashSet;
 /// The virtual threads that a walk visits.
 pub(super) struct ConstructedThreads {
     class: u32,
-    /// True if the tags say which threads have a continuation.
+    /// True if the search succeeded, so that the tags show which threads have a continuation.
     is_known: bool,
-    /// Numbers of the threads that the walk has skipped.
+    /// Numbers of the threads whose references the walk has skipped.
     passed: FxHashSet<u64>,
 }
 
 impl ConstructedThreads {
-    /// Searches the existing virtual threads for continuations. `class` is their class, and
-    /// `number` its number. The caller stops other threads from numbering objects.
+    /// Marks the existing virtual threads that have a continuation. `class` is the class of virtual
+    /// threads, and `number` is the number of this class. The caller keeps other threads from
+    /// numbering objects.
     pub(super) fn find(
         env: &mut Env<'_>,
         objects: &Objects,
         class: ClassRef<'_>,
         number: u32,
     ) -> Self {
-        // No local reference may be left when the walk begins, because it would be one of the
-        // roots.
+        // All local references are deleted before the walk begins, because the walk would report
+        // them as roots.
         let marked = env.with_frame(|env| mark(env, objects, class));
         Self {
             class: number,
@@ -39,8 +42,8 @@ impl ConstructedThreads {
         }
     }
 
-    /// Returns true if the walk has to skip an object of that class with that tag. The tag holds a
-    /// number.
+    /// Returns true if the walk must not visit what an object refers to. `class` is the number of
+    /// the object's class, and `tag` holds the object's number.
     pub(super) fn passes(&mut self, class: Option<u32>, tag: i64) -> bool {
         let passes = class == Some(self.class) && !(self.is_known && has_continuation(tag));
         if passes {
@@ -49,7 +52,7 @@ impl ConstructedThreads {
         passes
     }
 
-    /// Returns the number of threads that were skipped.
+    /// Returns the number of threads whose references were skipped.
     pub(super) fn passed(self) -> usize {
         self.passed.len()
     }
@@ -59,8 +62,8 @@ impl ConstructedThreads {
 fn mark(env: &Env<'_>, objects: &Objects, class: ClassRef<'_>) -> Result<()> {
     let jvmti = objects.jvmti;
     let mut marked = FxHashSet::default();
-    // The JVM finds objects by their whole tags. So all threads are marked first, and those without
-    // a continuation get their old tag back.
+    // The JVM finds objects only by their whole tags. So all threads are marked first. Then the
+    // threads without a continuation get their old tags back.
     jvmti.visit_instances(class, |thread| {
         *thread.tag = with_continuation(*thread.tag, true);
         marked.insert(*thread.tag);

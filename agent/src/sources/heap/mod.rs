@@ -1,26 +1,28 @@
-//! Heap snapshots: every reachable object, every reference between objects, every root.
+//! Heap snapshots. A snapshot has every reachable object, every reference between objects, and
+//! every root.
 //!
 //! One heap walk (FollowReferences) shows all references, while the program is stopped. Objects are
-//! identified by their tags; an object without a number gets one on the way. The findings go into
-//! the buffer of the thread that requested the walk, although another thread of the JVM carries it
-//! out. The requesting thread waits for the walk, and lends its buffer.
+//! identified by their tags. If an object has no number, it gets one in the walk. Another thread of
+//! the JVM carries the walk out, and writes the records into the buffer of the thread that
+//! requested it. The requesting thread waits for the walk, and lends its buffer.
 //!
 //! Classes are identified by the tags of their class objects, which are set before the walk
-//! ([`HeapClasses`]). A class may load in between, or be an array class, for which there is no
-//! event. Its objects are noted, and recorded after the walk, when their class is known. An object
-//! that dies before that is missing, with its references.
+//! ([`HeapClasses`]). Two sorts of classes may have no tag: a class that loads just before the
+//! walk, and an array class, for which there is no event. Their objects are noted in the walk.
+//! After the walk, the class is looked up, and the objects are recorded. If an object dies before
+//! that, it is missing, with its references.
 //!
-//! After a collection, no walk may begin in the JVM's event of the collection's finish. So an agent
-//! thread does it, if it is requested. The JVM creates that thread. (A native thread that attaches
-//! itself won't do: HotSpot 21 keeps some of its state after its end, and writes into freed memory
-//! when an environment is disposed of.)
+//! For a snapshot after a collection, the walk can't begin in the GarbageCollectionFinish event. So
+//! an agent thread takes the snapshot. The JVM creates that thread. (A native thread that attaches
+//! itself can't be used. After such a thread has ended, HotSpot 21 keeps some of its state, and
+//! writes into freed memory when an environment is disposed of.)
 //!
-//! Before a collection a walk is possible only if the agent requests the collection: at the start
-//! event of other collections the program is stopped already. The snapshots before and after a
-//! requested collection are to show what it freed, which no reference leads to. So each of them
-//! begins with another walk (IterateThroughHeap), which finds all objects that the heap holds. The
-//! walk along the references follows at once, and finds reachable objects that were created between
-//! the two.
+//! A snapshot before a collection is possible only if the agent requests the collection. Otherwise,
+//! the program is already stopped at the GarbageCollectionStart event. The snapshots before and
+//! after a requested collection are to show which objects it freed. These objects are unreachable
+//! before the collection. So each of the two snapshots begins with another walk
+//! (IterateThroughHeap), which also finds unreachable objects. The walk along the references
+//! follows at once. It also finds objects that were created between the two walks.
 
 mod constructed_threads;
 
@@ -64,8 +66,8 @@ impl Source for HeapSnapshots {
         }
     }
 
-    /// Takes the last snapshot, if it is requested, and waits for one that is being taken. No
-    /// snapshot begins afterwards.
+    /// Takes the last snapshot, if it is requested. Waits for a snapshot that another thread is
+    /// taking. No snapshot begins afterwards.
     fn end(&self, tracer: &'static Tracer, env: &mut Env<'_>, buffer: Option<OwnBuffer>) {
         let session = &tracer.session;
         if let Some(buffer) = buffer
@@ -87,8 +89,8 @@ pub(crate) fn prepared_class(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>
     tracer.heap.classes.prepared(env, class);
 }
 
-/// Wakes the thread that takes snapshots, because a collection is over. Called where the JVM must
-/// not be called.
+/// Wakes the thread that takes snapshots, because a collection is over. The caller is an event that
+/// must not call the JVM.
 pub(crate) fn wake_after_collection(tracer: &Tracer) {
     tracer.heap.follower.wake();
 }
@@ -174,7 +176,8 @@ fn walk(
     }
 }
 
-/// Reports what a snapshot lacks: objects without a class, and references of virtual threads.
+/// Reports what is missing in a snapshot: objects without a class, and references of virtual
+/// threads.
 fn report_gaps(number: u64, left_out: usize, passed: usize) {
     if left_out > 0 {
         log::say(&format!(
@@ -191,21 +194,21 @@ fn report_gaps(number: u64, left_out: usize, passed: usize) {
 struct Walk<'a> {
     session: &'a Session,
     objects: &'a Objects,
-    /// Numbers of the classes of objects that the JVM fills gaps with.
+    /// Numbers of the classes of fillers: objects that the JVM fills gaps with.
     fillers: Vec<u32>,
-    /// None if the JVM has no virtual threads.
+    /// The virtual threads that the walk visits; none if the JVM has no virtual threads.
     virtual_threads: Option<ConstructedThreads>,
     seen: NumberSet,
     unknown: ClasslessObjects,
 }
 
-/// Objects whose class has no number, and what the walk found about them.
+/// Objects whose class has no number, with their roots and references.
 #[derive(Default)]
 struct ClasslessObjects {
     numbers: FxHashSet<u64>,
-    /// Number and bytes of each object.
+    /// Number, and size in bytes, of each object.
     objects: Vec<(u64, u64)>,
-    /// Number and kind of each root.
+    /// Number of the object, and kind of the root.
     roots: Vec<(u64, u64)>,
     references: Vec<(u64, u64)>,
 }
@@ -217,8 +220,9 @@ impl ClasslessObjects {
 }
 
 impl Walk<'_> {
-    /// Records an object, unless it may be a filler, which only a reference can distinguish from an
-    /// object. Does not call the JVM. Returns true if the walk goes on.
+    /// Records an object, unless it may be a filler. An object of a filler's class is no filler if
+    /// it has a number, or if a reference leads to it. Does not call the JVM. Returns true if the
+    /// walk is to continue.
     fn pass(&mut self, buffer: &mut LentBuffer, object: VisitedObject<'_>) -> bool {
         if let Some(class) = class_in(object.class_tag)
             && (number_in(*object.tag) != 0 || !self.fillers.contains(&class))
@@ -293,8 +297,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Records the objects whose class is known by now, after the walk. Returns the number of
-    /// objects whose class is still unknown.
+    /// Records the noted objects after the walk, if their classes are known now. Returns the number
+    /// of objects whose class is still unknown.
     fn record_unknown(&mut self, env: &Env<'_>, buffer: OwnBuffer) -> usize {
         if self.unknown.numbers.is_empty() {
             return 0;

@@ -1,13 +1,14 @@
 //! Samples: an agent thread takes the stacks of all other threads periodically.
 //!
-//! Nothing that the sampler's thread does is recorded but samples. A tick is due at the start plus
-//! a whole multiple of the interval. A missed tick is skipped, and the following ones don't drift.
+//! The sampler's thread records samples, but its own work is not recorded. A tick is due at the
+//! start plus a whole multiple of the interval. A missed tick is skipped, and the following ticks
+//! don't drift.
 //!
-//! A tick is one `GetAllStackTraces`: states and frames of all platform threads at one moment, in
-//! one safepoint. It shows neither virtual threads nor their frames. Mounted virtual threads are
-//! requested separately right afterwards, and recorded instead of their carriers. Threads without
-//! frames (the JVM's own) have no samples. If a method is unloaded before it is looked up, the JVM
-//! reports an error, and the frame is skipped.
+//! At each tick, one `GetAllStackTraces` returns the states and frames of all platform threads, in
+//! one safepoint. The result contains neither virtual threads nor their frames. So the stacks of
+//! mounted virtual threads are requested right afterwards, and recorded instead of the stacks of
+//! their carriers. A thread without frames (one of the JVM's own) has no sample. If a method is
+//! unloaded before it is looked up, the JVM returns an error, and the frame is skipped.
 
 mod tick;
 
@@ -26,12 +27,12 @@ use rustc_hash::FxHashMap;
 use std::time::{Duration, Instant};
 use tick::Tick;
 
-/// Number of ticks after which the names of threads and their CPU times are read once.
+/// Names and CPU times of threads are read once in this number of ticks.
 const LOOK_EVERY: u64 = 100;
 /// How long the sampler sleeps while no samples are requested.
 const REST: Duration = Duration::from_millis(100);
-/// How long the end of the trace waits for the current tick, so that the program does not hang
-/// because of the agent.
+/// How long the end of the trace waits for the current tick. The limit keeps the program from
+/// hanging because of the agent.
 const LAST_TICK: Duration = Duration::from_secs(5);
 
 /// The source of `events=samples`.
@@ -55,13 +56,13 @@ impl Source for Samples {
     }
 }
 
-/// Sets how deep samples are, for the format of a trace with these options.
+/// Sets which frames of a stack are recorded in a trace with these options.
 pub(crate) fn set_samples(tracer: &Tracer, options: &Options) {
     tracer.samples.set(options);
 }
 
-/// Stops the sampler, if there is one, and waits until it has stopped. By then it has handed over
-/// what it recorded.
+/// Stops the sampler, if there is one, and waits until it has stopped. The sampler passes its last
+/// records to the writer before it stops.
 pub(crate) fn stop(tracer: &Tracer) {
     if let Some(sampler) = tracer.samples.sampler.get() {
         drop(sampler.go_on.lock().take());

@@ -9,7 +9,7 @@ use jtrail_recorder::buffer::record::{self, Code, INNERMOST_MISSING, MAX_FRAMES}
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering;
 
-/// Takes the samples of a tick. Kept from tick to tick to reuse its memory.
+/// Takes the samples of a tick. It is kept from tick to tick, to reuse its memory.
 #[derive(Default)]
 pub(super) struct Tick {
     cut: Cut,
@@ -19,9 +19,9 @@ pub(super) struct Tick {
     words: Vec<u64>,
     /// HotSpot's `GetVirtualThread`; none if the JVM has no virtual threads.
     get_virtual: Option<ThreadFunction>,
-    /// Kinds of methods that were seen innermost or outermost, by [`Method::address`].
+    /// Cache of [`Kind`]s, by [`Method::address`].
     kinds: FxHashMap<usize, Kind>,
-    /// By a thread's number: true if virtual threads run on the thread.
+    /// For each thread number: true if the thread is a carrier.
     carriers: FxHashMap<u32, bool>,
 }
 
@@ -44,8 +44,9 @@ impl Cut {
         }
     }
 
-    /// Returns the number of frames to request for all threads: one more for a method of the hook
-    /// class, and another one if the innermost frames may be cut.
+    /// Returns the number of frames to request for each thread. If the innermost frames are kept,
+    /// it is one more than is recorded, because a method of the hook class may be innermost. If the
+    /// outermost frames are kept, it is the maximum plus two.
     fn asked(self) -> u16 {
         match self.keeps_roots {
             true => MAX_FRAMES as u16 + 2,
@@ -54,14 +55,14 @@ impl Cut {
     }
 }
 
-/// The meaning of a method that is innermost or outermost on a stack.
+/// What a method on a stack says about the thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A virtual thread runs on this thread: `Continuation.run`.
+    /// `Continuation.run`: a virtual thread runs on this thread.
     Carries,
-    /// The outermost method of a carrier: `ForkJoinWorkerThread.run`.
+    /// `ForkJoinWorkerThread.run`: the outermost method of a carrier.
     Works,
-    /// The agent is recording something: a method of the hook class.
+    /// A method of the hook class: the agent is recording something.
     Records,
     /// Any other method, of the program or of a library.
     Runs,
@@ -76,8 +77,8 @@ impl Tick {
         }
     }
 
-    /// Takes samples of all threads that have frames, and records them with one time stamp. `look`
-    /// gets the stacks of the platform threads.
+    /// Takes samples of all threads that have frames, and records the samples with one time stamp.
+    /// Calls `look` with the stacks of the platform threads.
     pub(super) fn take<'e>(
         &mut self,
         tracer: &Tracer,
@@ -100,7 +101,7 @@ impl Tick {
             look(env, stacks);
         })?;
         if !mounted.is_empty() {
-            // If the JVM refuses, this tick has no samples of virtual threads.
+            // If the JVM returns an error, this tick has no samples of virtual threads.
             let _ = jvmti.with_stacks_of(env, &mounted, depth, |env, stacks| {
                 stacks.iter().for_each(|stack| self.add(tracer, env, stack));
             });
@@ -142,8 +143,8 @@ impl Tick {
         }
     }
 
-    /// Returns true if the frames are those of a virtual thread that is mounting or unmounting, on
-    /// its carrier. Such a sample belongs to neither thread.
+    /// Returns true if a virtual thread is just mounting or unmounting, and its frames appear on
+    /// the carrier's stack. Such a sample belongs to neither thread.
     fn shows_mounting(
         &mut self,
         tracer: &Tracer,
@@ -156,9 +157,10 @@ impl Tick {
         if outer.any(|f| self.kind(jvmti, env, f.method()) == Kind::Carries) {
             return true;
         }
-        // The JVM restores a virtual thread's frames a few at a time, and shows no frames outside
-        // the restored ones. And in a cut stack, the frame that would show it may be missing.
-        // A carrier that runs its own code has few frames, and its outermost method is known.
+        // The frame of `Continuation.run` may be missing, for two reasons. The JVM restores a
+        // virtual thread's frames a few at a time, and does not return frames outside the restored
+        // ones. Or the stack is cut. But if a carrier runs its own code, its stack has few frames
+        // and a known outermost method.
         self.get_virtual.is_some()
             && frames
                 .last()
@@ -166,7 +168,7 @@ impl Tick {
             && self.is_carrier(tracer, env, thread)
     }
 
-    /// Returns true if virtual threads run on the thread.
+    /// Returns true if the thread is a carrier.
     fn is_carrier(&mut self, tracer: &Tracer, env: &Env<'_>, thread: ThreadRef<'_>) -> bool {
         let Some(number) = threads::known_number(tracer, env, thread) else {
             return false;
@@ -178,8 +180,8 @@ impl Tick {
         })
     }
 
-    /// Records a thread's frames, innermost first, with its state. [`INNERMOST_MISSING`] is set in
-    /// the state if the frames are not all.
+    /// Adds a sample to `words`: a thread's state, and its frames, the innermost one first.
+    /// [`INNERMOST_MISSING`] is set in the state if the innermost frames are missing.
     fn record(
         &mut self,
         tracer: &Tracer,
@@ -210,7 +212,7 @@ impl Tick {
             .or_insert_with(|| kind(jvmti, env, method).unwrap_or(Kind::Runs))
     }
 
-    /// Returns the virtual thread that runs on a thread.
+    /// Returns the virtual thread that runs on the stack's thread; `None` if there is none.
     fn mounted<'e>(
         &mut self,
         jvmti: Jvmti,
@@ -238,7 +240,7 @@ impl Tick {
 }
 
 /// Fills `frames` with the outermost frames of a thread whose stack was deeper at the tick. Returns
-/// their number, and [`INNERMOST_MISSING`] if they are not all.
+/// the number of frames, and [`INNERMOST_MISSING`] if inner frames are missing.
 fn outermost(jvmti: Jvmti, thread: ThreadRef<'_>, frames: &mut [Frame]) -> (usize, u64) {
     let most = i32::try_from(frames.len()).unwrap_or(i32::MAX);
     let (found, cut) = match jvmti.stack_of(Some(thread), -most, frames) {
@@ -252,7 +254,7 @@ fn outermost(jvmti: Jvmti, thread: ThreadRef<'_>, frames: &mut [Frame]) -> (usiz
     (found.min(frames.len()), cut)
 }
 
-/// Returns the meaning of a method that is innermost or outermost on a stack.
+/// Returns the [`Kind`] of a method.
 fn kind(jvmti: Jvmti, env: &Env<'_>, method: Method) -> Result<Kind> {
     let class = jvmti.declaring_class(env, method)?;
     let class = jvmti.class_signature(class)?;

@@ -1,9 +1,9 @@
 //! Allocations at their sites, with identity (`alloc=sites` with `free`).
 //!
-//! The probe after `new` gives the object its number and records it, as in [`super`], but does not
-//! receive the object. The probe in `Object`'s constructor receives the object, and finds its
-//! number among the thread's pending ones ([`jtrail_recorder::pending`]). For an array, the probe
-//! after its creation receives the array.
+//! The probe after `new` gives the object a number and records the allocation, but does not receive
+//! the object. The probe in `Object`'s constructor receives the object. It finds the number in the
+//! thread's list of pending objects ([`jtrail_recorder::pending`]). For an array, the probe after
+//! its creation receives the array.
 
 use super::super::{Tracer, pending};
 use super::{IS_LOOKING_UP, look_up};
@@ -14,9 +14,8 @@ use jtrail_recorder::buffer::OwnBuffer;
 use jtrail_recorder::buffer::record::{self, Code};
 use jtrail_recorder::pending::{NewClass, PendingObject};
 
-/// Records an object that a site has created, if the hot path could not, or if the list of pending
-/// objects needs care. `number` is the object's, or 0 if it has none yet. `stack` is the address of
-/// the hook's stack frame.
+/// Records an object that a site has created, if the hot path could not record it. `number` is the
+/// object's number, or 0 if it has none yet. `stack` is the address of the hook's stack frame.
 pub(crate) fn allocated(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -49,7 +48,8 @@ pub(crate) fn array_allocated(
     }
 }
 
-/// Records an object that a site has created. Returns `None` if its end can't be recorded.
+/// Records an object that a site has created. Returns the buffer, and the object's class and
+/// number. Returns `None` if the object's free can't be recorded.
 fn record(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -73,8 +73,8 @@ fn record(
     Some((buffer, class?, number))
 }
 
-/// An object's constructor has called `Object`'s, with the hook's frame at the address `stack`.
-/// Some objects of the running thread are pending.
+/// An object's constructor has called the constructor of `Object`. The hook's frame is at the
+/// address `stack`. The running thread has pending objects.
 pub(crate) fn constructed(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, stack: usize) {
     if let (Some(objects), Some(buffer)) = (tracer.objects.get(), OwnBuffer::current())
         && buffer.pending().is_open()

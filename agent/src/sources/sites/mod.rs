@@ -1,9 +1,8 @@
 //! Allocations that are recorded at their sites, by probes (`alloc=sites`).
 //!
-//! A probe passes the number of its allocation site; the writer knows the site's class, method and
-//! line. So the hot path is that of a call: thread-local pointer, time stamp, store. At the first
-//! object of each site its class is looked up. At the first object of each class its size is
-//! measured, on an object that is created for that purpose.
+//! The hot path is in `callbacks::hooks::allocations`. This module handles the first objects. At
+//! the first object of each site, the class is looked up. At the first object of each class, the
+//! agent creates another object of the class, and measures its size.
 
 pub(crate) mod identity;
 
@@ -47,7 +46,7 @@ impl Source for AllocationSites {
         }
     }
 
-    /// Measures arrays, and reports which objects are not seen.
+    /// Measures arrays, and reports in the trace which objects no probe sees.
     fn prepare(&self, tracer: &'static Tracer, env: &mut Env<'_>) {
         if tracer.instrument.sites.get().is_some() {
             tracer.session.define(Definition::Uninstrumented {
@@ -63,7 +62,7 @@ impl Source for AllocationSites {
     }
 }
 
-/// Number of the hook's own frames, which are innermost.
+/// Number of the hook's own frames, which are the innermost ones.
 const HOOK_FRAMES: i32 = 1;
 
 /// What the trace says about objects that no probe sees.
@@ -71,12 +70,14 @@ const NOT_SEEN: &str = "alloc=sites does not see objects that no bytecode of a r
                         and of hidden classes";
 
 thread_local! {
-    /// True while the thread looks up a class; objects that it creates meanwhile are not recorded.
+    /// True while the thread looks up a class. Objects that the thread creates meanwhile are not
+    /// recorded.
     static IS_LOOKING_UP: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Records an object that a site has created, or an array of that length, if the hot path could
-/// not: no buffer, no room in the chunk, a new epoch, or the site's first object.
+/// Records an object that a site has created, if the hot path could not record it. The thread has
+/// no buffer, its chunk has no room, the epoch is new, or the object is the site's first. For an
+/// array, `length` is its length.
 pub(crate) fn allocated(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -102,8 +103,8 @@ pub(crate) fn call_allocated(tracer: &Tracer, env: &mut Env<'_>, object: ObjectR
     record_object(tracer, env, object, site, 1);
 }
 
-/// Records an array of arrays that a site has created. Such arrays are regular, so one array of
-/// each level stands for all, unless objects have identity.
+/// Records an array of arrays that a site has created. All arrays of a level have the same length.
+/// So one array of each level stands for all, unless objects have identity.
 pub(crate) fn multi_allocated(tracer: &Tracer, env: &mut Env<'_>, array: ObjectRef<'_>, site: u32) {
     let Some(arrays) = tracer.sites.arrays.get() else {
         return;
@@ -114,7 +115,8 @@ pub(crate) fn multi_allocated(tracer: &Tracer, env: &mut Env<'_>, array: ObjectR
     }
 }
 
-/// Records `count` arrays, represented by one of them, and those inside it level by level.
+/// Records `count` equal arrays, of which `array` is one. Then records the arrays inside them,
+/// level by level.
 fn record_levels(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -150,7 +152,8 @@ fn record_arrays(
     });
 }
 
-/// Records an object of that class and size, which the JVM has created for a native method.
+/// Records an object that the JVM has created for a native method. `class` and `size` are the
+/// object's.
 pub(crate) fn created_by_jvm(
     tracer: &Tracer,
     env: &mut Env<'_>,
@@ -181,11 +184,12 @@ pub(crate) fn created_by_jvm(
     session.record(buffer, Code::AllocAt, &payload);
 }
 
-/// Returns true if objects that the JVM creates for this method are seen by no probe, and reported
-/// whether the method is compiled or not. For most methods one of these fails: probes see their
-/// calls, or the Java code that runs inside them.
+/// Returns true if objects that the JVM creates for this method are recorded from the JVM's events.
+/// No probe may see these objects, and the JVM must report them even if the method is compiled. For
+/// most methods this is not so: probes see their calls, or the Java code that runs inside them.
 fn is_recorded(tracer: &Tracer, env: &Env<'_>, method: Method) -> bool {
-    /// Methods of reflection, before it generates code for a method that is called often.
+    /// Native methods of reflection. The JDK replaces them by generated code for methods that are
+    /// called often.
     const METHODS: [&str; 2] = ["newInstance0", "invoke0"];
     const CLASSES: &str = "Ljdk/internal/reflect/";
     let jvmti = tracer.session.jvmti;
@@ -198,7 +202,7 @@ fn is_recorded(tracer: &Tracer, env: &Env<'_>, method: Method) -> bool {
     METHODS.contains(&&*name) && signature().is_ok_and(|s| s.starts_with(CLASSES))
 }
 
-/// Records `count` objects of one class and size, represented by one of them. If objects have
+/// Records `count` objects of one class and size, of which `object` is one. If objects have
 /// identity, `count` is 1.
 fn record_object(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, site: u32, count: u64) {
     let session = &tracer.session;
@@ -232,8 +236,8 @@ fn record_object(tracer: &Tracer, env: &mut Env<'_>, object: ObjectRef<'_>, site
     }
 }
 
-/// Defines a site for the writer, while the running thread is in its hook. Returns the class of the
-/// site's objects, if it can be recognized later.
+/// Defines a site for the writer. Called while the running thread is in the site's hook. Returns
+/// the class of the site's objects; `None` if the lookup failed.
 fn look_up(tracer: &Tracer, env: &mut Env<'_>, hook: ClassRef<'_>, site: u32) -> Option<NewClass> {
     let session = &tracer.session;
     let all = tracer.instrument.sites.get()?;
@@ -257,8 +261,8 @@ fn look_up(tracer: &Tracer, env: &mut Env<'_>, hook: ClassRef<'_>, site: u32) ->
     Some(class)
 }
 
-/// Defines a class by its name for an object that is recorded without its size, because the stack
-/// or the memory is exhausted. The next object of the site tries again.
+/// Defines a class by its name, for an object that is recorded without a size. The lookup failed
+/// because the stack or the memory is exhausted. The site's next object tries again.
 fn without_size(tracer: &Tracer, name: &Arc<str>, reason: &Error) -> NewClass {
     let session = &tracer.session;
     session.define(Definition::Uninstrumented {
@@ -285,7 +289,7 @@ fn class_and_size(
     name: &str,
 ) -> Result<(NewClass, Sizing), Error> {
     let session = &tracer.session;
-    // With a gate, the hook's method that checks it has a frame in between.
+    // If there is a gate, the method of the hook class that checks the gate has a frame, too.
     let gate = i32::from(session.bursts.is_some());
     let caller = stack::caller(tracer, HOOK_FRAMES + gate).ok_or("there is no frame")?;
     let from = session.jvmti.declaring_class(env, caller)?;
@@ -310,8 +314,8 @@ fn class_and_size(
     if let Some(size) = all.size(number) {
         return Ok((known, Sizing::fixed(size)));
     }
-    // The class is initialized, or the running thread is initializing it: an object of it was just
-    // created.
+    // An object of the class was just created. So the class is initialized, or the running thread
+    // is initializing it.
     let object = env
         .allocate(class)
         .ok_or("there is no memory for one more")?;
@@ -337,8 +341,9 @@ fn measure_arrays(tracer: &Tracer, env: &mut Env<'_>) -> Option<Arrays> {
     })
 }
 
-/// Computes the sizing of arrays from sizes by length. `base` is chosen so that the longest array
-/// that is no larger than the empty one has no unused bytes.
+/// Computes the sizing of arrays from the sizes of some arrays; `size` returns the size for a
+/// length. `base` is the size in bytes without elements and padding, or less: the longest array
+/// that is as large as the empty one counts as full.
 fn sizing(mut size: impl FnMut(i32) -> Option<u64>) -> Option<Sizing> {
     /// A multiple of every object alignment (at most 256 bytes).
     const MANY: i32 = 4096;

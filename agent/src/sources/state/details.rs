@@ -12,14 +12,15 @@ pub(in crate::sources) type Key = (Loader, Box<str>);
 /// Which classes had their details reported, and the sizes of class files.
 #[derive(Default)]
 pub(in crate::sources) struct Details {
-    /// Bytes of class files that passed the load hook, until the class is prepared.
+    /// Size in bytes of class files that passed the load hook. Removed when the class's details are
+    /// reported.
     sizes: Mutex<FxHashMap<Key, u32>>,
     /// Numbers of the classes whose details were reported.
     reported: Mutex<NumberSet>,
 }
 
-/// Maximum number of classes that are loaded, but not prepared, and whose size is kept. Many
-/// classes are never prepared.
+/// Maximum number of sizes that are kept, because many loaded classes are never prepared. If it is
+/// reached, all sizes are dropped.
 const MAX_SIZES: usize = 1 << 16;
 
 impl Details {
@@ -41,7 +42,7 @@ impl Details {
         self.reported.lock().contains(class.into())
     }
 
-    /// Reports the details of those classes that were not reported yet, in their order.
+    /// Calls `report` for each class in `found` that was not reported yet, in the order of `found`.
     pub(in crate::sources) fn report(
         &self,
         found: PendingClasses,

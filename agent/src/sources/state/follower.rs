@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The agent's end of the thread; empty if there is none.
+/// The agent's handle of the thread; empty if no thread was started.
 #[derive(Default)]
 pub(in crate::sources) struct Follower(OnceLock<Thread>);
 
-/// The agent's end of a running thread.
+/// The agent's handle of a running thread.
 pub(in crate::sources) struct Thread {
     wake: Sender<()>,
     is_over: Arc<AtomicBool>,
@@ -18,7 +18,7 @@ pub(in crate::sources) struct Thread {
     ended: Receiver<()>,
 }
 
-/// The thread's own end.
+/// The thread's own part: it receives the wakes.
 pub(in crate::sources) struct Wakes {
     collected: Receiver<()>,
     is_over: Arc<AtomicBool>,
@@ -33,7 +33,7 @@ impl Wakes {
     }
 }
 
-/// Creates both ends of a thread that follows collections.
+/// Creates the handle and the own part of a thread that follows collections.
 pub(in crate::sources) fn pair() -> (Thread, Wakes) {
     let (wake, collected) = bounded(1);
     let (alive, ended) = bounded::<()>(0);
@@ -52,13 +52,13 @@ pub(in crate::sources) fn pair() -> (Thread, Wakes) {
 }
 
 impl Follower {
-    /// Stores the end of a thread that was started.
+    /// Stores the handle of a thread that was started.
     pub(in crate::sources) fn set(&self, thread: Thread) {
         let _ = self.0.set(thread); // can't fail: set only once
     }
 
-    /// Wakes the thread, because a collection is over. Called where the JVM must not be called.
-    /// Several calls before the thread wakes count as one.
+    /// Wakes the thread, because a collection is over. The caller is an event that must not call
+    /// the JVM. If there are several calls before the thread wakes, it acts once.
     pub(in crate::sources) fn wake(&self) {
         if let Some(thread) = self.0.get() {
             let _ = thread.wake.try_send(());
@@ -69,8 +69,8 @@ impl Follower {
     pub(in crate::sources) fn end(&self) {
         if let Some(thread) = self.0.get() {
             thread.is_over.store(true, Ordering::Release);
-            let _ = thread.wake.try_send(()); // it fails if the thread is about to look anyway
-            let _ = thread.ended.recv(); // returns when the sender is dropped
+            let _ = thread.wake.try_send(()); // fails if the thread has a wake already
+            let _ = thread.ended.recv(); // ends when the sender is dropped
         }
     }
 }

@@ -7,10 +7,12 @@ use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The threads that report dead objects, apart from the agent's own heap walks.
+/// The threads that report dead objects. The JVM also reports dead objects at the end of the
+/// agent's own heap walks, which don't count here.
 #[derive(Default)]
 pub(in crate::sources) struct Frees {
-    /// The service thread. None if the JVM reports objects on threads that are unknown to Java.
+    /// The JVM's service thread, once it has reported an object. None if the JVM reports objects on
+    /// a thread that has no `Thread` object.
     pub(in crate::sources) reporter: OnceLock<Option<GlobalRef<kind::Thread>>>,
     /// Number of objects that were reported outside the agent's heap walks.
     pub(in crate::sources) reported: AtomicU64,
@@ -32,8 +34,8 @@ impl Frees {
         self.sweeper.end();
     }
 
-    /// Returns true if the shutdown is over as far as Java code is concerned. On 11, always returns
-    /// false.
+    /// Returns true if Java's shutdown is complete: the shutdown hooks have run. On 11, always
+    /// returns false.
     pub(in crate::sources) fn is_shut_down(&self, env: &Env<'_>) -> bool {
         /// `VM.SYSTEM_SHUTDOWN`.
         const SHUT_DOWN: i32 = 5;
@@ -45,7 +47,7 @@ impl Frees {
         self.reported.load(Ordering::Relaxed)
     }
 
-    /// Returns true if the service thread is in the middle of its list.
+    /// Returns true if the service thread is reporting its list of dead objects.
     pub(in crate::sources) fn is_reporting(&self, objects: &Objects) -> bool {
         let thread = self.reporter.get().and_then(Option::as_ref);
         thread.is_some_and(|thread| objects.jvmti.is_in_native(thread.get()) != Ok(false))

@@ -10,11 +10,11 @@ use std::sync::atomic::AtomicBool;
 /// The state that is kept from one collection to the next.
 #[derive(Default)]
 pub(in crate::sources) struct Collections {
-    /// None if the JVM has no counters, and before it is ready.
+    /// The JVM's counters; none if the JVM has no counters, or is not ready yet.
     pub(in crate::sources) counters: OnceLock<Mutex<GcCounters>>,
     /// True if the JVM may collect garbage without an event.
     pub(in crate::sources) may_be_silent: AtomicBool,
-    /// Texts that the writer knows; the number of a text is its index plus one.
+    /// Texts that were defined. The number of a text is its index plus one.
     texts: Mutex<Vec<String>>,
 }
 
@@ -23,7 +23,7 @@ const MAX_TEXTS: usize = 1000;
 
 impl Collections {
     /// Returns the number of a text, and defines the text if it is new. Returns 0 for an empty
-    /// text, and if there are too many.
+    /// text, or if there are too many texts.
     pub(in crate::sources) fn text(&self, session: &Session, text: String) -> u64 {
         let mut texts = self.texts.lock();
         if text.is_empty() || texts.len() >= MAX_TEXTS {

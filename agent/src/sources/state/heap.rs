@@ -1,11 +1,11 @@
-//! The state that is kept from one heap snapshot to the next: above all the classes of objects.
-//! They get their numbers before the walk, which does not call the JVM.
+//! The state that is kept from one heap snapshot to the next, above all the classes of objects.
+//! Classes get their numbers before the walk, because the walk must not call the JVM.
 //!
-//! The JVM is asked only once for all its classes. To ask before each snapshot would keep them
-//! alive: concurrent collectors (ZGC, Shenandoah, and G1 at times) treat what is asked for
-//! meanwhile as in use. If each collection has a snapshot, no class would ever be unloaded. So
-//! classes that are prepared later are noted, as weak references. The JVM has no event for new
-//! array classes; a walk finds them by their objects.
+//! The JVM is asked for all its classes only once. Concurrent collectors (ZGC, Shenandoah,
+//! sometimes G1) keep a class alive if it is asked for during a collection. If there were a request
+//! at each snapshot, and a snapshot at each collection, no class would ever be unloaded. So classes
+//! that are prepared later are noted, as weak references. The JVM has no event for new array
+//! classes; a walk finds them by their objects.
 
 use super::follower::Follower;
 use crate::objects::Objects;
@@ -36,9 +36,9 @@ pub(in crate::sources) struct Progress {
 /// The class of virtual threads.
 const VIRTUAL_THREAD: &str = "Ljava/lang/VirtualThread;";
 
-/// Classes of the objects that the JVM fills gaps with. It also fills the rest of a thread's
-/// allocation area, where the thread creates its next object later. That object would have the tag
-/// of the filler.
+/// Classes of fillers: objects that the JVM fills gaps with. The JVM also puts a filler into the
+/// rest of a thread's allocation area. Later, the thread creates its next object at the same
+/// address. If the filler had a tag, that object would get it.
 const FILLERS: [&str; 4] = [
     "[I",
     "Ljava/lang/Object;",
@@ -46,13 +46,13 @@ const FILLERS: [&str; 4] = [
     "[Ljdk/internal/vm/FillerElement;",
 ];
 
-/// Below this number, classes are not searched for unloaded ones.
+/// Minimum number of noted classes at which unloaded classes are searched and removed.
 const FEW: usize = 4096;
 
 /// The classes that are known from one snapshot to the next.
 #[derive(Default)]
 pub(in crate::sources) struct HeapClasses {
-    /// True if the JVM was asked for all classes, or is about to be.
+    /// True if the agent has asked the JVM for all classes, or is about to.
     has_begun: AtomicBool,
     noted: Mutex<Noted>,
     virtual_threads: OnceLock<(GlobalRef<kind::Class>, u32)>,
@@ -63,7 +63,7 @@ pub(in crate::sources) struct HeapClasses {
 #[derive(Default)]
 struct Noted {
     classes: Vec<WeakRef<kind::Class>>,
-    /// Number of classes at which unloaded ones are removed.
+    /// Number of noted classes at which unloaded classes are removed.
     limit: usize,
 }
 
@@ -76,7 +76,8 @@ impl HeapClasses {
         let Some(class) = WeakRef::new(env, class) else {
             return; // no memory
         };
-        // A thread may be stopped in any call of the JVM, so none is made while the lock is held.
+        // The JVM is not called while the lock is held, because a thread may be stopped in any call
+        // of the JVM.
         let many = {
             let mut noted = self.noted.lock();
             noted.classes.push(class);
@@ -128,7 +129,7 @@ impl HeapClasses {
         Some((class.get(), *number))
     }
 
-    /// Returns the numbers of the classes of objects that the JVM fills gaps with.
+    /// Returns the numbers of the fillers' classes.
     pub(in crate::sources) fn fillers(&self) -> Vec<u32> {
         self.fillers.lock().clone()
     }

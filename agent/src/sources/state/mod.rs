@@ -19,7 +19,7 @@ pub(super) use sampler::Samples;
 pub(super) use sites::Sites;
 pub(super) use virtual_threads::VirtualThreads;
 
-/// The numbers of compiled methods, by code address and method id. The JVM may reuse an address
-/// before it reports that the former code was discarded.
+/// The numbers of compiled methods, by code address and method id. The address alone is not enough,
+/// because the JVM may reuse it before it reports that the old code was discarded.
 #[derive(Default)]
 pub(super) struct CompiledCode(pub(super) Mutex<FxHashMap<(u64, usize), u32>>);

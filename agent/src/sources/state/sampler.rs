@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
 /// The sampler, and the part of a stack that it records.
 pub(in crate::sources) struct Samples {
-    /// Empty until samples are requested.
+    /// Empty until samples are first requested.
     pub(in crate::sources) sampler: OnceLock<Sampler>,
     /// Maximum number of frames of a sample in the active trace.
     pub(in crate::sources) frames: AtomicU16,
-    /// True if samples of deep stacks keep the outermost frames in the active trace, false if they
+    /// True if samples of deep stacks in the active trace keep the outermost frames; false if they
     /// keep the innermost ones.
     pub(in crate::sources) keeps_roots: AtomicBool,
 }
@@ -35,7 +35,7 @@ impl Samples {
     }
 }
 
-/// The agent's end of the sampler's thread.
+/// The agent's handle of the sampler's thread.
 pub(in crate::sources) struct Sampler {
     /// Dropped to stop the thread.
     pub(in crate::sources) go_on: Mutex<Option<Sender<()>>>,

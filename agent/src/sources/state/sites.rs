@@ -16,5 +16,6 @@ pub(in crate::sources) struct Arrays {
     pub(in crate::sources) of_objects: ObjectArrays,
 }
 
-/// First characters of the descriptors of elements; an array as an element counts as a reference.
+/// First characters of the descriptors of element types. `L` also stands for elements that are
+/// arrays.
 pub(in crate::sources) const ELEMENTS: [u8; 9] = *b"ZBCSIJFDL";

@@ -29,9 +29,9 @@ impl VirtualThreads {
 }
 
 thread_local! {
-    /// A round of recording ([`guard::round`]), and a value that counts in that round only. The
-    /// value is the CPU time of the virtual thread that runs here minus that of this thread, and
-    /// wraps around. It is 0 while no virtual thread runs here.
+    /// A round of recording ([`guard::round`]), and a value that is valid only in that round. The
+    /// value is the CPU time of the virtual thread that runs here, minus the CPU time of this
+    /// carrier. The difference wraps around. The value is 0 while no virtual thread runs here.
     static AHEAD: Cell<(usize, u64)> = const { Cell::new((0, 0)) };
 }
 
@@ -54,9 +54,10 @@ pub(crate) struct VirtualTimes([Mutex<FxHashMap<u32, Time>>; 16]);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Time {
-    /// The CPU time that the thread has used.
+    /// The CPU time that the virtual thread has used.
     Unmounted(u64),
-    /// The thread's time minus the carrier's clock; wraps around.
+    /// `ahead` is the virtual thread's CPU time minus the carrier's CPU time. The difference wraps
+    /// around.
     Mounted { carrier: u32, ahead: u64 },
 }
 
@@ -71,7 +72,7 @@ impl VirtualTimes {
         &self.0[thread as usize % self.0.len()]
     }
 
-    /// Notes that the virtual thread has mounted this carrier, which is the running thread.
+    /// Notes that the virtual thread has mounted `carrier`, which is the running thread.
     pub(in crate::sources) fn mounted(&self, thread: u32, carrier: u32) {
         let mut part = self.part(thread).lock();
         let used = match part.get(&thread) {
@@ -90,7 +91,7 @@ impl VirtualTimes {
         self.part(thread).lock().insert(thread, used);
     }
 
-    /// Notes that the virtual thread, which runs here, ends. Returns its CPU time.
+    /// Notes that the virtual thread that runs here ends. Returns its CPU time.
     pub(in crate::sources) fn ended(&self, thread: u32) -> u64 {
         let used = now();
         set_ahead(0);
@@ -99,7 +100,7 @@ impl VirtualTimes {
     }
 
     /// Returns the CPU times of all virtual threads, by number. `clock_of` returns the CPU time of
-    /// a carrier. No virtual thread mounts or unmounts meanwhile.
+    /// a carrier. Meanwhile, no virtual thread can mount or unmount.
     pub(in crate::sources) fn all(&self, clock_of: impl Fn(u32) -> Option<u64>) -> Vec<(u32, u64)> {
         let parts = self.0.each_ref().map(Mutex::lock);
         let used = |(thread, time): (&u32, &Time)| match *time {
