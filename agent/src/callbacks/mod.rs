@@ -62,8 +62,8 @@ unsafe fn with<T: Default>(
     f: impl for<'e> FnOnce(&'static Tracer, &mut Env<'e>) -> T,
 ) -> T {
     guard::run(place, || {
-        // SAFETY: the caller passes the running thread's environment, which is valid until the
-        // callback returns. That is after `f`.
+        // SAFETY: the caller passes the running thread's environment. It is valid until the
+        // callback returns, and `f` has returned by then.
         let env = unsafe { Env::from_raw(env) };
         match (tracer(), env) {
             (Some(tracer), Some(mut env)) => f(tracer, &mut env),

@@ -241,13 +241,13 @@ impl Instrument {
         self.apart(session, &Class::parse(bytes).ok()?)
     }
 
-    /// Returns the class file with a separate constant-pool entry for the type of its `Throwable`
-    /// handlers, if this JVM needs that entry.
+    /// Returns the class file with a separate constant-pool entry for the type of `Throwable`
+    /// handlers. Returns `None` if this JVM or this class does not need that entry.
     ///
     ///  From Java 17 to 21, the constant pool of a class may grow in HotSpot with each
-    ///  retransformation (JDK-8308762). It does so if a `Throwable` handler and a call share the
-    ///  entry for `Throwable`. Every try-with-resources has such a handler and such a call. Each
-    ///  pool is larger than the last one, so the JVM can't reuse the memory of the old pools.
+    ///  retransformation (JDK-8308762). The pool grows if a `Throwable` handler and a call share
+    ///  the entry for `Throwable`. Every try-with-resources has such a handler and such a call.
+    ///  Each pool is larger than the last one, so the JVM can't reuse the memory of the old pools.
     ///
     ///  The separate entry must have the same index with hooks and without. So it precedes the
     ///  entries of the hooks, and stays when the hooks are removed.

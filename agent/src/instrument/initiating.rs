@@ -1,9 +1,9 @@
 //! Finds out which class loaders resolve the hook class.
 //!
 //! A rewritten class names the hook class, and the JVM resolves that name through the class's own
-//! loader. It calls the loader's `loadClass` once, and records the loader as an *initiating loader*
-//! of the class found. A loader may do anything. A sandbox, for example, may resolve only the
-//! classes in a list. If it does not resolve the hook class, methods with hooks throw
+//! loader. The JVM calls the loader's `loadClass` once, and records the loader as an *initiating
+//! loader* of the class found. A loader may do anything. A sandbox, for example, may resolve only
+//! the classes in a list. If it does not resolve the hook class, methods with hooks throw
 //! `NoClassDefFoundError`.
 //!
 //! So each loader is asked for the hook class before its first class is rewritten. The thread that
@@ -83,9 +83,8 @@ impl InitiatingLoaders {
         Ok(())
     }
 
-    /// Makes the JVM check whether an existing class may see the hook class. Does nothing if the
-    /// class has no hooks, or its loader was not asked, because the check may take a lock of the
-    /// program.
+    /// Makes the JVM check whether an existing class may see the hook class. Checks only if the
+    /// class has hooks and its loader was asked, because the check may take a lock of the program.
     pub(super) fn prepared(
         &self,
         session: &Session,

@@ -1,9 +1,8 @@
 //! Classes of the JDK that get hooks for events in their own methods, regardless of the filters.
 //!
 //! Hooks in the `park` methods of `LockSupport` record parking. They report every call, even if the
-//! thread's permit is available and it does not park. The constructor of `Object` passes new
-//! objects to a hook. It does so if allocations are recorded at their sites, and frees are
-//! recorded, too.
+//! thread's permit is available and it does not park. If allocations are recorded at their sites,
+//! and frees are recorded, too, the constructor of `Object` passes new objects to a hook.
 
 use super::Instrument;
 use super::classes::{hooks_of, uninstrumented};

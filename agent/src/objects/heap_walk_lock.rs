@@ -1,5 +1,5 @@
-//! Excludes heap walks and the numbering of objects from each other. An object gets its number from
-//! the thread that first reports it, or from a heap walk, which reports each object once.
+//! Excludes heap walks and the numbering of objects from each other. The thread that first reports
+//! an object numbers it. A heap walk also numbers objects, and reports each object once.
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::cell::Cell;

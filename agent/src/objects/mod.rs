@@ -56,6 +56,7 @@ pub(crate) struct Objects {
     pub(crate) elsewhere: PendingElsewhere,
     /// Number of the last object that is older than the active trace.
     older: AtomicU64,
+    /// Numbers of the older objects that were defined in the active trace.
     published: Mutex<NumberSet>,
     /// Locked while an object gets its tag, if several threads may know the object.
     naming: Mutex<()>,
@@ -76,8 +77,8 @@ pub(crate) fn are_only_freed(options: &Options) -> bool {
 
 /// Returns true if the JVM has this defect: once it has put an object outside a thread's allocation
 /// area, it reports no more objects in the rest of the area. In HotSpot 11,
-/// `MemAllocator::allocate_inside_tlab_slow` removes the mark at which the area reports the next
-/// object. It sets the mark again only if the object fits.
+/// `MemAllocator::allocate_inside_tlab_slow` removes the area's sampling mark. It sets the mark
+/// again only if the object fits.
 fn stops_reporting_in_area(jvmti: Jvmti) -> bool {
     jvmti.java_version().is_some_and(|version| version < 17)
 }

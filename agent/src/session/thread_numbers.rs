@@ -1,9 +1,9 @@
 //! The numbers of threads, by the ids that Java gives them.
 //!
 //! Each thread has its number in JVMTI's thread-local storage, but only the thread itself may call
-//! `GetThreadLocalStorage`. HotSpot frees that storage while the thread exits, and crashes if
-//! another thread reads it at that moment (seen on 17 with the sampler, after minutes). So the
-//! numbers of other threads are looked up here.
+//! `GetThreadLocalStorage`. HotSpot frees that storage while the thread exits. If another thread
+//! reads the storage at that moment, the JVM crashes (seen on 17 with the sampler, after minutes).
+//! So the numbers of other threads are looked up here.
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::VecDeque;

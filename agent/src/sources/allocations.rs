@@ -137,10 +137,10 @@ fn wake(env: &mut Env<'_>) {
 /// to be wasted.
 const MIN_OUTSIDE_AREA: u64 = 64;
 
-/// Uses up the rest of the running thread's allocation area, if the JVM has put the object `new` of
-/// `size` bytes outside the area. The JVM would not report objects in that rest. It does not report
-/// the objects that this function creates there, either. Their addresses show whether they are
-/// still in the old area: there, each object begins where the preceding one ends.
+/// Checks whether the JVM has put the object `new` of `size` bytes outside the running thread's
+/// allocation area. If so, uses up the rest of the area. The JVM would not report later objects in
+/// the rest. It does not report the objects that this function creates there, either. The addresses
+/// show whether an object is still in the old area: it begins where the preceding one ends.
 fn use_up_area(jvmti: Jvmti, env: &mut Env<'_>, new: ObjectRef<'_>, size: u64) {
     let mut make = |bytes| {
         env.with_garbage(bytes, |array| {

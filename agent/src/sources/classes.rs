@@ -290,12 +290,12 @@ impl Chosen {
     }
 }
 
-/// Returns the loader and name (`a/b/C`) of a class; `None` if such a class never passes the load
-/// hook.
+/// Returns the loader and name (`a/b/C`) of a class. Returns `None` for arrays, primitive types and
+/// hidden classes, which never pass the load hook.
 fn named(tracer: &Tracer, env: &Env<'_>, class: ClassRef<'_>) -> Option<(Loader, String)> {
     let session = &tracer.session;
     let signature = session.jvmti.class_signature(class).ok()?;
-    // Arrays and primitive types have no code. A dot marks a hidden class.
+    // Arrays and primitive types have other signatures. A dot marks a hidden class.
     let name = signature.strip_prefix('L')?.strip_suffix(';')?;
     if name.contains('.') {
         return None;

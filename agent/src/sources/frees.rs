@@ -1,5 +1,5 @@
-//! The ends of objects and of classes. This module also ends the trace, because the JVM reports
-//! dead objects until its end.
+//! The ends of objects and of classes. This module also ends the trace when the JVM ends, for the
+//! reason below.
 //!
 //! The JVM reports the end of objects that have tags. So it also reports the end of a class, whose
 //! class object has a tag and dies with the class. Some objects have weak references instead of
@@ -166,7 +166,7 @@ pub(crate) fn note_freed(tracer: &Tracer) {
     });
 }
 
-/// If the thread that ends is the one that ends the JVM, ends the trace, and stops the reports of
+/// Called when a thread ends. If this thread ends the JVM, ends the trace, and stops the reports of
 /// dead objects.
 pub(super) fn thread_ended(
     tracer: &'static Tracer,

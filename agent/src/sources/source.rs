@@ -23,8 +23,8 @@ pub(crate) trait Source: Sync {
         Environment::General
     }
 
-    /// Returns the JVM's events that stay enabled from loading the agent to detaching it. They are
-    /// enabled only if the source is requested.
+    /// Returns the JVM's events that a requested source needs from loading the agent to detaching
+    /// it.
     fn permanent_events(&self) -> &'static [Event] {
         &[]
     }

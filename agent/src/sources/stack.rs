@@ -10,7 +10,7 @@ use std::cell::RefCell;
 type Words = Vec<u64>;
 
 thread_local! {
-    /// The frames of one stack. They are kept only to reuse their memory.
+    /// Memory for the frames of one stack, which is reused.
     static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
 }
 

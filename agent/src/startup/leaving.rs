@@ -7,10 +7,10 @@
 //!   these threads. First the agent is hidden, so that no more threads enter. Then we wait until
 //!   all counted threads have left.
 //! - **in a hook that stores a record.** Such a hook is a few instructions long, and holds the
-//!   address of the thread's buffer in a register. These threads are not counted. So the buffers of
-//!   all threads are hidden, and then the stacks of all threads are examined. A thread that is in
-//!   no hook at that moment has no address of a buffer, and finds none later. To examine all
-//!   stacks, the JVM makes a safepoint. So the threads see the hidden buffers afterwards.
+//!   address of the thread's buffer in a register. Threads in such hooks are not counted. So the
+//!   buffers of all threads are hidden, and then the stacks of all threads are examined. A thread
+//!   that is in no hook at that moment has no address of a buffer, and finds none later. To examine
+//!   all stacks, the JVM makes a safepoint. So the threads see the hidden buffers afterwards.
 //! - **in a method with hooks**, for as long as they like. Such a method calls this agent's hook
 //!   class. The methods of that class do nothing from now on. The next agent uses another hook
 //!   class.

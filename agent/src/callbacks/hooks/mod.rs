@@ -1,8 +1,8 @@
 //! The natives of the hook class, which instrumented code calls.
 //!
 //! The natives that record a call or an allocation are the hot path: thread-local pointer, time
-//! stamp, store. [`crate::sources`] does everything else. Each hook class has functions of its own,
-//! which do nothing unless it is the hook class of the loaded agent ([`is_present`]).
+//! stamp, store. [`crate::sources`] does everything else. Each hook class has functions of its own.
+//! They record only if their class is the hook class of the loaded agent ([`is_present`]).
 
 mod allocations;
 mod calls;

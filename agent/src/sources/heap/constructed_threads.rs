@@ -1,9 +1,9 @@
 //! Virtual threads in heap walks.
 //!
-//! When HotSpot (at least 21 to 25) reaches a virtual thread, it reads the thread's continuation,
-//! without checking that there is one (`JvmtiEnvBase::is_vthread_alive`). If the thread's
-//! constructor has not created the continuation yet, the JVM crashes. So a walk visits a virtual
-//! thread only if the thread has had a continuation before the walk. Threads keep their
+//! When a walk reaches a virtual thread, HotSpot (at least 21 to 25) reads the thread's
+//! continuation (`JvmtiEnvBase::is_vthread_alive`). It does not check that there is one. If the
+//! thread's constructor has not created the continuation yet, the JVM crashes. So a walk visits a
+//! virtual thread only if the thread has had a continuation before the walk. Threads keep their
 //! continuations. Before each walk, all virtual threads are searched, and a flag in the tag marks
 //! the threads with a continuation. If a thread is created after the search, the walk skips its
 //! references.

@@ -10,7 +10,7 @@
 //! ([`HeapClasses`]). Two sorts of classes may have no tag: a class that loads just before the
 //! walk, and an array class, for which there is no event. Their objects are noted in the walk.
 //! After the walk, the class is looked up, and the objects are recorded. If an object dies before
-//! that, it is missing, with its references.
+//! the lookup, the object and its references are missing.
 //!
 //! For a snapshot after a collection, the walk can't begin in the GarbageCollectionFinish event. So
 //! an agent thread takes the snapshot. The JVM creates that thread. (A native thread that attaches

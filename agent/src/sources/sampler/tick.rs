@@ -44,9 +44,10 @@ impl Cut {
         }
     }
 
-    /// Returns the number of frames to request for each thread. If the innermost frames are kept,
-    /// it is one more than is recorded, because a method of the hook class may be innermost. If the
-    /// outermost frames are kept, it is the maximum plus two.
+    /// Returns the number of frames to request for each thread. One frame more than is recorded is
+    /// requested, because the innermost one may be a method of the hook class. If the outermost
+    /// frames are kept, [`MAX_FRAMES`] and two more are requested. The last one shows whether the
+    /// stack is deeper.
     fn asked(self) -> u16 {
         match self.keeps_roots {
             true => MAX_FRAMES as u16 + 2,
@@ -245,7 +246,7 @@ fn outermost(jvmti: Jvmti, thread: ThreadRef<'_>, frames: &mut [Frame]) -> (usiz
     let most = i32::try_from(frames.len()).unwrap_or(i32::MAX);
     let (found, cut) = match jvmti.stack_of(Some(thread), -most, frames) {
         Ok(found) => (found, INNERMOST_MISSING),
-        // The stack is not so deep any more.
+        // The stack has fewer frames now.
         Err(_) => {
             let found = jvmti.stack_of(Some(thread), 0, frames);
             (found.unwrap_or_default(), 0)

@@ -342,8 +342,7 @@ fn measure_arrays(tracer: &Tracer, env: &mut Env<'_>) -> Option<Arrays> {
 }
 
 /// Computes the sizing of arrays from the sizes of some arrays; `size` returns the size for a
-/// length. `base` is the size in bytes without elements and padding, or less: the longest array
-/// that is as large as the empty one counts as full.
+/// length. `base` is chosen so that the longest array of the empty array's size has no padding.
 fn sizing(mut size: impl FnMut(i32) -> Option<u64>) -> Option<Sizing> {
     /// A multiple of every object alignment (at most 256 bytes).
     const MANY: i32 = 4096;
