@@ -10,17 +10,17 @@ use std::thread;
 
 /// The number of items in a full batch.
 pub const BATCH: usize = 1024;
-/// The bytes of texts and stacks with which a batch counts as full.
+/// A batch is full if its texts and stacks have this many bytes.
 pub const HELD: usize = 256 << 10;
 /// The number of batches that may wait for the consumer.
 pub const WAITING: usize = 4;
-/// A batch with more bytes of texts and stacks, caused by one large event, is large: the reader
-/// waits until it was consumed.
+/// A batch is large if its texts and stacks have more bytes than this, because of one large event.
+/// After it, the reader waits until it was consumed.
 const LARGE: usize = 16 << 20;
 
-/// A batch of items, which one thread sends to the other. Nearly all items are calls, and a general
-/// item takes as much memory as the largest event. So calls are stored separately; those in a row
-/// are most compact.
+/// A batch of items, which one thread sends to the other. Nearly all items are calls. An item that
+/// can hold any event takes as much memory as the largest event, so calls are stored in lists of
+/// their own. Rows of calls take the least memory.
 #[derive(Default)]
 struct Batch {
     calls: Vec<Call>,
@@ -155,8 +155,8 @@ fn hand_out<B>(
 }
 
 /// Like [`Reader::for_each_in_bulk`], but reads ahead on another thread. It suits files, but not
-/// pipes: items are visited some time after they were read. When `visit` breaks, the source may
-/// have been read further.
+/// pipes, because items are visited some time after they were read. When `visit` breaks, the source
+/// may have been read beyond the last visited item.
 /// # Errors
 /// Those of [`Reader::for_each`].
 pub fn for_each<B>(
@@ -165,8 +165,8 @@ pub fn for_each<B>(
 ) -> Result<Option<B>, ReadError> {
     let (full, batches) = sync_channel::<Batch>(WAITING);
     let (done, empty) = channel();
-    // If `visit` breaks or panics, the reader must not wait for the batches left over. So both
-    // channels are moved into the scope's closure, and dropped with it.
+    // If `visit` breaks or panics, the reader must not wait until its last batches are consumed. So
+    // both channels are moved into the scope's closure, which drops them at its end.
     thread::scope(move |scope| {
         let reading = thread::Builder::new().name("reader".to_owned());
         let reading = reading.spawn_scoped(scope, move || {
@@ -258,7 +258,7 @@ mod tests {
         out
     }
 
-    /// Reads items up to the number `most`. Returns them, and the error at the end.
+    /// Reads at most `most` items. Returns the items, and the error that ended the reading.
     fn read(
         source: impl Read + Send,
         most: usize,
@@ -300,8 +300,8 @@ mod tests {
         }
     }
 
-    /// Returns a trace of large events only. With the memory of its frames, each event exceeds
-    /// [`LARGE`], but its texts fit into a record.
+    /// Returns a trace of large events only. Each event exceeds [`LARGE`] because of the memory of
+    /// its frames. Its texts alone fit into a record.
     fn large() -> Vec<u8> {
         let mut encoder = Format::Trail.encoder();
         let mut out = Vec::new();

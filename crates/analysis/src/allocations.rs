@@ -22,9 +22,9 @@ pub struct Allocations {
     pub all: Amount,
     /// Allocations by class.
     pub classes: FxHashMap<ClassId, Amount>,
-    /// Allocations by class, method and line. Empty if the trace has no methods of allocations.
+    /// Allocations by class, method and line. Empty if no allocation in the trace has a method.
     pub sites: FxHashMap<AllocationSite, Amount>,
-    /// Allocations by thread, under `ThreadId::NONE` if the trace does not have it.
+    /// Allocations by thread. Those without a thread in the trace are under `ThreadId::NONE`.
     pub threads: FxHashMap<ThreadId, Amount>,
 }
 

@@ -2,15 +2,16 @@
 //!
 //! Each thread has a stack of open calls. A leave adds the call's duration to its method, to its
 //! node in the call tree, and to the callee time of its caller. **Self time** is a call's duration
-//! without its recorded callees. **Total time** of a method counts only outermost calls, those
-//! without another call of the method on the stack; so recursion is not counted twice. In the tree,
-//! each level of a recursion is a node of its own, so this rule is not needed. The tree has only
-//! the requested number of levels, because it takes memory. Methods are summed up separately, at
-//! any depth.
+//! without its recorded callees. **Total time** of a method is the time of its outermost calls:
+//! those without another call of the method further out on the stack. So the time of recursive
+//! calls is not counted twice. In the tree, each level of a recursion has its own node, and a
+//! node's total time is the time of all its calls. The tree has only the requested number of
+//! levels, to save memory. The sums by method do not come from the tree, and include calls at any
+//! depth.
 //!
-//! **CPU time** is summed up in the same way, from the thread's CPU time at enter and at leave. A
-//! call without one of them (0) adds no CPU time. Aggregated calls have their own CPU time, and the
-//! minimum and maximum self time of a single call.
+//! **CPU time** is summed up like duration, from the thread's CPU time at enter and at leave. If
+//! one of these two is not measured (0), the call adds no CPU time. Events of aggregated calls have
+//! a CPU time, and the minimum and maximum self time of a single call.
 //!
 //! Traces may be damaged or have gaps. A leave of an outer call also ends the open calls that it
 //! encloses. A leave without any open enter is counted and ignored. Negative durations count as 0.
@@ -36,12 +37,12 @@ use rustc_hash::FxHashMap;
 #[derive(Debug)]
 pub struct Calls {
     tables: Tables,
-    /// For the current segment of a parallel analysis: maps a method's position in the segment to
-    /// its number plus 1; 0 if the method was not called so far.
+    /// For the current segment of a parallel analysis: each method's number plus 1, by the method's
+    /// position in the segment. 0 if the method was not called so far.
     places: Vec<u32>,
     threads: Vec<ThreadCalls>,
     thread_index: FxHashMap<ThreadId, u32>,
-    /// The thread of the last event. The next event usually has the same.
+    /// The thread of the last event. The next event is usually of this thread too.
     last_thread: Option<(ThreadId, u32)>,
     /// The number of calls that were reported as sums.
     summed: u64,
@@ -70,7 +71,8 @@ pub struct MethodStat {
     pub method: MethodId,
     /// The number of calls.
     pub calls: u64,
-    /// Total time, including callees, in ns.
+    /// Total time, including callees, in ns. A recursive call counts in `calls`, but its time is
+    /// already in that of the outermost call.
     pub total: i64,
     /// Self time, without callees, in ns.
     pub own: i64,
@@ -101,8 +103,7 @@ pub struct ThreadCalls {
     cpu: i64,
     stack: Vec<Open>,
     aggregated: Vec<OpenAggregate>,
-    /// The level of the next aggregated calls: their caller is this many calls further out than the
-    /// innermost open call.
+    /// How many open calls, counted from the innermost, do not enclose the next aggregated calls.
     sums_above: usize,
 }
 
@@ -113,7 +114,7 @@ impl ThreadCalls {
     }
 }
 
-/// The sums to which an open call belongs.
+/// Identifies the sums that include an open call.
 #[derive(Clone, Copy, Debug)]
 struct CallOwner {
     /// The call's path in the tree, or [`Tree::BELOW`].
@@ -138,8 +139,8 @@ impl Below {
         self.all = self.all.saturating_add(calls).saturating_add(below.all);
     }
 
-    /// Returns the number of call records written within the total time of `calls` calls, and
-    /// within their self time.
+    /// Returns two numbers of call records: those written within the total time of `calls` calls,
+    /// and those written within their self time.
     fn records(self, calls: u64) -> (u64, u64) {
         let total = calls.saturating_add(self.all.saturating_mul(2));
         (total, calls.saturating_add(self.callees))
@@ -166,8 +167,8 @@ struct OpenAggregate {
     total: i64,
     cpu_own: i64,
     cpu_total: i64,
-    /// The time that `total` and `cpu_total` lack for the tree: there, a caller's time is the sum
-    /// of its aggregates.
+    /// What the tree adds to `total` and `cpu_total`: in the tree, a caller's time is the sum of
+    /// its aggregates.
     correction: (i64, i64),
     below: Below,
 }
@@ -271,7 +272,7 @@ impl Calls {
         }
     }
 
-    /// Like [`Self::event`], for each of these calls.
+    /// Processes each of these calls like [`Self::event`].
     pub fn calls(
         &mut self,
         calls: &jtrail_model::Calls<'_>,
@@ -295,12 +296,12 @@ impl Calls {
         }
     }
 
-    /// Begins another segment, in which methods have other positions.
+    /// Begins the next segment, in which methods have other positions.
     pub fn begin_segment(&mut self) {
         self.places.clear();
     }
 
-    /// Like [`Self::event`], for each of these calls of the current segment.
+    /// Processes each of these calls of the current segment like [`Self::event`].
     ///
     /// A leave in a row ends the innermost call of its thread, whatever its method. So all calls
     /// that were open at the start of the segment must be known. If the thread's depth differs from
@@ -338,8 +339,8 @@ impl Calls {
         }
     }
 
-    /// Sets the level of the thread's next aggregated calls: their caller is `calls` calls further
-    /// out than the innermost open call.
+    /// Sets the level of the thread's next aggregated calls: the innermost `calls` open calls do
+    /// not enclose them.
     pub fn sums_above(
         &mut self,
         id: ThreadId,
@@ -351,8 +352,8 @@ impl Calls {
         }
     }
 
-    /// Open calls below this level do not enclose aggregated calls, so they are not counted as
-    /// open.
+    /// Sets the level of the next aggregated calls. The innermost `calls` open calls do not enclose
+    /// them, and are not counted as open.
     #[cold]
     fn set_sums_above(&mut self, thread: usize, calls: usize) {
         let (number, thread) = (thread as u32, &mut self.threads[thread]);
@@ -519,7 +520,8 @@ impl Calls {
         let method = self.tables.methods.number(e.method);
         let place = self.tables.place(thread as u32, caller, method, level);
         let calls = u64::try_from(e.calls).unwrap_or(0);
-        // An aggregate of no calls may have a negative time, which compensates for its callees.
+        // An aggregate of 0 calls may have a negative time, which compensates for its callees'
+        // time.
         let least = if calls == 0 { i64::MIN } else { 0 };
         let own = e.base_time.0.max(least);
         let cpu_own = e.base_cpu_time.0.max(least);
@@ -615,8 +617,8 @@ impl Calls {
 }
 
 impl Tables {
-    /// Returns the sums for calls of a method at this level, whose innermost enclosing call has the
-    /// path `caller`.
+    /// Finds the sums for calls of a method at this level. `caller` is the path of the innermost
+    /// enclosing call.
     #[inline(always)]
     fn place(&mut self, thread: u32, caller: Option<u32>, method: u32, level: usize) -> CallOwner {
         let caller = caller.unwrap_or(Tree::ROOT);
@@ -703,7 +705,7 @@ impl Tables {
         self.methods.sums.add_cpu(place.method, cpu, cpu_own);
     }
 
-    /// Returns the sums of both the path and the method. It is meant for rare details.
+    /// Returns the sums of the path and the sums of the method. Used only for rare details.
     fn sums(&mut self, place: CallOwner) -> impl Iterator<Item = (&mut Sums, u32)> {
         let path = (place.path != Tree::BELOW).then_some((&mut self.tree.sums, place.path));
         let method = (&mut self.methods.sums, place.method);

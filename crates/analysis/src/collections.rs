@@ -15,7 +15,7 @@ pub struct Pause {
     pub used: i64,
     /// The part of the heap that was collected.
     pub generation: Generation,
-    /// The number of its collector and cause; see [`Collections::kind`].
+    /// The number of the pair of collector and cause; see [`Collections::kind`].
     kind: u32,
 }
 
@@ -34,7 +34,7 @@ impl Timed for Pause {
 pub struct PauseStat {
     /// The lengths of the pauses.
     pub spans: Spans,
-    /// The maximum of bytes in use after a pause; 0 if the trace does not have it.
+    /// The maximum number of bytes in use after a pause; 0 if the trace does not have it.
     pub most_used: i64,
 }
 
@@ -252,7 +252,8 @@ mod tests {
             start(300),
             detail("G1", "Pause", Generation::Young),
             finish(330, 30),
-            // Its detail is missing, and the previous collection's detail must not be used for it.
+            // This collection has no detail event. The detail of the previous one must not be used
+            // for it.
             start(400),
             finish(401, 0),
         ] {

@@ -1,8 +1,8 @@
 //! Line coverage: the lines that were reached.
 //!
-//! Several methods may have the same line of a class: constructors share the lines of field
-//! initialisers, and the body of a lambda is a method within another one. Such a line counts once
-//! for the class, and is covered if any of the methods reached it.
+//! One line of a class may belong to several methods: constructors share the lines of field
+//! initialisers, and the body of a lambda is a method within another one. In the sums of the class,
+//! a shared line counts once. It is covered if any of its methods reached it.
 
 use super::Names;
 use jtrail_model::{ClassId, Event, LineCount, MethodId};
@@ -45,8 +45,8 @@ impl MethodLines {
         }
     }
 
-    /// Returns the lines that were not reached. Neighbours in this method's table are joined:
-    /// `12-14, 20`.
+    /// Returns the lines that were not reached, as `12-14, 20`: lines that follow each other in the
+    /// method's table are joined to a range.
     pub fn uninstrumented(&self) -> String {
         let mut parts: Vec<(u32, u32)> = Vec::new();
         let mut joined = false;

@@ -1,8 +1,8 @@
 //! Exceptions by class and site, and exceptions that nothing caught.
 //!
-//! A catch belongs to the latest exception in flight on its thread: the one with its object, or
-//! with its class if objects have no ids. An exception that is thrown again while in flight is
-//! still the same.
+//! An exception is in flight from its throw to its catch. A catch belongs to the latest exception
+//! in flight on its thread that has the catch's object (or its class, if objects have no ids). An
+//! exception that is thrown again while in flight counts once.
 //!
 //! An exception still in flight at the end of its thread or of the trace was **never caught** by
 //! Java code: native code or the JVM handled it, it ended its thread, or another exception replaced
@@ -44,13 +44,13 @@ pub struct Exceptions {
     pub thrown: u64,
     /// The number of catches.
     pub caught: u64,
-    /// The number of catches by catch-all handlers, if the trace has this detail.
+    /// The number of catches by handlers that catch everything, if the trace has this detail.
     pub taken_by_all: u64,
     /// Throws by class and site.
     pub throws: FxHashMap<(ClassId, Site), ThrowStat>,
     /// Catches by class and site.
     pub catches: FxHashMap<(ClassId, Site), u64>,
-    /// The first [`KEPT`] exceptions found to be never caught.
+    /// The first [`KEPT`] exceptions that were never caught.
     pub uncaught: Vec<Throw>,
     /// The number of further exceptions that were never caught.
     pub more_uncaught: u64,
@@ -201,7 +201,7 @@ mod tests {
             throw(1, 10, 5, 100),
             catch(1, 10, 5, 200),
             throw(1, 11, 5, 100),
-            // A finally block catches and rethrows, and nothing catches.
+            // A finally block catches the exception and rethrows it. Then nothing catches it.
             catch(1, 11, 5, 201),
             throw(1, 11, 5, 101),
             throw(2, 12, 6, 102),

@@ -1,7 +1,7 @@
 //! Stack frames by number.
 //!
-//! A trace names the method of a frame by text, and repeats the same few thousand texts. Each is
-//! stored once here, and sums by site use [`Site`].
+//! A trace names the method of a frame by text, and repeats the same few thousand texts. Each text
+//! is stored once here, under a number. Sums by site use these numbers as part of [`Site`].
 
 use super::readable_signature;
 use jtrail_model::Frame;
@@ -18,7 +18,7 @@ pub struct Site {
 const NO_METHOD: u32 = u32::MAX;
 
 impl Site {
-    /// The trace has no site.
+    /// The site of events for which the trace has no site.
     pub const NONE: Self = Self {
         method: NO_METHOD,
         line: -1,

@@ -35,7 +35,7 @@ impl Timed for Initialisation {
     }
 }
 
-/// The maximum number of open initialisations that are searched for the one that ends.
+/// The end of an initialisation is searched for among at most this many open ones.
 const FARTHEST: usize = 1000;
 
 /// An open initialisation.
@@ -45,7 +45,7 @@ struct OpenInitialisation {
     start: Timestamp,
     /// The time of nested initialisations, in ns.
     inner: i64,
-    /// True if events are missing since its start: the initialisation may have ended.
+    /// True if the trace has a gap after the start, so that the initialisation may have ended.
     may_have_ended: bool,
 }
 
@@ -97,7 +97,8 @@ impl Initialisations {
             });
     }
 
-    /// Handles a gap in the trace, for one thread or (`ThreadId::NONE`) for all.
+    /// Handles a gap in the trace. The gap concerns one thread, or all threads for
+    /// `ThreadId::NONE`.
     pub(super) fn lost(&mut self, thread: ThreadId) {
         for (id, open) in &mut self.open {
             if thread.is_none() || *id == thread {
@@ -247,8 +248,8 @@ mod tests {
         assert_eq!(rows(&events, 1000), expected);
     }
 
-    /// After a gap, open initialisations may have ended. They count neither as enclosing others nor
-    /// as open at the end.
+    /// After a gap, open initialisations may have ended. So they do not count as enclosing later
+    /// ones, and they do not count as open at the end.
     #[test]
     fn what_may_have_ended_unseen_is_around_nothing() {
         let mut all = Initialisations::default();

@@ -78,7 +78,7 @@ use jtrail_model::{
 };
 use rustc_hash::FxHashMap;
 
-/// The maximum number of notes and similar things of one kind that are kept. A report shows fewer.
+/// The maximum length of each list of notes and the like. A report shows fewer entries.
 pub const KEPT: usize = 10_000;
 
 fn keep<T>(kept: &mut Vec<T>, more: &mut u64, note: T) {
@@ -92,13 +92,14 @@ fn keep<T>(kept: &mut Vec<T>, more: &mut u64, note: T) {
 /// Optional parts of an analysis, which take memory or time of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Subjects {
-    /// The number of levels of the call tree. Each path within them takes a hundred bytes.
+    /// The number of levels of the call tree. Each path in the tree takes a hundred bytes.
     pub levels: usize,
-    /// True for the class and life of each object, which take twelve bytes for each.
+    /// True to keep the class of each object, and whether it is alive: twelve bytes for each
+    /// object.
     pub objects: bool,
-    /// True for the contents of class files.
+    /// True to keep the contents of class files.
     pub classes: bool,
-    /// True for the graphs of heap dumps.
+    /// True to build the graphs of heap dumps.
     pub heap: bool,
 }
 
@@ -165,11 +166,13 @@ pub struct Analysis {
     pub totals: Option<Totals>,
     /// The cost of recording; zeros if the trace does not have it.
     pub cost: Cost,
-    /// By how much the times of calls may be early.
+    /// The note that says by how much the times of calls may be early.
     pub clock: Option<ClockNote>,
-    /// The first time in the trace. Definitions may be older, and a time of 0 means none.
+    /// The first time of an event in the trace. Times of definitions are ignored, because they may
+    /// be older; so are times of 0, which are unknown.
     pub start: Option<Timestamp>,
-    /// The first and the latest time that is analysed: of the trace, or of a selected part.
+    /// The first and the latest time of the analysed events: of the whole trace or of its selected
+    /// part.
     pub span: Option<(Timestamp, Timestamp)>,
     /// True if the trace has an end event.
     pub ended: bool,
@@ -305,7 +308,7 @@ impl Analysis {
         }
     }
 
-    /// Like [`Self::event`], for each of these calls.
+    /// Processes each of these calls like [`Self::event`].
     pub fn calls(
         &mut self,
         calls: &jtrail_model::Calls<'_>,
@@ -320,9 +323,9 @@ impl Analysis {
         self.calls.calls(calls, |thread| selected(names, thread));
     }
 
-    /// Adds the calls of all parts of the trace, which were processed separately from the other
-    /// events, and the calls open at its end. `first` is the first time in the trace, and `last`
-    /// the latest time of a call.
+    /// Adds the calls of all parts of the trace, and the calls that are open at the trace's end.
+    /// The parts were processed separately from the other events. `first` is the first time in the
+    /// trace, and `last` the latest time of a call.
     pub fn add_parts(
         &mut self,
         parts: Vec<Calls>,

@@ -1,5 +1,5 @@
-//! Live objects that the trace counts itself, by class and allocating thread or by class only.
-//! ([`super::Objects`] counts objects that are reported singly.)
+//! Counts of live objects that are events of the trace, by class and allocating thread or by class
+//! only. ([`super::Objects`] counts objects from their single allocations and frees.)
 
 use super::objects::Amount;
 use jtrail_model::{ClassId, Event, ThreadId, Timestamp};

@@ -1,9 +1,9 @@
 //! Contended monitors, `Object.wait` and parks.
 //!
 //! A thread waits for one thing at a time, so it has at most one open wait of each kind. A wait
-//! that is open at the end of its thread or of the trace counts up to there: in a deadlock, these
-//! are the interesting ones. An end without a begin is ignored, and so is a begin that is followed
-//! by another one.
+//! that is still open when its thread or the trace ends is counted up to that time. In a deadlock,
+//! these open waits are the interesting ones. An end without a begin is ignored. A begin is ignored
+//! if another begin of the same kind follows it on the thread.
 
 use super::frames::{Frames, Site};
 use super::objects::Objects;
@@ -60,7 +60,7 @@ pub struct Monitors {
     pub blocked: Spans,
     /// The longest contended enters.
     pub blocks: Longest<Block>,
-    /// Contended enters by object; under none for objects without ids.
+    /// Contended enters by object. Objects without ids are counted under `ObjectId::NONE`.
     pub by_object: FxHashMap<ObjectId, (ClassId, Spans)>,
     /// Contended enters by class of the monitor's object.
     pub by_class: FxHashMap<ClassId, Spans>,
@@ -184,7 +184,8 @@ impl Monitors {
     }
 }
 
-/// Methods that wait and park for their callers. The site of a wait is that of the caller.
+/// Methods that wait or park on behalf of their callers. The site of a wait is the frame of the
+/// caller.
 const WAIT_FRAMES: &[&str] = &["java.lang.Object.wait"];
 const PARK_FRAMES: &[&str] = &[
     "java.util.concurrent.locks.LockSupport.",
@@ -192,8 +193,8 @@ const PARK_FRAMES: &[&str] = &[
     "sun.misc.Unsafe.park(",
 ];
 
-/// Returns the stack from the first frame that is not of these methods; the whole stack if there is
-/// no such frame.
+/// Returns the stack without the innermost frames that belong to `methods`. Returns the whole stack
+/// if all frames belong to `methods`.
 fn after<'a, 'e>(stack: &'a [Frame<'e>], methods: &[&str]) -> &'a [Frame<'e>] {
     let own = |frame: &Frame<'_>| methods.iter().any(|m| frame.method.starts_with(m));
     let first = stack.iter().position(|frame| !own(frame));

@@ -70,8 +70,8 @@ const LIVE: u32 = 1;
 const DEAD: u32 = 2;
 
 impl Objects {
-    /// Processes definitions and frees. Ignores other events. `is_selected` is true if the object's
-    /// thread is selected.
+    /// Processes definitions and frees of objects. Ignores other events. `is_selected` is true if
+    /// the object's thread is selected.
     pub fn event(&mut self, event: &Event<'_>, is_selected: bool) {
         match event {
             Event::ObjectAlloc(e) => self.define(e.object, e.class, e.thread, e.size, is_selected),
@@ -92,7 +92,7 @@ impl Objects {
         is_selected: bool,
     ) {
         let old = self.table.get(id.0);
-        // A repeated definition refers to the same object, unless that one was freed.
+        // A repeated definition of an id refers to the same object if that object was not freed.
         if id.is_none() || (old.class != 0 && old.thread & STATE != DEAD) {
             return;
         }
@@ -166,8 +166,8 @@ impl Objects {
         amounts(self.threads.keys(), &self.live_by_thread)
     }
 
-    /// Returns the live objects of each class and allocating thread that ever had any, in no
-    /// particular order. Objects that existed before the trace have no thread.
+    /// Returns the counts of live objects for each pair of class and allocating thread that ever
+    /// had any, in no particular order. Objects that existed before the trace have no thread.
     pub fn live_counts(&self) -> impl Iterator<Item = ((ClassId, ThreadId), LiveCount)> {
         self.counts.iter().map(|((class, thread), count)| {
             (

@@ -2,7 +2,7 @@
 
 use jtrail_model::{Event, Text};
 
-/// Key of an option's fact.
+/// The key of a fact that is an option.
 const OPTION: &str = "option";
 
 /// The facts about the origin, as keys and values in the order of the trace.
@@ -44,8 +44,8 @@ impl Origin {
         }
     }
 
-    /// Returns true if the agent's options request this kind of events, such as `monitors`. `None`
-    /// if the trace does not contain the option.
+    /// Returns true if the agent's options request this kind of events, such as `monitors`. Returns
+    /// `None` if the trace does not have the option `events`.
     pub fn records(&self, kind: &str) -> Option<bool> {
         let options = self.facts.iter().filter(|(key, _)| *key == OPTION);
         let mut events = options.filter_map(|(_, fact)| fact.strip_prefix("events="));
@@ -65,7 +65,7 @@ impl Origin {
     }
 }
 
-/// Returns a pattern with its star where it was.
+/// Returns the pattern with its star: before or after the text, as `generic` says.
 fn starred(pattern: &str, generic: &str) -> String {
     match generic {
         "SUFFIX" => format!("{pattern}*"),

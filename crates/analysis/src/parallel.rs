@@ -1,16 +1,17 @@
 //! Analyses a whole trail on all processors.
 //!
-//! Nearly all events of a trace are calls. Their sums can be added, and each segment can be read
-//! separately, because it tells which calls are open at its start. So workers take the segments in
-//! turn, and sum up calls while reading them.
+//! Nearly all events of a trace are calls. The sums over the calls of several segments can be
+//! added. Each segment can be read by itself, because it says which calls are open at its start. So
+//! workers take the segments in turn, and sum up calls while reading them.
 //!
 //! All other events are sent to the calling thread, in the order of the trace and in small batches.
-//! The state of each thread at the start and end of a segment is sent as well: the end of one must
-//! match the start of the next.
+//! Workers also send the state of each thread at the start and end of a segment. The state at the
+//! end must match that at the start of the next segment.
 //!
-//! This works only for sound traces. It returns nothing if anything is inconsistent, if calls are
-//! aggregated or have CPU times, or if the trail's version does not tell the open calls. Then the
-//! trace must be read from the front, with a reader that reports what is wrong.
+//! This works only for sound traces. The analysis returns nothing if anything is inconsistent, if
+//! calls are aggregated or have CPU times, or if segments of the trail's version do not list the
+//! open calls. Then the trace must be read from the front, with a reader that reports what is
+//! wrong.
 
 use crate::ahead::{BATCH, HELD, WAITING};
 use crate::{Analysis, Calls, OpenCall, Subjects};
@@ -32,7 +33,7 @@ const MAX_WORKERS: usize = 16;
 
 /// Analyses a whole trail, except the calls that are open at its end. Returns the analysis and the
 /// number of events; `None` if the trail must be read from the front. `progress` is called now and
-/// then with the number of bytes done and of all bytes.
+/// then with the number of bytes read and the number of all bytes.
 ///
 /// # Errors
 /// If the file can't be read.
@@ -89,7 +90,7 @@ fn summed(
             worker.map(|worker| (others, worker))
         };
         let started: io::Result<Vec<_>> = (0..).zip(readers).map(start).collect();
-        // The workers that were started end, because their channels are closed.
+        // This closes the channels, and so ends the workers that were started.
         let Ok(started) = started else {
             return (None, Vec::new());
         };
@@ -202,7 +203,7 @@ struct At {
 }
 
 impl At {
-    /// Returns `None` if the open calls do not match the state.
+    /// Returns the state of a thread with these open calls. Returns `None` if the two do not match.
     fn new(state: ThreadState, open: &[OpenCall]) -> Option<Self> {
         let hash = |before, call: &OpenCall| {
             let mut hasher = FxHasher::default();
@@ -221,7 +222,7 @@ impl At {
 struct Done {
     calls: Calls,
     counts: Counts,
-    /// The first time in its segments, with the number of that segment.
+    /// The first time in the worker's segments, with the number of the segment that has it.
     first_time: Option<(usize, Timestamp)>,
     last_time: Timestamp,
 }
@@ -235,7 +236,7 @@ struct Worker<'s> {
 
 impl Worker<'_> {
     /// Reads every `all`th segment, beginning with `first`. Returns `None` if something is
-    /// inconsistent, or nothing receives the messages.
+    /// inconsistent or the receiver of the messages is closed.
     fn run(mut self, first: usize, all: usize) -> Option<Done> {
         let mut first_time = None;
         for number in (first..self.segments.count()).step_by(all) {
@@ -348,7 +349,7 @@ impl Sums {
         }
     }
 
-    /// Records the times at which calls of a thread begin and end, which must not decrease.
+    /// Adds the times of a thread's enters and leaves, which must not decrease.
     fn see_calls(&mut self, thread: ThreadId, cpu_time: Duration, times: &[Timestamp]) {
         let [first, last] = match times {
             [only] => [*only, *only],
@@ -402,7 +403,7 @@ impl Sums {
         }
     }
 
-    /// Sends the other events. Returns false if nothing receives them.
+    /// Sends the events other than calls. Returns false if their receiver is closed.
     fn report(&mut self) -> bool {
         self.held = 0;
         self.others.is_empty()

@@ -12,12 +12,13 @@ pub struct SampleStat {
     pub own_runnable: u64,
     /// Samples in which the method was innermost.
     pub own: u64,
-    /// Samples in which the method was on the stack and the thread was runnable. Recursion does not
-    /// count twice.
+    /// Samples in which the method was on the stack and the thread was runnable. A sample counts
+    /// once, even if the method is on the stack several times.
     pub total_runnable: u64,
-    /// Samples in which the method was on the stack. Recursion does not count twice.
+    /// Samples in which the method was on the stack. A sample counts once, even if the method is on
+    /// the stack several times.
     pub total: u64,
-    /// The number of the last event that counted.
+    /// The number of the last event that was counted in `total`.
     last: u64,
 }
 
@@ -26,7 +27,8 @@ pub struct SampleStat {
 pub struct ThreadSamples {
     /// All samples.
     pub all: u64,
-    /// Samples by state, in the order of [`STATES`]. Sums of samples only tell the runnable ones.
+    /// Samples by state, in the order of [`STATES`]. Of aggregated samples, only the runnable ones
+    /// are known.
     pub states: [u64; STATES.len()],
 }
 
@@ -140,8 +142,7 @@ mod tests {
     use super::*;
     use jtrail_model::{Frame, Ticks};
 
-    /// A method, its own samples, and all its samples: each as runnable ones and as those of any
-    /// state.
+    /// A method, its `own` samples, and its `total` samples. Each pair is (runnable, any state).
     type Row<'f> = (&'f str, (u64, u64), (u64, u64));
 
     fn rows<'f>(samples: &Samples, frames: &'f Frames) -> Vec<Row<'f>> {

@@ -5,20 +5,20 @@ use std::hash::Hash;
 
 /// A table from ids to small values. An id that was never set has the default value.
 ///
-/// Ids of a sound trace ascend nearly without gaps, so values are stored in pages of an array:
-/// nothing but the value is stored, and no page is moved when the table grows. Ids of a hostile
-/// trace may be anything. An id far above the number of entries goes into a hash map, so that
+/// In a sound trace, ids ascend nearly without gaps. So values are stored in an array, without
+/// their ids. The array consists of pages, which are not moved when the table grows. A hostile
+/// trace may have any ids. An id far above the number of entries goes into a hash map, so that
 /// memory is proportional to the number of entries.
 #[derive(Debug, Default)]
 pub(super) struct Table<T> {
-    /// A page is empty if none of its ids was set.
+    /// The pages of the array. A page is empty if none of its ids was set.
     pages: Vec<Box<[T]>>,
     sparse: FxHashMap<u64, T>,
     entries: usize,
 }
 
 const PAGE: usize = 4_096;
-/// The size of the array: a multiple of the number of entries, plus a constant.
+/// The array has at most this many slots for each entry, plus a constant.
 const PLACES_BY_ENTRY: usize = 4;
 const FIRST_PLACES: usize = 16 * PAGE;
 
@@ -136,8 +136,8 @@ mod tests {
         );
     }
 
-    /// An id that was set when it was beyond the array stays in the hash map when the array reaches
-    /// it.
+    /// An id that was beyond the array when it was set stays in the hash map, even if the array
+    /// grows beyond the id.
     #[test]
     fn the_array_grows_over_ids_that_came_early() {
         let mut table = Table::default();

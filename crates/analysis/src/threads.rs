@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 pub struct ThreadStat {
     /// The CPU time of the thread, as last reported.
     pub cpu: Option<Duration>,
-    /// The operating system's id of the thread; the last one, if it had several.
+    /// The operating system's id of the thread. If the thread had several, the last one.
     pub os_id: Option<u64>,
     /// The number of mounts, for a virtual thread.
     pub mounts: u64,

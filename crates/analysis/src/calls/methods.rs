@@ -56,14 +56,14 @@ impl Methods {
     }
 }
 
-/// The number of open calls by thread and method. It tells whether another call of the method
-/// encloses one, whose time must not be counted twice then.
+/// The number of open calls by thread and method. A call is recursive if there is already an open
+/// call of the method: its time must not be counted again.
 #[derive(Debug, Default)]
 pub(super) struct OpenCounts {
-    /// By method, the open calls of one thread. In most programs, no other thread is in the method
-    /// at the same time.
+    /// For each method, the number of open calls of one thread. In most programs, no second thread
+    /// is in the method at the same time.
     first: Vec<FirstOpen>,
-    /// The other open calls, by thread and method. Has no zeros, and nothing that is in `first`.
+    /// The numbers of all other open calls, by thread and method. It has no zeros.
     others: FxHashMap<(u32, u32), u32>,
 }
 

@@ -1,16 +1,16 @@
 //! Sums over the calls of a part of a trace, and their combination with those of other parts.
 //!
-//! All sums are sums over the parts, except what a part does not see: the calls that were open at
-//! its start. So these calls are passed in, with the times at which they began, and the calls open
-//! at the end of a part are passed out. For an open call, each part subtracts the time of the
-//! callees within this part, and the part in which the call ends adds its duration. So the parts
-//! add up to the sums over the whole trace, in whatever order they are combined.
+//! The sums of a trace are the sums over its parts. A part alone does not know the calls that were
+//! open at its start. So they are passed in, with the times at which they began. The calls that are
+//! open at the end of a part are returned. For a call that spans several parts, each part subtracts
+//! the time of the callees within this part. The part in which the call ends adds the call's whole
+//! duration. So the parts can be combined in any order.
 
 use super::sums::Sum;
 use super::{Calls, ThreadCalls, Tree};
 use jtrail_model::{Duration, MethodId, ThreadId, Timestamp};
 
-/// A stack that grew beyond this many calls is freed at the end of a part.
+/// A thread's stack is freed at the end of a part if it grew beyond this many calls.
 const LARGE: usize = 1 << 10;
 
 /// A call that is open at the start or end of a part.
@@ -35,8 +35,8 @@ impl From<jtrail_formats::trail::OpenCall> for OpenCall {
 }
 
 impl Calls {
-    /// Begins a part, in which a thread starts with these open calls, outermost first. Parts must
-    /// have no CPU times.
+    /// Begins a part for a thread that has these open calls at its start, outermost first. Calls in
+    /// parts must have no CPU times.
     pub fn begin_part(&mut self, id: ThreadId, open: &[OpenCall]) {
         let Some(thread) = self.thread(id, |_| true) else {
             return;
@@ -49,8 +49,8 @@ impl Calls {
         self.threads[thread].calls -= open.len() as u64;
     }
 
-    /// Ends the part for a thread. Returns its open calls, outermost first, which continue in
-    /// another part.
+    /// Ends the part for a thread. Returns the thread's open calls, outermost first: they continue
+    /// in another part.
     pub fn end_part(&mut self, id: ThreadId) -> Vec<OpenCall> {
         let Some(thread) = self.thread(id, |_| true) else {
             return Vec::new();
@@ -99,7 +99,7 @@ impl Calls {
         for path in part.tables.tree.paths() {
             let caller = paths[part.tables.tree.caller(path) as usize];
             let method = numbers[part.tables.tree.method(path) as usize];
-            // The path is within the requested levels in `part`, and so here.
+            // `part` has the same number of levels, so this tree has the path too.
             let own = self.tables.tree.callee(caller, method, 0);
             self.tables
                 .tree
@@ -107,7 +107,8 @@ impl Calls {
                 .add_from(own, &part.tables.tree.sums, path);
             paths.push(own);
         }
-        // A thread without calls in `part` has them in other parts, or has none at all.
+        // A thread without calls in `part` is skipped. If it has calls at all, another part adds
+        // it.
         let has_calls = |thread: &ThreadCalls| thread.calls > 0 || thread.outermost > 0;
         for of_part in part.threads.into_iter().filter(has_calls) {
             let ThreadCalls {

@@ -3,8 +3,8 @@
 use super::MethodStat;
 use jtrail_model::{Cost, MethodId};
 
-/// Sums of calls, numbered without gaps. Figures that few traces have are stored separately, to
-/// keep the others compact.
+/// Sums of calls, in a list without gaps. Figures that few traces have are stored in a separate
+/// list, to keep the main list compact.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     sums: Vec<Sum>,
@@ -18,8 +18,8 @@ pub(super) struct Sum {
     pub(super) calls: u64,
     pub(super) total: i64,
     pub(super) own: i64,
-    /// The number of call records written within `total`, and within `own`. A call accounts for one
-    /// record of its own (enter or leave), and two for each call below it.
+    /// The number of call records written within `total`. The next field counts those within `own`.
+    /// A call accounts for one record of its own (enter or leave), and two for each call below it.
     pub(super) total_records: u64,
     pub(super) own_records: u64,
 }
@@ -34,7 +34,7 @@ struct Detail {
 }
 
 impl Sums {
-    /// Appends sums of no calls, under the next number.
+    /// Appends an entry of zeros, under the next number.
     pub(super) fn push(&mut self) {
         self.sums.push(Sum::default());
     }
@@ -48,7 +48,7 @@ impl Sums {
         all.own_records = all.own_records.saturating_add(sum.own_records);
     }
 
-    /// Adds the sums of the number `from` in `others`.
+    /// Adds the sums with the number `from` in `others` to those with this number.
     pub(super) fn add_from(&mut self, number: u32, others: &Self, from: u32) {
         self.add(number, &others.sums[from as usize]);
         let Some(detail) = others.details.get(from as usize) else {
@@ -84,7 +84,8 @@ impl Sums {
         }
     }
 
-    /// Widens the bounds by those of aggregated calls. Two zeros mean that they were not measured.
+    /// Widens the bounds of the self time by those of aggregated calls. If both are 0, they were
+    /// not measured.
     pub(super) fn widen(&mut self, number: u32, (min, max): (i64, i64)) {
         if (min, max) != (0, 0) {
             let bounds = &mut self.detail(number).bounds;

@@ -5,7 +5,7 @@ use jtrail_model::{
 };
 
 /// Processes events written as `t1>m2@5` (thread 1 enters method 2 at time 5) and `t1<m2@9`.
-/// Tickets are assigned as by the agent.
+/// Assigns tickets like the agent.
 fn calls(script: &str) -> Calls {
     calls_in(usize::MAX, script)
 }
@@ -287,7 +287,7 @@ fn cpu_time_is_summed_like_time() {
         // Not measured.
         (true, 3, 4, 0),
         (false, 3, 4, 0),
-        // Ended together with its caller.
+        // Ended by its caller's leave.
         (true, 4, 5, 2_000),
         (true, 5, 6, 2_010),
         (false, 4, 5, 2_050),
@@ -353,7 +353,7 @@ fn random_script(mut seed: u64) -> String {
         }
         let word = match (enters, next(10)) {
             (true, _) => format!("t{thread}>m{}@{time} ", stack[stack.len() - 1]),
-            // A leave of the innermost call, or of one further out.
+            // A leave of the innermost open call or of an outer one.
             (false, depth) => {
                 let method = stack[stack.len().saturating_sub(depth.max(7) as usize - 6)];
                 let at = stack.iter().rposition(|open| *open == method);

@@ -1,16 +1,16 @@
 //! The call tree: a path for each distinct chain of callers, with the sums of its calls.
 //!
-//! Real programs have millions of paths, most of them so deep that they are of no interest. So the
-//! tree has only the requested number of levels. Most paths are found from their caller without a
-//! hash table.
+//! Real programs have millions of paths. Most are so deep that they are of no interest, so the tree
+//! has only the requested number of levels. Most paths are found in their caller's list of callees,
+//! without a hash table.
 
 use super::MethodStat;
 use super::methods::Methods;
 use super::sums::Sums;
 use rustc_hash::FxHashMap;
 
-/// Up to this many callees of a path are searched linearly. If there are more, a hash table has
-/// them.
+/// If a path has at most this many callees, they are searched linearly. If it has more, they are in
+/// a hash table.
 const FEW: u32 = 8;
 /// The end of a list of callees.
 const NONE: u32 = 0;
@@ -32,7 +32,7 @@ struct Path {
     /// The number of the path's method.
     method: u32,
     parent: u32,
-    /// The callee that was found last. It is often the next one as well.
+    /// The callee that was found last. It is often the next one to be looked up.
     recent: u32,
     /// The newest callee, and the next older callee of the same caller.
     newest: u32,
@@ -90,8 +90,8 @@ impl Tree {
         self.sums.stat(path, method)
     }
 
-    /// Returns the path for calls of a method by the path of their caller, and creates it if
-    /// necessary. `level` is the number of enclosing calls.
+    /// Returns the path of a method called by the path `caller`. Creates the path if necessary.
+    /// `level` is the number of enclosing calls.
     pub(super) fn callee(&mut self, caller: u32, method: u32, level: usize) -> u32 {
         if level >= self.levels {
             return Self::BELOW;

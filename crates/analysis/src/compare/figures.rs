@@ -42,7 +42,8 @@ enum Live {
 }
 
 impl View {
-    /// Returns the information about a quantity that both traces have.
+    /// Returns the information about the quantity that both traces have. Returns the reason if
+    /// there is none.
     pub(super) fn between(quantity: Quantity, a: &Sums, b: &Sums) -> Result<Self, String> {
         let recorded = [a, b].map(|t| t.format.recorded(quantity));
         let any = |what: fn(&Recorded) -> bool| recorded.iter().any(what);
@@ -90,7 +91,8 @@ fn threads_by(a: &Sums, b: &Sums) -> Result<ThreadsBy, String> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figures {
     pub(super) by_key: BTreeMap<String, Figure>,
-    /// Keys that are not compared, because their figures depend on where the trace ends.
+    /// Keys that are not compared, because their figures depend on the time at which the trace
+    /// ends.
     pub(super) left_out: BTreeSet<String>,
 }
 
@@ -101,7 +103,7 @@ impl Figures {
         all.swap_remove(0)
     }
 
-    /// Like [`Self::of`], but returns all alternatives if several figures are equally valid.
+    /// Like [`Self::of`], but returns several alternatives if a trace allows several readings.
     pub(super) fn candidates(trace: &Sums, quantity: Quantity, view: &View) -> Vec<Self> {
         let mut figures = Self::default();
         match quantity {
@@ -164,8 +166,8 @@ impl Figures {
         }
     }
 
-    /// Sums up elapsed times. Formats differ in where calls without an end stop counting, so
-    /// methods with such calls are not compared.
+    /// Sums up elapsed times. Formats differ in the time up to which a call without an end counts,
+    /// so methods with such calls are not compared.
     fn elapsed(&mut self, trace: &Sums, view: &View) {
         let methods = method_keys(trace, view);
         let recorded = trace.format.recorded(Quantity::Elapsed);

@@ -7,10 +7,10 @@
 //! | `keys` | canonical names, independent of the format |
 //! | `figures` | the sums of one quantity, by canonical key |
 //!
-//! `jtrail-formats` knows what a format can record about a quantity ([`Format::recorded`]). The
-//! trace with the most information is the **reference** for the quantity (the first one, if several
-//! are equal), and all others are compared with it. Information that only one of the two has
-//! (result types, names of threads, sizes of plain objects) is excluded on both sides.
+//! [`Format::recorded`] in `jtrail-formats` says what a format can record about a quantity. The
+//! trace with the most information about a quantity is its **reference** (the first one, if several
+//! are equal). All other traces are compared with the reference. If only one of the two traces has
+//! some information (result types, names of threads, sizes of plain objects), it is not compared.
 
 mod figures;
 mod keys;
@@ -102,7 +102,8 @@ pub fn compare(quantity: Quantity, traces: &[Sums]) -> Compared {
     }
 }
 
-/// Returns the reason why a trace has no information about a quantity; `None` if it has.
+/// Returns the reason why a trace has no information about the quantity. Returns `None` if it has
+/// information.
 fn why_not(quantity: Quantity, trace: &Sums) -> Option<String> {
     match trace.format.recorded(quantity) {
         Recorded::Nothing(why) => Some(why.to_owned()),
@@ -117,7 +118,8 @@ fn why_not(quantity: Quantity, trace: &Sums) -> Option<String> {
     }
 }
 
-/// Ranks a format by the amount of its information: the highest one serves as the reference.
+/// Returns the rank of a format by the amount of its information about the quantity. The highest
+/// rank is the reference.
 fn richness(quantity: Quantity, format: Format) -> (u8, bool, u8) {
     let recorded = match format.recorded(quantity) {
         Recorded::Exactly => 5,
@@ -147,7 +149,7 @@ fn against(quantity: Quantity, reference: &Sums, trace: &Sums) -> Outcome {
     let results = expected
         .iter()
         .map(|expected| differences(expected, &found));
-    // If there are several alternatives, the differences from the first one are reported.
+    // If all alternatives differ, the differences from the first one are reported.
     match results.clone().find(Vec::is_empty) {
         Some(_) => Outcome::Equal(amount),
         None => Outcome::Differs(amount, results.into_iter().next().unwrap_or_default()),

@@ -1,7 +1,7 @@
 //! Objects by class: allocated, freed, and alive at the end or after the last collection.
 //!
-//! Tables after collections are those of trace logs. They have one table for a collection, written
-//! after its first frees. If more frees arrive later, they have another one, written before the
+//! Only trace logs have tables of live objects after collections. The table of a collection is
+//! written after the first frees. If more frees arrive later, a second table is written before the
 //! next collection or at the end.
 
 use crate::table::{Index, Table};
@@ -18,9 +18,9 @@ pub(super) struct OfClass {
     pub(super) live: u64,
     /// Objects that existed before the trace and were not freed.
     older: u64,
-    /// The change of `live` and `older` together since the last count after a collection.
+    /// The change of `live + older` since the last count after a collection.
     since: i64,
-    /// True if the class is in the list of changed ones.
+    /// True if the class is in [`Objects::changed`].
     changed: bool,
 }
 
@@ -43,10 +43,10 @@ enum Phase {
 pub(super) struct Objects {
     classes: Index<ClassId>,
     sums: Vec<OfClass>,
-    /// For each object: twice its class's number plus 1, plus 1 more if it existed before the
-    /// trace.
+    /// For each object, `2 * n + 1`, where `n` is the number of its class; `2 * n + 2` if the
+    /// object existed before the trace.
     table: Option<Table<u32>>,
-    /// Classes whose `since` may not be 0.
+    /// The classes whose `since` may differ from 0.
     changed: Vec<u32>,
     phase: Phase,
     /// True if objects were counted after a collection.
@@ -58,7 +58,8 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// Creates empty sums. `single` is true if the lives of single objects are needed.
+    /// Creates empty sums. `single` is true if each object must be followed from its allocation to
+    /// its free.
     pub(super) fn new(single: bool) -> Self {
         Self {
             table: single.then(Table::default),
@@ -66,7 +67,8 @@ impl Objects {
         }
     }
 
-    /// Processes the lives of objects, sums of allocations, and collections. Ignores other events.
+    /// Processes definitions and frees of objects, sums of allocations, and collections. Ignores
+    /// other events.
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::ObjectAlloc(e) => {
@@ -97,7 +99,8 @@ impl Objects {
         }
     }
 
-    /// Ends the frees of the last collection: counts the objects, unless that was done.
+    /// Ends the frees of the last collection. Counts the live objects if they were not counted
+    /// since.
     pub(super) fn finish(&mut self) {
         if self.phase != Phase::Reported {
             self.count();
@@ -168,7 +171,7 @@ impl Objects {
         }
     }
 
-    /// Counts the objects after a collection: later changes are recorded in `since`.
+    /// Counts the objects after a collection: resets `since`, which sums up later changes.
     fn count(&mut self) {
         self.phase = Phase::Reported;
         self.collected = true;

@@ -23,19 +23,19 @@ pub struct Sums {
     /// Sums over calls, by thread and method.
     pub(super) calls: Vec<Calls>,
     call_index: FxHashMap<(u32, MethodId), u32>,
-    /// The latest lookups in `call_index`: one entry for all methods whose numbers have the same
-    /// low bits.
+    /// A cache of lookups in `call_index`. Methods whose numbers have the same low bits share an
+    /// entry.
     recent: Vec<Option<(u32, MethodId, u32)>>,
     /// The number of call-tree nodes in the trace.
     pub(super) nodes: u64,
     pub(super) objects: Objects,
     pub(super) collections: u64,
-    /// The options of the trace that tell what was recorded.
+    /// The options in the trace that say which quantities were recorded.
     options: FxHashMap<String, String>,
     last: Timestamp,
 }
 
-/// The number of recent lookups that are kept.
+/// The number of entries of the cache [`Sums::recent`].
 const RECENT: usize = 1 << 12;
 
 /// Sums over the calls of one method on one thread.
@@ -69,8 +69,7 @@ pub(super) struct Thread {
     pub(super) catches: u64,
     stack: Vec<Open>,
     nodes: Vec<Node>,
-    /// The level of the next nodes: their caller is this many calls further out than the innermost
-    /// open call.
+    /// How many open calls, counted from the innermost, do not enclose the next nodes.
     sums_above: usize,
 }
 
@@ -166,7 +165,7 @@ impl Sums {
         }
     }
 
-    /// Like [`Self::event`], for each of these calls.
+    /// Processes each of these calls like [`Self::event`].
     pub fn calls(&mut self, calls: &jtrail_model::Calls<'_>) {
         let mut rest = *calls;
         loop {
@@ -215,13 +214,14 @@ impl Sums {
         self.objects.finish();
     }
 
-    /// Returns true if an option of this name may say that a quantity was not recorded.
+    /// Returns true if the option `key` can say that a quantity was not recorded.
     fn is_switch(&self, key: &str) -> bool {
         let switches = Quantity::ALL.iter().filter_map(|q| self.format.switch(*q));
         switches.into_iter().any(|(name, _)| name == key)
     }
 
-    /// Returns the option which says that a quantity was not recorded in this trace.
+    /// Returns the option that says that the quantity was not recorded in this trace; `None` if no
+    /// option does.
     pub(super) fn switched_off(&self, quantity: Quantity) -> Option<String> {
         let (name, on) = self.format.switch(quantity)?;
         let value = self.options.get(name)?;
@@ -370,7 +370,7 @@ impl Sums {
         thread.nodes.push(Node {
             sums: at,
             outermost,
-            // A node of no calls may have a negative time, which compensates for its callees.
+            // A node of 0 calls may have a negative time, which compensates for its callees' time.
             total: e.base_time.0.max(if calls == 0 { i64::MIN } else { 0 }),
         });
     }
@@ -392,7 +392,7 @@ impl Sums {
         true
     }
 
-    /// Returns the name of a thread: its last or its first one.
+    /// Returns the name of a thread: the last one if `last` is true, else the first one.
     pub(super) fn thread_name(&self, thread: &Thread, last: bool) -> String {
         let known = self.names.threads.get(&thread.id);
         match known.and_then(|t| t.first_name.clone()) {
@@ -426,8 +426,8 @@ mod tests {
         sums.calls.iter().map(row).collect()
     }
 
-    /// Calls of two threads, in pieces. Some leaves end calls further out, some end none. Methods
-    /// share entries of [`Sums::recent`].
+    /// Processes calls of two threads in several batches. Some leaves end outer calls, and some end
+    /// no call. Methods share entries of [`Sums::recent`].
     #[test]
     fn calls_in_bulk_are_summed_up_as_one_by_one() {
         let (mut bulk, mut single) = (Sums::new(Format::Trail, &[]), Sums::new(Format::Trail, &[]));

@@ -1,11 +1,13 @@
 //! The dominator tree of a graph, by the algorithm of Lengauer and Tarjan.
 //!
-//! Node d **dominates** node n if every path from the start to n passes through d. The nearest such
-//! d is the parent of n in the tree. Without an object, everything that it dominates would be free.
+//! Node d **dominates** node n if every path from the start to n passes through d. The parent of n
+//! in the tree is its nearest dominator. If an object were freed, all objects that it dominates
+//! would be freed too.
 //!
-//! "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979), the version with path
-//! compression only: O(m log n) in the worst case, which matters because graphs come from files.
-//! Nodes are numbered in depth-first order, all arrays are of `u32`, and nothing is recursive.
+//! The paper is "A Fast Algorithm for Finding Dominators in a Flowgraph" (1979). This is its
+//! version with path compression only. It takes O(m log n) in the worst case, and a hostile file
+//! may cause the worst case. Nodes are numbered in depth-first order, all arrays are of `u32`, and
+//! nothing is recursive.
 
 use super::graph::Rows;
 
@@ -66,8 +68,8 @@ pub(super) fn dominators(graph: &Rows, start: u32) -> Dominators {
     }
 }
 
-/// Returns the reachable nodes in depth-first order, the index of each node in it ([`NONE`] if
-/// unreachable), and the index of each one's parent in the depth-first tree.
+/// Returns three lists: the reachable nodes in depth-first order; the index of each node in this
+/// order ([`NONE`] if unreachable); and, by index, the index of the parent in the depth-first tree.
 fn depth_first(graph: &Rows, start: u32) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let mut numbers = vec![NONE; graph.nodes()];
     let (mut order, mut parents) = (vec![start], vec![0]);
@@ -98,7 +100,8 @@ struct Forest {
     path: Vec<u32>,
 }
 
-/// The data of a node that the search needs, kept together because nodes are visited at random.
+/// The data of a node that [`Forest::lowest`] needs. They are stored together because nodes are
+/// visited at random.
 #[derive(Clone, Copy)]
 struct Node {
     /// A node above in the same tree; [`NONE`] for a root.
@@ -133,13 +136,13 @@ impl Forest {
     /// (exclusive) to `node`, and this semidominator. For a root, returns the root itself.
     fn lowest(&mut self, node: u32) -> (u32, u32) {
         let mut root = node;
-        // Up to the child of the root …
+        // Goes up to the child of the root …
         while self.nodes[root as usize].ancestor != NONE {
             self.path.push(root);
             root = self.nodes[root as usize].ancestor;
         }
-        // … whose label is right. Each node below takes its label from the one above, and is
-        // attached to the root.
+        // … whose label is right. Then each node below takes the better of its own and the upper
+        // node's label, and is attached to the root.
         let Some(child) = self.path.pop() else {
             let Node { label, semi, .. } = self.nodes[node as usize];
             return (label, semi);
@@ -185,8 +188,8 @@ mod tests {
     }
 
     /// Computes dominators by their definition: d dominates n if n is not reachable without d. The
-    /// nearest dominator of a node is the one that all its others dominate, so the one with the
-    /// most dominators itself.
+    /// nearest dominator of a node is dominated by all other dominators of the node. So it is the
+    /// one that has the most dominators.
     fn naive(nodes: usize, edges: &[(u32, u32)]) -> Vec<Option<u32>> {
         let all = reached(nodes, edges, None);
         let without: Vec<_> = (0..nodes as u32)

@@ -1,6 +1,6 @@
 //! A directed graph in compressed sparse rows: the edges of a node are a slice of one array.
 
-/// Edges by the node that they leave, or by the node that they enter.
+/// The edges of a graph, grouped by the node at one end.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     /// The index of each node's first edge, followed by the number of edges.

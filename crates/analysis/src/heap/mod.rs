@@ -8,11 +8,11 @@
 //!
 //! The objects of a dump are numbered in the order of their first mention, from 1. Number 0 is the
 //! start, which refers to the roots. While a dump is read, an object takes some 25 bytes and a
-//! reference 8. Only one dump is open at a time: it ends with its end event, with the begin of the
-//! next one, or with the trace. Then its sums are computed, and the other data is dropped.
+//! reference 8. Only one dump is open at a time. It ends with its end event, with the begin of the
+//! next dump, or with the trace. Then its sums are computed, and its graph is freed.
 //!
-//! An object's class and size are those in the dump; if the dump lacks them, those that the trace
-//! had before.
+//! An object's class and size are taken from the dump. If the dump lacks them, they are taken from
+//! earlier events of the trace.
 
 mod dominators;
 mod graph;
@@ -41,9 +41,9 @@ pub struct Dump {
     pub references: u64,
     /// The number of roots. An object may be a root for several reasons.
     pub roots: u64,
-    /// Objects that no root leads to. `None` without graphs.
+    /// The objects that can't be reached from any root. `None` without graphs.
     pub unreachable: Option<Amount>,
-    /// True if the dump has an end event, so is complete.
+    /// True if the dump has an end event, which means that it is complete.
     pub complete: bool,
     /// The classes of the dump, by descending number of bytes. Empty without graphs.
     pub classes: Vec<DumpClass>,
@@ -101,7 +101,8 @@ struct Open {
     /// The number of each object.
     numbers: Table<u32>,
     classes: Index<ClassId>,
-    /// By number: the object's id, its class's number, and its bytes (-1 while unknown).
+    /// By the object's number: its id. The next two lists have its class's number and its bytes (-1
+    /// while unknown).
     ids: Vec<ObjectId>,
     class: Vec<u32>,
     sizes: Vec<i64>,
@@ -240,8 +241,8 @@ impl Open {
         }
     }
 
-    /// Counts references by the classes of both ends: referenced classes in the order of their ids,
-    /// and for each the most frequent referring classes first.
+    /// Counts references by the classes of both ends. The referenced classes are in the order of
+    /// their ids. For each of them, the most frequent referring classes are first.
     fn referrers(&self) -> Vec<(ClassId, ClassId, u64)> {
         let mut counts: FxHashMap<(u32, u32), u64> = FxHashMap::default();
         for (source, target) in &self.references {

@@ -1,8 +1,8 @@
 //! Retained sizes of objects and classes.
 //!
 //! The **retained size** of an object is its own size plus that of all objects that it dominates.
-//! The retained size of a class is the sum over its objects, except those that another object of
-//! the class dominates: the other one's size already includes theirs.
+//! The retained size of a class is the sum over those of its objects that no other object of the
+//! class dominates. The size of a dominating object includes that of the dominated ones.
 
 use super::dominators::Dominators;
 
@@ -18,8 +18,8 @@ pub(super) fn by_object(tree: &Dominators, sizes: &[i64]) -> Vec<i64> {
 
 const NONE: u32 = u32::MAX;
 
-/// Returns the retained bytes by class. `classes` has the class of each node, below `count`; the
-/// start's is not used.
+/// Returns the retained bytes by class. `classes` has the number of each node's class, which is
+/// less than `count`. The number for the start node is not used.
 pub(super) fn by_class(
     tree: &Dominators,
     retained: &[i64],
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn classes_count_what_they_retain_once() {
-        // A list of three nodes of class 1, each with a value of class 2; the start also refers to
-        // one of the values.
+        // A linked list of three nodes of class 1. Each refers to a value of class 2. The start
+        // also refers to one of the values.
         let edges = [(0, 1), (1, 2), (2, 3), (1, 4), (2, 5), (3, 6), (0, 6)];
         let graph = Rows::new(7, || edges.iter().copied());
         let tree = dominators(&graph, 0);

@@ -58,8 +58,8 @@ fn classes(dump: &Dump) -> Vec<(u64, u64, i64, i64)> {
         .collect()
 }
 
-/// A map (class 1) with a table (2) of two entries (3). One entry refers to a big array (4), to
-/// which another root refers as well. Nothing refers to one more object.
+/// A map (class 1) with a table (2) of two entries (3). One entry refers to a big array (4).
+/// Another root refers to the array too. One more object has no reference to it.
 fn map() -> Vec<Event<'static>> {
     vec![
         dump(9),
@@ -130,7 +130,7 @@ fn without_graphs_only_counts() {
     assert!(dump.classes.is_empty() && dump.objects.is_empty());
 }
 
-/// TPTP's own dumps list no objects: classes and sizes are known from earlier events.
+/// Dumps that TPTP wrote list no objects. Classes and sizes are known from earlier events.
 #[test]
 fn what_the_dump_does_not_have_the_trace_does() {
     let mut events = vec![

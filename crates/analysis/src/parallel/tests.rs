@@ -112,7 +112,7 @@ fn program(seed: u64, length: usize, has_cpu: bool) -> Vec<Event<'static>> {
     events
 }
 
-/// Returns the trail of these events, with segments that end anywhere.
+/// Returns the trail of these events, with segments that end at random events.
 fn trail(events: &[Event<'_>], seed: u64) -> Vec<u8> {
     let mut random = Random(seed + 99);
     let mut encoder = Format::Trail.encoder();
@@ -147,7 +147,7 @@ fn from_front(bytes: &[u8]) -> Analysis {
     sound(bytes).expect("it can be read, without remarks")
 }
 
-/// Returns the analysis of a trace read from the front, or the first remark.
+/// Analyses a trace read from the front. Returns the analysis, or the reader's first remark.
 fn sound(bytes: &[u8]) -> Result<Analysis, String> {
     let mut analysis = Analysis::new(SUBJECTS);
     let mut reader = Reader::new(bytes).map_err(|error| error.to_string())?;
@@ -191,8 +191,8 @@ fn mend(bytes: &mut [u8]) {
     }
 }
 
-/// Correct checksums do not exclude a writer's errors. If the parallel analysis returns anything,
-/// it must equal that of the trace read from the front.
+/// A segment with errors can still have a correct checksum. If the parallel analysis returns a
+/// result, it must equal the analysis of the trace read from the front.
 #[test]
 fn a_change_under_right_checksums_is_read_from_the_front_or_is_none() {
     let good = trail(&program(3, 600, false), 3);
