@@ -168,8 +168,8 @@ pub struct Analysis {
     pub cost: Cost,
     /// The note that says by how much the times of calls may be early.
     pub clock: Option<ClockNote>,
-    /// The first time of an event in the trace. Times of definitions are ignored, because they may
-    /// be older; so are times of 0, which are unknown.
+    /// The time of the first event that has one; a time of 0 counts as none. Later definitions may
+    /// have older times.
     pub start: Option<Timestamp>,
     /// The first and the latest time of the analysed events: of the whole trace or of its selected
     /// part.

@@ -31,7 +31,7 @@ fn main() {
 /// Measures a heap dump.
 ///
 /// Each object is referenced by a slightly older object. It also refers to one of the next `near`
-/// objects. A small `near` resembles the heap of a program, a large one is the worst case for
+/// objects. A small `near` resembles the heap of a program. A large `near` is the worst case for
 /// caches.
 fn heap(n: u64, near: u64) {
     let objects = Objects::default();

@@ -1,13 +1,14 @@
 //! Loads the agent into a running JVM, or requests data from it, with HotSpot's attach protocol.
 //!
-//! HotSpot listens on a socket `.java_pidPID` in the temporary folder once a tool has asked for the
-//! socket. The tool creates a file `.attach_pidPID` in the process's current folder or in the
-//! temporary folder, and then sends the signal QUIT. Without the file, QUIT prints a thread dump.
-//! Therefore the file is created first, and only processes that look like a JVM receive the signal.
+//! HotSpot listens on the socket `.java_pidPID` in the temporary folder, but only after a tool has
+//! asked for it. To ask, the tool creates a file `.attach_pidPID` in the process's current folder
+//! or in the temporary folder, and then sends the signal QUIT. Without the file, the JVM prints a
+//! thread dump on QUIT, and a process that is no JVM would be killed. So the file is created first,
+//! and only processes that look like a JVM receive the signal.
 //!
-//! A connection takes one command, which consists of strings that each end with 0: the protocol's
-//! version, the command's name, and three arguments. The answer is a line with a number, 0 for
-//! success, and text.
+//! Each connection takes one command. A command consists of five strings: the protocol's version,
+//! the command's name, and three arguments. Each string ends with a 0 byte. The answer is a line
+//! with a number (0 for success), followed by text.
 //!
 //! In a container, the process may have other folders and another process id than this program
 //! sees. `/proc/PID/root` and `NSpid` translate between the two views.
@@ -63,7 +64,7 @@ impl Jvm {
 
     /// Makes the JVM load a library and call `Agent_OnAttach`, and returns the new agent.
     ///
-    /// The JVM's answer alone does not suffice: the new agent must be found in the process.
+    /// A positive answer of the JVM is not enough: the new agent must also be found in the process.
     ///
     /// # Errors
     /// If the JVM can't be reached, or if the library or `Agent_OnAttach` fails.
@@ -125,8 +126,8 @@ impl Jvm {
 
     /// Connects to the socket if this JVM owns it.
     ///
-    /// Returns `None` if no process listens on the socket, or if another JVM does. In a folder that
-    /// containers share, several JVMs may have the same process id.
+    /// Returns `None` if no process or another JVM listens on the socket. Containers may share the
+    /// folder, and then several JVMs may have the same process id.
     fn connect_to(&self, socket: &Path) -> anyhow::Result<Option<UnixStream>> {
         if !is_socket(socket) {
             return Ok(None);
@@ -199,7 +200,7 @@ fn is_stale(error: &io::Error) -> bool {
     )
 }
 
-/// File that makes a JVM listen when the JVM receives QUIT, deleted on drop.
+/// The file that makes a JVM listen when it receives QUIT. It is deleted on drop.
 struct Request(PathBuf);
 
 impl Request {
@@ -218,7 +219,7 @@ impl Request {
                 .open(&path);
             match made {
                 Ok(file) if owner(&file)? == jvm.process.user => return Ok(Self(path)),
-                // The JVM accepts only files of its own user, not even root's.
+                // The JVM accepts the file only if its own user owns it. It refuses even root's.
                 Ok(_) => {
                     let request = Self(path);
                     if std::os::unix::fs::chown(&request.0, Some(jvm.process.user), None).is_ok() {
@@ -226,7 +227,7 @@ impl Request {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    return Ok(Self(path)); // of a killed tool, or of another tool in use
+                    return Ok(Self(path)); // left by a killed tool, or in use by another tool
                 }
                 Err(error) => last = Some(error),
             }
@@ -264,9 +265,9 @@ fn has_jvm(maps: &str) -> bool {
 
 /// Checks the JVM's answer to the command `load`.
 ///
-/// The first line is 0 if the JVM understood the command. Then `return code: N` follows, with 0 if
-/// the agent was loaded. If the library itself could not be loaded, JVMs from 21 on answer 0, then
-/// `was not loaded` and the reason. Earlier JVMs give only the reason, or nothing.
+/// The first line is 0 if the JVM understood the command. The next line is `return code: N`; N is 0
+/// if the agent was loaded. If the library could not be loaded, there is no return code: JVMs from
+/// 21 on answer 0, `was not loaded` and the reason, and earlier JVMs only the reason, or nothing.
 ///
 /// # Errors
 /// If the agent was not loaded.

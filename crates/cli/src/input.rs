@@ -18,13 +18,14 @@ use std::time::{Duration, Instant};
 pub(crate) struct Ending {
     /// Number of events passed to the visitor.
     pub(crate) events: u64,
-    /// Number of damaged places, at which parts of the trace are missing.
+    /// Number of damaged ranges. At each of them, a part of the trace is missing.
     pub(crate) faults: u64,
-    /// Kinds of things that were skipped, or are unusual.
+    /// Number of remarks of severity info: about kinds of things that were skipped or are unusual.
     pub(crate) infos: u64,
     /// True if the trace is truncated.
     pub(crate) truncated: bool,
-    /// The first remarks. If there are too many, faults replace remarks of severity info.
+    /// The first remarks. If there are more than [`REMARKS_KEPT`], faults replace remarks of
+    /// severity info.
     pub(crate) remarks: Vec<Remark>,
     /// Reason why the trace could not be read to its end.
     pub(crate) error: Option<String>,
@@ -54,8 +55,8 @@ impl Ending {
         }
     }
 
-    /// Stores an error that prevents further reading. Returns the error itself if no event was
-    /// read, or if the stream failed.
+    /// Stores an error that prevents further reading. If no event was read or the stream failed,
+    /// the error is returned instead.
     fn with_error(mut self, error: ReadError, named: &str) -> anyhow::Result<Self> {
         if self.events == 0 || matches!(error, ReadError::Io(_)) {
             return Err(error).context(named.to_owned());
@@ -114,11 +115,11 @@ impl Ending {
 /// Element of a trace that may be read in parts.
 pub(crate) enum Selected<'a> {
     Event(&'a Event<'a>),
-    /// Consecutive calls of one thread, each of which is an event. Only a trace that is read whole
-    /// is passed so.
+    /// Consecutive calls of one thread. Each enter and leave counts as an event. Calls are only
+    /// passed together if the whole trace is read.
     Calls(Calls<'a>),
-    /// A part that can be skipped, and its definitions. The definitions are passed as events in any
-    /// case.
+    /// A part that can be skipped, and its definitions. If the part is skipped, its definitions are
+    /// still passed as events.
     Part(&'a Part, &'a [Event<'static>]),
 }
 
@@ -127,13 +128,14 @@ pub(crate) struct Input {
     reader: Reader<Progress<Box<dyn Read + Send>>>,
     /// Path of the trace, if it is a regular file.
     file: Option<PathBuf>,
-    /// Start of error messages: `can't read …`.
+    /// Start of error messages: `can't read PATH`.
     named: String,
     is_in_order: bool,
 }
 
-/// Returns the newest file that is named like a missing one and has a process id in its name:
-/// `app-4711.trail` for `app.trail`, as `jtrail run` names traces of commands other than `java`.
+/// Returns the newest file whose name is that of the missing file with a process id:
+/// `app-4711.trail` for `app.trail`. `jtrail run` adds the process id for commands other than
+/// `java`.
 fn with_process_id(missing: &Path) -> Option<PathBuf> {
     let (stem, extension) = (missing.file_stem()?.to_str()?, missing.extension()?);
     let is_similar = |path: &Path| {
@@ -180,7 +182,8 @@ impl Input {
         })
     }
 
-    /// Makes reading pass the events of all threads in the order of time, see [`Reader::in_order`].
+    /// Returns an input that passes the events of all threads in the order of time (see
+    /// [`Reader::in_order`]).
     pub(crate) fn in_order(self) -> Self {
         Self {
             reader: self.reader.in_order(),
@@ -282,8 +285,8 @@ impl Input {
 
     /// Like [`Self::events`], but passes consecutive calls together.
     ///
-    /// Each element has the position in the trace where it begins, or where the white space and
-    /// headers before it begin.
+    /// Each element has its position in the trace. White space and headers before an element belong
+    /// to it.
     ///
     /// # Errors
     /// The same as for [`Self::events`].

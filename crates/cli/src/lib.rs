@@ -20,8 +20,8 @@
 //!
 //! `run` exits with the program's own code.
 //!
-//! Results go to standard output, and messages about them go to standard error. If the reader of
-//! standard output closes it, this is not an error.
+//! Results go to standard output, and messages about them go to standard error. It is not an error
+//! if the reader of standard output closes it.
 
 #![forbid(unsafe_code)]
 
@@ -143,7 +143,8 @@ pub fn main_with(
     })
 }
 
-/// Names the argument that is meant, where a key of the agent is given by a name that it once had.
+/// If the unknown argument is a former name of an agent's option, adds the present name to the
+/// error as a suggestion.
 fn with_new_name(mut error: clap::Error, verb: Option<&OsString>) -> clap::Error {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
         return error;

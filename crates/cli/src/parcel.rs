@@ -1,7 +1,7 @@
 //! Transfer of files to and from a JVM that has a file system of its own.
 //!
-//! Files for the JVM are copied to the JVM's `/tmp`, and files that the JVM has written there are
-//! fetched. The folders for this purpose belong to the JVM's user, with mode 0700.
+//! Files for the JVM are copied to the JVM's `/tmp`. Traces that the JVM has written there are
+//! fetched. The folders used for this belong to the JVM's user and have mode 0700.
 
 use crate::process::Process;
 use anyhow::{Context, bail};
@@ -35,8 +35,8 @@ impl Temp {
         PathBuf::from(format!("/proc/self/fd/{}/{name}", self.folder.as_raw_fd()))
     }
 
-    /// Creates a folder that only the user can access. An existing folder with these properties is
-    /// accepted.
+    /// Creates a folder that only the user can access, or accepts an existing one that only the
+    /// user can access.
     fn make_folder(&self, name: &str) -> anyhow::Result<()> {
         let path = self.path(name);
         match fs::DirBuilder::new().mode(0o700).create(&path) {
@@ -75,10 +75,9 @@ pub(crate) struct LibraryCopy {
 impl LibraryCopy {
     /// Copies the library.
     ///
-    /// For one JVM, the copy of a library always has the same path. The JVM then recognises the
-    /// library as loaded, even if the earlier copy was deleted, and does not load it twice. Another
-    /// JVM gets another path, so that clients of two JVMs with a common `/tmp` don't delete each
-    /// other's copies.
+    /// For one JVM, the copy of a library always has the same path. So the JVM does not load the
+    /// library twice, even if the earlier copy was deleted. The path depends on the JVM, so that
+    /// clients of two JVMs with a common `/tmp` don't delete each other's copies.
     ///
     /// # Errors
     /// If the library can't be read, or if the copy can't be written.
@@ -94,10 +93,10 @@ impl LibraryCopy {
             ),
         };
         copy.temp.make_folder(&copy.folder)?;
-        // The copy gets its name when it is complete, since another client may make the JVM load it
-        // now.
+        // The copy gets its final name when it is complete. Another client may make the JVM load
+        // the file of this name at any time.
         let part = copy.seen().with_extension(std::process::id().to_string());
-        let _ = fs::remove_file(&part); // of a killed client
+        let _ = fs::remove_file(&part); // left by a killed client
         let made = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -136,7 +135,7 @@ impl Drop for LibraryCopy {
     }
 }
 
-/// Folder that a JVM writes a trace into, and whose files are fetched.
+/// A folder into which a JVM writes a trace, which this program then fetches.
 ///
 /// The folder belongs to the JVM's user, so its contents are not trusted. Only files of a trace are
 /// fetched, and links are not followed.
@@ -257,7 +256,7 @@ fn is_file_of(first: &str, name: &str) -> bool {
     first.extension() == name.extension() && (numbers.is_empty() || are_numbers)
 }
 
-/// Opens a folder in a folder, but does not follow a link.
+/// Opens the folder `name` in the folder `parent`. Does not follow a link.
 fn open_folder(parent: &OwnedFd, name: &str) -> anyhow::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(parent, name, flags, Mode::empty());

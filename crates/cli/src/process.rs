@@ -40,7 +40,7 @@ impl Process {
         })
     }
 
-    /// Returns this program's path for a path of the process.
+    /// Returns the path by which this program reaches a file of the process.
     pub(crate) fn within(&self, path: impl AsRef<Path>) -> PathBuf {
         within(self.pid, path.as_ref())
     }
@@ -54,10 +54,10 @@ impl Process {
         identity(fs::metadata(path)) == identity(fs::metadata(self.within(path)))
     }
 
-    /// Returns the process's path for this program's path, an absolute file pattern.
+    /// Translates an absolute file pattern from this program's view to the process's view.
     ///
-    /// A path below `/proc/PID/root` yields the process's own path. Otherwise the folder must be
-    /// the same for both. Returns `None` if it is not.
+    /// `/proc/PID/root` is removed from the start of a path. Any other path is returned unchanged
+    /// if its folder is the same for both. Returns `None` if the folder is not the same.
     pub(crate) fn name_of(&self, pattern: &str) -> Option<String> {
         if pattern == "-" {
             return Some(pattern.to_owned());
@@ -71,7 +71,7 @@ impl Process {
         self.sees_same(folder).then(|| pattern.to_owned())
     }
 
-    /// Returns the path that the process derives from a file pattern.
+    /// Returns the path that the process gets from a file pattern by replacing the placeholders.
     fn expand(&self, pattern: &str) -> PathBuf {
         let parsed = FilePattern::parse(pattern);
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -81,7 +81,7 @@ impl Process {
         }
     }
 
-    /// Returns this program's path for a file that the process names.
+    /// Returns the path by which this program reaches a file that the process names.
     pub(crate) fn shown(&self, file: &str) -> String {
         let folder = Path::new(file).parent().unwrap_or(Path::new("/"));
         match self.sees_same(folder) {

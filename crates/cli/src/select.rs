@@ -46,7 +46,7 @@ pub(crate) fn selected(selectors: &[ThreadSelector], names: &Names, thread: Thre
     selectors.is_empty() || selectors.iter().any(|s| s.matches(names, thread))
 }
 
-/// Part of a trace's time. Events without a time are not in it.
+/// A span of a trace's time. It does not include events without a time.
 #[derive(clap::Args, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Span {
     /// Only from this time on: since the first time of the trace (1.5s, 20ms, 7 for seconds), or in
@@ -149,8 +149,8 @@ impl<'a> Selection<'a> {
         self.span.is_all() && self.threads.is_empty()
     }
 
-    /// Processes every event of the trace to find the first and the latest time, even events that
-    /// are not selected.
+    /// Updates the first and the latest time of the trace. Must be called for every event, selected
+    /// or not.
     pub(crate) fn see(&mut self, event: &Event<'_>) {
         if let Some(time) = event.time().filter(|time| *time != Timestamp::default()) {
             self.origin.get_or_insert(time);
@@ -158,7 +158,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Returns the first and the last time of the selected part of the trace. `None` if the
+    /// Returns the first and the last time of the selected part of the trace. Returns `None` if the
     /// selection does not restrict the time, or if the trace has no times.
     pub(crate) fn window(&self) -> Option<(Timestamp, Timestamp)> {
         let origin = self.origin.filter(|_| !self.span.is_all())?;

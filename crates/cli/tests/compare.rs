@@ -221,8 +221,9 @@ fn a_trace_is_the_same_in_all_formats() {
                 let orders = [from, to] == [Format::TraceLog, Format::ProfilerJ]
                     || [to, from] == [Format::TraceLog, Format::ProfilerJ];
                 let expected = match recorded {
-                    // One format has no thread names, the other has no order of threads. One counts
-                    // live objects at the end, the other after collections.
+                    // Such a pair can't be compared by thread if one format has no thread names and
+                    // the other has no order of threads. Live objects can't be compared if one
+                    // format counts them at the end and the other after collections.
                     [true, true]
                         if orders && matches!(quantity, Quantity::ThreadCalls | Quantity::Live) =>
                     {
@@ -451,7 +452,7 @@ fn what_can_not_be_compared_is_a_failure() {
     }
 }
 
-/// A truncated trace is reported, whether anything differs or not.
+/// A truncated trace is reported even if nothing differs.
 #[test]
 fn traces_that_break_off() {
     let folder = Folder::new();

@@ -91,7 +91,7 @@ fn a_log_profile_has_the_data_version_that_is_asked_for() {
     }
 }
 
-/// The log profile of a truncated trace is also truncated, although its file is written to the end.
+/// The log profile of a truncated trace counts as truncated, although its file is complete.
 #[test]
 fn a_log_profile_of_a_part_is_reported_as_a_part() {
     let folder = Folder::new();
@@ -180,8 +180,8 @@ fn special_files_are_written_to_directly() {
     assert!(!std::path::Path::new("/dev/null.part").exists());
 }
 
-/// Formats with sizes get no sizes of plain objects from JinsightLive, which has only those of
-/// arrays. The user is informed.
+/// JinsightLive has only sizes of arrays. If the target format also stores sizes of plain objects,
+/// the user is informed that they are missing.
 #[test]
 fn sizes_that_a_trace_does_not_have_are_reported() {
     let folder = Folder::new();
@@ -209,7 +209,8 @@ fn sizes_that_a_trace_does_not_have_are_reported() {
             ..ObjectAlloc::default()
         }));
     }
-    // An object older than the trace. Log profiles don't store it, and so they lack no size.
+    // An object that is older than the trace. Log profiles don't store such objects, so its size
+    // does not count as missing.
     events.push(Event::ObjectDef(ObjectDef {
         object: ObjectId(4),
         time: time(40_000_000),

@@ -346,7 +346,7 @@ fn a_reader_that_goes_away_stops_the_trace() {
 
 #[test]
 fn an_agent_that_goes_away_breaks_the_trace_off() {
-    // Detaching ends the trace properly. An agent that disconnects leaves a truncated trace.
+    // Detaching ends the trace properly. If the agent only disconnects, the trace is truncated.
     for (detaches, expected) in [(true, Some(0)), (false, Some(3))] {
         let mut served = served();
         let child = stream(&served, &["-o", "-"]).spawn().expect("run");

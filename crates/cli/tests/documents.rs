@@ -1,4 +1,5 @@
-//! Commands in the README and the documents, against the arguments and options that there are.
+//! Checks the commands in the README and the documents: the arguments and options in them must
+//! exist.
 
 use crate::common::jtrail;
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What stands in code of a document: each line of a block, and each span in a text.
+/// Returns the code in a document: each line of a code block, and each code span in the text.
 fn code(document: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut is_block = false;
@@ -19,7 +20,7 @@ fn code(document: &str) -> Vec<String> {
         } else if is_block {
             found.push(line.to_owned());
         } else {
-            // A cell of a table has `\|` for a bar.
+            // In a table, `\|` stands for `|`.
             let spans = line.split('`').skip(1).step_by(2);
             found.extend(spans.map(|span| span.replace("\\|", "|")));
         }
@@ -27,7 +28,8 @@ fn code(document: &str) -> Vec<String> {
     found
 }
 
-/// A command of jtrail: what asks for its help, and the flags that it has.
+/// Returns the arguments for the help of a jtrail command, and the flags in the command. Returns
+/// `None` for other code.
 fn command(code: &str) -> Option<(String, Vec<&str>)> {
     let mut words = code.strip_prefix("jtrail ")?.split_whitespace();
     let verb = words.next()?;
@@ -36,21 +38,21 @@ fn command(code: &str) -> Option<(String, Vec<&str>)> {
         return None; // `jtrail VERB`, `jtrail --version`, the name of a thread
     }
     let help = match verb {
-        // Each of its actions has flags of its own.
+        // Each action of `ctl` has its own flags and help.
         "ctl" => match (words.next(), words.next()) {
             (Some(agent), Some(action)) if is_word(action) => format!("ctl {agent} {action}"),
             _ => verb.to_owned(),
         },
         _ => verb.to_owned(),
     };
-    // What follows belongs to the program that is run, or is a comment.
+    // The words after one of these belong to another program, or are a comment.
     let own = words.take_while(|word| !["--", "#", "|", "&&", ";"].contains(word));
     let flags = own.filter(|word| word.starts_with("--"));
     let flags = flags.map(|flag| flag.split('=').next().unwrap_or(flag));
     Some((help, flags.collect()))
 }
 
-/// The text of the agent's options in a command of java.
+/// Returns the text of the agent's options in a `java` command.
 fn agent_options(code: &str) -> Option<&str> {
     let (_, path) = code.split_once("-agentpath:")?;
     let (_, options) = path.split_once('=')?;
@@ -66,7 +68,7 @@ fn commands_have_arguments_and_options_that_there_are() {
     let documents = documents.filter(|path| path.extension().is_some_and(|end| end == "md"));
     for path in documents.chain([root().join("README.md"), root().join("CONTRIBUTING.md")]) {
         let text = fs::read_to_string(&path).expect("text");
-        // Others show events as text, whose lines begin with "jtrail", too.
+        // Other documents also have lines of events as text, which begin with "jtrail" too.
         let has_commands_only = path.ends_with("README.md");
         let path = path.display();
         for code in code(&text) {

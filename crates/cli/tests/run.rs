@@ -16,8 +16,8 @@ fn set_up(name: &str, script: &str) -> (Folder, String, String) {
     (folder, agent, program)
 }
 
-/// Returns a script that copies a prepared trace to the path in the agent's options. The script
-/// also saves the text `expected` in the file `told`.
+/// Returns a script that saves the agent's options in the file `told`, and copies a prepared trace
+/// to the path in these options. `expected` is what the options are in the script, such as `$*`.
 fn writes_a_trace(folder: &Folder, expected: &str) -> String {
     let dir = folder.path().display();
     format!(

@@ -1,5 +1,5 @@
-//! Parts of a trace by time and thread. In a trail the index finds them, other formats are read
-//! completely. The results are equal.
+//! Parts of a trace by time and thread. In a trail, the index finds these parts. Traces in other
+//! formats are read completely. The results are equal.
 
 use crate::common::{
     Folder, LOSSLESS, START, closing, encode, enter, file, in_time, jtrail, leave, method_def,
@@ -134,8 +134,8 @@ fn a_part_is_converted_to_a_sound_trace() {
     }
 }
 
-/// A trail without its index is read from the front, as rows of calls. What is not selected is
-/// skipped there, too.
+/// A trail without its index is read from the front, as rows of calls. Events that are not selected
+/// are skipped there, too.
 #[test]
 fn a_part_of_a_truncated_trail_is_the_same() {
     let (folder, events) = (Folder::new(), events());
@@ -166,7 +166,7 @@ fn a_part_of_a_truncated_trail_is_the_same() {
     }
 }
 
-/// The window ends the calls that are open there, whatever is defined later.
+/// Calls that are open at the end of the window end there, even if definitions follow.
 #[test]
 fn a_report_of_a_part_ends_with_the_part() {
     const MS: i64 = 1_000_000;

@@ -399,7 +399,7 @@ fn every_event_is_dumped_with_its_fields() {
     assert_eq!(done.out.lines().count(), 6, "{}", done.out);
 }
 
-/// Events that name a class, or a method of it, and occur in some formats only.
+/// Tests events that only some formats have and that name a class or one of its methods.
 #[test]
 fn dump_shows_each_event_of_a_class() {
     let (thread, class, method) = (ThreadId(1), ClassId(90), MethodId(91));

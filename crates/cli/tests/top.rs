@@ -200,7 +200,8 @@ fn keys_on_a_terminal() {
     let served = served();
     let on = OnTerminal::new(&served);
     on.wait_for("com.acme.Main.outer");
-    // Single words, since unchanged cells such as blanks are not written again.
+    // Only single words can be searched: unchanged cells, such as the blanks between words, are not
+    // written again.
     for (key, text) in [("?", "PgUp"), ("?\t", "main")] {
         on.type_keys(key.as_bytes());
         on.wait_for(text);

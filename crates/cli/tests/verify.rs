@@ -127,7 +127,7 @@ fn of_several_the_worst_counts() {
     }
 }
 
-/// Trails are included, where notes are in compressed columns.
+/// This includes trails, which store notes in compressed columns.
 #[test]
 fn notes_of_the_agent_are_reported_from_any_format() {
     let folder = Folder::new();

@@ -1,7 +1,8 @@
 //! The agent's answers and notices.
 //!
-//! A client ignores unknown attributes and elements, since a later agent may send more. Texts of
-//! unknown length are truncated when they are written, so that every document fits into a frame.
+//! Clients ignore unknown attributes and elements, since later versions of the agent may send more.
+//! Texts that could have any length are truncated when they are written, so that every document
+//! fits into a frame.
 
 use crate::command::{Destination, SnapshotKind};
 use crate::part::{ErrorCode, Failure, Part, Size, Value, parse, words};
@@ -105,7 +106,7 @@ pub struct Status {
     pub buffered: u64,
     /// The memory that the agent has allocated besides its buffers, in bytes. `None` if unknown.
     pub memory: Option<u64>,
-    /// The estimated part of the program's CPU time that recording takes, in millionths. `None` if
+    /// The estimated share of the program's CPU time that recording takes, in millionths. `None` if
     /// unknown.
     pub overhead: Option<u32>,
     /// The number of connected clients. The server fills it in.
@@ -137,8 +138,8 @@ pub enum Answer {
         /// The new trace.
         started: Trace,
     },
-    /// `saved`: the newest events were written as a trace. Its elapsed time is the time that they
-    /// cover.
+    /// `saved`: the newest events were written as a trace. The figure `elapsed` is the time that
+    /// these events cover.
     Saved(Ended),
     /// `snapshot`: the snapshot was written.
     Snapshot {
@@ -184,7 +185,7 @@ pub enum Notice {
     },
     /// `traceSaved`: the newest events were written as a trace.
     TraceSaved {
-        /// The reason for saving: `command`, or the event or trigger, spelled as in the option
+        /// The reason for saving: `command`, or a moment or trigger, spelled as in the option
         /// `save`.
         reason: String,
         /// The trace.
@@ -409,7 +410,7 @@ impl Reply {
     }
 
     /// Parses a document. Also accepts the answer to `setOutputFormat` as old specifications print
-    /// it: with a second start tag of `enabledOutputFormat` instead of its end tag.
+    /// it: a second start tag `enabledOutputFormat` is in place of the end tag.
     ///
     /// # Errors
     /// If the document is not a valid answer.

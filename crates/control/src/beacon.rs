@@ -1,10 +1,10 @@
 //! The beacon by which clients find the agent of a process: a file in memory that the process holds
 //! open.
 //!
-//! `/proc/PID/fd` shows the file to the process's user and to root, and to nobody else. This works
-//! from anywhere: it depends neither on the environment of either side nor on their PID, mount or
-//! network namespaces, and the JVM is not involved. The file's name is [`NAME`]. Its first line is
-//! `jtrail VERSION`; the rest is the path of the socket as the process sees it, or nothing.
+//! `/proc/PID/fd` shows the file only to the process's user and to root. The client finds it
+//! whatever the environments and the PID, mount and network namespaces of the two processes are,
+//! and without the JVM. The file's name is [`NAME`]. Its first line is `jtrail VERSION`. The rest
+//! is the path of the socket in the process's view, or empty.
 
 use crate::folder::{about, above};
 use rustix::fs::{self, MemfdFlags, Mode, OFlags};
@@ -26,13 +26,13 @@ const HEAD: &str = "jtrail ";
 /// The maximum number of bytes that are read from a beacon: a version and a path.
 const MAX_BEACON_BYTES: u64 = 16 << 10;
 
-/// Announces where this process's agent listens, as long as the value is held.
+/// Makes this process's agent findable until the value is dropped.
 #[derive(Debug)]
 pub struct Beacon(#[expect(dead_code, reason = "held open, for /proc/PID/fd to show")] OwnedFd);
 
 impl Beacon {
-    /// Makes the agent findable. Without a socket, clients only learn that there is an agent of
-    /// this version.
+    /// Makes the agent findable. If `socket` is `None`, clients only learn that the process has an
+    /// agent of this version.
     ///
     /// # Errors
     /// If the system does not support files in memory, or the socket's folder does not exist.
@@ -46,7 +46,8 @@ impl Beacon {
         })?;
         let mut content = format!("{HEAD}{version}\n").into_bytes();
         if let Some(socket) = socket {
-            // Absolute and without links, which would lead a client to its own folders.
+            // The path must be absolute and have no links: a client in another mount namespace
+            // would follow links to its own folders.
             let folder = above(socket).canonicalize()?;
             let name = socket.file_name().unwrap_or_default();
             content.extend(folder.join(name).into_os_string().into_vec());
@@ -64,12 +65,12 @@ pub struct FoundAgent {
     pub version: String,
     /// The agent's socket, as a path in the process's file system. `None` if it has no socket.
     pub socket: Option<PathBuf>,
-    /// A number that identifies the agent among all that exist at the same time.
+    /// A number that no other agent has at the same time.
     pub identity: u64,
 }
 
-/// Returns the agents of a process: none, one, or, for a moment, two, when one detaches and another
-/// attaches.
+/// Returns the agents of a process: none or one. While one agent detaches and another one attaches,
+/// there may be two.
 ///
 /// # Errors
 /// If the process does not exist, or belongs to another user.
@@ -111,7 +112,7 @@ fn parse(content: &[u8]) -> Option<(String, Option<PathBuf>)> {
     Some((version, socket))
 }
 
-/// Returns a path within a process's file system as a path of this process.
+/// Returns the path by which this process reaches a file in the file system of the process `pid`.
 pub fn within(pid: u32, path: &Path) -> PathBuf {
     let mut seen = OsString::from(format!("/proc/{pid}/root"));
     if !path.has_root() {
@@ -121,8 +122,8 @@ pub fn within(pid: u32, path: &Path) -> PathBuf {
     seen.into()
 }
 
-/// Opens a folder, so that its contents can be accessed whatever the length of the folder's path:
-/// `/proc/self/fd/N/NAME`.
+/// Opens a folder. Its contents can then be accessed as `/proc/self/fd/N/NAME`, however long the
+/// folder's path is.
 pub(crate) fn open_folder(folder: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::PATH;
     fs::open(folder, flags, Mode::empty()).map_err(about(folder))

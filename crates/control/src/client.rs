@@ -108,7 +108,7 @@ impl Client {
                 Some(Incoming::Reply(reply)) if reply.id.as_ref() == Some(&id) => {
                     return answered(reply);
                 }
-                // An answer without an id: the agent could not parse the command, or is about to
+                // An answer without an id: the agent could not parse the command, or it is about to
                 // disconnect.
                 Some(Incoming::Reply(reply @ Reply { id: None, .. })) => return answered(reply),
                 Some(incoming) => other(incoming)?,
@@ -116,8 +116,8 @@ impl Client {
         }
     }
 
-    /// Requests a format for the data. Returns the format that the data will have: XML if the agent
-    /// does not know the command or gives an unexpected answer.
+    /// Requests a format for the data. Returns the format that the data will have. It is XML if the
+    /// agent does not know the command or gives an unexpected answer.
     ///
     /// # Errors
     /// If there is no answer at all.
@@ -149,8 +149,8 @@ impl Client {
         }
         let mut frame = Vec::new();
         encode(FrameKind::Command, &document, &mut frame);
-        // A broken pipe is not reported here: the agent may have sent the reason for closing the
-        // connection, which is still to be read.
+        // A broken pipe is not reported here. Before closing the connection, the agent may have
+        // sent the reason, which can still be read.
         match self.socket.write_all(&frame) {
             Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e.into()),
             _ => Ok(id),
@@ -170,7 +170,7 @@ impl Client {
                     FrameKind::Data => Incoming::Data(frame.payload),
                     FrameKind::Notice => match Notice::parse(&frame.payload) {
                         Ok(notice) => Incoming::Notice(notice),
-                        // A notice of a later agent.
+                        // A kind of notice that only later versions of the agent send.
                         Err(e) if e.0.code == ErrorCode::Unrecognized => continue,
                         Err(e) => return Err(e.into()),
                     },

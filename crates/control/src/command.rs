@@ -1,8 +1,8 @@
 //! The commands of clients.
 //!
-//! Each command is an element. All have an optional attribute `id`, a text of at most
-//! [`MAX_ID_BYTES`] bytes that the answer repeats. Any unknown attribute, element or text is an
-//! error: a misspelled option must not be ignored.
+//! Each command is an XML element. Every command may have an attribute `id`, a text of at most
+//! [`MAX_ID_BYTES`] bytes. The answer repeats the `id`. Unknown attributes, elements and texts are
+//! errors: a misspelled option must not be ignored.
 
 use crate::part::{ErrorCode, Failure, Part, Value, parse, words};
 use jtrail_options::{BurstLimit, Events, Filter, OutputFormat};
@@ -22,7 +22,7 @@ pub const MAX_FILE_NAME_BYTES: usize = 4096;
 pub enum Command {
     /// `setOutputFormat`: sets the format of the data on this connection.
     SetOutputFormat {
-        /// The name of the format. An unknown one changes nothing.
+        /// The name of the format. An unknown name changes nothing.
         format: String,
     },
     /// `start`: begins a trace.
@@ -33,10 +33,10 @@ pub enum Command {
     Pause,
     /// `resume`: resumes recording.
     Resume,
-    /// `burst`: records for a limited time only. A paused trace is paused again afterwards, an idle
-    /// agent is idle again.
+    /// `burst`: records for a limited time only. Afterwards, a paused trace is paused again, and an
+    /// idle agent is idle again.
     Burst(BurstLimit),
-    /// `go`: lets the program start that waits for a client, without a trace.
+    /// `go`: lets a program that waits for a client start, without a trace.
     Go,
     /// `rotate`: ends the trace and begins a new one like it.
     Rotate {
@@ -60,7 +60,8 @@ pub enum Command {
     ForceGc,
     /// `setFilters`: replaces the filters for classes and methods.
     SetFilters {
-        /// Values of the options `include` (true) and `exclude`. They replace all existing ones.
+        /// Values of the options `include` (true) and `exclude` (false). They replace all existing
+        /// filters.
         patterns: Vec<(bool, String)>,
     },
     /// `mark`: writes a text into the trace.
@@ -82,15 +83,17 @@ pub enum Command {
 /// The properties of a trace to start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Start {
-    /// The destination; without it, the stream if this client has it, else a file.
+    /// The destination. Without it, the trace goes to the stream if this client has the stream,
+    /// else to a file.
     pub to: Option<Destination>,
     /// The name of the file, with placeholders as in the option `file`. Only with
     /// [`Destination::File`] or without `to`.
     pub file: Option<String>,
-    /// The format; without it, that of the connection for a stream, and that of the agent's options
-    /// for a file.
+    /// The format. Without it, a trace in the stream has the connection's format, and a trace in a
+    /// file has the format of the agent's options.
     pub format: Option<OutputFormat>,
-    /// Events, spelled as in the option `events`; without it, those of the agent's options.
+    /// Kinds of events, spelled as in the option `events`. Without it, those of the agent's options
+    /// are recorded.
     pub events: Option<String>,
     /// Filters as in [`Command::SetFilters`]; an empty list changes nothing.
     pub patterns: Vec<(bool, String)>,
@@ -119,7 +122,7 @@ words! {
     }
 }
 
-/// A command with the `id` that its answer repeats.
+/// A command with its `id`, which the answer repeats.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
     /// The command's id, chosen by the client.
@@ -268,7 +271,7 @@ impl Command {
 /// Creates the failure for an unknown command.
 pub(crate) fn unrecognized(name: &str) -> Failure {
     let name: String = name.chars().take(MAX_ID_BYTES).collect();
-    // The message is that of TPTP.
+    // The text of the message is the same as in TPTP.
     Failure::at(ErrorCode::Unrecognized, name, "unrecognized command")
 }
 
@@ -290,7 +293,7 @@ impl Request {
     /// Parses a document.
     ///
     /// # Errors
-    /// If the document is not a valid command: the failure with which to answer.
+    /// If the document is not a valid command: the failure to send as the answer.
     pub fn parse(bytes: &[u8]) -> Result<Self, BadRequest> {
         let bad = |id, failure| BadRequest { id, failure };
         let root = parse(bytes).map_err(|failure| bad(None, failure))?;
@@ -347,7 +350,8 @@ fn start(part: &Part<'_>) -> Result<Start, Failure> {
     if to == Some(Destination::Stream) && file.is_some() {
         return Err(part.invalid("@file", "the stream has no file"));
     }
-    // The default events depend on the agent, but whether the text is valid does not.
+    // The default events depend on the agent. They do not matter here: any default gives the same
+    // result of the check.
     let events = part.parsed("events", |text| {
         Events::parse(text, Events::default()).map(|_| text.to_owned())
     })?;
@@ -382,7 +386,7 @@ fn burst(part: &Part<'_>) -> Result<BurstLimit, Failure> {
 /// Parses the filter rules of an element, and checks that the options would accept them.
 fn patterns(part: &Part<'_>) -> Result<Vec<(bool, String)>, Failure> {
     let mut patterns = Vec::new();
-    // The failure to report for each rule if it is wrong, still without a message.
+    // For each rule, the failure to report if the rule is wrong. Its message is still empty.
     let mut places = Vec::new();
     for rule in part.children() {
         let rule = rule.of(&["pattern"], &[])?.without_text()?;

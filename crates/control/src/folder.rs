@@ -1,10 +1,10 @@
 //! The folder of the socket, which only the user can access.
 //!
-//! By default the socket is `PID.sock` in the folder `jtrail` of the user's runtime directory:
-//! `$XDG_RUNTIME_DIR`, else `/run/user/UID`, if the directory belongs to the user and nobody else
-//! can write to it. Otherwise the folder is `jtrail-UID` in the directory for temporary files. It
-//! must be a real folder of the user with mode 0700: then nobody else can create files there, so no
-//! path in it can change unexpectedly.
+//! By default, the socket is `PID.sock` in the folder `jtrail` of the user's runtime directory. The
+//! runtime directory is `$XDG_RUNTIME_DIR`, else `/run/user/UID`. It must belong to the user, and
+//! nobody else may be able to write to it. Without a runtime directory, the folder is `jtrail-UID`
+//! in the directory for temporary files. The folder must be a real folder of the user with mode
+//! 0700. Then nobody else can create or replace files in it.
 
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -46,23 +46,23 @@ fn is_trusted(stat: &Stat, uid: u32) -> bool {
     stat.st_uid == uid || stat.st_uid == 0
 }
 
-/// Returns true if only `uid` and root can create files in the folder, or remove others' files from
-/// it.
+/// Returns true if it is a folder in which only `uid` and root can replace the files of `uid` and
+/// root.
 fn is_safe(stat: &Stat, uid: u32) -> bool {
     const STICKY: u32 = 0o1000;
     let closed = mode(stat) & 0o022 == 0 || mode(stat) & STICKY != 0;
     kind(stat) == FileType::Directory && is_trusted(stat, uid) && closed
 }
 
-/// Checks that no other user can replace this folder or change its contents. The same must hold for
-/// all folders on the path to it, including those to which links lead. The result remains valid,
-/// because only trusted users can change these folders.
+/// Checks that no other user can replace this folder or files of `uid` in it. All folders on the
+/// path to it, and on the paths to which links lead, must pass the same check. The result remains
+/// valid, because only `uid` and root can change these folders.
 ///
 /// # Errors
-/// [`io::ErrorKind::PermissionDenied`] if another user can; other errors if one of the folders does
+/// [`io::ErrorKind::PermissionDenied`] if a folder fails the check. Other errors if a folder does
 /// not exist or can't be examined.
 pub(crate) fn check_way(folder: &Path, uid: u32) -> io::Result<()> {
-    /// The maximum number of links that the system follows.
+    /// The maximum number of links in a path, as in the Linux kernel.
     const MAX_LINKS: u32 = 40;
     let mut ahead: Vec<OsString> = Vec::new();
     let push = |ahead: &mut Vec<OsString>, path: &Path| {
@@ -101,7 +101,7 @@ pub(crate) fn check_way(folder: &Path, uid: u32) -> io::Result<()> {
 }
 
 /// Returns the folders in which a user's agents may have their sockets, the preferred one first.
-/// `runtime` and `temporary` are those of the environment.
+/// `runtime` and `temporary` are the directories that the environment names.
 fn folders(uid: u32, runtime: Option<&Path>, temporary: &Path) -> Vec<PathBuf> {
     let ours = |folder: &Path| {
         let found = stat(folder);
@@ -128,8 +128,8 @@ pub(crate) fn environment_folders(uid: u32) -> Vec<PathBuf> {
     folders(uid, runtime.as_deref(), &std::env::temp_dir())
 }
 
-/// Returns the folders in which an agent of this process may create its socket: those of the
-/// environment, and last the one that exists for every process.
+/// Returns the folders in which an agent of this process may create its socket: first those that
+/// the environment names, last the one in `/tmp`.
 pub(crate) fn own_folders() -> Vec<PathBuf> {
     let uid = geteuid().as_raw();
     let mut folders = environment_folders(uid);
@@ -155,8 +155,8 @@ pub(crate) fn above(path: &Path) -> &Path {
 /// Creates a folder for sockets, or checks an existing one.
 ///
 /// # Errors
-/// If the folder can't be created; if it is a link or not a folder; if it belongs to another user,
-/// or others may use it; or if others can replace it.
+/// If the folder can't be created; if it is a link or another kind of file; if it belongs to
+/// another user; or if other users can use or replace it.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     let uid = geteuid().as_raw();
     check_way(above(folder), uid)?;
@@ -164,7 +164,8 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(about(folder)(error)),
     }
-    // Once open, this folder is checked, whatever happens to its path.
+    // The checks are made on the open folder. So it does not matter if its path is changed
+    // meanwhile.
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
     let open = fs::open(folder, flags, Mode::empty()).map_err(|error| match error {
         Errno::NOTDIR | Errno::LOOP => refused(folder, "is not a folder, or is a link to one"),
@@ -264,7 +265,7 @@ mod tests {
         assert!(problem(check("file")).ends_with("can be changed by other users"));
     }
 
-    /// In a folder for everybody, others have folders and links of their own.
+    /// In a folder such as `/tmp`, other users have their own folders and links.
     #[test]
     fn others_have_no_part_in_the_way() {
         use std::os::unix::fs::{chown, lchown};

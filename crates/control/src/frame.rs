@@ -5,8 +5,8 @@
 //! ```
 //!
 //! `length` is little-endian and counts the payload. Commands, answers and notices are XML
-//! documents; data are bytes of a trace. A header is checked as soon as it has arrived, so a
-//! refused frame is never stored.
+//! documents; data are bytes of a trace. A header is checked as soon as it has arrived. So the
+//! payload of an invalid frame is never stored.
 
 use std::fmt;
 
@@ -82,11 +82,11 @@ pub fn encode(kind: FrameKind, payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
-/// The error for bytes that are not frames. Nothing after them can be read.
+/// The error for bytes that are not frames. The bytes after them can't be read either.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{fault} in the frame at byte {at}")]
 pub struct FrameError {
-    /// The number of bytes of the connection before the frame.
+    /// The frame's position in the connection, in bytes.
     pub at: u64,
     /// The error in the frame.
     pub fault: FrameFault,
@@ -127,7 +127,7 @@ impl fmt::Display for FrameFault {
     }
 }
 
-/// Splits bytes into frames, whatever the pieces in which the bytes arrive.
+/// Splits a stream of bytes into frames. The bytes may arrive in any pieces.
 ///
 /// It stores only the bytes fed since the last frame was taken. To limit them, take all frames
 /// before feeding more bytes, and feed pieces of bounded size.
@@ -135,9 +135,9 @@ impl fmt::Display for FrameFault {
 pub struct Decoder {
     expected: &'static [FrameKind],
     buffer: Vec<u8>,
-    /// The number of bytes of the buffer that were taken.
+    /// The number of bytes at the start of the buffer whose frames were taken.
     taken: usize,
-    /// The number of bytes of the connection before the buffer.
+    /// The buffer's position in the connection, in bytes.
     before: u64,
     failed: Option<FrameError>,
 }

@@ -1,9 +1,10 @@
 //! The queue of bytes to one client.
 //!
-//! Two threads send to the client that has the data stream: that of the channel (answers, notices)
-//! and the trace's writer (data). Each appends whole frames to the queue, and then sends as much of
-//! the queue as the socket accepts, whichever thread added it. So the writer does not depend on the
-//! channel's thread, which may be waiting for the writer.
+//! Two threads send to the client that has the data stream: the channel's thread sends answers and
+//! notices, and the trace's writer sends data. Each thread appends whole frames to the queue. Then
+//! it sends as many bytes from the queue as the socket accepts, including frames of the other
+//! thread. So the writer never waits for the channel's thread, which may itself be waiting for the
+//! writer.
 
 use crate::frame::{self, FrameKind};
 use std::io;
@@ -49,10 +50,10 @@ struct Queued {
     ending: bool,
     /// The reason why the connection has ended.
     closed: Option<String>,
-    /// The time limit for each write of data after [`DataStream::hurry`], and since when it
-    /// applies.
+    /// After [`DataStream::hurry`]: the time of the call, and the time limit for each write of data
+    /// from then on.
     hurried: Option<(Instant, Duration)>,
-    /// The deadline for all data after [`DataStream::finish_within`].
+    /// After [`DataStream::finish_within`]: the deadline for all data.
     last: Option<Instant>,
 }
 
@@ -90,7 +91,7 @@ impl Outbox {
         self.send(&mut waiting);
     }
 
-    /// Sends one frame of data. Returns when all of it is sent.
+    /// Sends one frame of data. Returns when the whole frame is sent.
     pub(crate) fn put_data(&self, data: &[u8], patience: Duration) -> io::Result<()> {
         let begun = Instant::now();
         let mut put = false;
@@ -126,7 +127,7 @@ impl Outbox {
         }
     }
 
-    /// Returns how long a write that began at `begun` may still wait.
+    /// Returns the remaining time limit of a write that began at `begun`.
     fn left(&self, begun: Instant, patience: Duration) -> Duration {
         let waiting = self.lock();
         let own = patience.saturating_sub(begun.elapsed());
@@ -207,7 +208,7 @@ impl Outbox {
     }
 }
 
-/// The maximum number of bytes of the trace in a frame that is sent. Larger frames only delay the
+/// The maximum number of bytes of the trace in one frame. Larger frames would only delay the
 /// client.
 const DATA: usize = 64 << 10;
 
@@ -215,8 +216,8 @@ const DATA: usize = 64 << 10;
 /// should be large.
 ///
 /// A write waits for a slow client, up to [`Settings::patience`](crate::Settings::patience) for
-/// each 64 KiB. Then the client is disconnected, and the write fails, as it does when the client
-/// has disconnected.
+/// each 64 KiB. Then the client is disconnected, and the write fails. A write also fails if the
+/// client has disconnected.
 #[derive(Clone)]
 pub struct DataStream {
     outbox: Arc<Outbox>,
@@ -228,16 +229,16 @@ impl DataStream {
         Self { outbox, patience }
     }
 
-    /// Limits each write of all copies of the stream to `patience` from now on, including a write
-    /// that is already waiting. It is meant for a program that is about to end but has more to
-    /// write. A second call does not extend the time.
+    /// Limits each write to `patience` from now on, in all copies of the stream. A write that is
+    /// already waiting is limited too. It is meant for a program that is about to end but has more
+    /// to write. A second call changes nothing.
     pub fn hurry(&self, patience: Duration) {
         let now = Instant::now();
         self.outbox.lock().hurried.get_or_insert((now, patience));
     }
 
-    /// Limits all writes of all copies of the stream together to `time` from now on, including a
-    /// write that is already waiting. It is meant for a program that has to end.
+    /// Limits the total time of all writes to `time` from now on, in all copies of the stream. A
+    /// write that is already waiting is limited too. It is meant for a program that has to end.
     pub fn finish_within(&self, time: Duration) {
         self.outbox.lock().last = Instant::now().checked_add(time);
     }
@@ -274,7 +275,7 @@ mod tests {
     #[derive(Clone, Default)]
     struct Narrow {
         room: Arc<AtomicUsize>,
-        /// Bytes that become free as soon as a thread waits for them.
+        /// The number of bytes that become free as soon as a thread waits for them.
         room_to_come: Arc<AtomicUsize>,
         closed: Arc<AtomicBool>,
         sent: Arc<Mutex<Vec<u8>>>,
@@ -317,7 +318,8 @@ mod tests {
         let (wire, outbox) = narrow(100_000);
         let mut stream = DataStream::new(Arc::clone(&outbox), Duration::from_secs(10));
         let writer = std::thread::spawn(move || stream.write_all(&[7; 300_000]));
-        // Documents are queued in between, while there is no room and while there is.
+        // Documents are queued during the write of data, both with and without free bytes in the
+        // socket.
         while wire.room.load(SeqCst) > 0 {
             std::thread::yield_now();
         }

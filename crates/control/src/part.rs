@@ -16,13 +16,13 @@ pub enum ErrorCode {
     Invalid,
     /// The command is not possible in the agent's current state.
     State,
-    /// Another client uses the resource, or there are too many clients.
+    /// Another client has the data stream, or there are too many clients.
     Busy,
-    /// The agent, as it was started, does not support the command.
+    /// The agent does not support the command with the options with which it was started.
     Unavailable,
     /// The command was attempted and failed.
     Failed,
-    /// The frames are invalid or too slow. The connection ends.
+    /// A frame is invalid or arrives too slowly. The connection ends.
     Frame,
 }
 
@@ -291,10 +291,10 @@ macro_rules! words {
                 }
             }
 
-            /// Returns the case with this word.
+            /// Returns the case whose word is `word`.
             ///
             /// # Errors
-            /// If there is none: a sentence that lists the valid words.
+            /// If no case has the word: a sentence that lists the valid words.
             pub fn parse(word: &str) -> Result<Self, String> {
                 let found = Self::ALL.iter().find(|case| case.word() == word);
                 found.copied().ok_or_else(|| {

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// The maximum number of bytes read from one client before the next one's turn.
 const PIECE: usize = 64 << 10;
-/// The interval at which incomplete frames and queued bytes are checked while there are clients.
+/// While there are clients, incomplete frames and queued bytes are checked at this interval.
 const TICK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 500_000_000,
@@ -38,7 +38,7 @@ struct Socket(UnixStream);
 
 impl Wire for Socket {
     fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        // Without SIGPIPE: the program's handler must not run for the agent.
+        // Suppresses SIGPIPE: the program's handler must not run because of the agent.
         Ok(send(
             &self.0,
             bytes,
@@ -95,7 +95,7 @@ pub struct Service<A> {
 struct Linger {
     /// The time that the agent stays without clients.
     time: Duration,
-    /// True once the agent is set up; before that, the time does not run.
+    /// True after the agent was set up. Before that, the time does not count.
     is_set_up: Arc<AtomicBool>,
     /// The time since which there are no clients.
     since: Option<Instant>,
@@ -146,8 +146,8 @@ impl<A: Agent> Service<A> {
         self
     }
 
-    /// Makes the agent detach, like with [`Command::Detach`], when no client was connected for
-    /// `time` after it was set up.
+    /// Makes the agent detach, as with [`Command::Detach`], when no client was connected for
+    /// `time`. The time begins after the agent was set up.
     #[must_use]
     pub fn lingering(mut self, time: Duration, is_set_up: Arc<AtomicBool>) -> Self {
         self.linger = Some(Linger {
@@ -158,8 +158,8 @@ impl<A: Agent> Service<A> {
         self
     }
 
-    /// Serves clients until a client detaches the agent or [`Stopper::stop`] is called. All
-    /// connections and the socket are closed then. Returns the agent.
+    /// Serves clients until a client detaches the agent or [`Stopper::stop`] is called. Then closes
+    /// all connections and the socket, and returns the agent.
     ///
     /// # Errors
     /// If waiting for clients fails.
@@ -194,8 +194,8 @@ impl<A: Agent> Service<A> {
                 self.read(at, now);
             }
             self.server.tick(now);
-            // A client that was disconnected is removed at its next turn, because its socket is
-            // shut down.
+            // A disconnected client's socket is shut down, so it counts as readable; then the
+            // client is removed here.
             self.clients.retain(|(id, _)| self.server.has_client(*id));
             if waiting {
                 self.accept();
@@ -231,10 +231,11 @@ impl<A: Agent> Service<A> {
         }
     }
 
-    /// Waits for something to do. Returns true if a [`Stopper`] has sent a message, true if a
-    /// client waits to be accepted, and the clients that have sent something.
+    /// Waits for something to do. The first result is true if a [`Stopper`] has sent a message, the
+    /// second is true if a client waits to be accepted. The third has the clients that have sent
+    /// something.
     fn wait(&self) -> io::Result<(bool, bool, Vec<usize>)> {
-        // A missing listener or bell is replaced by the stopper's socket.
+        // If there is no listener or no bell, the stopper's socket takes its place in the list.
         let listener = self.listener.as_ref().map(Listener::socket);
         let bell = self.calls.as_ref().map_or(&self.stop, |calls| &calls.bell);
         let mut fds = vec![PollFd::new(&self.stop, PollFlags::IN)];
@@ -300,7 +301,7 @@ impl<A: Agent> Service<A> {
     }
 
     fn welcome(&mut self, socket: UnixStream) {
-        // If there is no descriptor for the copy, the client is disconnected.
+        // If the socket can't be copied for lack of descriptors, the client is disconnected.
         if let Ok(sending) = socket.try_clone()
             && let Some(id) = self.server.connect(Box::new(Socket(sending)))
         {

@@ -1,11 +1,11 @@
 //! The socket, and the access to it.
 //!
-//! The socket has mode 0600. In addition, a client must be of the same user, or root, whatever the
-//! modes allow.
+//! The socket has mode 0600. In addition, the agent accepts only clients of its own user or of
+//! root, whatever the modes allow.
 //!
-//! Agents that create a socket at the same time do so one after the other: each holds a lock of the
-//! folder from examining an existing file until it listens. So an existing socket without a
-//! listener is stale, and can't change between the examination and its removal.
+//! Only one agent at a time creates a socket in a folder: it locks the folder before it examines an
+//! existing file, and unlocks it when it listens. So an existing socket without a listener is
+//! stale, and it can't change between its examination and its removal.
 
 use crate::beacon::{find_agents, open_folder, within};
 use crate::folder::{
@@ -29,15 +29,16 @@ use std::time::{Duration, Instant};
 /// The maximum number of connections waiting to be accepted.
 const BACKLOG: i32 = 128;
 
-/// The time that an existing socket gets to prove that it is alive.
+/// The time that an existing socket gets to accept or refuse a connection. After that, it counts as
+/// in use.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The maximum time to wait for the folder's lock. In a folder for everybody, another user may hold
 /// it forever.
 const LOCK: Duration = Duration::from_secs(5);
 
-/// The maximum number of processes with the same id that may have their sockets in one folder, each
-/// in its own PID namespace.
+/// The maximum number of processes with the same id, in different PID namespaces, that may have
+/// their sockets in one folder.
 const SAME_NUMBER: u32 = 100;
 
 /// A socket to which clients connect. Dropping it removes its path.
@@ -45,18 +46,19 @@ const SAME_NUMBER: u32 = 100;
 pub struct Listener {
     socket: UnixListener,
     path: PathBuf,
-    /// The device and inode of the path, so that no other file is removed.
+    /// The device and inode of the socket's file. On drop, no other file at the path is removed.
     identity: (u64, u64),
 }
 
 impl Listener {
-    /// Creates the socket. An existing one without a listener is replaced. The folder must exist,
-    /// and only the user or root may write to it and to the folders above, unless these are sticky.
-    /// If several processes want the same path at the same time, one gets it.
+    /// Creates the socket. An existing socket without a listener is replaced. The folder must
+    /// exist. Only the user or root may be able to write to it and to the folders above, unless a
+    /// folder is sticky. If several processes want the same path at the same time, one of them gets
+    /// it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AddrInUse`] if another process listens there;
-    /// [`io::ErrorKind::PermissionDenied`] if another kind of file exists there, or other users can
+    /// [`io::ErrorKind::AddrInUse`] if another process listens at the path;
+    /// [`io::ErrorKind::PermissionDenied`] if the path has another kind of file, or other users can
     /// change one of the folders; [`io::ErrorKind::TimedOut`] if the folder stays locked for 5 s;
     /// other errors if the path is too long, or the socket can't be created.
     pub fn bind(path: &Path) -> io::Result<Self> {
@@ -73,9 +75,9 @@ impl Listener {
             SocketFlags::CLOEXEC,
             None,
         )?;
-        // Set before the socket has a path, so that others can't connect at any moment. The path
-        // gets this mode, reduced by the umask. Setting the mode by the path would follow a link
-        // that somebody put there in between.
+        // The mode is set before the socket has a path, so that other users can never connect. The
+        // path then gets this mode, reduced by the umask. Setting the mode by the path would follow
+        // a link that somebody has put there meanwhile.
         fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
         net::bind(&socket, &address).map_err(about(path))?;
         Self::listen(socket, path)
@@ -97,8 +99,8 @@ impl Listener {
         Err(io::Error::other(problems.join("; ")))
     }
 
-    /// Creates the socket in a folder. Its name gets a suffix if another process with the same id
-    /// has one there: containers may share the folder.
+    /// Creates the socket in a folder. Containers may share the folder: if another process with the
+    /// same id has a socket there, the new socket's name gets a suffix.
     fn bind_in(folder: &Path) -> io::Result<Self> {
         let pid = std::process::id();
         let mut result = Self::bind(&folder.join(socket_name(pid)));
@@ -134,7 +136,7 @@ impl Listener {
         &self.socket
     }
 
-    /// Accepts the next waiting client that is allowed; `None` if none waits.
+    /// Accepts the next waiting client. Returns `None` if no client waits.
     ///
     /// # Errors
     /// [`io::ErrorKind::PermissionDenied`] for a client of another user, which is disconnected;
@@ -157,7 +159,8 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // While this socket is listening, no other agent considers it stale.
+        // The path is removed while this socket still listens. So no other agent can consider it
+        // stale and replace it meanwhile.
         if stat(&self.path).is_ok_and(|found| identity(&found) == self.identity) {
             let _ = fs::unlink(&self.path); // an error can't be reported
         }
@@ -181,7 +184,7 @@ pub(crate) struct Peer {
 /// not visible from here.
 ///
 /// # Errors
-/// If the system does not tell.
+/// If the system can't identify the process.
 pub fn peer_pid(stream: &UnixStream) -> io::Result<Option<u32>> {
     Ok(peer(stream)?.pid)
 }
@@ -263,8 +266,8 @@ fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
     }
     match connect(path, LOOK) {
         Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
-            // The path still has the examined socket, unless a program changed it that ignores the
-            // lock.
+            // The path still has the examined socket, unless a program that ignores the lock has
+            // changed it.
             match stat(path) {
                 Ok(now) if identity(&now) == identity(&found) => {
                     fs::unlink(path).map_err(about(path))
@@ -280,8 +283,8 @@ fn remove_stale(path: &Path, uid: u32) -> io::Result<()> {
     }
 }
 
-/// Connects to the agent of a process: at the socket that its beacon names, or else at the default
-/// path.
+/// Connects to the agent of a process, at the socket that the agent's beacon names. Without a
+/// beacon, connects to the default path.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] if no agent listens; other errors if the listener is not this
@@ -316,7 +319,7 @@ pub(crate) fn connect_to_process(pid: u32, timeout: Duration) -> io::Result<Unix
     server.connect_by_default(timeout)
 }
 
-/// The process and user that must be at the other end.
+/// The process and user that must be at the other end of a connection.
 #[derive(Clone, Copy)]
 struct Server {
     pid: u32,
@@ -335,14 +338,15 @@ impl Server {
             );
             io::Error::new(e.kind(), message)
         };
-        // Through the open folder, since a path with `/proc/PID/root` may be too long for a
-        // socket's address.
+        // The socket is reached through the open folder: a path with `/proc/PID/root` may be too
+        // long for a socket's address.
         let folder = open_folder(above(&seen))?;
         let name = path.file_name().unwrap_or_default();
         let short = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
         let stream = match SocketAddrUnix::new(&short) {
             Ok(_) => connect(&short, timeout),
-            // The name is too long for that. The path itself works if it means the same here.
+            // The name is too long even for this. The path itself works if it leads to the same
+            // socket in this process's file system.
             Err(_) => connect(path, timeout),
         };
         self.check(stream.map_err(failed)?, &seen)
@@ -355,8 +359,8 @@ impl Server {
         for folder in environment_folders(uid) {
             let path = folder.join(socket_name(pid));
             match connect(&path, timeout) {
-                // Anybody can create a socket in the folder for temporary files; and in another PID
-                // namespace, another process may have this id.
+                // The connection must be checked. Anybody can create a socket in the folder for
+                // temporary files, and in another PID namespace, another process may have this id.
                 Ok(stream) => return self.check(stream, &path),
                 Err(e)
                     if matches!(
@@ -377,7 +381,7 @@ impl Server {
         Err(io::Error::new(io::ErrorKind::NotFound, message))
     }
 
-    /// Returns the connection if the process itself is at its other end.
+    /// Returns the connection if this process and user are at its other end.
     fn check(self, stream: UnixStream, path: &Path) -> io::Result<UnixStream> {
         match peer(&stream)?.pid {
             Some(pid) if pid == self.pid => Ok(stream),
@@ -417,8 +421,9 @@ mod tests {
     /// The environment variable that tells a child process which path to bind.
     const PATH: &str = "JTRAIL_TEST_SOCKET";
 
-    /// Creates a socket without a listener. A child process that another test starts at the same
-    /// time may hold the listener until its exec, so this waits for that.
+    /// Creates a socket without a listener. If another test starts a child process at the same
+    /// time, the child may hold the listener until its exec. So this function waits until the
+    /// socket is stale.
     fn make_stale(path: &Path) {
         drop(UnixListener::bind(path).expect("std leaves the path behind"));
         let latest = Instant::now() + Duration::from_secs(60);
@@ -432,8 +437,8 @@ mod tests {
         }
     }
 
-    /// Checks that exactly one has got the path and clients reach it, and that the others failed
-    /// because it is in use.
+    /// Checks that exactly one of the results is a listener that clients reach at the path, and
+    /// that all others are errors because the path is in use.
     fn assert_one_won(results: Vec<io::Result<Listener>>, path: &Path) {
         let mut won = Vec::new();
         for result in results {
@@ -547,7 +552,7 @@ mod tests {
             ),
             Err(error) => println!("socket: {:?}", error.kind()),
         }
-        let _ = io::stdin().read_line(&mut String::new()); // until it may end
+        let _ = io::stdin().read_line(&mut String::new()); // until the parent lets it end
     }
 
     /// One of two processes gets the path. Its mode is 0600 even with an empty umask.
@@ -586,8 +591,8 @@ mod tests {
         Listener::bind(&path).expect("bound");
     }
 
-    /// Links that are put at the socket's path while it is created: nothing is changed, created or
-    /// removed through them.
+    /// Another thread puts links at the socket's path while the socket is created. No file is
+    /// changed, created or removed through the links.
     #[test]
     fn links_are_not_followed() {
         use std::sync::atomic::{AtomicBool, Ordering};
@@ -604,7 +609,7 @@ mod tests {
                     symlink(at(target), &other).expect("a link");
                     std::fs::rename(other, path).expect("ours");
                     std::thread::yield_now();
-                    let _ = std::fs::remove_file(path); // or whatever is there now
+                    let _ = std::fs::remove_file(path); // the link, or the socket that has replaced it
                     std::thread::yield_now();
                     if over.load(Ordering::Relaxed) {
                         return;

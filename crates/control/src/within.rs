@@ -27,7 +27,7 @@ pub struct Calls {
     pub(crate) bell: UnixStream,
 }
 
-/// Creates both ends. Commands wait until a service has its end.
+/// Creates both ends of the channel. Commands wait until a service has the [`Calls`].
 ///
 /// # Errors
 /// If the system has no more descriptors.
@@ -47,13 +47,14 @@ impl Caller {
     /// Executes a command, after commands of clients that arrived earlier. Waits for its answer.
     ///
     /// # Errors
-    /// The failure with which a client would be answered; or the service has ended.
+    /// The failure that a client would get as the answer, or a failure because the service has
+    /// ended.
     pub fn call(&self, command: Command) -> Result<Answer, Failure> {
         let detached =
             || Failure::new(ErrorCode::Failed, "the agent has left, or the program ends");
         let (answer, answered) = sync_channel(1);
         self.calls.send((command, answer)).map_err(|_| detached())?;
-        let _ = (&self.bell).write(&[1]); // fails if it rings already
+        let _ = (&self.bell).write(&[1]); // fails if the buffer is full: the service wakes anyway
         answered.recv().map_err(|_| detached())?
     }
 }
@@ -61,7 +62,7 @@ impl Caller {
 impl Calls {
     /// Executes the commands that have arrived.
     pub(crate) fn carry_out(&self, server: &mut Server<impl Agent>) {
-        let _ = (&self.bell).read(&mut [0; 64]); // the rest rings again
+        let _ = (&self.bell).read(&mut [0; 64]); // if there are more bytes, they wake the service again
         for (command, answer) in self.calls.try_iter() {
             let _ = answer.send(server.command(command)); // fails if the caller is gone
         }

@@ -1,4 +1,4 @@
-//! Commands, answers and notices, whatever their contents, are parsed as they were written.
+//! Commands, answers and notices with any contents are the same after they are written and parsed.
 
 use jtrail_control::*;
 use jtrail_options::{BurstLimit, Events, OutputFormat};
@@ -423,7 +423,7 @@ fn a_later_agent_may_say_more() {
     assert_eq!(news.0.code, ErrorCode::Unrecognized);
 }
 
-/// Every answer fits into a frame, whatever it repeats.
+/// Every answer fits into a frame, however long the texts are that it repeats.
 #[test]
 fn long_names_make_short_answers() {
     let long = "x".repeat(frame::MAX_DOCUMENT_BYTES - 40);
@@ -458,7 +458,7 @@ fn the_specifications_examples_are_right() {
     use jtrail_control::frame::{Decoder, FrameKind, encode};
     use std::collections::BTreeSet;
     let text = include_str!("../../../docs/control.md");
-    // The number of examples for each kind of frame, and the documents shown.
+    // The number of examples for each kind of frame, and the names of the documents in them.
     let (mut kinds, mut shown) = ([0; 4], BTreeSet::new());
     for line in text.lines().filter(|line| line.starts_with("4A 54 ")) {
         let (hex, document) = line.split_once("   ").expect("bytes and text");

@@ -1,5 +1,5 @@
-//! Clients that are broken, slow, too many, or of another user: the agent and other clients
-//! continue.
+//! Clients that are broken, slow, too many, or of another user do not disturb the agent and other
+//! clients.
 
 mod common;
 
@@ -83,14 +83,14 @@ fn who_never_reads_answers_is_not_listened_to() {
     encode(FrameKind::Command, b"<status/>", &mut frame);
     let many = frame.repeat(1_000);
     let mut sent = 0;
-    // Its commands are not read while it does not read the answers.
+    // The client's commands are not read while it does not read the answers.
     while let Ok(n) = socket.write(&many) {
         sent += n;
         assert!(sent < 64 << 20);
     }
     let mut other = served.client();
     call(&mut other, Command::Status).expect("others are served");
-    // When it reads, all its commands are executed.
+    // When the client reads, all its commands are executed.
     let mut decoder = jtrail_control::frame::Decoder::for_client();
     let mut piece = vec![0; 64 << 10];
     let mut answers = 0;
@@ -153,7 +153,7 @@ fn children_do_not_hold_the_sockets() {
 fn answers(served: &Served, bytes: &[u8]) -> String {
     let mut socket = UnixStream::connect(&served.socket).expect("connected");
     socket.set_read_timeout(Some(LONG)).expect("a time");
-    let _ = socket.write_all(bytes); // the connection may end before
+    let _ = socket.write_all(bytes); // the connection may have ended already
     let mut answers = Vec::new();
     let _ = socket.read_to_end(&mut answers); // a reset also ends it
     String::from_utf8_lossy(&answers).into_owned()
@@ -256,8 +256,8 @@ fn half_a_command_is_not_waited_for() {
     assert_eq!(&answer[..4], b"JT\x02\0");
 }
 
-/// A client that takes a second for each byte: the time for a frame is limited, not the time for
-/// each byte.
+/// A client needs a second for each byte. Not the time for a byte is limited, but the time for a
+/// whole frame.
 #[test]
 fn one_byte_a_second() {
     #[derive(Clone, Default)]
@@ -326,7 +326,7 @@ fn two_hundred_connections_at_once() {
     let (mut answered, mut refused) = (0, 0);
     for socket in &mut sockets {
         socket.set_read_timeout(Some(LONG)).expect("a time");
-        let _ = socket.write_all(&frame); // a refused one may be closed
+        let _ = socket.write_all(&frame); // the server may have closed the connection
         let mut answer = [0; 40];
         let n = socket.read(&mut answer).expect("an answer");
         let answer = String::from_utf8_lossy(&answer[8..n]);

@@ -1,6 +1,6 @@
-//! Clients that send more bytes than fit into memory: only a little is kept of them.
+//! Clients that send more bytes than fit into memory. The process keeps only few of these bytes.
 //!
-//! In a file of its own, because it measures the memory of the whole process.
+//! These tests are a separate program, because they measure the memory of the whole process.
 
 mod common;
 
@@ -14,7 +14,7 @@ use std::thread;
 
 /// The number of bytes in each flood.
 const FLOOD: usize = 1 << 30;
-/// The number of bytes by which the process may grow. It keeps less than 2 MiB of a client.
+/// The number of bytes by which the process may grow. It keeps less than 2 MiB for each client.
 const GROWTH: u64 = 32 << 20;
 
 /// Returns the process's peak memory in bytes.
@@ -40,7 +40,7 @@ fn flood(served: &Served, batch: &[u8], is_right: fn(&Answer) -> bool) -> usize 
                 while let Some(frame) = decoder.next_frame().expect("frames") {
                     let reply = Reply::parse(&frame.payload).expect("an answer");
                     match reply.answer {
-                        Answer::Done => return count, // the last command's
+                        Answer::Done => return count, // the answer to the last command
                         answer => assert!(is_right(&answer), "{answer:?}"),
                     }
                     count += 1;
@@ -87,7 +87,8 @@ fn a_gibibyte_of_frames() {
     assert!(peak() < before + GROWTH, "{before} {}", peak());
 }
 
-/// Bytes that are not frames are not read any further. A client may reconnect as often as it likes.
+/// After bytes that are not a frame, nothing more is read from the client. A client may reconnect
+/// as often as it likes.
 #[test]
 fn a_gibibyte_of_garbage() {
     let served = Served::new(Settings::default());

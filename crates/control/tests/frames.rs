@@ -1,4 +1,4 @@
-//! Frames in any pieces, and bytes that are not frames.
+//! Frames that arrive in any pieces, and bytes that are not frames.
 
 use jtrail_control::frame::*;
 use proptest::collection::vec;

@@ -1,4 +1,5 @@
-//! Tests the promises with the fuzz target's seeds and findings, truncated and modified.
+//! Tests the promises with the fuzz target's seeds and findings. The inputs are also truncated and
+//! modified.
 
 #[path = "common/promises.rs"]
 #[allow(unreachable_pub, reason = "the fuzz target shares it")]

@@ -105,8 +105,8 @@ fn errors_are_answered() {
     client.end();
 }
 
-/// Agents of all ages answer the request for a format, correctly or not. An answer that is not
-/// understood means XML.
+/// Agents of all versions answer the request for a format, correctly or not. If the client does not
+/// understand the answer, the format is XML.
 #[test]
 fn answers_to_the_wish_for_a_format() {
     const BINARY: &str = "<enabledOutputFormat><format>binary</format></enabledOutputFormat>";

@@ -14,7 +14,7 @@ fn served() -> Served {
     Served::new(Settings::default())
 }
 
-/// Returns the data and the notice up to the end of the trace.
+/// Receives a trace up to its end. Returns its data, and the notice that it has ended.
 fn until_ended(client: &mut Client) -> (Vec<u8>, Notice) {
     let mut data = Vec::new();
     loop {
@@ -56,7 +56,8 @@ fn assert_sound(data: &[u8], expected: OutputFormat) {
     assert!(calls >= 400, "{calls} calls");
 }
 
-/// Takes the stream, requests a format if `wish` has one, and reads a trace until it is stopped.
+/// Takes the stream, requests the format `wish` if there is one, and reads a trace until it is
+/// stopped.
 fn stream(served: &Served, wish: Option<OutputFormat>) -> (OutputFormat, Vec<u8>) {
     let mut client = served.client();
     let agreed = wish.map_or(OutputFormat::Xml, |wish| {
@@ -148,7 +149,7 @@ fn the_format_is_open_until_data_come() {
     assert_eq!(ask(&mut client, "binary"), enabled(OutputFormat::Binary));
     call(&mut client, start()).expect("started");
     assert_eq!(ask(&mut client, "xml"), enabled(OutputFormat::Binary));
-    // Another client is not affected by the trace.
+    // The trace does not affect other clients.
     let mut other = served.client();
     assert_eq!(ask(&mut other, "mlpd"), enabled(OutputFormat::Mlpd));
     call(&mut client, Command::Stop).expect("stopped");
@@ -373,7 +374,7 @@ fn a_rotated_stream_is_parted_by_a_notice() {
     client.send(Command::Stop).expect("sent");
     let (second, _) = until_ended(&mut client);
     for data in [first, second] {
-        // One batch may be the whole trace.
+        // The trace may consist of a single batch.
         let mut reader = Reader::new(&data[..]).expect("a trace of its own");
         let mut ended = false;
         reader

@@ -18,8 +18,9 @@ pub(super) struct Sum {
     pub(super) calls: u64,
     pub(super) total: i64,
     pub(super) own: i64,
-    /// The number of call records written within `total`. The next field counts those within `own`.
-    /// A call accounts for one record of its own (enter or leave), and two for each call below it.
+    /// The number of call records that were written within `total`; `own_records` counts those
+    /// within `own`. A call accounts for one record of its own (enter or leave), and two for each
+    /// call below it.
     pub(super) total_records: u64,
     pub(super) own_records: u64,
 }

@@ -16,7 +16,7 @@ pub(crate) struct AgentOptions {
 
 impl clap::Args for AgentOptions {
     fn augment_args(command: Command) -> Command {
-        // What holds without any argument: the agent by itself has another format.
+        // The defaults of the command line. Without options, the agent itself has another format.
         let text = format!("format={FORMAT}");
         let default = jtrail_options::parse(&text, &jtrail_options::read_file).unwrap_or_default();
         SUBJECTS.iter().fold(command, |command, subject| {

@@ -1,4 +1,4 @@
-//! What the verbs need of the agent: the path of its library, and its option text.
+//! The path of the agent's library and the option text, for the verbs that start an agent.
 //!
 //! | Module | Does |
 //! |---|---|
@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 /// Returns the path of the agent's library.
 ///
-/// The path is the given one, else the value of `JTRAIL_AGENT`. Otherwise the library is searched
-/// in this program's folder and in `../lib`.
+/// The path is `given`, else the value of `JTRAIL_AGENT`. If neither is set, the library is
+/// searched in this program's folder and in `../lib`.
 pub(crate) fn find_agent(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let named = given.map(|p| (p, "--agent")).or_else(|| {
         let path = env::var_os("JTRAIL_AGENT").filter(|p| !p.is_empty())?;

@@ -6,9 +6,9 @@ use jtrail_options::{OutputFormat, escape};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Format of a trace if the options name none.
+/// The format of a trace if the options do not name a format.
 ///
-/// It is the smallest format, and the trace of a killed program can be recovered.
+/// It is the smallest format. It also allows to recover the trace of a killed program.
 pub(super) const FORMAT: OutputFormat = OutputFormat::Trail;
 
 /// Rule for the name of the trace file.
@@ -18,9 +18,9 @@ pub(crate) enum Naming {
     Plain,
     /// The name in the options, or `trace-%p.trail` without one.
     WithPid,
-    /// The name in the options with the process id added: `app-%p.trail` for `app.trail`.
+    /// The name in the options, with the process id added: `app-%p.trail` for `app.trail`.
     ///
-    /// Several JVMs may write a trace.
+    /// Needed if several JVMs may write a trace.
     AlwaysWithPid,
 }
 
@@ -34,8 +34,8 @@ pub(crate) fn option_text(
 
 /// Returns the agent's option text and the parsed options, after validation.
 ///
-/// The text consists of the given options, the format, and absolute paths. `name_of` returns the
-/// JVM's path for a key and this program's path. The parsed options contain this program's paths.
+/// In the text, the format is added, and paths are absolute. `name_of(key, path)` translates a path
+/// of this program to the JVM's view. The parsed options contain this program's paths.
 pub(crate) fn option_text_for(
     given: AgentOptions,
     naming: Naming,

@@ -84,13 +84,14 @@ fn trace_file(pid: u32) -> Option<String> {
     }
 }
 
-/// Returns the JVM's path for a path in the option `key`.
+/// Translates a path in the option `key` from this program's view to the JVM's view.
 ///
 /// # Errors
 /// If this path is a different file for the JVM.
 pub(super) fn named(process: &Process, key: &str, path: &str) -> anyhow::Result<String> {
     let name = match key {
-        // The agent reports its socket, so the path need not be the same for both processes.
+        // The agent reports its socket. So the path may lead to different files for the two
+        // processes.
         "control" => Some(process.name_of(path).unwrap_or_else(|| path.to_owned())),
         _ => process.name_of(path),
     };
@@ -99,8 +100,8 @@ pub(super) fn named(process: &Process, key: &str, path: &str) -> anyhow::Result<
 
 /// Makes the JVM load the agent, and returns the effective options and the new agent.
 ///
-/// The agent gets a command channel unless the options set `server` or `control`. `name_of` returns
-/// the JVM's path for a key and this program's path.
+/// The agent gets a command channel unless the options set `server` or `control`. `name_of(key,
+/// path)` translates a path of this program to the JVM's view.
 ///
 /// # Errors
 /// If the options are wrong, or if the JVM does not load the agent.
@@ -129,8 +130,8 @@ pub(super) fn attach(
 
 /// Makes the JVM load the agent's library.
 ///
-/// The library is the JVM's own file at the given absolute path, or this program's library. The JVM
-/// gets a copy of a library that it can't see.
+/// The library is the file at the given absolute path in the JVM's file system, or else this
+/// program's library. If the JVM can't see this program's library, it gets a copy.
 fn load(jvm: &Jvm, given: Option<PathBuf>, options: &str) -> anyhow::Result<FoundAgent> {
     let process = &jvm.process;
     let own = given.as_deref().filter(|path| path.is_absolute());
@@ -141,7 +142,7 @@ fn load(jvm: &Jvm, given: Option<PathBuf>, options: &str) -> anyhow::Result<Foun
     check_library(&library)?;
     if process.sees_same(&library) {
         match jvm.load(&library, options) {
-            // Perhaps the library is in a folder that the JVM's user may not read.
+            // The JVM's user may not be allowed to read the library's folder. Then a copy is tried.
             Err(error) if error.is::<NotLoaded>() && !is_own(process) => {}
             result => return result,
         }

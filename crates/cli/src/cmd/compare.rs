@@ -197,8 +197,8 @@ fn row(quantity: Quantity, path: &Path, difference: &Difference) -> Vec<Cell> {
     ]
 }
 
-/// Returns a cell with a figure and its unit. The figure is not rounded, because small differences
-/// count.
+/// Returns a cell with a figure and its unit. The figure is not rounded, so that small differences
+/// are visible.
 fn cell(quantity: Quantity, figure: u64) -> Cell {
     match quantity {
         Quantity::Elapsed => Cell::Exact(figure, "ns"),

@@ -56,8 +56,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     }
     let mut encoder = encoder(format, args)?;
     let mut input = Input::open(&args.input, true)?.in_order();
-    // A ProfilerJ snapshot does not name its process. In formats that must start with definitions
-    // of node, process and agent, these definitions get empty names.
+    // A ProfilerJ snapshot does not name its process. Some formats must start with definitions of
+    // node, process and agent: then these definitions get empty names.
     let opens = matches!(format, Format::TptpXml | Format::TptpBinary | Format::Trail);
     let opening = match input.format() {
         Format::ProfilerJ if opens => opening().into(),
@@ -177,8 +177,8 @@ fn encode(
     if let Some(note) = cut.last_note() {
         encoder.event(&note, &mut buffer);
     }
-    // If the source is truncated, the converted trace is truncated too. If the encoder has held
-    // back parts of the trace until now, they are still written.
+    // If the source is truncated, the converted trace is truncated too. The encoder may have
+    // buffered parts of the trace until now. They are written in any case.
     let whole = !ending.truncated && ending.error.is_none();
     if !whole {
         encoder.mark_truncated();
@@ -194,12 +194,12 @@ fn encode(
     Ok(ending)
 }
 
-/// Counter of objects whose sizes the target format stores, but the source trace lacks.
+/// Counts the objects for which the target format stores a size and the source trace has none.
 struct Sizes {
     counts_sizes: bool,
     /// True if the target format stores objects that were allocated before the trace started.
     ///
-    /// Otherwise these objects are left out, and their sizes are not missing.
+    /// If false, these objects are left out, so their sizes do not count as missing.
     with_definitions: bool,
     missing: u64,
 }
@@ -224,7 +224,7 @@ impl Sizes {
     }
 }
 
-/// Selection of a part of a trace, and the count of events left out.
+/// Selection of a part of a trace, with the number of events that are left out.
 struct Cut<'a> {
     selection: Selection<'a>,
     names: Names,
@@ -273,7 +273,7 @@ impl<'a> Cut<'a> {
         takes
     }
 
-    /// Returns the note of left-out events that belongs before an event to be written, if any.
+    /// Returns the note about left-out events that must be written before this event, if any.
     ///
     /// Notes are written at the first gap and at the end.
     fn note(&mut self, event: &Event<'_>) -> Option<Event<'static>> {

@@ -1,6 +1,7 @@
 //! `jtrail record`: attaches to a running program, records for a while, stops, and detaches.
 //!
-//! If an idle agent with a command channel is loaded already, that agent records, and stays loaded.
+//! If the JVM already has an idle agent with a command channel, that agent records. It then stays
+//! loaded.
 
 use super::attach::{attach, named};
 use super::ctl::{ended_text, some_time};
@@ -29,7 +30,8 @@ const TICK: Duration = Duration::from_millis(100);
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum time for each answer.
 ///
-/// Before the agent answers, it writes the end of the trace and restores the classes.
+/// The time is long because the agent writes the end of the trace and restores the classes before
+/// it answers.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// Time until the agent detaches after its client has disconnected (option `linger`).
 const LINGER: &str = "5s";
@@ -121,7 +123,8 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
             )?;
         }
     }
-    // The JVM may have been killed. Then the fetched files can still be recovered.
+    // The files are fetched even after an error: if the JVM was killed, they can still be
+    // recovered.
     let fetched = target.fetch();
     let Some(ended) = recording.ended else {
         let mut why = "the recording broke off".to_owned();
@@ -149,7 +152,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
 /// Destination of the trace.
 struct Destination {
     process: Process,
-    /// Folder that the JVM writes into if it can't write to the destination itself.
+    /// The folder into which the JVM writes if it can't write to the destination itself.
     parcel: Option<Parcel>,
 }
 

@@ -1,8 +1,8 @@
 //! `jtrail stream`: receives a trace from a running agent, live.
 //!
-//! The trace ends on a signal, after `--for`, when another client stops it, or when the reader of
-//! the output closes it. In each case the remaining data is still received, so that the trace is
-//! complete.
+//! The trace ends on a signal, after `--for`, when another client stops the trace, or when the
+//! reader of the output closes the output. In each case, the rest of the data is received, so that
+//! the trace is complete.
 
 use super::ctl::{AgentArgs, ended_text, some_time, start};
 use crate::outcome::{SOUND, Streams, TRUNCATED};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Interval between checks of signals and of the time, if no data arrives.
+/// While no data arrives, signals and the time are checked at this interval.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Receive a trace from a running program, live, into a file or a pipe
@@ -120,7 +120,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
 /// Trace that is being received and written.
 struct Receiver<'a> {
     out: &'a mut dyn Write,
-    /// First failure of the output. Data received after it is dropped.
+    /// The first failure of the output. Data that is received after a failure is dropped.
     written: io::Result<()>,
     ended: Option<Ended>,
     /// Reason why the agent could not write the trace to its end.

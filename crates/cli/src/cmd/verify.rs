@@ -72,16 +72,16 @@ struct Verdict {
     totals: Option<Totals>,
     /// Number of methods and classes that are not instrumented, by reason.
     uninstrumented: BTreeMap<String, u64>,
-    /// Criteria of calls that are only recorded as sums, and the number of these calls.
+    /// The criteria by which calls were recorded as sums, and the number of calls in these sums.
     short_calls: Option<(ShortCallsNote, u64)>,
     /// Maximum error of the times of calls, which may be too early.
     clock: Option<ClockNote>,
-    /// Number of recovered events, which the process had not written before it ended.
+    /// Number of events that the process had not written when it ended, and that were recovered.
     recovered: Option<u64>,
     faults: u64,
-    /// Findings, worst severity first, each severity in the order of the trace.
+    /// Findings, worst severity first. Findings of one severity are in the order of the trace.
     findings: Vec<Finding>,
-    /// Reason why the trace can't be read, or not to its end.
+    /// Reason why the trace can't be read, or can't be read to its end.
     error: Option<String>,
 }
 
@@ -143,7 +143,7 @@ fn check(path: &Path) -> anyhow::Result<Verdict> {
     })
 }
 
-/// Returns the criteria of calls that are only recorded as sums, as text.
+/// Returns as text the criteria by which calls were recorded as sums.
 pub(crate) fn why_short(note: ShortCallsNote) -> String {
     let mut which = Vec::new();
     if note.min.0 > 0 {

@@ -7,10 +7,10 @@ use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// File that gets its name only when it is complete.
+/// An output file that has a temporary name until it is complete.
 pub(crate) struct OutputFile {
     file: File,
-    /// Temporary path, or `None` for special files such as pipes.
+    /// The temporary path. `None` for special files such as pipes.
     part: Option<PathBuf>,
     path: PathBuf,
 }
@@ -39,7 +39,7 @@ impl OutputFile {
         })
     }
 
-    /// Overwrites earlier bytes. Has no effect on special files such as pipes.
+    /// Overwrites bytes that were written before. Has no effect on special files such as pipes.
     pub(crate) fn patch(&mut self, patches: &[Patch]) -> anyhow::Result<()> {
         if self.part.is_some() {
             for patch in patches {
@@ -50,7 +50,7 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Gives the file its name.
+    /// Renames the complete file from its temporary to its final name.
     ///
     /// # Errors
     /// If the file can't be renamed.
@@ -77,7 +77,7 @@ impl Drop for OutputFile {
     fn drop(&mut self) {
         ownership::release(&self.file);
         if let Some(part) = &self.part {
-            // An incomplete file is useless. If it can't be removed, its name marks it as
+            // An incomplete file is useless. If it can't be removed, its temporary name marks it as
             // incomplete.
             let _ = fs::remove_file(part);
         }

@@ -31,8 +31,8 @@ pub(crate) struct Section {
     pub(crate) rows: Vec<Vec<Cell>>,
     /// Number of omitted rows.
     pub(crate) more: usize,
-    /// Kind of events that the rows come from, if the trace does not record it. Tables show it in
-    /// place of the rows.
+    /// The kind of events that the rows come from, if this kind was not recorded. Tables show a
+    /// remark about it in place of the rows.
     pub(crate) unrecorded: Option<&'static str>,
     /// True if the section has a single row. Tables show it as a list, JSON as an object.
     pub(crate) vertical: bool,

@@ -81,8 +81,8 @@ pub(crate) fn objects() -> Vec<Event<'static>> {
     ]
 }
 
-/// Returns events of waits: `worker 1` waits 500 µs for the lock that `main` holds, then in `wait`,
-/// then parks until the end.
+/// Returns events of waits: `worker 1` waits 500 µs for the lock that `main` holds. Then it waits
+/// in `wait`, and then it parks until the end.
 pub(crate) fn waits() -> Vec<Event<'static>> {
     let (thread, object) = (ThreadId(2), ObjectId(20));
     vec![
@@ -205,7 +205,7 @@ fn initialised(class: u64, time: Timestamp, failed: bool) -> Event<'static> {
 
 /// Returns details of `com.acme.Main`, with compiled code, samples and lines.
 ///
-/// The initialisation of the class contains the failing one of `com.acme.Oops`.
+/// The initialisation of `com.acme.Oops` fails within that of the class.
 pub(crate) fn code() -> Vec<Event<'static>> {
     let at = |ns| time(10 * MS + ns);
     let member = |name: &'static str, signature: &'static str, access| Member {
@@ -329,7 +329,7 @@ pub(crate) fn heap() -> Vec<Event<'static>> {
     ]
 }
 
-/// Returns all of these events, between the opening and the closing events.
+/// Returns the events of all functions above, between the opening and the closing events.
 pub(crate) fn rich() -> Vec<Event<'static>> {
     let mut events = opening();
     events.extend([

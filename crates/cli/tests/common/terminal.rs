@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 /// Pseudo terminal with 80 columns and 24 rows. All output is collected.
 pub(crate) struct Terminal {
-    /// Side of the user, for typing.
+    /// The user's side of the terminal, for typing.
     pub(crate) keys: File,
     name: String,
-    /// Keeps the terminal open while no program has it open.
+    /// The program's side. It keeps the terminal open while no program uses it.
     side: File,
     shown: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
@@ -48,7 +48,7 @@ impl Terminal {
         terminal
     }
 
-    /// Opens the side of a program.
+    /// Opens the program's side of the terminal.
     pub(crate) fn open(&self) -> File {
         open(&self.name)
     }

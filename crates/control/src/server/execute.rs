@@ -16,7 +16,7 @@ impl<A: Agent> Server<A> {
     /// Executes a command from within the process. Clients are notified as usual.
     ///
     /// # Errors
-    /// The failure with which a client would be answered.
+    /// The failure that a client would get as the answer.
     pub fn command(&mut self, command: Command) -> Result<Answer, Failure> {
         self.execute(WITHIN, command)
     }
@@ -91,7 +91,7 @@ impl<A: Agent> Server<A> {
             }
             Command::Status => {
                 let mut status = self.agent.status();
-                // There can't be more clients than that.
+                // There can't be more than `u32::MAX` clients.
                 status.clients = u32::try_from(self.clients.len()).unwrap_or(u32::MAX);
                 status.stream = match self.streaming {
                     None => StreamUse::Free,
@@ -229,7 +229,7 @@ impl<A: Agent> Server<A> {
         Ok(Answer::Rotated { ended, started })
     }
 
-    /// Returns the format of the trace that goes to the stream, if there is one.
+    /// Returns the format of the trace that goes to the stream, if a trace does.
     fn streamed_format(&self) -> Option<OutputFormat> {
         let trace = self.agent.trace()?;
         (trace.to == Destination::Stream).then_some(trace.format)

@@ -3,7 +3,7 @@
 //! # States
 //!
 //! Which commands are allowed depends on the agent's [`State`](crate::State) and on the use of the
-//! data stream. Any client may send commands; one client at a time has the stream.
+//! data stream. Any client may send commands. Only one client at a time has the stream.
 //!
 //! | Command | idle | recording | paused |
 //! |---|---|---|---|
@@ -15,8 +15,8 @@
 //! | `save` | – | only with a flight recorder | – |
 //! | all others | yes | yes | yes |
 //!
-//! `setOutputFormat` takes effect as long as no trace goes to this client. Later, the answer is the
-//! format of the trace.
+//! `setOutputFormat` has an effect only while no trace goes to this client. Otherwise, the answer
+//! is the format of that trace.
 
 mod execute;
 mod settings;
@@ -33,7 +33,7 @@ use jtrail_options::{OutputFormat, duration_text};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time that a client gets to read why it is disconnected.
+/// The time that a refused client gets to read the reason, before it is disconnected.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The number of a client, never reused.
@@ -46,9 +46,10 @@ struct Client {
     decoder: Decoder,
     /// The time since which a frame is incomplete.
     within_frame: Option<Instant>,
-    /// True if nothing more is read from the client. It may still read what is queued for it.
+    /// True if the server reads nothing more from the client. The client may still read the bytes
+    /// that are queued for it.
     refused: bool,
-    /// The time at which the refusal was noticed.
+    /// The time of the first [`Server::tick`] after the refusal.
     refused_since: Option<Instant>,
     /// The format of data for the client.
     format: OutputFormat,
@@ -120,8 +121,8 @@ impl<A: Agent> Server<A> {
         self.detached
     }
 
-    /// Handles a new client. Returns `None` if there are too many clients; this one has got an
-    /// error then.
+    /// Handles a new client. If there are too many clients, sends an error to the new one, and
+    /// returns `None`.
     pub fn connect(&mut self, wire: Box<dyn Wire>) -> Option<ClientId> {
         let outbox = Outbox::new(wire);
         if self.clients.len() >= self.settings.most_clients {
@@ -145,8 +146,8 @@ impl<A: Agent> Server<A> {
             within_frame: None,
             refused: false,
             refused_since: None,
-            // Without a wish it is XML, whatever the agent's options say: an old client expects
-            // that.
+            // The format is XML until the client requests another one, whatever the agent's options
+            // are. Old clients expect XML.
             format: OutputFormat::Xml,
         });
         Some(id)
@@ -182,7 +183,7 @@ impl<A: Agent> Server<A> {
         }
     }
 
-    /// Handles a client that has disconnected, or to which nothing more can be sent.
+    /// Handles the end of a connection: the client has disconnected, or can't be reached any more.
     pub fn disconnect(&mut self, id: ClientId) {
         let Some(at) = self.clients.iter().position(|c| c.id == id) else {
             return;
@@ -209,14 +210,14 @@ impl<A: Agent> Server<A> {
         self.notify(&Notice::StreamLost { message });
     }
 
-    /// Makes the agent complete a trace that has ended by itself.
+    /// Makes the agent complete a trace that has ended without a command.
     pub fn settle(&mut self) {
         self.agent.settle();
     }
 
-    /// Handles the passing of time, and clients that can take more bytes: queued bytes are sent,
-    /// and commands that were delayed by them are executed. A client whose frame is incomplete for
-    /// too long is disconnected.
+    /// Does what is due at the time `now`: sends queued bytes to clients that can take them,
+    /// executes commands that had to wait for these bytes, and disconnects clients whose frame is
+    /// incomplete for too long.
     pub fn tick(&mut self, now: Instant) {
         for client in &self.clients {
             client.outbox.flush();
@@ -259,8 +260,8 @@ impl<A: Agent> Server<A> {
         self.clients.iter().any(|c| c.id == id)
     }
 
-    /// Returns true if more may be read from the client: not while it does not read its answers,
-    /// nor after an invalid frame.
+    /// Returns true if more may be read from the client. It is false while the client does not read
+    /// its answers, and after an invalid frame.
     pub fn wants_input(&self, id: ClientId) -> bool {
         let client = self.clients.iter().find(|c| c.id == id);
         client.is_some_and(|c| !c.refused && !c.outbox.is_full())

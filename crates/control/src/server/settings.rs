@@ -10,8 +10,7 @@ use std::time::Duration;
 pub struct Settings {
     /// The version of the agent that the server presents to clients.
     pub compat: Compat,
-    /// The time that each 64 KiB of data may wait for the client before it is disconnected.
-    /// Default: 10 s.
+    /// A client is disconnected if it does not read 64 KiB of data within this time. Default: 10 s.
     pub patience: Duration,
     /// The time in which a frame must be complete. Default: 30 s.
     pub frame_time: Duration,

@@ -18,7 +18,8 @@ use trace::Writing;
 /// The calls of the fake's methods, in order.
 pub(crate) type Calls = Arc<Mutex<Vec<String>>>;
 
-/// A program of two methods, one of which calls the other while it is recorded.
+/// An agent of an imaginary program with two methods. One method calls the other while a trace is
+/// recorded.
 pub(crate) struct Fake {
     folder: PathBuf,
     notifier: Notifier,
@@ -245,7 +246,7 @@ impl Agent for Fake {
         Ok(())
     }
 
-    /// Lets the program start the first time; it does not wait after that.
+    /// Succeeds the first time. After that, the program does not wait any longer.
     fn go(&mut self) -> Result<(), Failure> {
         let waits = !self.calls.lock().expect("no panic").contains(&"go".into());
         self.called("go");
@@ -406,7 +407,7 @@ impl Drop for Served {
     }
 }
 
-/// A time limit longer than anything takes.
+/// A time limit that no test reaches.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// Sends a command and returns its answer. Ignores other messages.

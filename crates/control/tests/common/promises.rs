@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 /// Sends the bytes as a client, and then each of their lines as a command.
 ///
-/// The bytes must decode to the same frames in one piece and in two, split at `cut`. A document
-/// that is understood must be written as it was read. The server must answer each command exactly
-/// once and refuse bytes that are not frames, and its own output must be readable.
+/// The bytes must decode to the same frames in one piece and in two pieces, split at `cut`. A
+/// document that is a valid command must be the same after it is parsed and written. The server
+/// must answer each command exactly once, and refuse bytes that are not frames. Clients must be
+/// able to read all of the server's output.
 pub fn keep(data: &[u8], cut: usize) {
     let whole = frames(&[data]);
     let (begin, end) = data.split_at(cut);
@@ -47,7 +48,7 @@ fn frames(pieces: &[&[u8]]) -> (Vec<Frame>, Option<FrameError>) {
     (frames, None)
 }
 
-/// Checks that documents which are understood are written as they were read.
+/// Checks that a valid document is the same after it is parsed and written.
 fn document(bytes: &[u8]) {
     if let Ok(request) = Request::parse(bytes) {
         assert_eq!(Request::parse(&request.to_bytes()), Ok(request));
@@ -78,8 +79,8 @@ impl Wire for Kept {
     fn close(&self) {}
 }
 
-/// Passes the bytes to the servers of an idle agent and of a flight recorder. Each must send this
-/// number of answers, if no client detaches the agent.
+/// Passes the bytes to the servers of an idle agent and of a flight recorder. Each server must send
+/// `expected` answers, unless a client detaches the agent.
 fn serve(data: &[u8], expected: usize) {
     for puppet in [Puppet::default(), Puppet::recorder()] {
         serve_by(puppet, data, expected);
@@ -117,7 +118,7 @@ fn serve_by(puppet: Puppet, data: &[u8], expected: usize) {
     assert!(answers == expected || (detached && answers < expected));
 }
 
-/// An agent that does nothing, but keeps track of its state.
+/// An agent that records nothing, and only keeps track of its state.
 #[derive(Default)]
 struct Puppet {
     trace: Option<Trace>,

@@ -126,7 +126,7 @@ impl Writing {
         output.write_all(&bytes)?;
         let mut nth = 0;
         loop {
-            // At least one batch, so that every trace has a call.
+            // At least one batch is written, so that every trace has a call.
             if !self.paused.load(SeqCst) || nth == 0 {
                 nth = self.batch(nth, &mut *encoder, &mut output)?;
             }

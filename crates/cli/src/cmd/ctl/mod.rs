@@ -243,7 +243,7 @@ pub(super) fn start(settings: &[String]) -> anyhow::Result<Start> {
     Ok(start)
 }
 
-/// Replaces the command's file path by the agent process's path of the same file.
+/// Replaces the file path in a command by the path by which the agent's process reaches this file.
 ///
 /// # Errors
 /// If this path is a different file for the agent's process.
@@ -262,7 +262,7 @@ fn name_for(process: &Process, command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns a file's absolute path, because the agent may have another current directory.
+/// Returns the absolute path of a file. The agent may have another current directory.
 fn here(file: &str) -> anyhow::Result<String> {
     if file == "-" {
         bail!("the agent writes to a file; jtrail stream writes to standard output");

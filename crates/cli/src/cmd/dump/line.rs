@@ -6,7 +6,7 @@ use jtrail_model::{Event, Frame, MethodId, Timestamp};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
-/// Value that is written in quotation marks if it needs them.
+/// A value. It is displayed in quotation marks if it contains characters that need them.
 pub(super) struct Quoted<T>(pub(super) T);
 
 impl<T: AsRef<str>> Display for Quoted<T> {

@@ -99,7 +99,7 @@ trait Source: Read + Seek {}
 
 impl<S: Read + Seek> Source for S {}
 
-/// Reports what is missing, in the order of the file, and then the totals.
+/// Prints what is missing, in the order of the file. Then prints the totals.
 fn print(
     args: &Args,
     recovered: &Recovered,

@@ -1,5 +1,5 @@
-//! Events that a process had recorded but not yet written to its trail, from the spool beside the
-//! trail.
+//! Reads the spool beside a trail: the events that the process had recorded but not yet written to
+//! the trail.
 
 use jtrail_formats::trail::recover::More;
 use jtrail_formats::{Item, Reader};
@@ -11,7 +11,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Spool of a trail, and what must be known of the trail to read the spool.
+/// The spool of a trail, with the facts about the trail that are needed to read the spool.
 pub(super) struct Spooled {
     spool: Option<Spool>,
     /// Folder of the spool.
@@ -20,13 +20,14 @@ pub(super) struct Spooled {
     defined: NumberSet,
 }
 
-/// Part of the trace before the spool's events.
+/// The part of the trace that precedes the spool's events.
 pub(super) enum TracePrefix {
-    /// The first bytes of the file. The value is their number.
+    /// This number of bytes at the start of the file.
     File(u64),
     /// The opening events of a trace, encoded as a trail.
     ///
-    /// The process kept only the newest events (`overflow=ring`), and had not written any of them.
+    /// Used for a process that kept only the newest events (`overflow=ring`) and had not written
+    /// any of them.
     Opening(Vec<u8>),
 }
 
@@ -41,8 +42,9 @@ impl Spooled {
         if let Ok(Some(found)) = found {
             return Ok(Some(found));
         }
-        // If a trace continues in another file, the new file's first state is written before the
-        // spool gets its new name. So other spools in the folder may belong to this trail.
+        // When a trace continues in another file, the agent begins the new file first and renames
+        // the spool later. So the spool of this trail may still have another name in the same
+        // folder.
         let folder = trail.parent().filter(|folder| *folder != Path::new(""));
         let others = fs::read_dir(folder.unwrap_or(Path::new(".")));
         let others = others.into_iter().flatten().flatten();

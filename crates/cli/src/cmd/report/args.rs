@@ -95,7 +95,7 @@ impl Args {
             Table::HeapObjects,
         ]) || (any(&[Table::Heap]) && !self.overview());
         Subjects {
-            // One more level than shown is needed to count the omitted branches.
+            // The omitted branches are counted in the level below the last one that is shown.
             levels: match tables.contains(&Table::Tree) {
                 true => self.depth.saturating_add(1),
                 false => 0,
@@ -160,8 +160,8 @@ impl MinTime {
 
     /// Returns the minimum in ns for a total time of `all`.
     ///
-    /// A share above 0 yields at least 1 ns. Otherwise a tree whose calls all take no time would be
-    /// shown completely.
+    /// A share above 0 yields at least 1 ns. Otherwise the share would have no effect on a tree
+    /// whose calls all take 0 ns.
     pub(super) fn of(self, all: i64) -> i64 {
         match self {
             Self::Share(share) => ((share * all as f64) as i64).max((share > 0.0).into()),

@@ -82,7 +82,7 @@ const SAMPLE_THREADS: &[Column] = &[
 // `SAMPLE_THREADS` has one column for each state, in the order of `STATES`.
 const _: () = assert!(STATES.len() == 5);
 
-/// Maximum number of levels of the call tree that are indented.
+/// Maximum indentation of a method in the call tree, in levels.
 const MAX_INDENT: usize = 40;
 
 impl Report<'_> {
@@ -176,7 +176,7 @@ impl Report<'_> {
                     left_out += 1;
                 }
             }
-            // The last element is taken from the stack first.
+            // The last element is popped first.
             callees.sort_unstable();
             todo.extend(
                 callees

@@ -30,7 +30,8 @@ const MEMBERS: &[Column] = &[
     column("name", ""),
     column("signature", ""),
     column("access", ""),
-    // Empty heads hide the three columns before in tables. TSV and JSON contain them.
+    // In tables, the preceding three columns are hidden, because their heads are empty. TSV and
+    // JSON contain them.
     column("readable", "member"),
 ];
 

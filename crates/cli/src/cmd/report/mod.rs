@@ -114,8 +114,8 @@ fn one_by_one(args: &Args, input: &mut Input) -> anyhow::Result<(Analysis, Endin
         }
         Ok(true)
     })?;
-    // Definitions outside of the window may have extended the span, and calls may be open at the
-    // end of the window.
+    // Definitions outside of the window may have extended the span. Calls that are open at the end
+    // of the window must end there.
     if let Some(window) = selection.window() {
         analysis.span = Some(window);
     }
@@ -210,7 +210,7 @@ impl Report<'_> {
         section.without_empty()
     }
 
-    /// Returns the first rows of a table, one for each item.
+    /// Returns a table with a row for each item, up to the table's maximum number of rows.
     fn table<T>(
         &self,
         table: Table,

@@ -65,7 +65,7 @@ const GC_LENGTHS: &[Column] = &[
     column("total_ns", "paused"),
 ];
 
-/// Sorts by bytes, most first, and for equal amounts by key.
+/// Returns the amounts sorted by bytes, most first. Equal amounts are sorted by key.
 fn sorted<K: Ord + Copy>(all: impl Iterator<Item = (K, Amount)>) -> Vec<(K, Amount)> {
     let mut all: Vec<_> = all.collect();
     all.sort_by_key(|(key, a)| (Reverse((a.bytes, a.objects)), *key));
@@ -193,8 +193,8 @@ impl Report<'_> {
 
     pub(super) fn collection_kinds(&self) -> Content {
         let mut kinds: Vec<_> = self.analysis.collections.stats().collect();
-        // If neither generation, collector nor cause is known, the table of the trace has the same
-        // sums.
+        // If generation, collector and cause are all unknown, the only row would repeat sums of the
+        // table `trace`.
         let reported = |(g, collector, cause, _): &(Generation, &str, &str, _)| {
             *g != Generation::Unknown || !collector.is_empty() || !cause.is_empty()
         };

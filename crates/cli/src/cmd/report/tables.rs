@@ -1,4 +1,4 @@
-//! Tables of `report`, and the flags that each select several of them.
+//! Tables of `report`, and flags. Each flag selects several tables.
 
 use clap::ValueEnum;
 
@@ -175,8 +175,8 @@ impl Table {
         }
     }
 
-    /// Returns the kind of events that the rows come from, in the words of the option `events`.
-    /// `None` if they come from several kinds, or from every trace.
+    /// Returns the kind of events that the rows come from, as a word of the option `events`.
+    /// Returns `None` if the rows come from several kinds, or from events that every trace has.
     pub(super) const fn events(self) -> Option<&'static str> {
         Some(match self {
             Self::Methods | Self::Tree => "methods",

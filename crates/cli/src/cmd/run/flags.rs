@@ -1,14 +1,14 @@
 //! JVM flags that don't work with an agent from the start of the JVM.
 //!
-//! Flags are searched in all their sources: the command, the files that `@FILE` arguments name, and
-//! the variables that the launcher and every JVM read. A command other than `java` may pass its
-//! arguments on to a JVM. Therefore all its arguments are searched.
+//! Flags are searched in the command, in the files that `@FILE` arguments name, and in the
+//! variables that the launcher or every JVM reads. If the command is not `java`, it may pass any of
+//! its arguments to a JVM, so all of them are searched.
 
 use super::launch::TOOL_OPTIONS;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 
-/// Variables that contain flags. Only `java` reads the first one, whose words may include `@FILE`.
+/// Variables that contain flags. Only `java` reads the first one, which may contain `@FILE`.
 const VARIABLES: [&str; 3] = ["JDK_JAVA_OPTIONS", TOOL_OPTIONS, "_JAVA_OPTIONS"];
 
 /// Launcher options whose value is the next word.
@@ -29,13 +29,13 @@ const WITH_VALUE: [&str; 14] = [
     "--source",
 ];
 
-/// Words that are followed by the program and its own arguments.
+/// Options of `java` that are followed by the program and its own arguments.
 const BEFORE_PROGRAM: [&str; 3] = ["-jar", "-m", "--module"];
 
-/// Maximum depth of files that name files (`-XX:VMOptionsFile`), deeper than any JVM reads.
+/// Maximum depth of files that name other files (`-XX:VMOptionsFile`). JVMs read fewer levels.
 const MAX_DEPTH: u32 = 4;
 
-/// Explanation of what the JVM does with an agent and one of the flags.
+/// The reason why a flag does not work with an agent.
 const REFUSES: &str = "the JVM does not start with an agent when it is to write an archive; \
     run the command without jtrail, and attach while it runs (`jtrail attach PID`)";
 const INCOMPLETE_CACHE: &str = "classes that the agent instruments are left out of the cache, and the JVM \
@@ -72,7 +72,8 @@ pub(super) fn warnings(
 struct Found(Vec<String>);
 
 impl Found {
-    /// Searches the words of a java command. Only those before the program are the JVM's.
+    /// Searches the words of a java command up to the program. The words after the program are not
+    /// for the JVM.
     fn launcher(&mut self, words: Vec<String>, origin: &str) {
         let mut options = Vec::new();
         let mut words = with_argument_files(words).into_iter();
@@ -108,7 +109,7 @@ impl Found {
 
 /// Replaces each `@FILE` by the words in the file, like the launcher.
 ///
-/// Words from a file are not expanded again. Unreadable files count as empty, since the JVM reports
+/// An `@FILE` within a file is not replaced. Unreadable files count as empty: the JVM will report
 /// them.
 fn with_argument_files(words: Vec<String>) -> Vec<String> {
     let mut all = Vec::new();
@@ -223,7 +224,7 @@ mod tests {
         assert!(REFUSES.contains("attach"));
     }
 
-    /// Use of a cache, disabled attaching, and arguments of the program itself.
+    /// The flags are: use of a cache, disabled attaching, and arguments of the program itself.
     #[test]
     fn others_are_not() {
         for command in [

@@ -91,8 +91,8 @@ pub(super) fn command(
 
 /// Quotes a word for a variable that the JVM reads.
 ///
-/// The JVM splits at blanks. Either kind of quotation mark may enclose blanks and the other kind.
-/// There are no escapes.
+/// The JVM splits the variable at blanks. `"…"` may hold blanks and `'`; `'…'` may hold blanks and
+/// `"`. There are no escapes.
 fn quoted(word: &str) -> String {
     if !word.contains([' ', '\t', '\n', '\r', '\'', '"']) {
         return word.to_owned();
@@ -130,7 +130,8 @@ fn code(status: ExitStatus) -> u8 {
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return u8::try_from(128 + signal).unwrap_or(u8::MAX);
     }
-    // Wider exit codes of other systems are reduced to the low byte, like in a Unix shell.
+    // On other systems, exit codes may be larger than a byte. As in a Unix shell, the low byte is
+    // used.
     status.code().map_or(u8::MAX, |code| (code & 0xff) as u8)
 }
 
@@ -145,8 +146,8 @@ mod signals {
 
     /// Caught signals, which are passed to the program.
     ///
-    /// The terminal sends Ctrl-C to the program as well. A JVM tolerates a second termination
-    /// request, and a second thread dump for SIGQUIT.
+    /// On Ctrl-C, the program gets SIGINT twice: from the terminal and from here. This is harmless
+    /// for a JVM. SIGQUIT from the terminal only prints the thread dump twice.
     pub(super) struct Caught(Signals);
 
     impl Caught {
@@ -239,7 +240,7 @@ mod tests {
         }
     }
 
-    /// Links lead to java, and scripts named `java` pass their arguments on.
+    /// A link to `java`, and a script named `java` that passes its arguments to `java`.
     #[cfg(unix)]
     #[test]
     fn links_and_wrappers_of_java_are_java() {

@@ -1,7 +1,7 @@
 //! Report of `run` after the program has exited.
 //!
-//! Counts are read from the trace, so they describe the contents of the file. Of a large trace,
-//! only the end is read, where the agent has written its totals.
+//! Counts are read from the trace, so they describe the contents of the file. If a trace is large,
+//! only its end is read: it contains the agent's totals.
 
 use crate::input::Input;
 use crate::outcome::Streams;
@@ -64,7 +64,7 @@ pub(super) fn write(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<
         return Ok(());
     }
     if ran.options.max_size.is_some() && files.len() > 1 {
-        // The agent has listed the files. There may be thousands.
+        // There may be thousands of files, and the agent has listed them.
         let all = files.iter().map(|(_, size)| size).sum();
         writeln!(
             streams.err,
@@ -99,7 +99,8 @@ fn report_spools(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Reports events that were asked for and not recorded, because the format has no field for them.
+/// Reports kinds of events that were requested but not recorded, because the format has no field
+/// for them.
 fn unrecorded(ran: &Ran<'_>, streams: &mut Streams<'_>) -> anyhow::Result<()> {
     let (format, events) = (ran.options.format, ran.options.unsupported);
     if !events.is_empty()
@@ -129,16 +130,17 @@ fn files(ran: &Ran<'_>) -> Vec<(PathBuf, u64)> {
     found(ran, "")
 }
 
-/// Returns the traces of the run whose path with `ending` appended exists, and the size of what is
-/// at that path.
+/// Finds the traces of the run for which a file or folder at the trace's path plus `ending` exists.
+/// Returns the path of each trace, and the size of that file or folder.
 ///
-/// With an ending, that path is a folder, and the trace file itself may be missing.
+/// If `ending` is not empty, the path with the ending leads to a folder. Then the trace file itself
+/// may be missing.
 fn found(ran: &Ran<'_>, ending: &str) -> Vec<(PathBuf, u64)> {
     let pid = ran.direct.then_some(ran.pid);
     let fits = existing_paths(ran.options, pid, ending).into_iter();
     let changed =
         fits.filter(|fit| ran.before.0.get(&fit.entry) != Some(&FileStamp::of(&fit.about)));
-    // A trace that is still being written belongs to another program.
+    // If a trace is still being written, another program writes it.
     let is_written =
         |path: &Path| ownership::check(path).is_err() || ownership::spool_in_use(path).is_some();
     let mut found: Vec<_> = changed
@@ -180,7 +182,7 @@ impl FileStamp {
     }
 }
 
-/// File or folder that belongs to a trace by its name.
+/// A file or folder whose name says that it belongs to a trace.
 struct ExistingPath {
     entry: PathBuf,
     trace: PathBuf,
@@ -189,8 +191,8 @@ struct ExistingPath {
 
 /// Returns existing paths that traces of a run may have, with an additional ending.
 ///
-/// Process ids, time and host name are arbitrary, except for the JVM's process id if `pid` is
-/// known.
+/// In place of `%p`, `%t` and `%h`, the names may have any process id, time and host name. If `pid`
+/// is known, the JVM's process id must be `pid`.
 fn existing_paths(options: &Options, pid: Option<u32>, ending: &str) -> Vec<ExistingPath> {
     let mut name = options.file.text().replace("%%", "\0");
     if let Some(pid) = pid {
@@ -206,8 +208,8 @@ fn existing_paths(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Exis
         .fold(name.to_owned(), |n, letters| n.replace(letters, "*"));
     let file_pattern = Pattern::new(&stars.replace('\0', "%"));
     let folder = folder.to_string_lossy().replace('\0', "%");
-    // Names of further files of a trace have a number appended. Traces of other processes have the
-    // process id appended.
+    // The names of a trace's further files end in a number. The names of other processes' traces
+    // end in the process id.
     let is_trace_name = |name: &str| {
         let names = std::iter::successors(Some(name.to_owned()), |name| without_number(name));
         names.take(3).any(|name| file_pattern.matches(&name))
@@ -231,8 +233,8 @@ fn existing_paths(options: &Options, pid: Option<u32>, ending: &str) -> Vec<Exis
     entries.filter_map(fit).collect()
 }
 
-/// Returns a name without its last number, `trace.trail` for `trace-7.trail`, or `None` if there is
-/// no number.
+/// Removes the number at the end of a name: `trace-7.trail` becomes `trace.trail`. Returns `None`
+/// if the name has no number.
 fn without_number(name: &str) -> Option<String> {
     let path = Path::new(name);
     let (stem, number) = path.file_stem()?.to_str()?.rsplit_once('-')?;

@@ -91,7 +91,7 @@ pub(crate) fn run(args: Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
         }
         false => batch(&args, rounds, &mut source, &stop, streams),
     };
-    // The earlier error is more informative than a failure to end.
+    // If both fail, the earlier error is more informative than that of `end`.
     let ended = source.end();
     result.and(ended)?;
     Ok(SOUND)
@@ -112,7 +112,7 @@ fn batch(
     let mut done = 0;
     while rounds.is_none_or(|rounds| done < rounds) {
         let begun = Instant::now();
-        // If the agent provides only counts, a rate needs two of them.
+        // If the agent provides only counts, a rate is the difference of two of them.
         let first = done == 0 && source.why_not.is_some();
         if first {
             source.look()?;

@@ -1,7 +1,7 @@
 //! Figures of one interval: conversion of a document of totals into rows.
 //!
-//! The agent itself sums up calls, and sends one document for each interval (see `source`). The
-//! maximum size of a document, half a million paths, bounds the memory.
+//! The agent sums up calls, and sends one document for each interval (see `source`). A document has
+//! at most half a million paths, which limits the memory.
 
 use jtrail_analysis::{Analysis, Subjects};
 use jtrail_control::Status;
@@ -42,7 +42,7 @@ pub(super) struct Method {
     pub(super) calls: u64,
     /// Time in the method without callees, in ns.
     pub(super) own: i64,
-    /// Time in the method with callees, in ns. Recursive calls count once.
+    /// Time in the method with callees, in ns. The time of a recursive call counts once.
     pub(super) total: i64,
 }
 

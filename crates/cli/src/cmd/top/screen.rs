@@ -1,4 +1,4 @@
-//! Contents of the screen, without a terminal: state and frame are converted to cells.
+//! The contents of the screen, without a terminal: draws the state into a frame of cells.
 
 use super::round::{Method, Round, Sort, Thread};
 use crate::output::{bytes, count, one_line, time};
@@ -22,7 +22,7 @@ pub(super) struct Screen {
     pub(super) help: bool,
     /// True if the figures are frozen.
     pub(super) held: bool,
-    /// Number of rows scrolled out at the top.
+    /// Number of rows that are scrolled out at the top.
     pub(super) first: usize,
 }
 

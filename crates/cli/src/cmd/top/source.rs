@@ -1,12 +1,12 @@
-//! Source of the figures.
+//! The source of the figures: a connection to the agent.
 //!
 //! If the agent is idle, this client starts a trace of totals (`profilerj`) to itself. The agent's
-//! writer sums up calls by path, and sends one document at the end of each interval, when the trace
-//! is rotated. So the program never waits for a client that reads every call, and the agent does
-//! not write every call.
+//! writer sums up calls by path. This client rotates the trace at the end of each interval, and the
+//! writer then sends one document. So no single calls are written, and the program never waits for
+//! a client that would have to read them.
 //!
-//! If another trace is active, or if another client has the stream, only the counts of `status` are
-//! available.
+//! If another trace is active or another client has the stream, only the counts in the answer to
+//! `status` are available.
 
 use super::round::{Calls, DocumentAnalysis, Round};
 use anyhow::bail;
@@ -25,7 +25,7 @@ pub(super) struct Source {
     own: Option<OwnTrace>,
     /// Reason why this client has no trace.
     pub(super) why_not: Option<&'static str>,
-    /// Time and status of the previous query. Only used for other clients' traces.
+    /// Time and status of the previous query. Used only if another client has the trace.
     before: Option<(Instant, Status)>,
 }
 
@@ -35,7 +35,7 @@ struct OwnTrace {
     analysis: DocumentAnalysis,
     /// Calls of a complete document.
     whole: Option<Result<Calls, String>>,
-    /// Reason why the trace has ended, unless this client ended it.
+    /// Reason why the trace has ended, if it was not ended by this client.
     ended: Option<String>,
 }
 
@@ -172,7 +172,7 @@ impl Source {
         let trace = |status: &Status| status.trace.as_ref().map(|t| t.figures);
         let figures = trace(&status);
         let before = self.before.replace((now, status.clone()));
-        // Counts of a trace that began after the previous query start at 0.
+        // If the trace began after the previous query, its counts started at 0.
         let same = before.filter(|(_, before)| {
             matches!((trace(before), figures), (Some(then), Some(now)) if then.elapsed <= now.elapsed)
         });
