@@ -66,12 +66,12 @@ pub struct Stopper(UnixStream);
 impl Stopper {
     /// Makes [`Service::run`] return soon.
     pub fn stop(&self) {
-        let _ = (&self.0).write_all(&[STOP]); // fails if ended or already notified
+        let _ = (&self.0).write_all(&[STOP]); // fails if the service has ended or was already notified
     }
 
     /// Makes the service call [`Agent::settle`] soon.
     pub fn wake(&self) {
-        let _ = (&self.0).write_all(&[WAKE]); // fails if ended or already notified
+        let _ = (&self.0).write_all(&[WAKE]); // fails if the service has ended or was already notified
     }
 }
 

@@ -3,8 +3,8 @@
 /// Numbers per page.
 const PAGE: usize = 256;
 
-/// A table of entries by number. It consists of pages, so that ranges of numbers that are no longer
-/// used take no memory: a program may load and unload classes for as long as it runs.
+/// A table of entries by number. It consists of pages. A page whose numbers are no longer used
+/// takes no memory: a program may load and unload classes for as long as it runs.
 #[derive(Clone, Debug)]
 pub struct ByNumber<T>(Vec<Option<Box<[T; PAGE]>>>);
 
@@ -45,7 +45,8 @@ impl<T: Default> ByNumber<T> {
         self.0.iter().flatten().count()
     }
 
-    /// Drops the entries for which `stays` returns false. `stays` may change the others.
+    /// Drops the entries for which `stays` returns false. `stays` may change the entries that it
+    /// keeps.
     pub fn retain(&mut self, mut stays: impl FnMut(u32, &mut T) -> bool) {
         for (first, place) in (0..).step_by(PAGE).zip(&mut self.0) {
             let Some(page) = place else { continue };

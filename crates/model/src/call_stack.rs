@@ -2,11 +2,10 @@
 
 use std::ops::{Deref, DerefMut};
 
-/// Open calls of a thread, the innermost one last. It is a slice that calls are pushed to and
-/// popped from.
+/// The open calls of a thread, the innermost one last. It dereferences to a slice of calls.
 ///
-/// The vector may be longer than the slice, so that a loop can write new calls directly: see
-/// [`Self::with_room`].
+/// The vector may be longer than the slice of open calls. [`Self::with_room`] lets a loop write new
+/// calls into the rest.
 #[derive(Clone, Debug, Default)]
 pub struct CallStack<T> {
     /// The open calls, and room for more.
@@ -47,8 +46,9 @@ impl<T: Copy + Default> CallStack<T> {
         self.depth = 0;
     }
 
-    /// Returns the calls with room for `more` further ones, and the number of open calls. After
-    /// writing calls into the room, the caller sets the new number with [`Self::set_depth`].
+    /// Returns a slice of the open calls followed by room for at least `more` calls, and the number
+    /// of open calls. After writing calls into the room, the caller sets the new number with
+    /// [`Self::set_depth`].
     #[inline]
     pub fn with_room(&mut self, more: usize) -> (&mut [T], usize) {
         let needed = self.depth + more;

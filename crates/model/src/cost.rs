@@ -3,14 +3,14 @@
 use crate::TraceOption;
 
 /// The time that recording takes, as measured by the agent, in picoseconds; 0 if unknown. Traces
-/// contain it as two options, in nanoseconds, because the header of a log profile has a field for
-/// the first value, and that of JinsightLive for the second.
+/// contain the two values as options, in nanoseconds. The header of a log profile has a field for
+/// the first value, and the header of JinsightLive for the second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
     /// Time of a clock reading.
     pub clock: u64,
-    /// Time of an enter or leave, with the clock reading if each has one. Two successive events of
-    /// a thread are this much further apart than without recording.
+    /// Time of an enter or leave. It includes the clock reading, if there is one for each event.
+    /// With recording, two successive events of a thread are further apart by this time.
     pub record: u64,
 }
 
@@ -32,8 +32,8 @@ impl Cost {
         ]
     }
 
-    /// Takes the value of an option. Returns false if the option is another one, or if its value is
-    /// invalid.
+    /// Stores the value of one of the two options. Returns false if the option is another one, or
+    /// if its value is invalid.
     pub fn take(&mut self, option: &TraceOption<'_>) -> bool {
         let place = match &*option.key {
             TIMER_OVERHEAD => &mut self.clock,

@@ -51,7 +51,8 @@ pub(crate) fn escaped(text: &str, out: &mut String) {
     }
 }
 
-/// A reader of pairs. Its methods return `None` if the text does not continue as requested.
+/// A reader of pairs. Its methods return `None` if the rest of the text does not begin with what
+/// they read.
 #[derive(Debug)]
 pub(crate) struct Pairs<'t> {
     rest: &'t str,

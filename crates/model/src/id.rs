@@ -7,7 +7,7 @@ macro_rules! ids {
         pub struct $name(pub u64);
 
         impl $name {
-            /// Stands for nothing or for something unknown.
+            /// The id of nothing, or of something unknown.
             pub const NONE: Self = Self(0);
 
             /// Returns true if this is [`Self::NONE`].

@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 type Table = ByNumber<(MethodId, ClassId)>;
 
-/// Ids of methods and of their classes, by method number. One thread assigns ids; other threads
-/// with a clone may look them up at the same time.
+/// Ids of methods and of their classes, by method number. One thread assigns ids. Clones share the
+/// table, so that other threads may look up ids at the same time.
 #[derive(Clone, Debug, Default)]
 pub struct MethodIds(Arc<RwLock<Table>>);
 
@@ -26,7 +26,7 @@ impl MethodIds {
     /// Locks the table for reading, to look up many methods.
     #[inline]
     pub fn read(&self) -> RwLockReadGuard<'_, Table> {
-        // An assignment that panics does not damage other entries.
+        // A poisoned lock is fine: an assignment that panics does not damage other entries.
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 }

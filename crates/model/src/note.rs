@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Inside quotes, `\"` and `\\` stand for a quotation mark and a backslash. Unknown kinds and keys
-//! are reserved for later versions; readers ignore them. Events that a format has no message for
-//! are written in the same grammar: see [`crate::text`].
+//! are reserved for later versions; readers ignore them. [`crate::text`] uses the same grammar for
+//! events for which a format has no message.
 
 use crate::grammar::{self, PREFIX, Pairs};
 use crate::{Duration, MethodId, ThreadId, Timestamp};
@@ -20,11 +20,11 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Note<'a> {
-    /// Events happened and are not in the trace (`lost`).
+    /// Events that happened are missing in the trace (`lost`).
     Lost(Lost<'a>),
     /// A class or method that the filters include is not instrumented (`uninstrumented`).
     Uninstrumented(Uninstrumented<'a>),
-    /// Things are not in the trace, because its format has no field for them (`dropped`).
+    /// Some things are not in the trace because the format has no field for them (`dropped`).
     Dropped(DroppedNote<'a>),
     /// A trigger has begun a burst (`burst`).
     Burst(BurstNote<'a>),
@@ -33,22 +33,23 @@ pub enum Note<'a> {
     /// Calls of a method are only summed from now on, because there are too many of them
     /// (`demoted`).
     Demoted(Demoted),
-    /// The next aggregated calls of a thread are within a call further out than its innermost one
+    /// The innermost open calls of a thread do not enclose its next aggregated calls
     /// (`sums-above`).
     SumsAbove(SumsAbove),
     /// Times of calls may be early; the note says by how much (`clock`).
     Clock(ClockNote),
-    /// The process ended before its trace did. The number is that of the preceding events that had
-    /// not been written by then (`recovered`).
+    /// The process ended before it had written the end of the trace (`recovered`). The value is the
+    /// number of preceding events that were recovered, because the process had not written them.
     Recovered(u64),
-    /// Totals, as counted by the agent: the last note of a trace that ended normally (`totals`).
+    /// The agent's totals (`totals`): the last note of a trace that ended normally.
     Totals(Totals),
 }
 
 /// Events that are missing in the trace ([`Note::Lost`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Lost<'a> {
-    /// The thread whose enters and leaves are missing; none if events of all threads and kinds are.
+    /// The thread whose enters and leaves are missing. None if events of any threads and kinds may
+    /// be missing.
     pub thread: ThreadId,
     /// Number of missing events.
     pub events: u64,
@@ -71,7 +72,7 @@ pub struct Uninstrumented<'a> {
     pub reason: Cow<'a, str>,
 }
 
-/// Things of one kind that the format of the trace has no field for.
+/// Things of one kind for which the format has no field ([`Note::Dropped`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DroppedNote<'a> {
     /// The kind in words, in the plural (`sizes of plain objects`).
@@ -94,10 +95,10 @@ pub struct BurstNote<'a> {
 /// Limits of the calls that are summed ([`Note::ShortCalls`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ShortCallsNote {
-    /// Calls that took less are summed; 0 if the duration does not matter.
+    /// Calls shorter than this are summed; 0 if the duration does not matter.
     pub min: Duration,
-    /// Calls of methods that are called more often per second are summed; 0 if the rate does not
-    /// matter.
+    /// Calls of a method are summed if it is called more often per second than this; 0 if the rate
+    /// does not matter.
     pub rate: u64,
 }
 
@@ -106,7 +107,7 @@ pub struct ShortCallsNote {
 pub struct Demoted {
     /// The method.
     pub method: MethodId,
-    /// Time from which they are summed.
+    /// Time from which the method's calls are summed.
     pub time: Timestamp,
     /// Rate that the method's calls exceeded, per second.
     pub rate: u64,
@@ -118,13 +119,13 @@ pub struct Demoted {
 pub struct SumsAbove {
     /// The thread.
     pub thread: ThreadId,
-    /// Number of calls between the innermost call and that outer one.
+    /// How many open calls, counted from the innermost, do not enclose the aggregated calls.
     pub calls: u64,
 }
 
-/// Exactness of the times of calls ([`Note::Clock`]). A call has its exact time if that differs
-/// from the time of the thread's preceding event. Other calls have the time of the last such event,
-/// which was less than a tick ago.
+/// Exactness of the times of calls ([`Note::Clock`]). An event of a call has its exact time if its
+/// time differs from that of the thread's preceding event. Otherwise it has the time of the
+/// preceding event, and may be up to a tick early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClockNote {
     /// Nominal interval between ticks of the clock.
@@ -140,7 +141,7 @@ pub struct Totals {
     pub enters: u64,
     /// Method leaves written.
     pub leaves: u64,
-    /// Leaves that were written for calls without a leave record, among [`Self::leaves`] (see
+    /// The leaves among [`Self::leaves`] that were written for calls without a leave record (see
     /// `docs/events.md`).
     pub repaired: u64,
     /// Enters and leaves lost.
@@ -277,8 +278,8 @@ impl fmt::Display for Note<'_> {
 }
 
 impl Note<'static> {
-    /// Parses a note. Returns `None` if the text is not a note, a damaged note, or a note of a
-    /// later version. Then it is free text like any other.
+    /// Parses a note. Returns `None` if the text is no note, a damaged note, or a note of a later
+    /// version. Such a text is free text like any other.
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, rest) = text.strip_prefix(PREFIX)?.split_once(' ')?;
         let fields = Fields::parse(rest)?;
@@ -375,7 +376,7 @@ impl<'t> Fields<'t> {
         grammar::parse_number(self.get(key)?)
     }
 
-    /// Returns a count that older traces do not contain; it is 0 there.
+    /// Returns a count that older traces do not contain. Without the key, returns 0.
     fn count(&self, key: &str) -> Option<u64> {
         match self.get(key) {
             Some(word) => grammar::parse_number(word),

@@ -1,9 +1,10 @@
-//! Collects options while they are read: stores the value of each key, then derives what depends on
-//! several keys.
+//! Collects options while they are read: stores the value of each key, then computes the options
+//! that depend on several keys.
 //!
 //! The parsers of both spellings split the option text, call [`Builder::set`] for each key and
-//! value, and then [`Builder::finish`]. Most keys store their value into [`Options`] at once.
-//! Values that depend on keys that may come later wait in the builder.
+//! value, and then [`Builder::finish`]. Most keys store their value into [`Options`] immediately.
+//! If an option also depends on other keys, which may follow later, its value is stored in the
+//! builder.
 
 use crate::burst::{Burst, MAX_BURSTS};
 use crate::checks::{Check, Conflict, OF_THE_AGENT, OF_THE_TRACE};
@@ -27,7 +28,7 @@ pub(crate) struct Builder<'a> {
     pub(crate) options: Options,
     /// Value of `file`. Without it, the format decides the name.
     pub(crate) file: Option<FilePattern>,
-    /// Value of `events`. The default kinds, which it may extend, depend on the format.
+    /// Value of `events`. It may extend the default kinds, which depend on the format.
     pub(crate) events: Option<EventsChoice>,
     /// Rules of `include` and `exclude`.
     rules: Vec<Rule>,
@@ -69,7 +70,8 @@ impl Given {
         self.0.iter().any(|given| given.key == key)
     }
 
-    /// Returns the error for a conflict, at the position of the conflict's key that was given last.
+    /// Returns the error for a conflict. Its position is that of the last given key among the
+    /// conflict's keys.
     fn locate(&self, conflict: Conflict) -> OptionError {
         let last = self
             .0
@@ -131,12 +133,12 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Reads the file that `filters` names.
+    /// Reads the file that the key `filters` names.
     pub(crate) fn read_filters(&mut self, path: &str) -> Result<(), Fault> {
         tptp::read_filters(&mut self.options, path, self.read_file)
     }
 
-    /// Reads the file that `options` names.
+    /// Reads the file that the key `options` names.
     pub(crate) fn read_options(&mut self, path: &str) -> Result<(), Fault> {
         tptp::read_options(&mut self.options, path, self.read_file)
     }
@@ -161,15 +163,16 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Returns the kinds of events that `events` chooses, or those that the format has by default.
+    /// Returns the kinds of events that the key `events` chooses. Without the key, returns the
+    /// format's default kinds.
     pub(crate) fn chosen_events(&self) -> Events {
         let default = self.options.format.default_events();
         self.events
             .map_or(default, |choice| choice.resolve(default))
     }
 
-    /// Returns the options after all keys are set: fills in what depends on several keys, and
-    /// checks that the options go together. `events` are the requested kinds of events.
+    /// Returns the options after all keys are set. Computes the options that depend on several
+    /// keys, and checks that the options go together. `events` are the requested kinds of events.
     ///
     /// # Errors
     /// The first combination of options that is not allowed.

@@ -10,8 +10,8 @@
 //! limit   = time | number                     for that time, or for so many events; 10s without it
 //! ```
 //!
-//! `method` is a pattern as in `include`. `class` is a pattern without a method part, and matches
-//! an exception if it fits the exception's class or one of its superclasses. The key may be
+//! `method` is a pattern as in `include`. `class` is a pattern without a method part. It matches an
+//! exception if it matches the exception's class or one of its superclasses. The key may be
 //! repeated.
 
 use crate::error::quoted;
@@ -30,10 +30,11 @@ pub enum BurstLimit {
     Events(u64),
 }
 
-/// Maximum number of values of `burst`: a method's triggers are bits of a 32-bit word.
+/// Maximum number of values of `burst`. In the agent, the triggers of a method are bits of a 32-bit
+/// word.
 pub(crate) const MAX_BURSTS: usize = 31;
 
-/// Limit of a burst whose value has none.
+/// Limit of a burst if the value of `burst` has no limit.
 const DEFAULT_LIMIT: BurstLimit = BurstLimit::Time(Duration::from_secs(10));
 
 /// Condition that begins a burst.
@@ -98,8 +99,8 @@ impl Burst {
         Ok(Self { trigger, limit })
     }
 
-    /// Returns the burst for a trigger of `save`. Its limit has no meaning, because the events to
-    /// save are recorded already.
+    /// Returns a burst with a trigger of `save`. The burst's limit has no meaning, because the
+    /// events to save are recorded already.
     pub(crate) fn saving(trigger: Trigger) -> Self {
         Self {
             trigger,
@@ -180,8 +181,8 @@ fn methods(value: &str) -> Result<Vec<Rule>, String> {
     Ok(rules)
 }
 
-/// Returns the rules as the option text spells them: without a method part if they are those of a
-/// class and its nested classes.
+/// Returns the rules as the option text spells them. Rules for all methods of a class and its
+/// nested classes have no method part.
 fn methods_text(rules: &[Rule]) -> String {
     match rules {
         [only] => format!("{}#{}", only.class, only.method),

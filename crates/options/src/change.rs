@@ -8,19 +8,19 @@ use crate::options::Options;
 use crate::set::EventsChoice;
 use crate::value::OutputFormat;
 
-/// Differences between the options of a further trace and those of the agent's first trace. The
-/// default changes nothing.
+/// The changes that turn the options of the agent's first trace into those of a further trace. The
+/// default has no changes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceChange {
     /// Format of the trace.
     pub format: Option<OutputFormat>,
     /// Name of the trace's file.
     pub file: Option<String>,
-    /// Value of `events`. If only the format changes, the kinds requested before are recorded as
-    /// far as the new format supports them.
+    /// Value of `events`. If it is `None` and the format changes, the kinds of the first trace's
+    /// `events` are recorded as far as the new format supports them.
     pub events: Option<String>,
-    /// Values of `include` (true) and `exclude` (false), which replace all filters. If empty, the
-    /// filters stay.
+    /// Values of `include` (true) and `exclude` (false). They replace all filters. An empty list
+    /// changes no filter.
     pub patterns: Vec<(bool, String)>,
 }
 

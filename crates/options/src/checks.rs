@@ -1,7 +1,7 @@
 //! Checks which options go together.
 //!
-//! Each check examines complete options, and returns the keys that contradict each other and why.
-//! The error is shown at the key among them that was given last.
+//! Each check examines complete options. It returns the keys that contradict each other, and why.
+//! Of these keys, the error is shown at the one that was given last.
 
 use crate::builder::Given;
 use crate::keys::find;
@@ -23,8 +23,7 @@ pub(crate) struct Conflict {
 /// A check: returns the conflict if the options have it.
 pub(crate) type Check = fn(&Options, &Given) -> Result<(), Conflict>;
 
-/// Checks of what a client may change for a further trace of the same agent: format, file, events,
-/// filters.
+/// Checks of options that a client may change for a further trace: format, file, events, filters.
 pub(crate) const OF_THE_TRACE: &[Check] = &[
     events_have_a_place,
     events_need_rewriting,
@@ -34,7 +33,7 @@ pub(crate) const OF_THE_TRACE: &[Check] = &[
     coarse_clock,
 ];
 
-/// Checks of what stays the same for the agent's lifetime.
+/// Checks of options that stay the same for the agent's lifetime.
 pub(crate) const OF_THE_AGENT: &[Check] = &[
     filter_file_or_patterns,
     short_calls_among_sums,
@@ -129,7 +128,8 @@ fn short_calls_as_sums(options: &Options, _: &Given) -> Result<(), Conflict> {
     )
 }
 
-/// A client may later start a trace of sums nevertheless; short calls then have no special role.
+/// This is no error for a further trace: a client may start a trace of sums, and `min` and
+/// `maxrate` then have no effect.
 fn short_calls_among_sums(options: &Options, _: &Given) -> Result<(), Conflict> {
     match sums(options).filter(|_| options.has_short_calls()) {
         Some(option) => conflict(&["min", "maxrate"], format!("{option} adds all calls up")),
@@ -209,8 +209,8 @@ fn flight_recorder(options: &Options, given: &Given) -> Result<(), Conflict> {
     if options.overflow != Overflow::Ring {
         return Ok(());
     }
-    // Line counters count from the program's start, and objects of a heap snapshot may have been
-    // defined at any time.
+    // A ring buffer can't supply these events. Line counters count from the program's start, and
+    // the objects of a heap snapshot may have been defined long ago.
     let events = words_among(options.events, &[Events::HEAP, Events::LINES]);
     let what = if !events.is_empty() {
         format!("events={}", events.join("+"))
@@ -248,7 +248,8 @@ fn triggers(options: &Options, _: &Given) -> Result<(), Conflict> {
     }
 }
 
-/// Minimum of `maxsize`, in bytes for all files together, if the oldest files are deleted.
+/// Minimum of `maxsize` in bytes if the oldest files are deleted. It is the size of all files
+/// together.
 const SMALLEST_RING: u64 = 8 << 20;
 
 /// The size of files can be limited only if the trace can continue in another file.
@@ -278,7 +279,7 @@ fn bounded_files(options: &Options, _: &Given) -> Result<(), Conflict> {
     Ok(())
 }
 
-/// Returns the option that makes this a trace of sums, if there is one.
+/// Returns the option that makes the trace one of sums; `None` if it is not one.
 fn sums(options: &Options) -> Option<&'static str> {
     if options.format == OutputFormat::ProfilerJ {
         Some("format=profilerj")
@@ -289,7 +290,7 @@ fn sums(options: &Options) -> Option<&'static str> {
     }
 }
 
-/// Returns the words for those of `kinds` that are among the events.
+/// Returns the words of all `kinds` that `events` contains.
 fn words_among(events: Events, kinds: &[Events]) -> Vec<String> {
     let kinds = kinds.iter().filter(|kind| events.contains(**kind));
     kinds.map(Events::to_string).collect()

@@ -22,8 +22,9 @@ impl OptionError {
         self.may_continue
     }
 
-    /// Returns the wrong option, if a single option is wrong. Together with [`Self::problem`], it
-    /// makes a message for users who never saw the option text and its byte positions.
+    /// Returns the wrong option, if a single option is wrong. With [`Self::problem`], it makes a
+    /// message for users who did not write the option text, so that byte positions mean nothing to
+    /// them.
     pub fn key(&self) -> Option<&str> {
         match &self.position {
             Position::Option { key, .. } => Some(key),
@@ -109,7 +110,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// Returns text from the user in a form for one-line messages: control characters are escaped, and
+/// Returns a form of the user's text for one-line messages. Control characters are escaped, and
 /// long text is cut.
 pub(crate) fn shown(text: &str) -> String {
     const LIMIT: usize = 60;
@@ -129,8 +130,8 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", shown(text))
 }
 
-/// Returns `; allowed are …`, followed by the allowed word most similar to `word`, if one is
-/// similar.
+/// Returns `; allowed are …`. If an allowed word is similar to `word`, the most similar one
+/// follows.
 pub(crate) fn allowed(word: &str, words: &[&str]) -> String {
     let list = match words {
         [only] => format!("; allowed is {only}"),
@@ -139,7 +140,8 @@ pub(crate) fn allowed(word: &str, words: &[&str]) -> String {
     list + &did_you_mean(word, words.iter().copied())
 }
 
-/// Returns `; did you mean "…"?` with the word most similar to `word`, or nothing.
+/// Returns `; did you mean "…"?` with the word most similar to `word`. Returns an empty text if no
+/// word is similar.
 pub(crate) fn did_you_mean<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> String {
     let word = word.to_lowercase();
     let best = words
@@ -156,7 +158,7 @@ pub(crate) fn did_you_mean<'a>(word: &str, words: impl Iterator<Item = &'a str>)
 /// Returns the edit distance of two words: insertions, removals, replacements, and swaps of
 /// neighbours.
 fn distance(a: &str, b: &str) -> usize {
-    // No misspelled option is that long, and the table below stays small.
+    // No misspelled option is that long. The limit keeps the table below small.
     if a.len() > 64 || b.len() > 64 {
         return usize::MAX;
     }

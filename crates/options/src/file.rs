@@ -68,7 +68,7 @@ impl FilePattern {
         &self.0
     }
 
-    /// Returns the destination after replacing the placeholders. Characters of `host` that a file
+    /// Replaces the placeholders, and returns the destination. Characters of `host` that a file
     /// name can't contain become `_`.
     pub fn expand(&self, pid: u32, start: SystemTime, host: &str) -> Target {
         if self.is_stdout() {
@@ -104,8 +104,9 @@ impl FilePattern {
 fn utc(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March here, so that a leap day is a year's last day. There are 719 468 days
-    // between 1 March of year 0 and 1970. An era is the 400 years after which the calendar repeats.
+    // Years begin in March here, so that a leap day is the last day of a year. 719 468 is the
+    // number of days from 1 March of year 0 to 1970. An era is 400 years: then the calendar
+    // repeats.
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era =

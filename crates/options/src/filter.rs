@@ -30,11 +30,11 @@ pub enum ClassVerdict {
     ByMethod,
 }
 
-/// Which methods are traced: a list of rules, of which the first that fits decides.
+/// Which methods are traced: a list of rules. The first rule that matches a method decides.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter {
     rules: Vec<Rule>,
-    /// True if methods of the JDK that no rule matches are traced, too.
+    /// True if methods that no rule matches are traced even if they are the JDK's.
     jdk_too: bool,
 }
 
@@ -48,7 +48,8 @@ impl Filter {
     /// Returns which methods of a class are traced. `class` is its name with dots; `jdk` is true if
     /// the class is the JDK's own.
     pub fn class(&self, class: &str, jdk: bool) -> ClassVerdict {
-        // True if a rule for single methods includes, or excludes, some of them.
+        // True if an earlier rule for single methods includes some methods; true if one excludes
+        // some.
         let (mut some_in, mut some_out) = (false, false);
         let mut rest = self.default_for(jdk);
         for rule in self.rules.iter().filter(|r| r.class.matches(class)) {
@@ -81,7 +82,8 @@ impl Filter {
         self.jdk_too || !jdk
     }
 
-    /// Returns the filter of values of `include` (true) and `exclude` (false), in the order given.
+    /// Returns the filter for values of `include` (true) and `exclude` (false), in the order in
+    /// which they were given.
     ///
     /// # Errors
     /// Returns the index of the wrong value, and a sentence that says why it is wrong.
@@ -93,8 +95,8 @@ impl Filter {
         Ok(Self::from_rules(rules))
     }
 
-    /// Returns the filter of a TPTP filter file. Methods that no rule matches are traced, as TPTP's
-    /// specification demands.
+    /// Returns the filter for the rules of a TPTP filter file. Methods that no rule matches are
+    /// traced, as TPTP's specification demands.
     pub(crate) fn from_file(rules: Vec<Rule>) -> Self {
         Self {
             rules,
@@ -102,7 +104,8 @@ impl Filter {
         }
     }
 
-    /// Returns the filter of rules of `include` and `exclude`, in the order given.
+    /// Returns the filter for rules of `include` and `exclude`, in the order in which they were
+    /// given.
     pub(crate) fn from_rules(mut rules: Vec<Rule>) -> Self {
         if rules.iter().any(|r| r.include) {
             rules.push(Rule {

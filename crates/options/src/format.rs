@@ -18,8 +18,8 @@ impl OutputFormat {
         }
     }
 
-    /// Returns the kinds of events that are recorded by default: those that are cheap and that the
-    /// format supports.
+    /// Returns the kinds of events that are recorded by default: all cheap kinds that the format
+    /// supports.
     pub fn default_events(self) -> Events {
         self.split(Events::default()).0
     }
@@ -60,13 +60,13 @@ impl OutputFormat {
         }
     }
 
-    /// True if a burst begins with the calls that are open. Call stacks are then kept up to date
-    /// while recording pauses.
+    /// True if the format needs the open calls at the start of a burst. Then call stacks are kept
+    /// up to date while recording is paused.
     pub const fn keeps_stacks(self) -> bool {
         matches!(self, Self::Jinsight)
     }
 
-    /// True if samples are written from their outermost frame on, so that a stack beyond the
+    /// True if samples are written from their outermost frame on. Then a stack that exceeds the
     /// maximum depth loses its innermost frames.
     pub const fn keeps_roots(self) -> bool {
         matches!(self, Self::TraceLog | Self::ProfilerJ)
@@ -77,8 +77,9 @@ impl OutputFormat {
         !matches!(self, Self::Jinsight | Self::Mlpd | Self::TraceLog)
     }
 
-    /// Splits the requested kinds of events into those that are recorded and those that the format
-    /// does not support. Adds kinds that the format needs in addition to a recorded one.
+    /// Splits the requested kinds of events into the recorded ones and those that the format does
+    /// not support. If the format needs further kinds for a recorded one, they are added to the
+    /// recorded ones.
     pub(crate) fn split(self, requested: Events) -> (Events, Events) {
         let mut recorded = requested.without(requested.without(self.supported()));
         if recorded.is_empty() {
@@ -86,7 +87,7 @@ impl OutputFormat {
         }
         let has = |events| recorded.contains(events);
         let (with, without) = match self {
-            // A class is defined with all of its methods, before any event in it.
+            // A class is defined with all of its methods, before any event in the class.
             Self::Jinsight => (Events::DETAILS, Events::NONE),
             // A trace log has either calls or samples. Its tables of live objects follow garbage
             // collections.
@@ -102,7 +103,7 @@ impl OutputFormat {
                     Events::NONE
                 },
             ),
-            // The figures are those of live objects.
+            // The format's figures are those of live objects, so frees are needed.
             Self::ProfilerJ if has(Events::ALLOC) => (Events::FREE, Events::NONE),
             _ => (Events::NONE, Events::NONE),
         };

@@ -1,4 +1,4 @@
-//! Splits option text into keys and values. The grammar is at the head of the crate.
+//! Splits option text into keys and values. The crate's documentation has the grammar.
 
 use crate::error::{OptionError, quoted};
 use crate::keys::{find, hint};
@@ -102,8 +102,8 @@ fn value(key: &str, text: &str, start: usize) -> Result<(String, usize), OptionE
     Ok((value, text.len()))
 }
 
-/// Returns a value in the form that the option text needs: unchanged, or in quotation marks if
-/// necessary.
+/// Returns a value as it must be written in option text: in quotation marks if necessary, else
+/// unchanged.
 ///
 /// ```
 /// assert_eq!(jtrail_options::escape("app.trcbin"), "app.trcbin");

@@ -10,18 +10,19 @@ use crate::value::OutputFormat;
 /// listed in a trace are derived from them.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Name of the key. For a key of one format, the format's name and a dot precede it.
+    /// Name of the key. If the key belongs to one format, it begins with the format's name and a
+    /// dot.
     pub name: &'static str,
     /// Other accepted names.
     pub aliases: &'static [&'static str],
-    /// Former names of the key. They are refused with an error that gives the present name.
+    /// Former names of the key. They are refused with an error that contains the present name.
     pub former: &'static [&'static str],
-    /// The words that the key takes; empty if it takes other values, too.
+    /// The words that the key accepts. Empty if it accepts other values too.
     pub words: &'static [&'static str],
     /// Description of the values if they are not [`Self::words`], as a short phrase.
     pub(crate) values: &'static str,
-    /// Description of the default if it depends on other options, as a short phrase that follows
-    /// the value of [`Options::default`].
+    /// A short phrase that follows the value of [`Options::default`] in descriptions, if the
+    /// default depends on other options.
     pub default_note: &'static str,
     /// What the key does, in one line.
     pub help: &'static str,
@@ -31,14 +32,14 @@ pub struct Key {
     pub(crate) set: fn(&mut Builder<'_>, &str) -> Result<(), Fault>,
     /// Returns the value in the options, as the option text spells it.
     pub(crate) show: fn(&Options) -> Option<String>,
-    /// Returns the keys and values in the options, for a key that may be repeated; replaces
-    /// [`Self::show`].
+    /// Returns the keys and values in the options, in place of [`Self::show`]. Only for a key that
+    /// may be repeated.
     pub(crate) show_each: Option<ShowEach>,
     /// True if the value has an effect with these options.
     pub(crate) matters: fn(&Options) -> bool,
 }
 
-/// Returns keys and values in the order given.
+/// Returns keys and values, in the order in which the user gave them.
 pub(crate) type ShowEach = fn(&Options) -> Vec<(&'static str, String)>;
 
 /// Defaults for the fields that a row does not set.
@@ -93,8 +94,8 @@ impl Key {
         (self.show)(options)
     }
 
-    /// Returns a description of the default, as a short phrase. `options` come from an option text
-    /// without the keys in question, such as [`Options::default`].
+    /// Returns a description of the default, as a short phrase. `options` must have this key at its
+    /// default, like [`Options::default`].
     pub fn default_with(&self, options: &Options) -> String {
         match (self.value(options), self.default_note) {
             (None, "") => "none".to_owned(),

@@ -1,8 +1,8 @@
 //! The agent's options: keys, values, filters.
 //!
-//! The crate only parses: it turns text into [`Options`] or one [`OptionError`]. The caller
-//! provides a function that reads the files that the options name, usually [`read_file`]. The agent
-//! and the command line both use this crate, so both accept the same options and report the same
+//! The crate only parses: it turns text into [`Options`] or one [`OptionError`]. The options may
+//! name files. The caller provides a function that reads them, usually [`read_file`]. The agent and
+//! the command line both use this crate, so both accept the same options and report the same
 //! errors.
 //!
 //! # Grammar
@@ -83,14 +83,14 @@ pub use value::{
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Size of the largest file of rules or options that is read, in bytes.
+/// Maximum size in bytes of a file with rules or options.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Reads a file that the options name. Programs pass this function to [`parse`] as `read_file`.
 ///
 /// # Errors
-/// If the file can't be read, is not UTF-8, or is larger than 16 MiB. The limit also stops the
-/// reading of devices without end.
+/// If the file can't be read, is not UTF-8, or is larger than 16 MiB. The limit also ends the
+/// reading of an endless device.
 pub fn read_file(path: &str) -> io::Result<String> {
     let mut text = String::new();
     let size = File::open(path)?
@@ -105,7 +105,7 @@ pub fn read_file(path: &str) -> io::Result<String> {
 
 /// Reads the agent's option text.
 ///
-/// `read_file` reads the files that the text names (`filters`, `options`).
+/// `read_file` reads the files that the keys `filters` and `options` name.
 ///
 /// # Errors
 /// Returns the first error in the text. [`OptionError::may_continue`] says whether the program
@@ -118,7 +118,8 @@ pub fn parse(
         // TPTP's specification lets the program run without a trace after any error.
         return tptp::parse(text, read_file).map_err(|e| e.with_continue(true));
     }
-    // This is a plain text search, because the wrong option may break the splitting of the rest.
+    // This is a plain text search: because of the wrong option, the rest may not be split
+    // correctly.
     let requested = text
         .split(',')
         .any(|o| o == "onerror=continue" || o == "onerror=\"continue\"");

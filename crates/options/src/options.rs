@@ -1,4 +1,4 @@
-//! The options as a whole, and what follows from them.
+//! All options, and properties that follow from them.
 
 use crate::burst::{Burst, Trigger};
 use crate::file::FilePattern;
@@ -12,10 +12,10 @@ use crate::value::{
 };
 use std::time::Duration;
 
-/// What the agent shall do.
+/// The settings of the agent.
 ///
-/// Which options go together is in `checks.rs`. An option whose events are not recorded, or that
-/// belongs to another format, has no effect.
+/// `checks.rs` says which options go together. An option has no effect if its events are not
+/// recorded, or if it belongs to another format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -24,8 +24,8 @@ pub struct Options {
     pub format: OutputFormat,
     /// Name of the trace's file. [`OutputFormat::None`] writes none.
     pub file: FilePattern,
-    /// Most bytes of a file, 1 MB or more; with [`AtMaxSize::Ring`] most bytes of all files
-    /// together, 8 MB or more. `None` means no bound.
+    /// Maximum size of a file in bytes, 1 MiB or more. With [`AtMaxSize::Ring`], it is the maximum
+    /// size of all files together, 8 MiB or more. `None` means no limit.
     pub max_size: Option<u64>,
     /// What happens to a trace that has grown to [`Self::max_size`].
     pub at_max_size: AtMaxSize,
@@ -33,9 +33,9 @@ pub struct Options {
     pub on_error: OnError,
 
     // What is recorded.
-    /// Kinds of events that are recorded: those requested that the format has fields for.
+    /// Kinds of events that are recorded: the requested kinds for which the format has fields.
     pub events: Events,
-    /// Kinds of events that were requested by name, and are not recorded because the format has no
+    /// Kinds of events that were requested by name but are not recorded, because the format has no
     /// field for them.
     pub unsupported: Events,
     /// Which methods are traced.
@@ -50,12 +50,12 @@ pub struct Options {
     pub file_options: Vec<(String, String)>,
 
     // Calls.
-    /// Each call is written. Otherwise calls are added up by thread and call path.
+    /// True if each call is written. Otherwise calls are added up by thread and call path.
     pub exec_details: bool,
     /// Calls shorter than this are recorded as sums only: 1 ns to 1 h.
     pub min: Option<Duration>,
-    /// Calls of methods that are called more often than so many times a second are added up: 10 to
-    /// 10¹².
+    /// Calls of a method are added up if the method is called more often per second than this: 10
+    /// to 10¹².
     pub max_rate: Option<u64>,
     /// What happens to calls of short methods without calls, loops and monitors.
     pub trivial: Trivial,
@@ -69,15 +69,16 @@ pub struct Options {
     // Objects, heap, stacks and samples.
     /// How allocations are seen, if [`Events::ALLOC`] is recorded.
     pub alloc: AllocMode,
-    /// Allocations are recorded with the method and the line that created the object.
+    /// True if allocations are recorded with the method and the line that created the object.
     pub alloc_sites: bool,
     /// When heap snapshots are taken, if [`Events::HEAP`] is recorded.
     pub heap: HeapMoments,
-    /// What the names of heap snapshots begin with (TPTP message 1038). Only an options file
-    /// changes it.
+    /// The start of the names of heap snapshots (TPTP message 1038). Only an options file changes
+    /// it.
     pub heap_name: String,
-    /// Most frames of a stack that is taken with an event or a sample: 0 (no stacks) to 1024.
-    /// `None` means [`Self::event_frames`] and [`Self::sample_frames`] decide.
+    /// Maximum number of frames of the stack of an event or sample: 0 (no stacks) to 1024. `None`
+    /// means the default; [`Self::event_frames`] and [`Self::sample_frames`] return the effective
+    /// numbers.
     pub stack_depth: Option<u16>,
     /// Pause between two samples, 1 ms to 1 h, in whole milliseconds.
     pub interval: Duration,
@@ -95,49 +96,51 @@ pub struct Options {
     // Begin, end and clients.
     /// What begins and ends the trace.
     pub server: Server,
-    /// Where the socket of the command channel is. Never [`Control::Path`] with
-    /// [`Server::Standalone`], which has no channel.
+    /// Location of the command channel's socket. Never [`Control::Path`] with
+    /// [`Server::Standalone`], because there is no channel then.
     pub control: Control,
     /// How long the program waits for a client, with [`Server::Controlled`].
     pub wait: Duration,
-    /// How long the agent stays while no client is connected; then it leaves. `None` means for
-    /// ever.
+    /// How long the agent stays while no client is connected. Then it detaches. `None` means
+    /// forever.
     pub linger: Option<Duration>,
-    /// As which version the agent answers clients.
+    /// The version that the agent presents to clients.
     pub compat: Compat,
-    /// When something is recorded, and for how long; none means from the start. With
-    /// [`Overflow::Ring`], what has the newest events saved.
+    /// The bursts that are recorded. If there are none, everything is recorded from the start. With
+    /// [`Overflow::Ring`], these are the triggers that save the newest events.
     pub bursts: Vec<Burst>,
 
     // Of one format.
     /// Data version of a log profile ([`OutputFormat::Mlpd`]).
     pub mlpd: MlpdVersion,
-    /// Each sample is a line of its own; otherwise neighbours of one stack share one
-    /// ([`OutputFormat::TraceLog`]).
+    /// True if each sample is a line of its own. Otherwise successive samples with the same stack
+    /// share a line ([`OutputFormat::TraceLog`]).
     pub every_sample: bool,
-    /// Least time between two lines of CPU time, 1 ms to 1 h, in whole milliseconds
+    /// Minimum time between two lines of CPU time, 1 ms to 1 h, in whole milliseconds
     /// ([`OutputFormat::TraceLog`]).
     pub cpu_interval: Duration,
-    /// Lines of the JVM's own threads are written as the Visual Studio tools read them
-    /// ([`OutputFormat::TraceLog`]).
+    /// True if lines of the JVM's own threads are written in the form that the Visual Studio tools
+    /// read ([`OutputFormat::TraceLog`]).
     pub visual_studio: bool,
-    /// Buffers are in a file beside the trace, if [`Self::has_spool`] ([`OutputFormat::Trail`]).
+    /// True if buffers are in a file beside the trace. [`Self::has_spool`] says whether this has an
+    /// effect ([`OutputFormat::Trail`]).
     pub spool: bool,
-    /// How many threads help the writer, from 0 to 8; `None` means that the number of processors
-    /// decides ([`OutputFormat::Trail`]).
+    /// Number of threads that help the writer, 0 to 8. `None` means that it depends on the number
+    /// of processors ([`OutputFormat::Trail`]).
     pub writers: Option<usize>,
 
     // Of the whole text.
-    /// Filter rules are written into the trace (TPTP message 1007). Only an options file changes
-    /// it.
+    /// True if filter rules are written into the trace (TPTP message 1007). Only an options file
+    /// changes it.
     pub write_filters: bool,
-    /// Options are written into the trace (TPTP message 1008). Only an options file changes it.
+    /// True if options are written into the trace (TPTP message 1008). Only an options file changes
+    /// it.
     pub write_options: bool,
     /// The option text as received.
     pub text: String,
 }
 
-/// What holds without any key.
+/// The options of an empty option text.
 impl Default for Options {
     fn default() -> Self {
         let format = OutputFormat::Xml;
@@ -169,8 +172,8 @@ impl Default for Options {
             interval: Duration::from_millis(10),
             buffer_bytes: 64 << 20,
             overflow: Overflow::Block,
-            // Not out of memory: HotSpot prints a line on the program's standard output for each
-            // such moment, if an agent enables that event.
+            // `OUT_OF_MEMORY` is not a default: if an agent enables this event, HotSpot prints a
+            // line on the program's standard output each time it occurs.
             save: SaveMoments::EXIT.union(SaveMoments::REQUEST),
             priority: Priority::Normal,
             server: Server::Standalone,
@@ -193,7 +196,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Returns the most frames of a sample in a trace of this format.
+    /// Returns the maximum number of frames of a sample in a trace of this format.
     pub fn sample_frames(&self) -> u16 {
         let usual = if self.format.keeps_roots() {
             MAX_STACK_DEPTH
@@ -203,22 +206,22 @@ impl Options {
         self.stack_depth.unwrap_or(usual)
     }
 
-    /// Returns the most frames of a stack that is taken with an event that is not a sample.
+    /// Returns the maximum number of frames of the stack of an event that is not a sample.
     pub fn event_frames(&self) -> u16 {
         self.stack_depth.unwrap_or(USUAL_STACK)
     }
 
-    /// True if allocations are seen by hooks where code creates objects.
+    /// True if allocations are seen by hooks in the code that creates objects.
     pub fn has_alloc_probes(&self) -> bool {
         self.alloc == AllocMode::Sites && self.events.contains(Events::ALLOC)
     }
 
-    /// True if objects that hooks see where code creates them have identity.
+    /// True if objects that are seen by hooks in the code that creates them have identity.
     pub fn has_identity_at_sites(&self) -> bool {
         self.has_alloc_probes() && self.events.contains(Events::FREE)
     }
 
-    /// True if calls get a time stamp only where the clock has ticked.
+    /// True if calls get a new time stamp only after the clock has ticked.
     pub fn has_ticks(&self) -> bool {
         self.clock == Clock::Tick
     }
@@ -228,18 +231,18 @@ impl Options {
         self.min.is_some() || self.max_rate.is_some()
     }
 
-    /// True if what is not written yet is kept where it outlives the process, provided that the
-    /// trace goes into a file.
+    /// True if events that are not written yet survive the end of the process. This also requires
+    /// that the trace goes into a file.
     pub fn has_spool(&self) -> bool {
         self.spool && self.exec_details && self.format == OutputFormat::Trail
     }
 
-    /// True if this is a flight recorder, whose newest events are written at that moment.
+    /// True if this is a flight recorder that writes its newest events at `moment`.
     pub fn saves_at(&self, moment: SaveMoments) -> bool {
         self.overflow == Overflow::Ring && self.save.contains(moment)
     }
 
-    /// True if the trace is one of sums, which are written when it ends.
+    /// True if this is a trace of sums. Sums are written when the trace ends.
     pub fn is_of_sums(&self) -> bool {
         !self.exec_details || self.format == OutputFormat::ProfilerJ
     }
@@ -253,33 +256,33 @@ impl Options {
         }
     }
 
-    /// True if only bursts are recorded. A flight recorder ([`Overflow::Ring`]) records all, and
-    /// what would begin a burst has the newest events saved.
+    /// True if only bursts are recorded. False for a flight recorder ([`Overflow::Ring`]): it
+    /// records everything, and its triggers save the newest events.
     pub fn has_bursts(&self) -> bool {
         !self.bursts.is_empty() && self.overflow != Overflow::Ring
     }
 
-    /// True if calls of methods begin bursts, at their begin or at their end.
+    /// True if the start or the end of calls may begin a burst.
     pub fn has_call_triggers(&self) -> bool {
         self.bursts.iter().any(|burst| burst.trigger.is_call())
     }
 
-    /// True if exceptions begin bursts.
+    /// True if exceptions may begin a burst.
     pub fn has_exception_triggers(&self) -> bool {
         let is_exception = |burst: &Burst| matches!(burst.trigger, Trigger::Exception { .. });
         self.bursts.iter().any(is_exception)
     }
 
-    /// Requests these kinds of events: they are recorded if the format has fields for them.
-    /// The others are noted as left out, unless simply all kinds are requested.
+    /// Requests these kinds of events. They are recorded if the format has fields for them. The
+    /// others are stored in [`Self::unsupported`], unless `is_all` says that all kinds were
+    /// requested without their names.
     pub(crate) fn request(&mut self, events: Events, is_all: bool) {
         let (recorded, unsupported) = self.format.split(events);
         self.events = recorded;
         self.unsupported = if is_all { Events::NONE } else { unsupported };
     }
 
-    /// Returns keys and values as they are in force, defaults included: what TPTP message 1008
-    /// says.
+    /// Returns the effective keys and values, including defaults, as in TPTP message 1008.
     pub fn in_force(&self) -> Vec<(String, String)> {
         let own = keys().flat_map(|key| key.in_force(self));
         let own = own.map(|(key, value)| (key.to_owned(), value));

@@ -3,7 +3,7 @@
 use crate::error::quoted;
 use std::fmt;
 
-/// A name with any number of `*`, each of which stands for any text, also none.
+/// A name with any number of `*`. Each `*` stands for any text, even an empty one.
 ///
 /// A pattern is compiled once: matching the usual shapes (`text`, `text*`, `*text`, `*text*`) takes
 /// one comparison or one search.
@@ -30,7 +30,7 @@ impl Pattern {
         Self::new("*")
     }
 
-    /// Returns the pattern of a text. Several stars in a row count as one.
+    /// Returns the pattern that `text` describes. Several stars in a row count as one.
     pub fn new(text: &str) -> Self {
         let mut kept = String::with_capacity(text.len());
         for c in text.chars() {
@@ -75,7 +75,7 @@ impl Pattern {
                 else {
                     return false;
                 };
-                // The leftmost match of each part leaves the most room for those after it.
+                // The leftmost match of each part leaves the most text for the following parts.
                 for part in middle {
                     match rest.find(&**part) {
                         Some(at) => rest = &rest[at + part.len()..],
@@ -87,8 +87,8 @@ impl Pattern {
         }
     }
 
-    /// Returns the pattern in TPTP's spelling (message 1007): without the star that
-    /// [`Self::generic`] stands for.
+    /// Returns the pattern in TPTP's spelling (message 1007): without the star whose position
+    /// [`Self::generic`] returns.
     ///
     /// TPTP has no patterns with further stars; these stars stay in the text.
     pub fn text(&self) -> &str {
@@ -121,9 +121,9 @@ impl fmt::Display for Pattern {
 
 /// Splits an `include` or `exclude` value into class pattern and, if it has one, method pattern.
 ///
-/// `#` always separates class and method. Without it, what follows the last dot is a method if its
-/// first letter is lower case and the first letter before it, back to the dot before, is upper
-/// case, as Java's naming rules have it. `*` may stand for either of the two, but not for both.
+/// `#` always separates class and method. Without `#`, the part after the last dot is a method if
+/// Java's naming rules say so: its first letter is lower case, and that of the preceding part is
+/// upper case. One of these two parts may be `*` instead, but not both.
 ///
 /// | Value | Class | Method |
 /// |---|---|---|

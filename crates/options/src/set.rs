@@ -57,12 +57,12 @@ macro_rules! set {
                 Self(self.0 & !other.0)
             }
 
-            /// Returns the members that `words`, joined with `+`, name. `what` is a member in the
-            /// singular.
+            /// Parses words joined with `+`. Returns the members that the words name. `what` is the
+            /// noun for one member, used in errors.
             fn joined(words: &str, known: &[&str], what: &str) -> Result<Self, String> {
                 let mut set = Self(0);
                 for position in positions(words, known, what)? {
-                    // A word that is known and has no member of its own stands for all of them.
+                    // A known word without a member of its own stands for all members.
                     set = set.union(Self::MEMBERS.get(position).copied().unwrap_or(Self::ALL));
                 }
                 Ok(set)
@@ -87,7 +87,7 @@ set! {
         METHODS = 0, "methods";
         /// Start and end of threads.
         THREADS = 1, "threads";
-        /// Classes as they are prepared.
+        /// Classes, when they are prepared.
         CLASSES = 2, "classes";
         /// Garbage collections.
         GC = 3, "gc";
@@ -126,7 +126,7 @@ set! {
 const ALL: &str = "all";
 
 impl Events {
-    /// Kinds that name objects, and so need their identity.
+    /// Kinds whose events name objects, so that objects need identity.
     pub const NAMING_OBJECTS: [Self; 5] = [
         Self::FREE,
         Self::MONITORS,
@@ -135,29 +135,29 @@ impl Events {
         Self::HEAP,
     ];
 
-    /// True if one of these kinds names objects.
+    /// True if the events of one of these kinds name objects.
     pub fn name_objects(self) -> bool {
         let mut naming = Self::NAMING_OBJECTS.iter();
         naming.any(|kind| self.contains(*kind))
     }
 
-    /// Reads a value of `events` (see [`EventsChoice`]); `default` are the kinds that a `+` before
-    /// the first word stands for.
+    /// Parses a value of `events` (see [`EventsChoice`]). A `+` before the first word adds the
+    /// kinds in `default`.
     ///
     /// # Errors
-    /// A sentence that says which words there are.
+    /// A sentence that lists the allowed words.
     pub fn parse(text: &str, default: Self) -> Result<Self, String> {
         Ok(EventsChoice::parse(text)?.resolve(default))
     }
 }
 
-/// A value of `events`: `a+b` (these kinds), `+a+b` (these and the default ones), or `all`. Which
-/// ones the default ones are depends on the format.
+/// A value of `events`: `a+b` (these kinds), `+a+b` (these and the default kinds), or `all`. The
+/// default kinds depend on the format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct EventsChoice {
-    /// The default kinds are chosen as well.
+    /// True if the default kinds are chosen as well.
     with_default: bool,
-    /// The word for all kinds is among the words.
+    /// True if the word for all kinds is among the words.
     has_all: bool,
     named: Events,
 }
@@ -176,7 +176,7 @@ impl EventsChoice {
         })
     }
 
-    /// Returns the kinds. [`Events::FREE`] brings [`Events::ALLOC`] along.
+    /// Returns the chosen kinds. [`Events::ALLOC`] is added to [`Events::FREE`].
     pub(crate) fn resolve(self, default: Events) -> Events {
         let mut events = self.named;
         if self.with_default {
@@ -230,7 +230,7 @@ set! {
         EXIT = 0, "exit";
         /// When the JVM is asked for a data dump, as `jcmd PID JVMTI.data_dump` or SIGQUIT does.
         REQUEST = 1, "request";
-        /// When the JVM has no memory for an object, or no thread.
+        /// When the JVM runs out of memory for an object or out of threads.
         OUT_OF_MEMORY = 2, "oom";
     }
 }
@@ -254,8 +254,8 @@ impl SaveMoments {
     }
 }
 
-/// Returns the positions in `known` of the words of `text`, each of which comes once. `what` is a
-/// word in the singular.
+/// Returns the positions in `known` of the words of `text`. No word may be repeated. `what` is the
+/// noun for one word, used in errors.
 fn positions(text: &str, known: &[&str], what: &str) -> Result<Vec<usize>, String> {
     let mut positions = Vec::new();
     for word in text.split('+') {

@@ -1,4 +1,4 @@
-//! The spelling of the TPTP agent, and its two files.
+//! The option text in the spelling of the TPTP agent, the filter file and the options file.
 //!
 //! ```text
 //! agent    = "JPIAgent" [ ":" ( "help" | option *( "," option ) ) ] *( ";" profiler )
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Values contain neither commas nor semicolons, and there is no quoting. At least one profiler is
-//! needed; several profilers add up what they record. The words of `server` are those of jtrail's
-//! own option. Without a filter file, the application's classes are traced and the JDK's are not,
-//! as in jtrail's own spelling.
+//! needed. With several profilers, all that any of them records is recorded. The words of `server`
+//! are those of jtrail's own option. Without a filter file, the application's classes are traced
+//! and the JDK's are not, as in jtrail's own spelling.
 //!
 //! | Profiler | Records | Its key |
 //! |---|---|---|
@@ -25,9 +25,9 @@
 //!
 //! **Options file**: one `KEY = value` per line; lines that begin with `*` are comments. Some keys
 //! change what is recorded: `CPU_TIME` adds cpu, `MONITOR_MODE=none` removes the monitors of
-//! `ThreadProf`, and `TRACK_GC_EVENT_TYPES=none` the frees of `HeapProf`. In jtrail's own spelling
-//! there are no profilers, so these keys only add to `events` (`frees` and `deletes` only if
-//! objects are recorded).
+//! `ThreadProf`, and `TRACK_GC_EVENT_TYPES=none` the frees of `HeapProf`. In jtrail's own spelling,
+//! there are no profilers. Then these keys only add kinds to `events` (`frees` and `deletes` only
+//! if objects are recorded).
 
 use crate::builder::{Builder, Fault, ReadFile};
 use crate::error::{OptionError, allowed, did_you_mean, quoted, shown};
@@ -41,10 +41,11 @@ use crate::value::{BOOLEANS, OnError, no_such_value, parse_boolean};
 
 const AGENT: &str = "JPIAgent";
 
-/// A key of TPTP's spelling, which stands for the key of jtrail's spelling with that name or alias.
+/// A key of TPTP's spelling. It has the name or an alias of the key of jtrail's spelling that it
+/// sets.
 struct TptpKey {
     name: &'static str,
-    /// The words that TPTP's spelling accepts, if they are not all words of the key.
+    /// The words that TPTP's spelling accepts. `None` if it accepts all words of the key.
     words: Option<&'static [&'static str]>,
 }
 
@@ -304,7 +305,7 @@ const FILE_KEYS: &[FileKey] = &[
     FileKey("LLDATA_ENABLED", no_effect),
 ];
 
-/// Accepts only `true`, for keys that request what the agent does in any case.
+/// Accepts only `true`. For keys that request things that the agent does in any case.
 fn always_on(_: &mut Options, value: &str) -> Result<(), String> {
     match value {
         "true" => Ok(()),

@@ -61,7 +61,8 @@ words! {
         ProfilerJ = "profilerj",
         /// jtrail's own format: small, and readable when it is damaged.
         Trail = "trail",
-        /// Everything is recorded and nothing written: to measure what recording alone costs.
+        /// Everything is recorded and nothing is written. This measures the cost of recording
+        /// alone.
         None = "none",
     }
 }
@@ -91,7 +92,7 @@ words! {
     AllocMode {
         /// The JVM reports every object.
         Jvm = "jvm",
-        /// By hooks in rewritten classes, where their code creates objects: cheap. With
+        /// By hooks in rewritten classes, at the instructions that create objects: cheap. With
         /// [`Events::FREE`](crate::Events::FREE), objects have identity.
         Sites = "sites",
     }
@@ -100,7 +101,7 @@ words! {
 words! {
     /// What happens to calls of trivial methods: short ones without calls, loops and monitors.
     Trivial {
-        /// Calls of trivial methods are recorded as all others are.
+        /// Calls of trivial methods are recorded like all others.
         Trace = "trace",
         /// Calls of trivial methods are left out, and the trace names the methods.
         Skip = "skip",
@@ -112,8 +113,8 @@ words! {
     Clock {
         /// Each event gets a time stamp of its own.
         Exact = "exact",
-        /// A call gets a new time stamp if the clock has ticked since the thread's last event, and
-        /// otherwise that event's, which is at most a tick old.
+        /// A call gets a new time stamp if the clock has ticked since the thread's last event.
+        /// Otherwise it gets the stamp of that event, which is at most a tick old.
         Tick = "tick",
     }
 }
@@ -125,7 +126,7 @@ words! {
         Block = "block",
         /// Events are dropped and counted.
         Drop = "drop",
-        /// The newest events stay in the buffers, and are written at
+        /// The newest events stay in the buffers. They are written at the moments in
         /// [`Options::save`](crate::Options::save).
         Ring = "ring",
     }
@@ -166,7 +167,7 @@ words! {
     Server {
         /// The trace is recorded from the start, and there is no command channel.
         Standalone = "standalone",
-        /// The trace is recorded from the start, and a client may come.
+        /// The trace is recorded from the start, and clients may connect.
         Enabled = "enabled",
         /// The program waits for a client before its `main`.
         Controlled = "controlled",
@@ -176,7 +177,7 @@ words! {
 }
 
 words! {
-    /// As which version the agent answers clients.
+    /// The version that the agent presents to clients.
     Compat {
         /// As this version.
         Current = "current",
@@ -205,8 +206,8 @@ pub(crate) fn parse_boolean(word: &str) -> Result<bool, String> {
 
 /// Largest `stackdepth`, in frames.
 pub(crate) const MAX_STACK_DEPTH: u16 = 1024;
-/// `stackdepth` by default, in frames, except for samples in formats that add them up from their
-/// outermost frames.
+/// The default of `stackdepth`, in frames. Samples have another default in formats that add them up
+/// from their outermost frames.
 pub(crate) const USUAL_STACK: u16 = 16;
 
 pub(crate) fn parse_stack_depth(text: &str) -> Result<u16, String> {
@@ -224,7 +225,7 @@ pub(crate) fn parse_stack_depth(text: &str) -> Result<u16, String> {
     })
 }
 
-/// Returns the number that digits make. `parse` alone would take a sign too.
+/// Parses a number that consists of digits only. (`str::parse` alone would also accept a sign.)
 pub(crate) fn number<N: std::str::FromStr>(digits: &str) -> Option<N> {
     let all = digits.bytes().all(|b| b.is_ascii_digit());
     all.then(|| digits.parse().ok()).flatten()
@@ -243,7 +244,7 @@ const UNITS: &[(&str, u64)] = &[
     ("h", 3_600_000_000_000),
 ];
 
-/// The units that an `interval` has: ms, s, m.
+/// The units that an `interval` may have: ms, s, m.
 const INTERVAL_UNITS: &[(&str, u64)] = UNITS.split_at(5).0.split_at(2).1;
 
 /// Shortest and longest `tick`.
@@ -314,7 +315,8 @@ pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {
 /// `m` or `h`.
 ///
 /// # Errors
-/// A sentence that says what is wrong: no such number or unit, or more than 64 bits of ns.
+/// A sentence that says what is wrong: the number or unit is invalid, or the time exceeds 64 bits
+/// of ns.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     parse_time(text, UNITS, "write it like 500us, 10ms, 2s or 1m")?
         .ok_or_else(|| format!("{} is too long", quoted(text)))
@@ -344,20 +346,20 @@ pub fn parse_nanos(text: &str, units: &[(&str, u64)]) -> Option<u128> {
     if whole.is_empty() || !are_digits(whole) || !are_digits(fraction) || fraction.len() > 9 {
         return None;
     }
-    let whole: u128 = whole.parse().unwrap_or(u128::MAX); // digits fail only by overflow
+    let whole: u128 = whole.parse().unwrap_or(u128::MAX); // digits only fail if they overflow
     let billionths: u128 = format!("{fraction:0<9}").parse().ok()?;
     let below_one = billionths * scale / 1_000_000_000;
     Some(whole.saturating_mul(scale).saturating_add(below_one))
 }
 
-/// Returns a time of whole milliseconds as a number of the largest unit that divides it, up to
+/// Formats a time of whole milliseconds as a whole number of the largest possible unit, up to
 /// minutes: `10ms`.
 pub(crate) fn interval_text(time: Duration) -> String {
     time_text(time, INTERVAL_UNITS)
 }
 
-/// Returns a time as a number of the largest unit that divides it: `1500us`. [`parse_duration`]
-/// reads it back. A time of more than 64 bits of ns (584 years) is cut to that.
+/// Formats a time as a whole number of the largest possible unit: `1500us`. [`parse_duration`]
+/// parses the result. Times above 64 bits of ns (584 years) are reduced to this maximum.
 pub fn duration_text(time: Duration) -> String {
     time_text(time, UNITS)
 }
@@ -379,7 +381,7 @@ pub(crate) fn parse_buffer(text: &str) -> Result<u64, String> {
 /// Largest `trail.writers`.
 pub(crate) const MAX_WRITERS: usize = 8;
 
-/// Reads a value of `trail.writers`: `None` for `auto`.
+/// Parses a value of `trail.writers`. Returns `None` for `auto`.
 pub(crate) fn parse_writers(text: &str) -> Result<Option<usize>, String> {
     if text == "auto" {
         return Ok(None);
@@ -414,10 +416,11 @@ fn parse_size_within(text: &str, (least, most): (u64, u64)) -> Result<u64, Strin
     Ok(bytes)
 }
 
-/// Returns the bytes of a size such as `65536`, `512k`, `64m`, `1g` (powers of 1024, either case).
+/// Parses a size such as `65536`, `512k`, `64m` or `1g` into bytes. Units are powers of 1024, in
+/// either case.
 ///
 /// # Errors
-/// A sentence that says what is wrong: no such number, or more than 64 bits.
+/// A sentence that says what is wrong: the number is invalid, or the size exceeds 64 bits.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     if text.is_empty() {
         return Err("the value is missing; write it like 65536, 512k, 64m or 1g".to_owned());
@@ -440,8 +443,8 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{} is too large", quoted(text)))
 }
 
-/// Returns a size as a number of the largest unit that divides it: `64m`. [`parse_size`] reads it
-/// back.
+/// Formats a size as a whole number of the largest possible unit: `64m`. [`parse_size`] parses the
+/// result.
 pub fn size_text(bytes: u64) -> String {
     for (unit, shift) in [("g", 30), ("m", 20), ("k", 10)] {
         if bytes != 0 && bytes.is_multiple_of(1 << shift) {

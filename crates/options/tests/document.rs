@@ -1,5 +1,5 @@
-//! `docs/options.md` has the table of keys, made from their rows. `JTRAIL_BLESS=1` writes it anew;
-//! otherwise this compares.
+//! Checks that `docs/options.md` has the tables made from the rows of the keys. With
+//! `JTRAIL_BLESS=1`, writes the tables into the document instead.
 
 use jtrail_options::{Key, Options, SUBJECTS};
 use std::fmt::Write;
@@ -26,7 +26,7 @@ fn the_document_has_the_table_of_keys() {
     }
 }
 
-/// A table for each subject.
+/// Returns a table for each subject.
 fn tables() -> String {
     let mut text = String::new();
     for subject in SUBJECTS {

@@ -1,4 +1,4 @@
-//! Each row of the table of keys against what the parser makes of it.
+//! Checks each row of the table of keys against the options that the parser returns.
 
 use jtrail_options::{Options, OutputFormat, help, keys, parse};
 use std::collections::BTreeSet;
@@ -13,14 +13,15 @@ fn ok(text: &str) -> Options {
     parse(text, &read).unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-/// Whether a trace would list the option, which is `key=value`.
+/// Returns true if a trace lists the option `key=value`.
 fn is_listed(options: &Options, option: &str) -> bool {
     let pair = option.split_once('=').expect("key and value");
     let mut listed = options.in_force().into_iter();
     listed.any(|(key, value)| (key.as_str(), value.as_str()) == pair)
 }
 
-/// Of each key a value that is not the default, as traces list it, and what gives it an effect.
+/// For each key, a value that is not the default, as traces list it. The second text has the
+/// options without which the key has no effect.
 const OPTIONS: &[(&str, &str)] = &[
     ("format=binary", ""),
     ("file=x.trcxml", ""),
@@ -84,13 +85,14 @@ fn a_key_without_effect_is_not_listed() {
     for (option, _) in OPTIONS.iter().filter(|(_, needed)| !needed.is_empty()) {
         match parse(option, &read) {
             Ok(options) => assert!(!is_listed(&options, option), "{option}"),
-            // Nobody can come, so nobody can be waited for.
+            // No client can connect, so `linger` is refused.
             Err(error) => assert_eq!(error.key(), Some("linger"), "{option}: {error}"),
         }
     }
 }
 
-/// A client may begin another trace in that format, which has it then.
+/// The key may be given with another format, because a client may later begin a trace in the key's
+/// format.
 #[test]
 fn keys_of_one_format_are_taken_with_any() {
     for format in OutputFormat::WORDS {

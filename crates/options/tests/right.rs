@@ -1,4 +1,4 @@
-//! Texts that are right, and what they mean.
+//! Valid option texts, and their meaning.
 
 use jtrail_options::{
     AllocMode, AtMaxSize, Burst, ClassVerdict, Compat, Control, Engine, Events, HeapMoments,
@@ -95,7 +95,7 @@ fn files_are_bounded_as_asked() {
     assert_eq!(options.max_size, Some(100 << 20));
     assert_eq!(options.at_max_size, AtMaxSize::Rotate);
     assert!(pairs(&options).contains(&"maxsize=100m".to_owned()));
-    // A client may ask for sums all the same.
+    // A client may request a trace of sums nevertheless.
     let change = TraceChange {
         format: Some(OutputFormat::ProfilerJ),
         ..TraceChange::default()
@@ -112,7 +112,7 @@ fn short_calls_become_sums_as_asked() {
     let options = ok("min=250us,maxrate=100000");
     assert_eq!(options.min, Some(Duration::from_micros(250)));
     assert_eq!(options.max_rate, Some(100_000));
-    // A client may ask for sums of all, and not for a format without.
+    // A client may request a trace that sums up all calls, but no format without sums.
     let change = |format| TraceChange {
         format: Some(format),
         ..TraceChange::default()
@@ -178,7 +178,7 @@ fn many_keys_go_together() {
     assert!(pairs(&options).contains(&"exclude=com.acme.gen.*".to_owned()));
 }
 
-/// Of each text, what is in force afterwards.
+/// Checks the effective options of each text.
 #[test]
 fn values_are_taken_as_written() {
     let cases = [
@@ -254,7 +254,7 @@ fn values_are_taken_as_written() {
     }
 }
 
-/// What is in force, given again, is in force.
+/// If the effective options are parsed again, the same options are effective.
 #[test]
 fn what_is_in_force_reads_back() {
     for text in [
@@ -356,7 +356,7 @@ fn a_filter_file_includes_what_no_rule_fits() {
     assert!(filter.method("org.acme.Foo", "setX", false));
     assert_eq!(filter.class("org.acme.BarTest", false), ClassVerdict::All);
     assert_eq!(filter.class("x.BarTest", false), ClassVerdict::None);
-    // Exactly what the file says: nested classes are not meant.
+    // A rule in a filter file does not include nested classes.
     assert!(filter.method("org.acme.Foo$1", "getX", false));
     assert!(filter.method("java.lang.String", "length", true));
     assert!(!filter.method("java.lang.String", "<clinit>", true));
@@ -432,7 +432,7 @@ fn profilers_and_their_options_file_say_what_is_recorded() {
             "JPIAgent:profile=o-deletes.txt;HeapProf",
             "threads+classes+gc+alloc+free",
         ),
-        // Without profilers, the file only adds to what is named.
+        // Without profilers, the file only adds to the kinds that the text names.
         ("options=o-cpu.txt", "methods+threads+classes+gc+cpu"),
         ("options=o-cpu.txt,events=gc", "gc+cpu"),
         ("options=o-all.txt,events=gc", "gc+monitors"),

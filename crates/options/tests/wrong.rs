@@ -1,8 +1,8 @@
-//! Every way to be wrong, each with the exact line that the user sees.
+//! Every kind of wrong option text, with the exact line that the user sees.
 
 use std::io;
 
-/// The files that the cases name.
+/// Returns the contents of the files that the cases name.
 fn read(path: &str) -> io::Result<String> {
     let text = match path {
         "f.txt" => "a* * INCLUDE\n",
@@ -180,7 +180,7 @@ fn wrong_options_say_what_is_wrong() {
             "tracelog.visual-studio=1",
             r#"option tracelog.visual-studio at byte 23: no such value "1"; allowed are true, false"#,
         ),
-        // Names that keys once had.
+        // Former names of keys.
         (
             "format=mlpd,mlpd=17",
             r#"option mlpd at byte 12: no such option; did you mean "mlpd.version"?"#,
@@ -998,7 +998,7 @@ fn wrong_options_say_what_is_wrong() {
     }
 }
 
-/// A method's triggers are bits of a word.
+/// In the agent, the triggers of a method are bits of a word.
 #[test]
 fn there_are_at_most_31_triggers() {
     let bursts = |count: usize| vec!["burst=at:1s"; count].join(",");

@@ -1,13 +1,13 @@
-//! Measures the physical lower bound of an exact hook's cost on this machine: two readings of the
-//! clock and two stores of a record. Prints the nanoseconds of such a pair, the minimum of several
-//! rounds.
+//! Measures a physical lower bound for the cost of a call with exact hooks on this machine: two
+//! readings of the clock and two stores of a record. Prints the nanoseconds for one call: the
+//! minimum of several rounds.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 const PAIRS: usize = 7_049_155; // the number of calls in fib(32)
 const ROUNDS: usize = 15;
-/// The size of a chunk in words. The stores wrap around in it, like the hook's.
+/// The size of a chunk in words. The stores start again at the front when the chunk is full.
 const WORDS: usize = 32 << 10;
 
 #[inline(always)]

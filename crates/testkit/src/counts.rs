@@ -23,7 +23,7 @@ use std::fmt;
 pub struct Counts {
     /// Exact counts (`COUNT`).
     pub exact: BTreeMap<String, u64>,
-    /// Sums over all methods whose keys begin with the given one (`PREFIX`).
+    /// Sums over all methods whose keys begin with this text (`PREFIX`).
     pub prefixes: BTreeMap<String, u64>,
     /// Minimum and maximum of the counts (`RANGE`).
     pub ranges: BTreeMap<String, (u64, u64)>,
@@ -112,10 +112,11 @@ impl Counts {
 
     /// Compares the counts with those of a trace. Returns one line for each difference.
     ///
-    /// `actual` holds the trace's counts by the same keys. Only keys that begin with one of
-    /// `packages`, and with none of `ignore`, are compared; the program must have reported all of
-    /// them. `uninstrumented` are the methods that the trace reports as not instrumented: they may
-    /// be missing where the program reports a `LIMIT`, and nowhere else.
+    /// `actual` has the trace's counts by the same keys. A key is compared if it begins with one of
+    /// `packages` and with none of `ignore`. The program must have reported all such keys.
+    /// `uninstrumented` are the methods that the trace reports as not instrumented. Such a method
+    /// may be missing in `actual` if the program reports it as a `LIMIT`. All others must be
+    /// present.
     pub fn differences(
         &self,
         actual: &BTreeMap<String, u64>,
@@ -135,8 +136,8 @@ impl Counts {
                 || self.ranges.contains_key(key)
                 || self.limits.contains_key(key)
             {
-                // Compared below, starting from the program's counts, so that missing ones show
-                // too.
+                // Compared below: the loop over the program's counts also finds counts that the
+                // trace lacks.
             } else if let Some((_, sum)) = prefix {
                 *sum += n;
             } else {

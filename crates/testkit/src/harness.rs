@@ -39,7 +39,7 @@ impl Harness {
     /// Returns the class path for `jdk`: the folders of all releases that it can run.
     ///
     /// # Panics
-    /// If there is none: the harness was not compiled, or the folder is wrong.
+    /// If there is no folder: the harness was not compiled, or `root` is wrong.
     pub fn class_path(&self, jdk: &Jdk) -> OsString {
         let releases = self.releases(jdk.feature);
         assert!(
@@ -54,9 +54,9 @@ impl Harness {
 
     /// Returns true if `jdk` can load the class `name` (with dots between packages).
     ///
-    /// No release has a class whose name is misspelled, or that is newer than the `javac` which
-    /// compiled the harness. This fails the test under CI (`CI=true`), and prints a message to
-    /// stderr elsewhere.
+    /// If no release of the harness has the class, the name is misspelled, or the `javac` that
+    /// compiled the harness was too old for the class. This fails the test under CI (`CI=true`).
+    /// Elsewhere, it prints a message to stderr.
     ///
     /// # Panics
     /// If no release has the class, under CI.

@@ -1,8 +1,8 @@
 //! The JVMs on this machine.
 //!
-//! They are searched in `JAVA_HOME`, in each `JAVA_HOME_…`, in the folders listed in
-//! `JTRAIL_TEST_JDKS` (each a JVM, or a folder of JVMs), and in the system's folder of JVMs. A JVM
-//! found twice counts once.
+//! JVMs are searched in `JAVA_HOME`, in each `JAVA_HOME_…`, in the folders listed in
+//! `JTRAIL_TEST_JDKS`, and in the system's folder of JVMs. A folder in `JTRAIL_TEST_JDKS` is a JVM
+//! or contains JVMs. A JVM that is found twice counts once.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -36,7 +36,7 @@ pub struct Jdk {
 pub enum JdkError {
     /// The folder has no `bin/java`.
     NoJava(PathBuf),
-    /// Neither the `release` file nor the output of `java` tells the version.
+    /// Neither the `release` file nor the output of `java` has a version.
     NoVersion(PathBuf),
 }
 
@@ -57,7 +57,7 @@ impl Jdk {
     /// Returns every JVM on this machine from version [`OLDEST`] on, ordered by version.
     ///
     /// # Panics
-    /// If there is none, or an environment variable names something that is not a JVM.
+    /// If there is no JVM, or if an environment variable names something that is not a JVM.
     pub fn all() -> Vec<Self> {
         assert!(
             !ALL.is_empty(),
@@ -109,7 +109,7 @@ impl Jdk {
     /// Returns the path of the library's source, if it is installed.
     pub fn src_zip(&self) -> Option<PathBuf> {
         let path = self.home.join("lib/src.zip");
-        // On some systems this is a dangling link to a package that is not installed.
+        // On some systems, the file is a dangling link into a package that is not installed.
         path.is_file().then_some(path)
     }
 }
@@ -195,7 +195,8 @@ fn homes_in(folder: &Path) -> Vec<PathBuf> {
     homes
 }
 
-/// Returns the first JVM of each version in `features`. An error tells which ones `all` lacks.
+/// Returns the first JVM of each version in `features`. An error lists the versions that `all`
+/// lacks.
 fn choose(all: &[Jdk], features: &[u32], strict: bool) -> Result<Vec<Jdk>, String> {
     let mut chosen = Vec::new();
     let mut missing = Vec::new();

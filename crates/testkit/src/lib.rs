@@ -52,7 +52,7 @@ pub use run::{DEFAULT_TIMEOUT, Output, Run, RunError, Running};
 pub use stranger::{STRANGER, ask_as, ask_as_stranger, give_to_other_user};
 pub use truth::{CpuMillis, Group, Site, Stack, Truth, Waits, differences, differences_in_range};
 
-/// Returns true under CI (`CI=true`), where everything that a test requests must exist.
+/// Returns true under CI (`CI=true`). There, all JVMs and programs that tests need must exist.
 pub fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|v| v == "true" || v == "1")
 }

@@ -1,4 +1,4 @@
-//! `mprof-report`, an independent reader of log profiles, and a parser for its output.
+//! Runs `mprof-report`, an independent reader of log profiles, and parses its output.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -28,9 +28,11 @@ const COMPLAINTS: [&str; 10] = [
 const REPORTS: &str = "--reports=header,jit,gc,sample,alloc,call,metadata,exception,monitor,thread,domain,context,heapshot,counters";
 
 impl MprofReport {
-    /// Finds the program that `JTRAIL_MPROF_REPORT` names, or else the one in the search path.
+    /// Finds the program that `JTRAIL_MPROF_REPORT` names. Without the variable, finds
+    /// `mprof-report` in the search path.
     ///
-    /// If there is none, this fails under CI (`CI=true`), and prints a message to stderr elsewhere.
+    /// If there is no program, this fails under CI (`CI=true`). Elsewhere, it prints a message to
+    /// stderr.
     ///
     /// # Panics
     /// If the program is missing under CI.
@@ -101,9 +103,9 @@ pub struct Stats {
 pub struct Records {
     /// The number of records.
     pub count: u64,
-    /// The size of the shortest one in bytes.
+    /// The size of the shortest record in bytes.
     pub shortest: u64,
-    /// The size of the longest one in bytes.
+    /// The size of the longest record in bytes.
     pub longest: u64,
     /// The bytes of all records.
     pub bytes: u64,
@@ -149,7 +151,7 @@ pub fn add(figures: &mut Figures, what: impl Into<String>, count: u64) {
     *figures.entry(what.into()).or_default() += count;
 }
 
-/// Adds a fact without a number of its own, as the figure 1.
+/// Adds 1 to a figure, for a fact without a number.
 pub fn add_fact(figures: &mut Figures, what: String) {
     figures.insert(what, 1);
 }
@@ -170,7 +172,7 @@ const SECTIONS: [&str; 11] = [
     "Heap shot",
 ];
 
-/// Returns true if a line has no figure, or none that is compared.
+/// Returns true if a line has no figure that is compared.
 fn is_heading(section: &str, words: &[&str]) -> bool {
     matches!(
         (section, words),
@@ -190,8 +192,8 @@ fn is_heading(section: &str, words: &[&str]) -> bool {
     )
 }
 
-/// Times of methods, by name: the number of methods with this name, and their inclusive and
-/// exclusive times in ms.
+/// Times of methods, by name. The value has the number of methods with this name, and their
+/// inclusive and exclusive times in ms.
 pub type Times = BTreeMap<String, (u64, [u64; 2])>;
 
 /// Parses the output of [`MprofReport::report`] into figures and the times of methods.
@@ -262,7 +264,7 @@ pub fn figures(text: &str) -> (Figures, Times) {
             ("Exception", ["Executed", "finally", "clauses:", n]) => {
                 add(&mut f, "finally", n.parse().unwrap());
             }
-            // `123 bytes from:`, followed by the single requested frame.
+            // `123 bytes from:`. The next line has the single requested frame.
             (_, [count, "bytes" | "calls" | "throws" | "contentions", "from:"]) => {
                 waiting = count.parse().ok();
             }
@@ -361,7 +363,7 @@ pub fn figures(text: &str) -> (Figures, Times) {
             }
             // Contentions by stack are not compared.
             ("Monitor lock", _) if line.starts_with("\t\t") && waiting.take().is_some() => {}
-            // A heading without a summary, printed even if nothing follows.
+            // A heading that is printed even if no content follows.
             (_, ["Counters:"]) => section = "Counters",
             (section, words) => assert!(is_heading(section, words), "unexpected: {line}"),
         }

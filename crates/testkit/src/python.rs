@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 /// Returns a run of this script with `python3`.
 ///
-/// Without a Python, this fails under CI (`CI=true`), and prints a message to stderr elsewhere.
+/// Without Python, this fails under CI (`CI=true`). Elsewhere, it prints a message to stderr and
+/// returns `None`.
 ///
 /// # Panics
 /// If there is no Python under CI.
@@ -53,8 +54,8 @@ impl Dialogue {
     /// If the program ends instead, or the run's time limit expires.
     pub fn ask(&mut self, line: &str) -> String {
         self.asked += 1;
-        // A program that has ended does not read. Waiting for its answer then fails, with its
-        // output.
+        // This fails if the program has ended. Then waiting for the answer fails too, with the
+        // program's output in the message.
         let _ = writeln!(self.input, "{line}");
         let begin = format!("[{}] ", self.asked);
         let answer = self.running.wait_for_line(&begin);

@@ -91,13 +91,13 @@ impl fmt::Display for Output {
 }
 
 impl Run {
-    /// Runs the class `main` in the JVM `jdk`.
+    /// Creates a run of the class `main` in the JVM `jdk`.
     pub fn new(jdk: &Jdk, main: impl Into<OsString>) -> Self {
         Self::native(&jdk.java, main)
     }
 
-    /// Runs a program that creates its own JVM, with `main` as its first argument. Arguments for
-    /// the JVM precede it.
+    /// Creates a run of a program that creates its own JVM. The program gets the arguments for the
+    /// JVM, followed by `main`.
     pub fn native(program: impl Into<PathBuf>, main: impl Into<OsString>) -> Self {
         Self {
             java: program.into(),
@@ -189,7 +189,7 @@ impl Run {
         self.try_output().unwrap_or_else(|e| panic!("{e}"))
     }
 
-    /// Like [`Run::output`], but returns an error instead of a panic.
+    /// Like [`Run::output`], but returns an error instead of panicking.
     ///
     /// # Errors
     /// If the program can't be started, or exceeds the time limit.
@@ -197,10 +197,11 @@ impl Run {
         let input = std::mem::take(&mut self.stdin);
         let mut running = self.spawn()?;
         let mut pipe = running.child.stdin.take();
-        // Written by a separate thread, so that a program that does not read can't block the test.
+        // A separate thread writes the input. So the test is not blocked by a program that does not
+        // read.
         thread::spawn(move || {
             if let Some(pipe) = pipe.as_mut() {
-                // This fails if the program ends without reading all of it.
+                // This fails if the program ends without reading all its input.
                 let _ = pipe.write_all(&input);
             }
         });
@@ -281,7 +282,7 @@ impl Running {
     /// Returns the program's input.
     ///
     /// # Panics
-    /// If the input was taken before.
+    /// If this was called before.
     pub fn stdin(&mut self) -> ChildStdin {
         self.child.stdin.take().expect("input taken twice")
     }
@@ -289,7 +290,8 @@ impl Running {
     /// Waits until `text` occurs in the program's standard output.
     ///
     /// # Panics
-    /// If the program ends before, or the time limit expires. The program is killed then.
+    /// If the program ends without printing the text, or the time limit expires. Then the program
+    /// is killed.
     pub fn wait_for(&mut self, text: &str) {
         if !self.stdout.wait_for(text, self.deadline) {
             let output = self.kill_with_stacks();
@@ -391,7 +393,7 @@ impl Running {
 
     fn collect(&self, status: ExitStatus) -> Output {
         let elapsed = self.started.elapsed();
-        // Limited, because grandchildren may keep the pipes open.
+        // The time is limited, because grandchildren may keep the pipes open.
         let limit = Instant::now() + STACKS;
         Output {
             status,

@@ -21,8 +21,8 @@ except ConnectionError:
     print(b'')
 ";
 
-/// Returns true if the test may start processes of another user, which requires root. Otherwise,
-/// this fails under CI (`CI=true`), and prints a message to stderr elsewhere.
+/// Returns true if the test may start processes of another user, which requires root. If not, this
+/// fails under CI (`CI=true`). Elsewhere, it prints a message to stderr.
 ///
 /// # Panics
 /// If the process is not root's, under CI.
@@ -38,19 +38,20 @@ fn can_be_strangers() -> bool {
 /// Makes a process of another user connect to an agent's socket and request the status, with
 /// Python. Returns the answer as Python prints it: `b''` if it was rejected.
 ///
-/// Returns `None` if this is impossible, because only root can start such a process. That fails
-/// under CI (`CI=true`), and prints a message to stderr elsewhere.
+/// Only root can start such a process. Without root, this fails under CI (`CI=true`). Elsewhere, it
+/// prints a message to stderr and returns `None`.
 ///
 /// # Panics
-/// If the process is not root's under CI, it can't connect, or there is no Python.
+/// If this process is not root's under CI, if the other process can't connect, or if there is no
+/// Python.
 pub fn ask_as_stranger(socket: &Path) -> Option<String> {
     can_be_strangers().then(|| ask_as(STRANGER, socket))
 }
 
-/// Like [`ask_as_stranger`], but with the user of this id.
+/// Like [`ask_as_stranger`], but the other process is of the user with this id.
 ///
 /// # Panics
-/// If the process is not root's, the other process can't connect, or there is no Python.
+/// If this process is not root's, if the other process can't connect, or if there is no Python.
 pub fn ask_as(user: u32, socket: &Path) -> String {
     let output = Command::new("python3")
         .args(["-c", SCRIPT])
@@ -65,7 +66,7 @@ pub fn ask_as(user: u32, socket: &Path) -> String {
     said.trim_end().to_owned()
 }
 
-/// Gives a folder and its content to [`STRANGER`]. Returns `None` where that is impossible, like
+/// Makes [`STRANGER`] the owner of a folder and its content. Returns `None` without root, like
 /// [`ask_as_stranger`].
 ///
 /// # Panics

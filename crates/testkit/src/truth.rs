@@ -1,6 +1,6 @@
-//! The events other than calls that a harness program reports about itself.
+//! The events, other than calls, that a harness program reports about itself.
 //!
-//! The lines are described in `java-harness/README.md`; `harness.ExpectEvents` prints them:
+//! `harness.ExpectEvents` prints a line for each. `java-harness/README.md` describes the lines:
 //!
 //! ```text
 //! OBJECTS harness.Frees$Brief 2800            objects of a class
@@ -87,11 +87,12 @@ pub struct Group {
 /// [`crate::Counts`]. A map makes no statement about keys that it does not contain.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Truth {
-    /// Objects allocated, by class (`OBJECTS`). For a class of the program, or an array of it: all
-    /// objects. For any other class: only those allocated by methods of the program.
+    /// Objects allocated, by class (`OBJECTS`). For classes of the program and arrays of them, all
+    /// objects are counted. For other classes, only objects allocated by methods of the program are
+    /// counted.
     pub objects: BTreeMap<String, u64>,
-    /// Objects allocated at one site, by site and class (`OBJECTS-AT`). [`Truth::objects`] includes
-    /// them.
+    /// Objects allocated at one site, by site and class (`OBJECTS-AT`). [`Truth::objects`] also
+    /// counts these objects.
     pub objects_at: BTreeMap<(Site, String), u64>,
     /// Lower bounds of the number of objects, by class (`OBJECTS-MIN`).
     pub objects_min: BTreeMap<String, u64>,
@@ -99,20 +100,20 @@ pub struct Truth {
     pub bytes: BTreeMap<String, u64>,
     /// Objects alive at the end, by class (`LIVE`).
     pub live: BTreeMap<String, u64>,
-    /// Live objects, by class and name of the allocating thread (`LIVE-THREAD`). For a class in
-    /// this map, all live objects are included.
+    /// Live objects, by class and name of the allocating thread (`LIVE-THREAD`). If the map has a
+    /// class, it has all live objects of the class.
     pub live_threads: BTreeMap<(String, String), u64>,
     /// Contended enters, by class of the monitor's object (`CONTENDED`).
     pub contended: BTreeMap<String, u64>,
     /// Contended enters, by class and name of the thread that held the monitor (`OWNER`).
     pub owners: BTreeMap<(String, String), u64>,
-    /// Contended enters whose owner the JVM may or may not name, by class and name of the owner
-    /// (`OWNER-OR-NONE`). No other owner is correct.
+    /// Contended enters, by class and name of the owner (`OWNER-OR-NONE`). The JVM may name this
+    /// owner or none, but no other owner.
     pub owners_or_none: BTreeMap<(String, String), u64>,
     /// Waits, by class of the monitor's object (`WAITS`).
     pub waits: BTreeMap<String, Waits>,
-    /// Waits, by class of the monitor's object and time limit in milliseconds, 0 for none
-    /// (`WAIT-LIMIT`). For a class in this map, all limits are included.
+    /// Waits, by class of the monitor's object and time limit in milliseconds, 0 for no limit
+    /// (`WAIT-LIMIT`). If the map has a class, it has all limits of the class.
     pub wait_limits: BTreeMap<(String, u64), u64>,
     /// Events by kind (`monitor`, `wait`, `park`, `throw`) and stack. The stack reaches from the
     /// innermost method of the program to the thread's first one (`STACK`).
@@ -122,23 +123,23 @@ pub struct Truth {
     /// Minimum and maximum numbers of throws in methods of the program, by class of the exception
     /// (`THROWN-RANGE`).
     pub thrown_ranges: BTreeMap<String, (u64, u64)>,
-    /// Throws by site (`THROWN-AT`). [`Truth::thrown`] includes them.
+    /// Throws by site (`THROWN-AT`). [`Truth::thrown`] also counts these throws.
     pub thrown_at: BTreeMap<Site, u64>,
     /// Catches in methods of the program, by class of the exception (`CAUGHT`).
     pub caught: BTreeMap<String, u64>,
-    /// Catches by site, with the line of the handler's first instruction (`CAUGHT-AT`).
-    /// [`Truth::caught`] includes them. The map is empty or complete.
+    /// Catches by site (`CAUGHT-AT`). The line is that of the handler's first instruction.
+    /// [`Truth::caught`] also counts these catches. If the map is not empty, it is complete.
     pub caught_at: BTreeMap<Site, u64>,
-    /// Calls that an exception leaves, by method and name of the thread (`LEFT-BY-EXCEPTION`). This
-    /// map and [`Truth::left_ranges`] together are empty or complete.
+    /// Calls that an exception leaves, by method and name of the thread (`LEFT-BY-EXCEPTION`). If
+    /// this map and [`Truth::left_ranges`] are not both empty, they are complete together.
     pub left: BTreeMap<(String, String), u64>,
     /// Minimum and maximum numbers of calls that an exception leaves (`LEFT-BY-EXCEPTION-RANGE`).
     pub left_ranges: BTreeMap<(String, String), (u64, u64)>,
-    /// The state and innermost method (without descriptor) of threads that stay there, by thread
-    /// name (`STATE`).
+    /// The constant state and innermost method (without descriptor) of threads, by thread name
+    /// (`STATE`).
     pub states: BTreeMap<String, (String, String)>,
-    /// Hits of source lines, including 0 (`LINES`). For a method in this map, all lines of its line
-    /// table are included.
+    /// Hits of source lines, including lines with 0 hits (`LINES`). If the map has a method, it has
+    /// all lines of the method's line table.
     pub lines: BTreeMap<Site, u64>,
     /// CPU time of all calls of a method, including its callees (`CPU`).
     pub cpu: BTreeMap<String, CpuMillis>,
@@ -155,7 +156,7 @@ pub struct Truth {
     pub groups: BTreeMap<String, Group>,
     /// The number of class loaders that define a class of this name (`LOADED`).
     pub loaded: BTreeMap<String, u64>,
-    /// The number of these classes that were unloaded (`UNLOADED`).
+    /// The number of classes of this name that were unloaded (`UNLOADED`).
     pub unloaded: BTreeMap<String, u64>,
     /// The minimum number of mounts, by name of the virtual thread (`MOUNTS`).
     pub mounts: BTreeMap<String, u64>,
@@ -163,7 +164,8 @@ pub struct Truth {
     pub compiled: BTreeSet<String>,
     /// Objects in the heap at the end, by class (`FACT heap.…`).
     pub heap: BTreeMap<String, u64>,
-    /// References from all of these objects: fields and elements that are not null (`REFS`).
+    /// References from all objects of a class (`REFS`): their fields and elements that are not
+    /// null.
     pub references: BTreeMap<String, u64>,
     /// Objects that are roots at the end, by kind of root and class (`ROOT`).
     pub roots: BTreeMap<(String, String), u64>,
@@ -238,7 +240,7 @@ fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: V) -> Option<()> {
 }
 
 impl Truth {
-    /// Parses the events in a program's output. Ignores other lines, including those of
+    /// Parses the lines with events in a program's output. Ignores other lines, including those of
     /// [`crate::Counts`].
     ///
     /// # Errors
@@ -336,8 +338,8 @@ impl Truth {
         }
     }
 
-    /// Returns the lines of one method with their hits, ascending; nothing if the program did not
-    /// report the method.
+    /// Returns the lines of one method with their hits, ascending. Returns no lines if the program
+    /// did not report the method.
     pub fn lines_of<'a>(&'a self, method: &str) -> impl Iterator<Item = (u32, u64)> + 'a {
         let method = method.to_owned();
         let begin = (method.clone(), 0);
@@ -361,8 +363,8 @@ fn cpu(map: &mut BTreeMap<String, CpuMillis>, rest: &str) -> Option<()> {
     put(map, named(key)?, time)
 }
 
-/// Compares a program's report with a trace. Returns one line for each difference. Only reported
-/// keys are compared; those that the trace lacks count as 0.
+/// Compares a program's report with a trace. Returns one line for each difference. Only keys in the
+/// report are compared. If the trace lacks a key, its count is 0.
 pub fn differences<K: Ord + Debug>(
     what: &str,
     program: &BTreeMap<K, u64>,

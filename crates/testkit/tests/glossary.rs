@@ -1,20 +1,20 @@
-//! Holds the code to `docs/glossary.md`: the words of its column "Instead of" stand in no
-//! identifier.
+//! Checks the code against `docs/glossary.md`: no identifier may contain a name of the column
+//! "Instead of".
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What no identifier may hold, each with the glossary's term for it.
+/// The names that no identifier may contain. Each has the glossary's term as its value.
 struct Glossary {
-    /// Names of types, in CamelCase: whole identifiers.
+    /// Names of types, in CamelCase. Each is compared with whole identifiers.
     types: BTreeMap<String, String>,
-    /// Words in lower case, or some joined by underscores: parts of identifiers.
+    /// Sequences of lower-case words. Each is compared with the words in an identifier.
     words: Vec<(Vec<String>, String)>,
 }
 
 impl Glossary {
-    /// Reads the table: rows of three cells, of which the third has names in backticks.
+    /// Parses the table. Its rows have three cells. The third cell has names in backticks.
     fn parse(text: &str) -> Self {
         let mut glossary = Self {
             types: BTreeMap::new(),
@@ -36,7 +36,7 @@ impl Glossary {
         glossary
     }
 
-    /// The term to use, if the identifier holds what must not be there.
+    /// Returns the term to use instead, if the identifier contains a forbidden name.
     fn term_for(&self, identifier: &str) -> Option<&str> {
         if let Some(term) = self.types.get(identifier) {
             return Some(term);
@@ -66,7 +66,8 @@ fn parts(identifier: &str) -> Vec<String> {
     parts
 }
 
-/// Identifiers of Rust or Java source, without those of comments, text and character literals.
+/// Returns the identifiers in Rust or Java source, except in comments and in string and character
+/// literals.
 fn identifiers(source: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     let mut rest = source;
@@ -83,7 +84,8 @@ fn identifiers(source: &str) -> BTreeSet<&str> {
         } else if first == '"' {
             literal(rest, '"')
         } else if first == '\'' {
-            // A lifetime has no second quotation mark, or it comes after more than one character.
+            // It is a character literal if the second quotation mark follows after one character.
+            // Otherwise it is a lifetime.
             match rest[1..]
                 .chars()
                 .nth(usize::from(!rest[1..].starts_with('\\')))
@@ -105,14 +107,15 @@ fn identifiers(source: &str) -> BTreeSet<&str> {
     found
 }
 
-/// Number of `#` of the raw string literal that the text begins with.
+/// Returns the number of `#` if the text begins with a raw string literal.
 fn raw_string(text: &str) -> Option<usize> {
     let rest = text.strip_prefix('r')?;
     let hashes = rest.len() - rest.trim_start_matches('#').len();
     rest[hashes..].starts_with('"').then_some(hashes)
 }
 
-/// Bytes of the literal that the text begins with, with both quotation marks.
+/// Returns the length in bytes of the literal at the start of the text, including both quotation
+/// marks.
 fn literal(text: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (at, letter) in text.char_indices().skip(1) {
@@ -124,7 +127,7 @@ fn literal(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// All Rust and Java sources of the repository.
+/// Adds all Rust and Java sources in `folder` and its subfolders to `found`.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

@@ -38,7 +38,8 @@ public class Talk {
 "#;
 
 static CLASSES: LazyLock<TempDir> = LazyLock::new(|| {
-    // A static is never dropped, so the folder remains; hence it is created in the build's folder.
+    // The folder is never removed, because a static is never dropped. So it is created in the
+    // build's folder.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let source = dir.path().join("Talk.java");
     fs::write(&source, SOURCE).unwrap();
@@ -108,7 +109,7 @@ fn signals_and_kill() {
     let mut running = talk(&Jdk::newest(), "sleep").spawn().unwrap();
     running.wait_ready();
     running.signal("TERM").unwrap();
-    // The JVM handles it, runs its shutdown hooks, and exits with 128 + 15.
+    // The JVM handles SIGTERM: it runs its shutdown hooks, and exits with 128 + 15.
     running.wait().unwrap().assert_exit(143);
 
     let mut running = talk(&Jdk::newest(), "sleep").spawn().unwrap();

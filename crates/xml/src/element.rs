@@ -5,9 +5,9 @@ use crate::scan::{Error, Scanner, Token};
 
 /// An element with its content: the root of a document, or a descendant.
 ///
-/// Parsed are elements, attributes, and text in elements without children. Comments, processing
-/// instructions and an XML declaration are skipped. Everything else is refused. A tree takes memory
-/// in proportion to its document, whose size the caller bounds.
+/// The parser accepts elements, attributes, and text in elements without children. It skips
+/// comments, processing instructions and an XML declaration. Everything else is refused. The memory
+/// of a tree is proportional to the size of the document, which the caller must limit.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Element {
     /// The element's name.
@@ -99,7 +99,7 @@ impl Element {
     /// Parses a document with at most `deepest` levels of elements. Returns its root.
     ///
     /// # Errors
-    /// The first part of the document that is not allowed.
+    /// [`Error`] describes the first part of the document that is not allowed.
     pub fn parse(document: &[u8], deepest: usize) -> Result<Self, Error> {
         let mut scanner = Scanner::default();
         // The open elements, the root first.

@@ -1,6 +1,7 @@
 //! Escaping of text.
 
-/// For each byte value, true if the byte needs escaping, or starts a character that may need it.
+/// For each byte value, true if the byte needs escaping, or if it starts a character that may need
+/// escaping.
 const SPECIAL: [bool; 256] = {
     let mut special = [false; 256];
     let mut control = 0;

@@ -10,7 +10,7 @@
 //!
 //! All input is treated as hostile, and nothing panics. A token has a maximum number of bytes
 //! ([`Scanner::new`]) and of attributes ([`MAX_ATTRIBUTES`]). The scanner does not track open
-//! elements; a reader that does must limit their depth, as [`Element::parse`] does.
+//! elements. A reader that tracks them must limit their depth, like [`Element::parse`].
 
 #![forbid(unsafe_code)]
 

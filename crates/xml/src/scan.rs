@@ -1,8 +1,8 @@
 //! A strict, incremental scanner for the subset of XML that jtrail uses.
 //!
-//! It finds the token at the start of its input. It refuses document types, CDATA sections,
-//! entities other than XML's five, and characters that XML forbids. So a value or text is never
-//! longer than the bytes from which it is read.
+//! The scanner finds the token at the start of its input. It refuses document types, CDATA
+//! sections, entities other than XML's five, and characters that XML forbids. Without other
+//! entities, a value or text is never longer than the bytes from which it is read.
 //!
 //! `docs/design/dependencies.md` explains why no other crate's parser is used.
 
@@ -26,7 +26,7 @@ pub enum Token<'a> {
         /// The element's name.
         name: &'a str,
     },
-    /// Text up to a tag, or up to the end of the document.
+    /// Text up to the next tag, or up to the end of the document.
     Text(Text<'a>),
     /// `<?xml …?>`. Its content has the form of attributes.
     Declaration {
@@ -71,7 +71,7 @@ impl Text<'_> {
         (blank < self.bytes.len()).then(|| self.offset + blank as u64)
     }
 
-    /// Returns the text with expanded references, and with blanks for white space.
+    /// Returns the text with expanded references. Each white-space character becomes a blank.
     ///
     /// # Errors
     /// The first part of the text that is not allowed.
@@ -108,7 +108,7 @@ impl Error {
     }
 }
 
-/// The result of a scan; `Ok(None)` if the input ends too early to decide.
+/// The result of a scan. `Ok(None)` means that the input ends too early to decide.
 type Scanned<T> = Result<Option<T>, Error>;
 
 fn wrong<T>(at: usize, message: impl Into<Cow<'static, str>>) -> Result<T, Error> {
@@ -133,7 +133,7 @@ pub struct Scanner {
     /// The name of a token in the error for a token that is too long.
     token: &'static str,
     longest: usize,
-    /// The position of the incomplete token, and the number of its bytes that were searched.
+    /// The position of the incomplete token, and how many of its bytes were already searched.
     searched: (u64, usize),
 }
 
@@ -153,7 +153,7 @@ struct Span {
 
 const NAME: u8 = 1;
 const NAME_START: u8 = 2;
-/// Bytes that end a plain attribute value, or make a value not plain.
+/// Class of the bytes that end an attribute value, or that make it not plain.
 const STOP: u8 = 4;
 
 const CLASS: [u8; 256] = {
@@ -198,8 +198,8 @@ impl Scanner {
     /// Returns the token at the start of `input`, and its number of bytes.
     ///
     /// `offset` is the position of `input` in the document. Returns `None` if the token is
-    /// incomplete. Unless the input is the `last`, the caller then passes the token again with more
-    /// input; the bytes already searched are not searched again.
+    /// incomplete. If `last` is false, the caller must then pass the token again, with more input.
+    /// The bytes already searched are not searched again.
     ///
     /// # Errors
     /// The first part that is not allowed, with its position.
@@ -282,7 +282,7 @@ impl Scanner {
 
     /// Parses attributes up to a byte that can't start one. Returns the byte's position.
     fn attribute_list(&mut self, input: &[u8], mut at: usize) -> Scanned<usize> {
-        // The union of the marks of all names so far.
+        // The union of the [`mark`]s of all names so far.
         let mut marks = 0;
         loop {
             let space = white_space(&input[at..]);
@@ -385,8 +385,8 @@ fn end_tag(input: &[u8]) -> Scanned<(Token<'_>, usize)> {
     Ok(Some((Token::End { name }, at + 1)))
 }
 
-/// Returns a hash of a name: one of 64 bits. A name whose bit is not among the others' marks is
-/// new.
+/// Returns a hash of a name: a number with one bit set. If no earlier name has the same bit, the
+/// name is new.
 fn mark(name: &[u8]) -> u64 {
     let byte = |at: Option<&u8>| at.map_or(0, |&b| usize::from(b));
     1 << ((name.len() + 2 * byte(name.first()) + byte(name.last())) % 64)
@@ -508,7 +508,8 @@ fn text(input: &[u8]) -> Result<String, Error> {
     }
 }
 
-/// Returns the value with expanded references and, as XML demands, with blanks for white space.
+/// Returns the value with expanded references. Each white-space character becomes a blank, as XML
+/// demands.
 fn normalized(value: &str) -> String {
     let bytes = value.as_bytes();
     let mut out = String::with_capacity(value.len());

@@ -41,10 +41,11 @@ pub struct MethodLeave {
     pub by_exception: bool,
 }
 
-/// Successive enters and leaves by return of one thread: a compact form of an [`Event`] for each.
+/// Successive enters and leaves of one thread, in a more compact form than as [`Event`]s. No leave
+/// is by exception.
 ///
-/// The calls are well formed: a leave ends the innermost open call, with its method and ticket.
-/// Each enter has the ticket of the preceding enter plus one. Times never decrease.
+/// The calls are well formed: a leave ends the innermost open call, and has that call's method and
+/// ticket. Each enter has the ticket of the preceding enter plus one. Times never decrease.
 #[derive(Clone, Copy, Debug)]
 pub struct Calls<'c> {
     /// The calling thread.
@@ -162,9 +163,9 @@ impl Calls<'_> {
     }
 }
 
-/// A more compact form of [`Calls`]. Methods have numbers of the recording agent or the file in
-/// place of ids. Data that follows from the steps is included only where an encoder would otherwise
-/// have to look at each step. [`Self::calls`] computes the rest.
+/// A more compact form of [`Calls`]. Methods have the numbers of the recording agent or of the
+/// file, instead of ids. Some data could be computed from the steps, but is included so that
+/// encoders need not look at each step. [`Self::calls`] computes the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct CallRun<'c> {
     /// The calling thread.
@@ -181,21 +182,21 @@ pub struct CallRun<'c> {
     pub steps: &'c [RunStep],
     /// Time of each step.
     pub times: &'c [Timestamp],
-    /// The calls that begin in the run and are open after it, outermost first. They follow from the
-    /// steps; they are for encoders that do not look at each step.
+    /// The calls that begin in the run and are open after it, outermost first. They could be
+    /// computed from the steps, but some encoders do not look at each step.
     pub begun: &'c [OpenedCall],
     /// Ids of the methods, by number. Ids do not change within a trace.
     pub methods: &'c MethodIds,
-    /// Place in [`KeptSteps`] of the steps, if they are kept after the run was handled.
+    /// Position of the steps in [`KeptSteps`], if the steps are kept after the run was handled.
     pub kept: Option<KeptRun<'c>>,
 }
 
 /// A call that begins in a [`CallRun`] and is open after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct OpenedCall {
-    /// Index of its step.
+    /// Index of the call's enter in the steps.
     pub place: u32,
-    /// Number of its method.
+    /// Number of the call's method.
     pub method: u32,
     /// Start of the call.
     pub time: Timestamp,
@@ -210,7 +211,7 @@ pub struct KeptSteps {
     pub times: Vec<Timestamp>,
 }
 
-/// The place of a run's steps in [`KeptSteps`].
+/// The position of a run's steps in [`KeptSteps`].
 #[derive(Clone, Copy, Debug)]
 pub struct KeptRun<'c> {
     /// The steps of many runs.
@@ -227,8 +228,8 @@ pub struct KeptRun<'c> {
 pub struct RunStep(pub u32);
 
 impl RunStep {
-    /// Returns a step of the method with the number `method`, which is below 2³⁰. `ends` is true
-    /// for a leave.
+    /// Returns a step of the method with the number `method`, which must be below 2³⁰. `ends` is
+    /// true for a leave.
     #[inline(always)]
     pub fn new(method: u32, ends: bool) -> Self {
         Self(method << 1 | u32::from(ends))
@@ -259,12 +260,13 @@ impl CallRun<'_> {
     /// Returns the ticket of the call at the index `at` of [`Self::begun`].
     #[inline]
     pub fn ticket_of_begun(&self, at: usize) -> u32 {
-        // All calls in `before` have ended by then.
+        // All calls in `before` have ended before this enter.
         let enters = (self.begun[at].place as usize + 2 + at - self.before.len()) / 2;
         self.ticket.wrapping_add(enters as u32)
     }
 
-    /// Returns the run with ids and tickets. Overwrites `room`.
+    /// Returns the run as calls with ids and tickets. Stores their steps in `room`, after clearing
+    /// it.
     pub fn calls<'r>(&self, room: &'r mut Vec<CallStep>) -> Calls<'r> {
         let mut open = Vec::with_capacity(self.steps.len());
         let mut newest = self.ticket;

@@ -3,14 +3,14 @@
 use super::Frame;
 use crate::{MethodId, Timestamp};
 
-/// A range of compiled code from one method, either the compiled one or an inlined one.
+/// A range of compiled code that comes from one method: the compiled method or an inlined one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CodeRange<'a> {
     /// Offset of the range's first byte from the start of the code.
     pub offset: i64,
     /// The frames of the range: the innermost (inlined) method first, the compiled method last.
-    /// Lines are as in [`Frame`]. Empty if nothing is known of the range, so that it only ends the
-    /// preceding one.
+    /// Lines are as in [`Frame`]. Empty if nothing is known of the range. It then only marks the
+    /// end of the preceding range.
     pub frames: Vec<Frame<'a>>,
 }
 
@@ -45,7 +45,8 @@ pub struct MethodUncompile {
 pub struct LineCount {
     /// Source line.
     pub line: u32,
-    /// Number of executions of the line's entries in the line table; several entries are added up.
+    /// Number of executions of the line. If the line has several entries in the line table, their
+    /// numbers are added up.
     pub count: u64,
 }
 

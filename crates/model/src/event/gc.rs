@@ -33,7 +33,7 @@ pub enum Generation {
     Young,
     /// All objects, or the old ones.
     Full,
-    /// None: a short pause within a collection that runs concurrently with the program.
+    /// No part: a short pause within a collection that runs concurrently with the program.
     Concurrent,
 }
 

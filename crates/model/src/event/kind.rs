@@ -41,8 +41,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// Returns the number of bytes that the event takes besides its own size, once its
-            /// texts are owned.
+            /// Returns the number of bytes that the event takes on the heap when its texts are
+            /// owned.
             #[inline]
             pub fn held(&self) -> usize {
                 match self {

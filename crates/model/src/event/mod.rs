@@ -1,6 +1,6 @@
 //! The events of a trace.
 //!
-//! Text is borrowed if possible, from the decoder's input or from the agent's tables.
+//! If possible, texts are borrowed from the decoder's input or the agent's tables.
 
 mod call;
 mod class;
@@ -151,11 +151,13 @@ pub enum Event<'a> {
     HeapObject(HeapObject),
     /// A heap dump is complete.
     HeapDumpEnd(HeapDumpEnd),
-    /// Number of times that the lines of a method were reached since the start of the trace.
+    /// For each line of a method, the number of times that it was reached since the start of the
+    /// trace.
     LineCounts(LineCounts),
     /// Further data of an aggregated call, immediately after its [`AggregatedEnter`].
     AggregatedDetail(AggregatedDetail),
-    /// Sum over samples: a frame in the tree of a thread's stacks. Frames that it calls follow.
+    /// Sum over samples: a frame in the tree of a thread's stacks. The frames that this frame calls
+    /// follow.
     SampleSum(SampleSum<'a>),
     /// Number of live objects of a class that a thread allocated.
     ObjectCounts(ObjectCounts),
@@ -163,10 +165,11 @@ pub enum Event<'a> {
     ClassSource(ClassSource<'a>),
     /// Further data of a method from the class file, immediately after its [`MethodDef`].
     MethodDetail(MethodDetail),
-    /// Data of an exception handler from the class file, immediately before the [`ExceptionCatch`]
-    /// in it.
+    /// Data of an exception handler from the class file, immediately before the handler's
+    /// [`ExceptionCatch`].
     CatchDetail(CatchDetail),
-    /// A thread begins to run a class's static initialiser. Those of the superclasses have run.
+    /// A thread begins to run a class's static initialiser. The initialisers of the superclasses
+    /// have run.
     ClassInitStart(ClassInitStart),
     /// The innermost static initialiser that the thread runs has ended.
     ClassInitEnd(ClassInitEnd),

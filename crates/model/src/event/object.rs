@@ -2,8 +2,8 @@
 
 use crate::{ClassId, MethodId, ObjectId, ThreadId, Timestamp};
 
-/// Kind of an object: a plain object, or an array by its type of elements. The numbers are those of
-/// TPTP (message 1014, "is array").
+/// Kind of an object: a plain object, or an array with elements of a certain type. The numbers are
+/// those of TPTP (message 1014, "is array").
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ObjectKind(pub u8);
 
@@ -92,11 +92,11 @@ pub struct ObjectCounts {
     pub peak: u64,
 }
 
-/// Sum over the objects of one class that a thread allocated ([`crate::Event::AllocationSum`]).
-/// Formats that do not contain individual objects have it.
+/// Sum over the objects of one class that a thread allocated ([`crate::Event::AllocationSum`]). It
+/// is used by formats that do not contain individual objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AllocationSum {
-    /// Allocating thread. The objects were allocated in the calls that are open on it.
+    /// Allocating thread. The objects were allocated in the calls that are open on this thread.
     pub thread: ThreadId,
     /// End of the interval, which begins with the thread's preceding sum.
     pub time: Timestamp,

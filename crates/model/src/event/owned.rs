@@ -3,13 +3,13 @@
 use super::*;
 use crate::{ClassId, Duration, HeapDumpId, MethodId, ObjectId, ThreadId, Timestamp};
 
-/// A type that may borrow texts, and can own them instead.
+/// A type that may borrow texts and can be converted to own them.
 pub(super) trait IntoStatic {
     type Static;
 
     fn into_static(self) -> Self::Static;
 
-    /// Returns the number of bytes outside of the value itself, once all texts are owned.
+    /// Returns the number of bytes that the value takes on the heap when all texts are owned.
     fn held(&self) -> usize;
 }
 

@@ -98,9 +98,9 @@ pub struct SampleSum<'a> {
     pub thread: ThreadId,
     /// End of the interval whose samples are summed.
     pub time: Timestamp,
-    /// Depth of the frame: 1 for an outermost frame. The caller of a deeper frame is the last
-    /// preceding frame of the depth above. If there is no such frame, the depth is reduced as far
-    /// as needed.
+    /// Depth of the frame: 1 for an outermost frame. The caller of a frame with depth `n` is the
+    /// last preceding frame with depth `n - 1`. If there is none, readers reduce the depth until
+    /// there is one.
     pub depth: u64,
     /// The frame. Its method may have `()` in place of the descriptor if that is unknown.
     pub frame: Frame<'a>,

@@ -83,8 +83,9 @@ pub struct TraceEnd<'a> {
     pub time: Timestamp,
 }
 
-/// A pause of recording ([`crate::Event::TracePause`]). Calls that are open here and end in the
-/// pause get leaves at the time of the pause, before the first call after it.
+/// A pause of recording ([`crate::Event::TracePause`]). Calls that are open here may end in the
+/// pause. Their leaves have the time at which the pause began, and precede the first call after the
+/// pause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TracePause {
     /// Start of the pause.

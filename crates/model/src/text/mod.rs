@@ -1,9 +1,9 @@
-//! Events as text, for formats that have no message for them but contain free text.
+//! Events as text, for formats that have free text but no message for an event.
 //!
-//! The grammar is that of [`crate::Note`]: `jtrail`, a kind, and `key=value` pairs. The keys are in
-//! the order of the table below, and none is omitted. An empty list has no pair; the key is
-//! repeated for each entry of a list. Times are in nanoseconds since 1970-01-01 UTC, lengths of
-//! time in nanoseconds. Ids and all other numbers are decimal.
+//! The grammar is that of [`crate::Note`]: `jtrail`, a kind, and `key=value` pairs. All keys are
+//! present, in the order of the lines below. For a list, the key is repeated for each entry, so an
+//! empty list has no pair. Times are in nanoseconds since 1970-01-01 UTC, lengths of time in
+//! nanoseconds. Ids and all other numbers are decimal.
 //!
 //! ```text
 //! jtrail object id=9 time=1700000000000000007 kind=0 size=24 class=3
@@ -54,8 +54,8 @@
 //! - `state` is a name of [`crate::ThreadState`], `generation` one of [`crate::Generation`], `kind`
 //!   the number of an [`ObjectKind`](crate::ObjectKind).
 //!
-//! A text that is not exactly as it would be written, to the last pair, is treated as free text. So
-//! events of later versions with additional pairs are kept unchanged.
+//! A text that is not exactly as this version would write it is treated as free text. So an event
+//! of a later version, with additional pairs, is kept unchanged.
 
 mod value;
 
@@ -170,8 +170,8 @@ texts! {
 }
 
 /// Parses the text of an event. Returns `None` if the text is damaged or is not the text of an
-/// event. Never panics. The size of the event is proportional to that of the text, and it borrows
-/// from the text if possible.
+/// event. Never panics. The event borrows from the text if possible. Its size is proportional to
+/// the size of the text.
 pub fn parse<'a>(text: &Text<'a>) -> Option<Event<'a>> {
     match text {
         Cow::Borrowed(text) => parse_with(text, |part| part),

@@ -4,7 +4,7 @@ use crate::{
     MethodId, ObjectId, ObjectKind, ThreadId, ThreadState, Ticks, Timestamp,
 };
 
-/// A text with everything that has a meaning in the grammar.
+/// A text with all characters that have a meaning in the grammar.
 const NASTY: &str =
     "a=\"b\\ c\" \\\\\" jtrail sample x=\t\n\r\0\u{1}\u{85}\u{a0}é\u{10ffff}\u{fffd}' ";
 

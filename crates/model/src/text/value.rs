@@ -15,7 +15,7 @@ pub(super) struct Source<'t, 'a> {
     pub(super) keep: fn(Cow<'t, str>) -> Text<'a>,
 }
 
-/// A type of fields: one pair or, for lists, any number of pairs.
+/// A type of fields. Its text form is one pair or, for lists, any number of pairs.
 pub(super) trait Value<'a>: Sized {
     fn write(&self, key: &str, out: &mut String);
     fn read(key: &str, source: &mut Source<'_, 'a>) -> Option<Self>;
@@ -85,7 +85,7 @@ macro_rules! words {
 
 words!(ThreadState Generation);
 
-/// Text form: the number, but no pair for 1.
+/// Text form: the number. For 1, there is no pair.
 impl Value<'_> for Ticks {
     fn write(&self, key: &str, out: &mut String) {
         if *self > Self::default() {

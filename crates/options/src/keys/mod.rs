@@ -41,7 +41,7 @@ pub fn find(name: &str) -> Option<&'static Key> {
     keys().find(|key| key.has_name(name))
 }
 
-/// Returns the key that had this name formerly, if no key has it now.
+/// Returns the key that has `name` as a former name.
 pub fn renamed(name: &str) -> Option<&'static Key> {
     keys().find(|key| key.former.contains(&name))
 }
@@ -57,8 +57,8 @@ pub(crate) fn unknown(name: &str) -> String {
     }
 }
 
-/// Returns `; did you mean "…"?` with the key that formerly had the name, or otherwise the most
-/// similar one among the keys and `others`.
+/// Returns `; did you mean "…"?` with the key whose former name is `name`. If there is none, it has
+/// the most similar name among the keys and `others`.
 pub(crate) fn hint(name: &str, others: &[&str]) -> String {
     match renamed(name) {
         Some(key) => format!("; did you mean \"{}\"?", key.name),
@@ -98,13 +98,13 @@ pub fn help() -> String {
     text
 }
 
-/// Stores a parsed value, or returns its error. Used by rows for `set`.
+/// Stores a parsed value, or returns the error of the parser. Used by rows for `set`.
 fn put<T>(field: &mut T, value: Result<T, String>) -> Result<(), Fault> {
     *field = value?;
     Ok(())
 }
 
-/// Returns the text of a value that is never absent. Used by rows for `show`.
+/// Returns the text of a value that always exists. Used by rows for `show`.
 fn text(value: impl Display) -> Option<String> {
     Some(value.to_string())
 }

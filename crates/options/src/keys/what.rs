@@ -27,7 +27,8 @@ pub(super) const SUBJECT: Subject = Subject {
             values: "class pattern, CLASS.METHOD or CLASS#METHOD, with *",
             help: "Trace these; the first rule that fits decides",
             set: |builder, value| Ok(builder.add_pattern(true, value)?),
-            // This lists the values of `exclude`, too, because the order of both matters.
+            // This also lists the values of `exclude`, because the order of `include` and `exclude`
+            // matters.
             show_each: Some(|options| {
                 let name = |include: bool| if include { "include" } else { "exclude" };
                 let patterns = options.patterns.iter();
