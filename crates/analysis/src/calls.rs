@@ -133,7 +133,7 @@ struct Below {
 }
 
 impl Below {
-    /// Adds callees that have callees themselves.
+    /// Adds `calls` direct callees. `below` counts the callees within them.
     fn add(&mut self, calls: u64, below: Self) {
         self.callees = self.callees.saturating_add(calls);
         self.all = self.all.saturating_add(calls).saturating_add(below.all);

@@ -135,7 +135,7 @@ impl Drop for LibraryCopy {
     }
 }
 
-/// A folder into which a JVM writes a trace, which this program then fetches.
+/// A folder for a trace: the JVM writes the trace into it, and this program then fetches the files.
 ///
 /// The folder belongs to the JVM's user, so its contents are not trusted. Only files of a trace are
 /// fetched, and links are not followed.

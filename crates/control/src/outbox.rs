@@ -154,7 +154,7 @@ impl Outbox {
         waiting.len() > 0 && waiting.closed.is_none()
     }
 
-    /// Returns true if so many bytes are queued that no more commands should be read.
+    /// Returns true if the queue is too long to read more commands.
     pub(crate) fn is_full(&self) -> bool {
         self.lock().len() > ENOUGH_WAITING
     }

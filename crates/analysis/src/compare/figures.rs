@@ -23,7 +23,7 @@ pub(super) struct View {
     live: Live,
 }
 
-/// The way in which threads of two traces are matched.
+/// How the threads of two traces are matched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ThreadsBy {
     /// By name; threads of the same name by the order of their starts.
