@@ -251,8 +251,8 @@ fn the_flight_recorder_sees_the_same() {
         let mut ours = Ours::default();
         read(&file, |event| ours.take(event));
 
-        // The recorder of 25 records no time for events that it can throttle and that have no
-        // duration.
+        // On JDK 25, the recorder stores no time for events without a duration that can be
+        // throttled.
         let theirs_no_times = theirs.throws_have_no_time();
         assert!(!theirs_no_times || jdk.feature >= 25);
 

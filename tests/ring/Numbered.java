@@ -5,7 +5,8 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * Threads that count until they are killed. For each number, a thread calls {@code number}, which
  * calls a method for each of the number's digits. So a trace shows which numbers it holds. Each
- * thread writes the last number whose call has returned into a file that outlives it.
+ * thread has a file that outlives the program. It stores there the last number whose call has
+ * returned.
  */
 public final class Numbered {
     static final int THREADS = 4;

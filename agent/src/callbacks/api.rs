@@ -62,7 +62,7 @@ unsafe extern "system" fn command(
     number: jlong,
 ) -> jstring {
     // SAFETY: the JVM passed the environment and the arguments to this native method. The result is
-    // a local reference, which the JVM frees after it has returned it.
+    // a local reference. The JVM frees it after this method has returned.
     unsafe {
         let done = with("a call of the program", env, |tracer, env| {
             let text = Handle::from_raw(env, text).map(|text| env.text(text));

@@ -104,7 +104,8 @@ unsafe extern "system" fn vm_init(_jvmti: RawEnv, env: *mut JNIEnv, _thread: job
     }
 }
 
-/// The JVM begins to stop. Ends the trace, unless it has ended shortly before ([`frees`]).
+/// The JVM begins to stop. Ends the trace, unless the end of the last thread has already ended it
+/// ([`frees`]).
 unsafe extern "system" fn vm_death(_jvmti: RawEnv, env: *mut JNIEnv) {
     // SAFETY: `env` is the environment that the JVM passed to this callback.
     unsafe {

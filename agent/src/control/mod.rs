@@ -52,7 +52,8 @@ pub(crate) struct Channel {
     /// Passes commands of the program itself to the channel's thread.
     caller: Caller,
     waiting: Arc<ClientWait>,
-    /// True when the agent is set up. From then on, the time without clients counts (`linger`).
+    /// True when the agent is set up. Only from then on does time without a client count towards
+    /// `linger`.
     is_set_up: Arc<AtomicBool>,
     /// Path of the socket; none if only the program gives commands.
     socket: Option<PathBuf>,

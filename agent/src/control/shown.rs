@@ -84,7 +84,8 @@ impl Shown {
     }
 
     /// Sets the stream of a trace that is about to begin; `None` if the trace failed to begin. The
-    /// limits apply before the trace begins, because the client may not even read its first data.
+    /// shorter wait and the deadline are set before the trace begins, because a client might stop
+    /// reading at the first data.
     pub(super) fn open(&mut self, stream: Option<DataStream>) {
         self.stream = stream;
         self.hurry_stream();

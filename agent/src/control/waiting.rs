@@ -37,8 +37,8 @@ impl ClientWait {
         let begin = Instant::now();
         let mut stage = self.stage.lock();
         while *stage == Stage::Before {
-            // The remaining time is computed in each round, because the deadline may be too late
-            // for an `Instant`.
+            // The sum of `begin` and `at_most` may exceed the range of `Instant`. So each round
+            // computes the remaining time.
             let left = at_most.saturating_sub(begin.elapsed());
             if left.is_zero() {
                 *stage = Stage::Running;

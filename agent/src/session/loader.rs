@@ -14,7 +14,8 @@ impl Loader {
     pub(crate) const PLATFORM: Self = Self(1);
     const FIRST_OTHER: i64 = 2;
 
-    /// Returns the number that distinguishes loaders of the same class.
+    /// Returns the number that distinguishes loaders that are instances of one class, such as two
+    /// `URLClassLoader`s.
     pub(crate) fn number(self) -> i64 {
         self.0
     }

@@ -9,9 +9,9 @@
 //! end must match that at the start of the next segment.
 //!
 //! This works only for sound traces. The analysis returns nothing if anything is inconsistent, if
-//! calls are aggregated or have CPU times, or if segments of the trail's version do not list the
-//! open calls. Then the trace must be read from the front, with a reader that reports what is
-//! wrong.
+//! calls are aggregated or have CPU times, or if the trail has an older version, whose segments do
+//! not list the open calls. Then the trace must be read from the front, with a reader that reports
+//! what is wrong.
 
 use crate::ahead::{BATCH, HELD, WAITING};
 use crate::{Analysis, Calls, OpenCall, Subjects};
@@ -90,7 +90,7 @@ fn summed(
             worker.map(|worker| (others, worker))
         };
         let started: io::Result<Vec<_>> = (0..).zip(readers).map(start).collect();
-        // This closes the channels, and so ends the workers that were started.
+        // A worker could not be started. The return drops the channels, so the other workers end.
         let Ok(started) = started else {
             return (None, Vec::new());
         };

@@ -15,12 +15,12 @@
 //! the calls.)
 //!
 //! Sums are written as aggregated calls in three cases: when there are many, on a flush
-//! ([`Encode::flush`]), and at the end. The thread's open calls are not callers of these sums; a
-//! note before the sums says so. Each sum is nested in an aggregated call of the caller. This outer
-//! aggregated call stands for zero calls. Its time is negative: it cancels the time of the sums in
-//! it, which includes callees. So the caller's time without callees and its time with callees stay
-//! correct. For recursive methods, an aggregated call of the method surrounds the sum, so that
-//! readers do not count its time twice.
+//! ([`Encode::flush`]), and at the end. The sums are written while calls of the thread are open,
+//! but these calls are not their callers: a note before the sums says so. Each sum is nested in an
+//! aggregated call of the caller. This outer aggregated call stands for zero calls. Its time is
+//! negative: it cancels the time of the sums in it, which includes callees. So the caller's time
+//! without callees and its time with callees stay correct. For recursive methods, an aggregated
+//! call of the method surrounds the sum, so that readers do not count its time twice.
 //!
 //! A flush writes all waiting calls, even those that turn out to be short.
 

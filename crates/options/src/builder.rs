@@ -101,7 +101,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Stores the value of a key, with the function of the key's row.
+    /// Stores the value of a key: calls the key's `set`.
     ///
     /// # Errors
     /// If the key was given before, or the value is wrong.

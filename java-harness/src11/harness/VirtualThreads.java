@@ -17,7 +17,10 @@ public final class VirtualThreads {
     static final ReentrantLock LOCK = new ReentrantLock();
     static final Object MONITOR = new Object();
 
-    /** Has open calls across each pause. After it, they continue on whichever carrier is free. */
+    /**
+     * Has open calls across each pause. After a pause, the thread continues on whichever carrier is
+     * free.
+     */
     static void task(int id) {
         first(id);
         pause(id);

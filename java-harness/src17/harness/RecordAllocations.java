@@ -3,7 +3,8 @@ package harness;
 import java.util.List;
 
 /**
- * Objects of records, created in several ways and used in patterns. Argument: rounds, default 1000.
+ * Creates objects of record classes in several ways, and tests one with a pattern. Argument:
+ * rounds, default 1000.
  */
 public final class RecordAllocations {
     record Point(int x, int y) {

@@ -20,17 +20,17 @@ from support.traces import TraceReader
 EVENTS = "events=all,interval=5ms,allocsites=true,format=binary"
 # As the JVM's options have them.
 COLLECTORS = {"serial": "Serial", "parallel": "Parallel", "g1": "G1", "z": "Z", "shenandoah": "Shenandoah"}
-# Seconds beyond the program's own that a run may take: to begin, to finish its last actions, to
-# take the last snapshot.
+# How many seconds longer than `options.seconds` a run may take: to start, to finish its last
+# actions, to take the last snapshot.
 GRACE = 180
 
 
 class Disturber(threading.Thread):
     """Sends commands to the JVM and the agent, in random order, until `over` is set.
 
-    `commands` has for each name what to run, and how often in turn. If a file `socket` is given,
-    the commands begin when it exists. Then the first one forces a collection, so that short runs
-    have one.
+    `commands` maps a name to a command line, and to how often it occurs in each shuffled round. If
+    a file `socket` is given, the commands begin when it exists. Then the first one forces a
+    collection, so that short runs have one.
     """
 
     def __init__(self, commands, seed, pause, socket=None):

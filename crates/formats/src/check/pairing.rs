@@ -42,8 +42,8 @@ impl Pair {
     /// Returns the severity of a missing begin or end.
     ///
     /// The JVM reports the begin of a wait before it checks that the thread owns the monitor. If
-    /// the thread does not own it, the wait has no end. The JVM's own waits for another thread that
-    /// initialises a class have no begin.
+    /// the thread does not own it, the wait has no end. When a thread waits until another thread
+    /// has initialised a class, the JVM reports only the end of that wait.
     const fn unpaired(self, severity: Severity) -> Severity {
         match self {
             Self::Wait => Severity::Info,

@@ -61,8 +61,8 @@ impl Jvmti {
         object: ObjectRef<'_>,
     ) -> Result<Option<ThreadRef<'e>>> {
         let mut usage = jvmtiMonitorUsage::default();
-        // SAFETY: the reference is valid. `usage` receives the result: two arrays, and null or a
-        // new local reference to a thread.
+        // SAFETY: the reference is valid. `usage` receives two arrays, which are freed here, and
+        // the owner: a new local reference to a thread, or null.
         unsafe {
             let error = abi::get_object_monitor_usage(self.0, object.as_raw(), &mut usage);
             check("GetObjectMonitorUsage", error)?;

@@ -226,7 +226,8 @@ fn method(number: u32) -> MethodInfo {
 enum Way<'p> {
     OneByOne,
     InRuns,
-    /// In runs, with helpers that follow calls ahead, in time or not.
+    /// In runs, with helpers that follow calls ahead. They may or may not finish before the merge
+    /// reaches the chunk.
     WithHelpers(&'p Arc<Pool>),
 }
 
