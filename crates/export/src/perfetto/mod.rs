@@ -1,7 +1,14 @@
 //! Perfetto traces (`.pftrace`): what the Perfetto UI and its trace processor read.
 //!
 //! A trace is a `Trace` message of Perfetto's protocol-buffer schema: packets (field 1), one after
-//! another. Traces can be concatenated. `wire` lists the fields that are written.
+//! another. Traces can be concatenated.
+//!
+//! | Module | Contents |
+//! |---|---|
+//! | `encode` | which events become which packets |
+//! | `packets` | packets, sequences and tracks |
+//! | `slices` | slices and instants |
+//! | `wire` | field numbers |
 //!
 //! # Sequences and times
 //!
@@ -42,6 +49,8 @@
 //! owner's track and the begin of the blocked slice have the same flow id.
 
 mod encode;
+mod packets;
+mod slices;
 mod wire;
 
 pub(crate) use encode::Encoder;
