@@ -88,9 +88,21 @@ class Growth(unittest.TestCase):
              (6_597_944, 6_603_920, 6_566_816, 6_568_248, 6_522_096, 6_725_344, 6_714_128, 6_706_584)),
             ((2_706_688, 2_717_312, 2_686_208, 2_670_848, 2_637_056, 2_636_544, 2_855_680, 2_847_488),
              (6_685_272, 6_674_536, 6_653_512, 6_636_688, 6_620_344, 6_596_128, 6_775_824, 6_761_960)),
+            ((2_532_224, 2_546_560, 2_754_688, 2_770_048, 2_733_184, 2_736_640, 2_691_328, 2_693_632),
+             (6_533_288, 6_541_760, 6_719_776, 6_725_192, 6_700_520, 6_689_360, 6_657_984, 6_648_640)),
+            ((2_674_304, 2_680_704, 2_921_472, 2_914_048, 2_877_312, 2_860_288, 2_855_040, 2_875_776),
+             (6_609_912, 6_584_784, 6_766_456, 6_768_704, 6_748_048, 6_762_096, 6_741_824, 6_727_200)),
         ):
             seen = [look | {"code": code, "metaspace": metaspace} for look, code, metaspace in zip(run(60, {}), code, metaspace)]
             self.assertEqual(grown(seen, 60, "compiled"), [])
+
+    def test_one_rise_at_any_time_of_a_short_run_is_no_growth(self):
+        for rise in range(1, 60):
+            self.assert_grown(60, [], code=lambda number: 3_000_000 - 3_000 * number + 400_000 * (number > rise))
+
+    def test_what_grows_in_every_cycle_beside_one_rise_is_growth(self):
+        for rise in range(1, 60):
+            self.assert_grown(60, ["code"], code=lambda number: 3_000_000 + 6_000 * number + 400_000 * (number > rise))
 
     def test_bounds_of_short_runs_are_for_each_cycle(self):
         for mode, key in ((mode, key) for mode in MODES for key in GROWTH[mode]):
