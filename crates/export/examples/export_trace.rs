@@ -1,7 +1,7 @@
 //! Exports a trace: `export_trace TARGET MIN_NS TRACE FILE`. Calls shorter than `MIN_NS` become
 //! part of their callers.
 
-use jtrail_export::{CallFilter, Target};
+use jtrail_export::{CallFilter, Options, Target};
 use jtrail_formats::{Item, Reader};
 use jtrail_model::Duration;
 use std::fs::File;
@@ -11,11 +11,12 @@ use std::ops::ControlFlow;
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let target = Target::by_name(&args[1]).expect("a target");
-    let filter = CallFilter {
-        min: Duration(args[2].parse().expect("a number")),
-        ..CallFilter::default()
-    };
-    let mut encoder = target.encoder(filter);
+    let min = Duration(args[2].parse().expect("a number"));
+    let filter = CallFilter::new(min, None, None);
+    let mut encoder = target.encoder(Options {
+        filter,
+        ..Options::default()
+    });
     let mut file = File::create(&args[4]).expect("created");
     let mut out = Vec::new();
     let mut reader = Reader::new(File::open(&args[3]).expect("there")).expect("a trace");

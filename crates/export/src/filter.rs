@@ -2,31 +2,24 @@
 
 use jtrail_analysis::Names;
 use jtrail_model::{Duration, MethodId};
+use rustc_hash::FxHashMap;
 use std::fmt;
 
 /// Decides by name whether calls of a method are exported.
-type MethodFilter = Box<dyn Fn(&Names, MethodId) -> bool + Send>;
+pub type MethodFilter = Box<dyn Fn(&Names, MethodId) -> bool + Send>;
 
 /// Selection of calls. A call that is not selected becomes part of its caller: it disappears, and
 /// its callees remain.
+#[derive(Default)]
 pub struct CallFilter {
     /// Minimum length of a call or wait.
-    pub min: Duration,
+    pub(crate) min: Duration,
     /// Maximum number of calls that enclose an exported call, plus one. `None` for no limit.
-    pub depth: Option<usize>,
+    pub(crate) depth: Option<usize>,
     /// The methods whose calls are exported. `None` for all.
-    pub methods: Option<MethodFilter>,
-}
-
-impl Default for CallFilter {
-    /// Selects all calls.
-    fn default() -> Self {
-        Self {
-            min: Duration(0),
-            depth: None,
-            methods: None,
-        }
-    }
+    pub(crate) methods: Option<MethodFilter>,
+    /// What `methods` has decided.
+    decided: FxHashMap<MethodId, bool>,
 }
 
 impl fmt::Debug for CallFilter {
@@ -35,18 +28,32 @@ impl fmt::Debug for CallFilter {
             .field("min", &self.min)
             .field("depth", &self.depth)
             .field("methods", &self.methods.is_some())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
 impl CallFilter {
+    /// Creates a filter by minimum length of calls and waits, number of levels, and method.
+    pub fn new(min: Duration, depth: Option<usize>, methods: Option<MethodFilter>) -> Self {
+        Self {
+            min,
+            depth,
+            methods,
+            decided: FxHashMap::default(),
+        }
+    }
+
     /// Returns true if calls of the method are exported at this level. The outermost calls of a
     /// thread have level 0.
-    pub(crate) fn selects(&self, names: &Names, method: MethodId, level: usize) -> bool {
+    #[inline]
+    pub(crate) fn selects(&mut self, names: &Names, method: MethodId, level: usize) -> bool {
+        let Some(selects) = &self.methods else {
+            return self.depth.is_none_or(|depth| level < depth);
+        };
         self.depth.is_none_or(|depth| level < depth)
-            && self
-                .methods
-                .as_ref()
-                .is_none_or(|selects| selects(names, method))
+            && *self
+                .decided
+                .entry(method)
+                .or_insert_with(|| selects(names, method))
     }
 }

@@ -7,15 +7,29 @@
 //! |---|---|
 //! | `target` | the targets, their names and extensions |
 //! | `filter` | which calls are exported |
+//! | `timeline` | turns events into what happens on a time line |
 //! | `slices` | calls and waits as nested slices of their threads |
+//! | `sink` | the interface of targets that show a time line |
+//! | `dropped` | counts of what a target has no place for |
+//! | `profile` | sums by thread and call path, for targets that show a profile |
 //! | `protobuf` | the encoding of protocol buffers, which several targets share |
-//! | `perfetto` | the targets |
+//! | `perfetto`, `collapsed` | the targets |
 
+#![forbid(unsafe_code)]
+
+mod collapsed;
+mod dropped;
 mod filter;
 mod perfetto;
+mod profile;
 mod protobuf;
+mod sink;
 mod slices;
 mod target;
+#[cfg(test)]
+mod testing;
+mod timeline;
 
-pub use filter::CallFilter;
-pub use target::Target;
+pub use collapsed::Weight;
+pub use filter::{CallFilter, MethodFilter};
+pub use target::{Ceiling, Export, Options, Target};

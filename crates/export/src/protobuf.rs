@@ -9,7 +9,7 @@ const BYTES: u32 = 2;
 
 /// Appends a variable-length integer: seven bits per byte, the lowest first.
 #[inline]
-pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
+fn varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -23,6 +23,7 @@ pub(crate) fn varint_len(value: u64) -> usize {
     (70 - (value | 1).leading_zeros() as usize) / 7
 }
 
+#[inline]
 fn key(out: &mut Vec<u8>, field: u32, wire_type: u32) {
     varint(out, u64::from(field << 3 | wire_type));
 }
@@ -42,9 +43,15 @@ pub(crate) fn fixed64(out: &mut Vec<u8>, field: u32, value: u64) {
 
 /// Appends a field of bytes or text.
 pub(crate) fn bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
-    key(out, field, BYTES);
-    varint(out, value.len() as u64);
+    bytes_head(out, field, value.len());
     out.extend(value);
+}
+
+/// Appends what precedes `len` bytes of a field.
+#[inline]
+pub(crate) fn bytes_head(out: &mut Vec<u8>, field: u32, len: usize) {
+    key(out, field, BYTES);
+    varint(out, len as u64);
 }
 
 /// Appends a field with a nested message, whose fields `fill` appends.

@@ -6,65 +6,22 @@
 //! - A leave ends the slices within its call, at the time of the leave.
 //! - A leave whose call is not open is skipped.
 //! - The end of a thread or of the trace ends all slices that are open.
+//! - A time before the thread's latest one counts as the latest.
 //!
 //! With a minimum length, the begin of a slice is written when the slice is known to be long
 //! enough: at its end, or at an event of its thread that is late enough. Until then, the begin and
 //! the instants after it are pending.
 
 use crate::filter::CallFilter;
+use crate::sink::{End, Moment, Sink, Slice, ThreadIndex};
 use jtrail_analysis::Names;
-use jtrail_model::{Event, MethodId, ObjectId, ThreadId, Timestamp};
-use rustc_hash::FxHashMap;
-
-/// What a thread does in a slice.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Slice {
-    /// It calls a method.
-    Call(MethodId),
-    /// It is blocked on a monitor, which `owner` holds.
-    Blocked {
-        /// The monitor's object.
-        object: ObjectId,
-        /// The thread that holds the monitor, if known.
-        owner: Option<(ThreadId, ThreadIndex)>,
-    },
-    /// It waits in `Object.wait`.
-    Waiting {
-        /// The monitor's object.
-        object: ObjectId,
-        /// Time limit in ms; 0 for none.
-        timeout_ms: i64,
-    },
-    /// It is parked.
-    Parked {
-        /// The blocker; none if unknown.
-        object: ObjectId,
-    },
-}
-
-/// Writes slices. The times of one thread never decrease.
-pub(crate) trait Sink {
-    /// Writes the begin of a slice.
-    fn begin(&mut self, names: &Names, thread: ThreadIndex, time: Timestamp, slice: Slice);
-
-    /// Writes the end of the innermost slice of the thread.
-    fn end(&mut self, thread: ThreadIndex, time: Timestamp, slice: Slice);
-
-    /// Writes something that happens on a thread within its innermost slice.
-    fn instant(&mut self, names: &Names, thread: ThreadIndex, event: &Event<'_>);
-}
-
-/// Number of a thread in [`Slices`]: 0, 1, 2 … in the order of first slices and definitions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ThreadIndex(pub(crate) u32);
+use jtrail_model::{Event, MethodId, Timestamp};
 
 /// The open slices of all threads.
 #[derive(Debug, Default)]
 pub(crate) struct Slices {
     filter: CallFilter,
     threads: Vec<Thread>,
-    index: FxHashMap<ThreadId, u32>,
-    last_thread: Option<(ThreadId, u32)>,
     latest: Timestamp,
     /// Leaves whose calls are not open.
     pub(crate) unmatched: u64,
@@ -76,6 +33,7 @@ struct Thread {
     /// Number of calls among the open slices.
     calls: usize,
     pending: Vec<Pending>,
+    latest: Timestamp,
 }
 
 /// A slice that has begun.
@@ -84,7 +42,7 @@ struct Open {
     slice: Slice,
     /// Number of the call on its thread; 0 for waits.
     ticket: u32,
-    start: Timestamp,
+    begin: Moment,
     state: State,
 }
 
@@ -102,6 +60,20 @@ enum Pending {
     /// The begin of the open slice with this index.
     Begin(usize),
     Instant(Box<Event<'static>>),
+    /// An event of an aggregated call tree, and the number of open slices that enclose the tree.
+    Aggregated(Box<Event<'static>>, usize),
+}
+
+impl Pending {
+    fn is_begin(&self) -> bool {
+        matches!(self, Self::Begin(_))
+    }
+}
+
+/// Returns the number of calls that are written.
+fn written_calls(open: &[Open]) -> usize {
+    let is_call = |o: &Open| o.state == State::Written && matches!(o.slice, Slice::Call(_));
+    open.iter().filter(|open| is_call(open)).count()
 }
 
 impl Slices {
@@ -113,33 +85,19 @@ impl Slices {
         }
     }
 
-    /// Returns the thread's index.
-    #[inline]
-    pub(crate) fn thread(&mut self, id: ThreadId) -> ThreadIndex {
-        match self.last_thread {
-            Some((last, index)) if last == id => ThreadIndex(index),
-            _ => self.find_thread(id),
-        }
+    /// Returns the filter.
+    pub(crate) fn filter(&mut self) -> &mut CallFilter {
+        &mut self.filter
     }
 
-    fn find_thread(&mut self, id: ThreadId) -> ThreadIndex {
-        let next = self.threads.len() as u32;
-        let index = *self.index.entry(id).or_insert(next);
-        if index == next {
-            self.threads.push(Thread::default());
-        }
-        self.last_thread = Some((id, index));
-        ThreadIndex(index)
+    /// Adds a thread, which gets the next index.
+    pub(crate) fn add_thread(&mut self) {
+        self.threads.push(Thread::default());
     }
 
     /// Returns the latest time of the trace so far.
     pub(crate) fn latest(&self) -> Timestamp {
         self.latest
-    }
-
-    /// Returns the number of threads.
-    pub(crate) fn thread_count(&self) -> u32 {
-        self.threads.len() as u32
     }
 
     /// Extends the time of the trace.
@@ -148,65 +106,60 @@ impl Slices {
         self.latest = self.latest.max(time);
     }
 
+    /// Returns the moment, but not before an earlier one of its thread.
+    #[inline]
+    fn arrive(&mut self, mut at: Moment) -> Moment {
+        let thread = &mut self.threads[at.thread.0 as usize];
+        at.time = at.time.max(thread.latest);
+        thread.latest = at.time;
+        self.see(at.time);
+        at
+    }
+
     /// Begins a call.
     #[inline]
     pub(crate) fn enter(
         &mut self,
         names: &Names,
-        (id, time): (ThreadId, Timestamp),
+        at: Moment,
         (method, ticket): (MethodId, u32),
         sink: &mut impl Sink,
     ) {
-        let index = self.thread(id);
-        let thread = &mut self.threads[index.0 as usize];
-        let shown = self.filter.selects(names, method, thread.calls);
+        let thread = &mut self.threads[at.thread.0 as usize];
+        let is_selected = self.filter.selects(names, method, thread.calls);
         thread.calls += 1;
-        self.begin(
-            names,
-            index,
-            time,
-            (Slice::Call(method), ticket, shown),
-            sink,
-        );
+        self.begin(names, at, (Slice::Call(method), ticket, is_selected), sink);
     }
 
     /// Begins a wait.
-    pub(crate) fn wait(
-        &mut self,
-        names: &Names,
-        (id, time): (ThreadId, Timestamp),
-        slice: Slice,
-        sink: &mut impl Sink,
-    ) {
-        let index = self.thread(id);
-        self.begin(names, index, time, (slice, 0, true), sink);
+    pub(crate) fn wait(&mut self, names: &Names, at: Moment, slice: Slice, sink: &mut impl Sink) {
+        self.begin(names, at, (slice, 0, true), sink);
     }
 
     #[inline]
     fn begin(
         &mut self,
         names: &Names,
-        index: ThreadIndex,
-        time: Timestamp,
-        (slice, ticket, shown): (Slice, u32, bool),
+        at: Moment,
+        (slice, ticket, is_selected): (Slice, u32, bool),
         sink: &mut impl Sink,
     ) {
-        self.see(time);
-        let state = if !shown {
+        let begin = self.arrive(at);
+        let state = if !is_selected {
             State::Hidden
         } else if self.filter.min.0 <= 0 {
-            sink.begin(names, index, time, slice);
+            sink.begin(names, begin, slice);
             State::Written
         } else {
-            self.write_long(names, index, time, sink);
-            let thread = &mut self.threads[index.0 as usize];
+            self.write_long(names, begin, sink);
+            let thread = &mut self.threads[begin.thread.0 as usize];
             thread.pending.push(Pending::Begin(thread.open.len()));
             State::Pending
         };
-        self.threads[index.0 as usize].open.push(Open {
+        self.threads[begin.thread.0 as usize].open.push(Open {
             slice,
             ticket,
-            start: time,
+            begin,
             state,
         });
     }
@@ -216,19 +169,18 @@ impl Slices {
     pub(crate) fn leave(
         &mut self,
         names: &Names,
-        (id, time): (ThreadId, Timestamp),
-        (method, ticket): (MethodId, u32),
+        at: Moment,
+        (method, ticket, by_exception): (MethodId, u32, bool),
         sink: &mut impl Sink,
     ) {
-        let index = self.thread(id);
-        let open = &self.threads[index.0 as usize].open;
+        let open = &self.threads[at.thread.0 as usize].open;
         let fits = |o: &Open| o.ticket == ticket && o.slice == Slice::Call(method);
         let found = match open.last() {
             Some(last) if fits(last) => Some(open.len() - 1),
             _ => open.iter().rposition(fits),
         };
         match found {
-            Some(level) => self.end_from(names, index, level, time, sink),
+            Some(level) => self.end_from(names, level, (at, by_exception), sink),
             None => self.unmatched += 1,
         }
     }
@@ -237,72 +189,94 @@ impl Slices {
     pub(crate) fn resume(
         &mut self,
         names: &Names,
-        (id, time): (ThreadId, Timestamp),
+        at: Moment,
         is_kind: impl Fn(Slice) -> bool,
         sink: &mut impl Sink,
     ) {
-        let index = self.thread(id);
-        let open = &self.threads[index.0 as usize].open;
+        let open = &self.threads[at.thread.0 as usize].open;
         if let Some(level) = open.iter().rposition(|o| is_kind(o.slice)) {
-            self.end_from(names, index, level, time, sink);
+            self.end_from(names, level, (at, false), sink);
         }
     }
 
-    /// Writes an instant within the innermost slice of its thread.
+    /// Writes an instant within the innermost slice of its thread. Returns false if the sink has no
+    /// place for it. Pending instants count as written.
     pub(crate) fn instant(
         &mut self,
         names: &Names,
-        (id, time): (ThreadId, Timestamp),
+        at: Moment,
         event: &Event<'_>,
         sink: &mut impl Sink,
-    ) {
-        let index = self.thread(id);
-        self.see(time);
-        self.write_long(names, index, time, sink);
-        let thread = &mut self.threads[index.0 as usize];
-        match thread.pending.is_empty() {
-            true => sink.instant(names, index, event),
-            false => {
-                let event = Box::new(event.clone().into_static());
-                thread.pending.push(Pending::Instant(event));
-            }
+    ) -> bool {
+        let at = self.arrive(at);
+        self.write_long(names, at, sink);
+        let thread = &mut self.threads[at.thread.0 as usize];
+        if thread.pending.is_empty() {
+            return sink.instant(names, at.thread, event);
         }
+        let event = Box::new(event.clone().into_static());
+        thread.pending.push(Pending::Instant(event));
+        true
+    }
+
+    /// Writes an event of an aggregated call tree. The innermost `above` open calls do not enclose
+    /// the tree. Returns false if the sink has no place for it.
+    pub(crate) fn aggregated(
+        &mut self,
+        (index, above): (ThreadIndex, usize),
+        event: &Event<'_>,
+        sink: &mut impl Sink,
+    ) -> bool {
+        let thread = &mut self.threads[index.0 as usize];
+        let calls = thread.open.iter().enumerate();
+        let mut calls = calls.filter(|(_, open)| matches!(open.slice, Slice::Call(_)));
+        let level = match above {
+            0 => thread.open.len(),
+            _ => calls.nth_back(above - 1).map_or(0, |(level, _)| level),
+        };
+        if thread.pending.is_empty() {
+            let above = written_calls(&thread.open[level..]);
+            return sink.aggregated(index, above, event);
+        }
+        let event = Box::new(event.clone().into_static());
+        thread.pending.push(Pending::Aggregated(event, level));
+        true
     }
 
     /// Ends all open slices of a thread.
-    pub(crate) fn end_thread(
-        &mut self,
-        names: &Names,
-        id: ThreadId,
-        time: Timestamp,
-        sink: &mut impl Sink,
-    ) {
-        self.see(time);
-        if let Some(&index) = self.index.get(&id) {
-            self.end_from(names, ThreadIndex(index), 0, time, sink);
-        }
+    pub(crate) fn end_thread(&mut self, names: &Names, at: Moment, sink: &mut impl Sink) {
+        self.end_from(names, 0, (at, false), sink);
     }
 
     /// Ends all open slices, at the latest time of the trace.
     pub(crate) fn finish(&mut self, names: &Names, sink: &mut impl Sink) {
-        for index in 0..self.thread_count() {
-            self.end_from(names, ThreadIndex(index), 0, self.latest, sink);
+        for index in 0..self.threads.len() as u32 {
+            let at = Moment {
+                thread: ThreadIndex(index),
+                time: self.latest,
+                cpu: 0,
+            };
+            self.end_from(names, 0, (at, false), sink);
         }
     }
 
-    /// Ends the open slices from a level on, the innermost first.
+    /// Ends the open slices from a level on, the innermost first. `by_exception` is about the
+    /// outermost of them.
     #[inline]
     fn end_from(
         &mut self,
         names: &Names,
-        index: ThreadIndex,
         level: usize,
-        time: Timestamp,
+        (at, by_exception): (Moment, bool),
         sink: &mut impl Sink,
     ) {
-        self.see(time);
-        while self.threads[index.0 as usize].open.len() > level {
-            self.end_innermost(names, index, time, sink);
+        let at = self.arrive(at);
+        loop {
+            let open = self.threads[at.thread.0 as usize].open.len();
+            if open <= level {
+                break;
+            }
+            self.end_innermost(names, (at, by_exception && open == level + 1), sink);
         }
     }
 
@@ -310,25 +284,30 @@ impl Slices {
     fn end_innermost(
         &mut self,
         names: &Names,
-        index: ThreadIndex,
-        time: Timestamp,
+        (end, by_exception): (Moment, bool),
         sink: &mut impl Sink,
     ) {
-        let number = index.0 as usize;
+        let number = end.thread.0 as usize;
         let Some(&last) = self.threads[number].open.last() else {
             return;
         };
         if last.state == State::Pending {
-            match time.since(last.start) >= self.filter.min {
-                true => self.write_pending(names, index, usize::MAX, sink),
-                false => self.drop_begin(names, index, sink),
+            match end.time.since(last.begin.time) >= self.filter.min {
+                true => self.write_pending(names, end.thread, usize::MAX, sink),
+                false => self.drop_begin(names, end.thread, sink),
             }
         }
         let thread = &mut self.threads[number];
         if let Some(ended) = thread.open.pop() {
             thread.calls -= usize::from(matches!(ended.slice, Slice::Call(_)));
             if ended.state == State::Written {
-                sink.end(index, time, ended.slice);
+                let end = End {
+                    slice: ended.slice,
+                    begin: ended.begin,
+                    end,
+                    by_exception,
+                };
+                sink.end(names, &end);
             }
         }
     }
@@ -336,34 +315,29 @@ impl Slices {
     /// Drops the pending begin of the innermost slice.
     fn drop_begin(&mut self, names: &Names, index: ThreadIndex, sink: &mut impl Sink) {
         let pending = &mut self.threads[index.0 as usize].pending;
-        let is_begin = |p: &Pending| matches!(p, Pending::Begin(_));
-        if let Some(at) = pending.iter().rposition(is_begin) {
+        if let Some(at) = pending.iter().rposition(Pending::is_begin) {
             pending.remove(at);
         }
-        if !pending.iter().any(is_begin) {
+        if !pending.iter().any(Pending::is_begin) {
             self.write_pending(names, index, usize::MAX, sink);
         }
     }
 
     /// Writes the pending begins of slices that are long enough by now.
     #[inline]
-    fn write_long(
-        &mut self,
-        names: &Names,
-        index: ThreadIndex,
-        now: Timestamp,
-        sink: &mut impl Sink,
-    ) {
-        let thread = &self.threads[index.0 as usize];
+    fn write_long(&mut self, names: &Names, now: Moment, sink: &mut impl Sink) {
+        let thread = &self.threads[now.thread.0 as usize];
         let is_long = |p: &Pending| match p {
-            Pending::Begin(level) => now.since(thread.open[*level].start) >= self.filter.min,
-            Pending::Instant(_) => false,
+            Pending::Begin(level) => {
+                now.time.since(thread.open[*level].begin.time) >= self.filter.min
+            }
+            Pending::Instant(_) | Pending::Aggregated(..) => false,
         };
         // The first begin is the oldest.
         if thread.pending.first().is_some_and(is_long)
             && let Some(last) = thread.pending.iter().rposition(is_long)
         {
-            self.write_pending(names, index, last + 1, sink);
+            self.write_pending(names, now.thread, last + 1, sink);
         }
     }
 
@@ -377,16 +351,20 @@ impl Slices {
     ) {
         let Thread { open, pending, .. } = &mut self.threads[index.0 as usize];
         let following = pending.iter().skip(count);
-        let instants = following.take_while(|p| matches!(p, Pending::Instant(_)));
+        let instants = following.take_while(|pending| !pending.is_begin());
         let count = count.saturating_add(instants.count()).min(pending.len());
         for item in pending.drain(..count) {
             match item {
                 Pending::Begin(level) => {
                     let slice = &mut open[level];
                     slice.state = State::Written;
-                    sink.begin(names, index, slice.start, slice.slice);
+                    sink.begin(names, slice.begin, slice.slice);
                 }
-                Pending::Instant(event) => sink.instant(names, index, &event),
+                Pending::Instant(event) => _ = sink.instant(names, index, &event),
+                Pending::Aggregated(event, level) => {
+                    let above = written_calls(open.get(level..).unwrap_or_default());
+                    sink.aggregated(index, above, &event);
+                }
             }
         }
     }

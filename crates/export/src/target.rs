@@ -1,7 +1,11 @@
 //! The targets.
 
+use crate::collapsed::{self, Weight};
 use crate::filter::CallFilter;
-use crate::perfetto;
+use crate::perfetto::Packets;
+use crate::profile::Profiler;
+use crate::sink::Sink;
+use crate::timeline::Timeline;
 use jtrail_formats::Encode;
 
 /// A format of another tool that traces are exported to.
@@ -9,24 +13,90 @@ use jtrail_formats::Encode;
 pub enum Target {
     /// Perfetto's own format.
     Perfetto,
+    /// Collapsed stacks.
+    Collapsed,
+}
+
+/// What is known of a target without writing it.
+struct Row {
+    name: &'static str,
+    extensions: &'static [&'static str],
+    /// `None` if tools open any export.
+    ceiling: Option<Ceiling>,
+}
+
+/// The largest export that the target's tool opens in reasonable time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ceiling {
+    /// Maximum number of items.
+    pub items: u64,
+    /// The items in words, in the plural.
+    pub what: &'static str,
+    /// The tool that opens no more.
+    pub tool: &'static str,
+}
+
+const ROWS: [Row; Target::ALL.len()] = [
+    Row {
+        name: "perfetto",
+        extensions: &[".pftrace", ".perfetto-trace"],
+        ceiling: Some(Ceiling {
+            items: 5_000_000,
+            what: "slices",
+            tool: "the Perfetto UI",
+        }),
+    },
+    Row {
+        name: "collapsed",
+        extensions: &[".collapsed", ".folded"],
+        ceiling: None,
+    },
+];
+
+/// What is exported, and how.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Which calls are exported.
+    pub filter: CallFilter,
+    /// The weight of a target that has one.
+    pub weight: Weight,
+    /// True if call paths of different threads are kept apart, for targets that can do both.
+    pub with_threads: bool,
+}
+
+/// An encoder of a target.
+pub trait Export: Encode {
+    /// Returns the number of items so far that the [`Ceiling`] limits.
+    fn size(&self) -> u64;
+}
+
+impl<S: Sink> Export for Timeline<S> {
+    fn size(&self) -> u64 {
+        self.sink.size()
+    }
 }
 
 impl Target {
     /// All targets.
-    pub const ALL: [Self; 1] = [Self::Perfetto];
+    pub const ALL: [Self; 2] = [Self::Perfetto, Self::Collapsed];
 
-    /// Returns the name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Perfetto => "perfetto",
-        }
+    fn row(self) -> &'static Row {
+        &ROWS[self as usize]
     }
 
-    /// Returns the extension of files, without a dot.
-    pub const fn extension(self) -> &'static str {
-        match self {
-            Self::Perfetto => "pftrace",
-        }
+    /// Returns the name on the command line.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Returns the extensions of files, with their dots, the usual one first.
+    pub fn extensions(self) -> &'static [&'static str] {
+        self.row().extensions
+    }
+
+    /// Returns the largest export that the target's tool opens.
+    pub fn ceiling(self) -> Option<Ceiling> {
+        self.row().ceiling
     }
 
     /// Returns the target with a name.
@@ -34,10 +104,43 @@ impl Target {
         Self::ALL.into_iter().find(|target| target.name() == name)
     }
 
-    /// Creates an encoder of the calls that the filter selects.
-    pub fn encoder(self, filter: CallFilter) -> Box<dyn Encode> {
+    /// Returns the target whose files have such a name.
+    pub fn by_file_name(name: &str) -> Option<Self> {
+        let has = |target: &Self| target.extensions().iter().any(|end| name.ends_with(end));
+        Self::ALL.into_iter().find(has)
+    }
+
+    /// Creates an encoder.
+    pub fn encoder(self, options: Options) -> Box<dyn Export> {
+        let filter = options.filter;
         match self {
-            Self::Perfetto => Box::new(perfetto::Encoder::new(filter)),
+            Self::Perfetto => Box::new(Timeline::new(filter, Packets::default())),
+            Self::Collapsed => {
+                let writer = collapsed::Writer {
+                    weight: options.weight,
+                    with_threads: options.with_threads,
+                };
+                Box::new(Timeline::new(filter, Profiler::new(writer)))
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_in_the_order_of_the_targets() {
+        for target in Target::ALL {
+            let variant = format!("{target:?}").to_lowercase();
+            assert_eq!(target.name(), variant);
+            assert_eq!(Target::by_name(target.name()), Some(target));
+            for extension in target.extensions() {
+                let name = format!("a.b{extension}");
+                assert_eq!(Target::by_file_name(&name), Some(target), "{name}");
+            }
+        }
+        assert_eq!(Target::by_file_name("a.pftrace.old"), None);
     }
 }

@@ -5,9 +5,8 @@
 //!
 //! | Module | Contents |
 //! |---|---|
-//! | `encode` | which events become which packets |
+//! | `sink` | what becomes which packets |
 //! | `packets` | packets, sequences and tracks |
-//! | `slices` | slices and instants |
 //! | `wire` | field numbers |
 //!
 //! # Sequences and times
@@ -48,12 +47,11 @@
 //! A flow leads from the owner of a monitor to the thread that is blocked: an instant on the
 //! owner's track and the begin of the blocked slice have the same flow id.
 
-mod encode;
 mod packets;
-mod slices;
+mod sink;
 mod wire;
 
-pub(crate) use encode::Encoder;
+pub(crate) use packets::Packets;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! Packets, sequences and tracks.
 
 use super::wire::*;
-use crate::protobuf::{bytes, integer, message, varint, varint_len};
-use crate::slices::ThreadIndex;
+use crate::protobuf::{bytes, bytes_head, integer, message, varint_len};
+use crate::sink::{Moment, ThreadIndex, ThreadInfo};
 use jtrail_model::{MethodId, Timestamp};
 use rustc_hash::FxHashMap;
 
@@ -19,12 +19,15 @@ const GLOBAL: u64 = 1;
 
 /// What has been written.
 #[derive(Debug, Default)]
-pub(super) struct Packets {
+pub(crate) struct Packets {
     pub(super) out: Vec<u8>,
     pub(super) has_global: bool,
     pub(super) process_id: u64,
     pub(super) program: String,
-    pub(super) has_counters: [bool; 8],
+    /// For each track below the first thread's, true if it is described.
+    pub(super) described: [bool; FIRST_THREAD as usize],
+    /// Number of slices of threads.
+    pub(super) slices: u64,
     pub(super) threads: Vec<Thread>,
     pub(super) methods: FxHashMap<MethodId, u32>,
     pub(super) texts: FxHashMap<String, u32>,
@@ -41,12 +44,8 @@ pub(super) struct Thread {
     pub(super) latest: i64,
     /// A bit for each name, set if the name is interned in this sequence.
     pub(super) named: Vec<u64>,
-    pub(super) os_id: u64,
-    pub(super) name: String,
-    pub(super) is_virtual: bool,
+    pub(super) info: ThreadInfo,
     pub(super) has_cpu: bool,
-    /// CPU time of the next begin or end; 0 if not measured.
-    pub(super) cpu: i64,
 }
 
 impl Packets {
@@ -56,13 +55,6 @@ impl Packets {
             self.threads.resize_with(index + 1, Thread::default);
         }
         &mut self.threads[index]
-    }
-
-    #[inline]
-    pub(super) fn set_cpu(&mut self, index: ThreadIndex, cpu: i64) {
-        if cpu != 0 {
-            self.thread(index).cpu = cpu;
-        }
     }
 
     /// Writes an event of no thread, whose fields `fill` appends.
@@ -101,7 +93,7 @@ impl Packets {
 
     /// Describes a track below the process, unless this was done before.
     pub(super) fn describe_once(&mut self, uuid: u64, name: &str) {
-        if !std::mem::replace(&mut self.has_counters[uuid as usize], true) {
+        if !std::mem::replace(&mut self.described[uuid as usize], true) {
             self.describe(uuid, name, |_| {});
         }
     }
@@ -119,14 +111,18 @@ impl Packets {
     }
 
     /// Writes a value of a counter of the process.
-    pub(super) fn counter(&mut self, uuid: u64, time: Timestamp, value: i64) {
+    pub(super) fn process_counter(
+        &mut self,
+        (uuid, name): (u64, &str),
+        time: Timestamp,
+        value: i64,
+    ) {
         self.begin_global(time);
-        if !std::mem::replace(&mut self.has_counters[uuid as usize], true) {
-            let (name, unit) = match uuid {
-                HEAP_USED => ("Heap used", unit::SIZE_BYTES),
-                ALLOCATION_RATE => ("Allocation rate (bytes per second)", unit::SIZE_BYTES),
-                LIVE_THREADS => ("Live threads", unit::COUNT),
-                _ => ("CPU time of the process", unit::TIME_NS),
+        if !std::mem::replace(&mut self.described[uuid as usize], true) {
+            let unit = match uuid {
+                HEAP_USED | ALLOCATION_RATE => unit::SIZE_BYTES,
+                LIVE_THREADS => unit::COUNT,
+                _ => unit::TIME_NS,
             };
             self.describe(uuid, name, |out| counter_descriptor(out, unit));
         }
@@ -188,9 +184,12 @@ impl Packets {
 
     pub(super) fn describe_thread(&mut self, index: ThreadIndex) {
         let pid = self.process_id;
-        let thread = self.thread(index);
-        let (name, tid) = (thread.name.clone(), thread.os_id);
-        let is_virtual = thread.is_virtual;
+        let ThreadInfo {
+            name,
+            os_id,
+            is_virtual,
+            ..
+        } = self.thread(index).info.clone();
         message(&mut self.out, trace::PACKET, |out| {
             integer(out, packet::SEQUENCE_ID, GLOBAL);
             message(out, packet::TRACK_DESCRIPTOR, |out| {
@@ -200,11 +199,8 @@ impl Packets {
                     true => bytes(out, track::NAME, name.as_bytes()),
                     false => message(out, track::THREAD, |out| {
                         integer(out, thread::PID, pid);
-                        integer(
-                            out,
-                            thread::TID,
-                            if tid > 0 { tid } else { made_up_tid(index) },
-                        );
+                        let tid = if os_id > 0 { os_id } else { made_up_tid(index) };
+                        integer(out, thread::TID, tid);
                         bytes(out, thread::NAME, name.as_bytes());
                     }),
                 }
@@ -267,7 +263,7 @@ impl Packets {
         // The fields of all other packets have fixed sizes, but for these.
         let len = 1 + varint_len(delta) + 1 + varint_len(sequence) + 2 + 2 + event.len();
         let out = &mut self.out;
-        integer_key_bytes(out, trace::PACKET, len as u64);
+        bytes_head(out, trace::PACKET, len);
         integer(out, packet::TIMESTAMP, delta);
         integer(out, packet::SEQUENCE_ID, sequence);
         integer(
@@ -311,37 +307,30 @@ impl Packets {
     }
 
     /// Appends the CPU time of the thread to an event, if it was measured.
-    pub(super) fn cpu(&mut self, index: ThreadIndex, fields: &mut Vec<u8>) {
-        let cpu = std::mem::take(&mut self.threads[index.0 as usize].cpu);
-        if cpu != 0 {
-            self.describe_cpu(index);
-            integer(fields, event::EXTRA_COUNTER_VALUES, cpu as u64);
+    #[inline]
+    pub(super) fn cpu(&mut self, at: Moment, fields: &mut Vec<u8>) {
+        if at.cpu != 0 {
+            self.describe_cpu(at.thread);
+            integer(fields, event::EXTRA_COUNTER_VALUES, at.cpu as u64);
         }
     }
 
     /// Writes an event of a thread whose name is a text, with further fields.
     pub(super) fn text_event(
         &mut self,
-        index: ThreadIndex,
-        (time, kind): (Timestamp, u64),
+        at: Moment,
+        kind: u64,
         name: &str,
         fill: impl FnOnce(&mut Vec<u8>),
     ) {
-        self.begin_thread(index, time);
-        let (iid, is_new) = self.text_name(index, name);
+        self.begin_thread(at.thread, at.time);
+        let (iid, is_new) = self.text_name(at.thread, name);
         let mut fields = Vec::new();
         integer(&mut fields, event::TYPE, kind);
         integer(&mut fields, event::NAME_IID, iid.into());
         fill(&mut fields);
-        self.thread_packet(index, time, is_new.then_some((iid, name)), &fields);
+        self.thread_packet(at.thread, at.time, is_new.then_some((iid, name)), &fields);
     }
-}
-
-/// Appends the key and the length of a field of bytes.
-#[inline]
-fn integer_key_bytes(out: &mut Vec<u8>, field: u32, len: u64) {
-    varint(out, u64::from(field << 3 | 2));
-    varint(out, len);
 }
 
 /// Appends the first packet of a sequence: its clocks, and the defaults of its events.

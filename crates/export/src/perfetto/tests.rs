@@ -1,6 +1,6 @@
-use super::Encoder;
+use super::Packets;
 use crate::filter::CallFilter;
-use jtrail_formats::Encode;
+use crate::testing::{START, class, encode_selected, enter, leave, method, thread, time};
 use jtrail_model::*;
 use std::collections::HashMap;
 
@@ -158,67 +158,7 @@ fn read(trace: &[u8]) -> Read {
 }
 
 fn encode(filter: CallFilter, events: &[Event<'_>]) -> Read {
-    let (mut encoder, mut out) = (Encoder::new(filter), Vec::new());
-    encoder.begin(&mut out);
-    for event in events {
-        encoder.event(event, &mut out);
-    }
-    encoder.end(&mut out);
-    read(&out)
-}
-
-const START: i64 = 1_700_000_000_000_000_000;
-
-fn time(ns: i64) -> Timestamp {
-    Timestamp(START + ns)
-}
-
-fn thread(id: u64, ns: i64, name: &'static str, group: &'static str) -> Event<'static> {
-    Event::ThreadStart(ThreadStart {
-        thread: ThreadId(id),
-        time: time(ns),
-        name: name.into(),
-        group: group.into(),
-        ..ThreadStart::default()
-    })
-}
-
-fn method(id: u64, name: &'static str) -> Event<'static> {
-    Event::MethodDef(MethodDef {
-        method: MethodId(id),
-        class: ClassId(1),
-        name: name.into(),
-        signature: "(I)V".into(),
-        ..MethodDef::default()
-    })
-}
-
-fn class(id: u64, name: &'static str) -> Event<'static> {
-    Event::ClassDef(ClassDef {
-        class: ClassId(id),
-        name: name.into(),
-        ..ClassDef::default()
-    })
-}
-
-fn enter(thread: u64, ns: i64, method: u64, ticket: u32) -> Event<'static> {
-    Event::MethodEnter(MethodEnter {
-        thread: ThreadId(thread),
-        time: time(ns),
-        method: MethodId(method),
-        ticket,
-        ..MethodEnter::default()
-    })
-}
-
-fn leave(thread: u64, ns: i64, method: u64, ticket: u32) -> Event<'static> {
-    Event::MethodLeave(MethodLeave {
-        thread: ThreadId(thread),
-        time: time(ns),
-        method: MethodId(method),
-        ticket,
-        ..MethodLeave::default()
-    })
+    read(&encode_selected(filter, Packets::default(), events))
 }
 
 /// Returns the events of a track without the common part of their times.

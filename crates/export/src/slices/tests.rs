@@ -1,5 +1,7 @@
 use super::*;
-use jtrail_model::{Duration, ThreadEnd};
+use crate::filter::MethodFilter;
+use crate::sink::ThreadInfo;
+use jtrail_model::{ClassId, Duration, ObjectId, ThreadEnd, ThreadId};
 
 /// Slices as `thread time +name` and `thread time -name`, and instants as `thread time !`.
 #[derive(Default)]
@@ -15,19 +17,30 @@ fn name(slice: Slice) -> String {
 }
 
 impl Sink for Written {
-    fn begin(&mut self, _: &Names, thread: ThreadIndex, time: Timestamp, slice: Slice) {
+    fn thread(&mut self, _: ThreadIndex, _: &ThreadInfo) {}
+
+    fn begin(&mut self, _: &Names, at: Moment, slice: Slice) {
         self.0
-            .push(format!("{} {} +{}", thread.0, time.0, name(slice)));
+            .push(format!("{} {} +{}", at.thread.0, at.time.0, name(slice)));
     }
 
-    fn end(&mut self, thread: ThreadIndex, time: Timestamp, slice: Slice) {
-        self.0
-            .push(format!("{} {} -{}", thread.0, time.0, name(slice)));
+    fn end(&mut self, _: &Names, end: &End) {
+        let (thread, time) = (end.end.thread.0, end.end.time.0);
+        self.0.push(format!("{thread} {time} -{}", name(end.slice)));
     }
 
-    fn instant(&mut self, _: &Names, thread: ThreadIndex, event: &Event<'_>) {
+    fn instant(&mut self, _: &Names, thread: ThreadIndex, event: &Event<'_>) -> bool {
         let time = event.time().expect("a time");
         self.0.push(format!("{} {} !", thread.0, time.0));
+        true
+    }
+
+    fn close(&mut self, _: &Names, _: Timestamp) {}
+
+    fn take(&mut self, _: &mut Vec<u8>) {}
+
+    fn size(&self) -> u64 {
+        0
     }
 }
 
@@ -46,34 +59,40 @@ use Step::*;
 fn written(filter: CallFilter, steps: &[Step]) -> Vec<String> {
     let (names, mut sink) = (Names::default(), Written::default());
     let mut slices = Slices::new(filter);
-    let id = ThreadId(7);
+    slices.add_thread();
+    let at = |time| Moment {
+        thread: ThreadIndex(0),
+        time: Timestamp(time),
+        cpu: 0,
+    };
     for step in steps {
         let sink = &mut sink;
         match *step {
             Enter(time, method, ticket) => {
                 let call = (MethodId(method), ticket);
-                slices.enter(&names, (id, Timestamp(time)), call, sink);
+                slices.enter(&names, at(time), call, sink);
             }
             Leave(time, method, ticket) => {
-                let call = (MethodId(method), ticket);
-                slices.leave(&names, (id, Timestamp(time)), call, sink);
+                let call = (MethodId(method), ticket, false);
+                slices.leave(&names, at(time), call, sink);
             }
             Park(time) => {
                 let slice = Slice::Parked {
                     object: ObjectId::NONE,
+                    class: ClassId::NONE,
                 };
-                slices.wait(&names, (id, Timestamp(time)), slice, sink);
+                slices.wait(&names, at(time), slice, sink);
             }
             Unpark(time) => {
                 let is_parked = |slice| matches!(slice, Slice::Parked { .. });
-                slices.resume(&names, (id, Timestamp(time)), is_parked, sink);
+                slices.resume(&names, at(time), is_parked, sink);
             }
             Instant(time) => {
                 let event = Event::ThreadEnd(ThreadEnd {
-                    thread: id,
+                    thread: ThreadId(7),
                     time: Timestamp(time),
                 });
-                slices.instant(&names, (id, Timestamp(time)), &event, sink);
+                slices.instant(&names, at(time), &event, sink);
             }
         }
     }
@@ -82,10 +101,7 @@ fn written(filter: CallFilter, steps: &[Step]) -> Vec<String> {
 }
 
 fn long(min: i64) -> CallFilter {
-    CallFilter {
-        min: Duration(min),
-        ..CallFilter::default()
-    }
+    CallFilter::new(Duration(min), None, None)
 }
 
 #[test]
@@ -149,18 +165,13 @@ fn a_depth_and_methods_are_selected() {
         Leave(4, 1, 2),
         Leave(5, 0, 1),
     ];
-    let two = CallFilter {
-        depth: Some(2),
-        ..CallFilter::default()
-    };
+    let two = CallFilter::new(Duration(0), Some(2), None);
     assert_eq!(
         written(two, &steps),
         ["0 0 +a", "0 1 +b", "0 4 -b", "0 5 -a"]
     );
-    let third = CallFilter {
-        methods: Some(Box::new(|_, method| method.0 == 2)),
-        ..CallFilter::default()
-    };
+    let is_third: MethodFilter = Box::new(|_, method| method.0 == 2);
+    let third = CallFilter::new(Duration(0), None, Some(is_third));
     assert_eq!(written(third, &steps), ["0 2 +c", "0 3 -c"]);
 }
 

@@ -1,0 +1,56 @@
+use super::{Weight, Writer};
+use crate::profile::Profiler;
+use crate::testing::{alloc, class, encode, enter, leave, method, thread};
+use jtrail_model::Event;
+
+fn program() -> Vec<Event<'static>> {
+    vec![
+        thread(1, 0, "main", "main"),
+        thread(2, 0, "pool;1\nx", "main"),
+        class(1, "a.B"),
+        method(1, "outer"),
+        method(2, "inner"),
+        enter(1, 10, 1, 1),
+        enter(1, 20, 2, 2),
+        alloc(1, 25, 48),
+        leave(1, 30, 2, 2),
+        leave(1, 40, 1, 1),
+        alloc(1, 41, 16),
+        enter(2, 50, 1, 1),
+        leave(2, 57, 1, 1),
+    ]
+}
+
+fn lines(weight: Weight, with_threads: bool) -> String {
+    let writer = Writer {
+        weight,
+        with_threads,
+    };
+    let out = encode(Profiler::new(writer), &program());
+    String::from_utf8(out).expect("UTF-8")
+}
+
+#[test]
+fn threads_are_merged_or_apart() {
+    assert_eq!(
+        lines(Weight::SelfTime, false),
+        "a.B.outer(int) 27\na.B.outer(int);a.B.inner(int) 10\n"
+    );
+    assert_eq!(
+        lines(Weight::SelfTime, true),
+        "[main];a.B.outer(int) 20\n[main];a.B.outer(int);a.B.inner(int) 10\n[pool,1 x];a.B.outer(int) 7\n"
+    );
+}
+
+#[test]
+fn each_weight_has_its_lines() {
+    assert_eq!(
+        lines(Weight::Calls, false),
+        "a.B.outer(int) 2\na.B.outer(int);a.B.inner(int) 1\n"
+    );
+    assert_eq!(
+        lines(Weight::Allocated, true),
+        "[main] 16\n[main];a.B.outer(int);a.B.inner(int) 48\n"
+    );
+    assert_eq!(lines(Weight::Cpu, false), "");
+}

@@ -1,0 +1,378 @@
+//! Sums over the calls of a trace, by thread and call path.
+//!
+//! The profile is a tree. Its nodes below the root are threads, and all others are calls of a
+//! method within the calls of the node above. Each node has the sums of its own calls, without
+//! those of its callees ([`Weights`]). So the sum over a node and all nodes below it is a total.
+//!
+//! Memory grows with the number of distinct call paths, never with the number of calls.
+//!
+//! Calls that were recorded as sums are nodes too. Their caller has an extra node below the thread,
+//! with no calls and a negative time: it cancels the time of the sums, which is part of the self
+//! time of the caller's real calls. So totals by method are exact, but a node of this kind may have
+//! a negative self time.
+
+use crate::sink::{End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
+use jtrail_analysis::Names;
+use jtrail_model::{AggregatedEnter, Event, MethodId, Timestamp};
+use rustc_hash::FxHashMap;
+
+/// What the calls of a node took, without their callees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Weights {
+    /// Number of calls.
+    pub(crate) calls: u64,
+    /// Self time in ns.
+    pub(crate) self_time: i64,
+    /// CPU time in ns; 0 if not measured.
+    pub(crate) cpu: i64,
+    /// Number of allocated objects.
+    pub(crate) objects: u64,
+    /// Bytes of allocated objects.
+    pub(crate) bytes: i64,
+    /// Time blocked on monitors, in ns. It is part of the self time.
+    pub(crate) blocked: i64,
+    /// Time in `Object.wait` and parked, in ns. It is part of the self time.
+    pub(crate) waiting: i64,
+}
+
+/// What a node stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Frame {
+    Root,
+    Thread(ThreadIndex),
+    Method(MethodId),
+}
+
+/// A node of the profile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Node {
+    pub(crate) frame: Frame,
+    /// Number of the node above.
+    pub(crate) parent: u32,
+    pub(crate) weights: Weights,
+    /// The callee that was found last. It is often the next one to be looked up.
+    recent: u32,
+}
+
+/// The sums by thread and call path.
+#[derive(Debug)]
+pub(crate) struct Profile {
+    /// All nodes. A node comes after the one above it, and the first one is the root.
+    pub(crate) nodes: Vec<Node>,
+    index: FxHashMap<(u32, Frame), u32>,
+    pub(crate) threads: Vec<ThreadInfo>,
+    open: Vec<OpenCalls>,
+    pub(crate) process_id: u64,
+    pub(crate) program: String,
+    /// What the trace says that it lacks, and other marks, without repetitions.
+    pub(crate) marks: Vec<String>,
+    /// The first and the latest time of slices and allocations.
+    pub(crate) span: Option<(Timestamp, Timestamp)>,
+}
+
+/// The open calls of a thread.
+#[derive(Debug, Default)]
+struct OpenCalls {
+    /// The thread's node.
+    root: u32,
+    calls: Vec<OpenCall>,
+    aggregated: Vec<OpenAggregate>,
+    /// CPU time of the thread at its latest end of a call, in ns.
+    cpu: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenCall {
+    node: u32,
+    /// Time and CPU time of the callees so far, in ns.
+    callees: i64,
+    callees_cpu: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenAggregate {
+    node: u32,
+    /// Time and CPU time of the calls, with those of their callees so far, in ns.
+    total: i64,
+    cpu: i64,
+    /// True if a negative time cancels the time of the aggregates in this one.
+    cancels: bool,
+}
+
+/// Maximum number of different marks that are kept.
+const MAX_MARKS: usize = 100;
+
+impl Default for Profile {
+    fn default() -> Self {
+        let root = Node {
+            frame: Frame::Root,
+            parent: 0,
+            weights: Weights::default(),
+            recent: 0,
+        };
+        Self {
+            nodes: vec![root],
+            index: FxHashMap::default(),
+            threads: Vec::new(),
+            open: Vec::new(),
+            process_id: 0,
+            program: String::new(),
+            marks: Vec::new(),
+            span: None,
+        }
+    }
+}
+
+impl Profile {
+    #[inline]
+    fn node(&mut self, parent: u32, frame: Frame) -> u32 {
+        let recent = self.nodes[parent as usize].recent;
+        if recent != 0 && self.nodes[recent as usize].frame == frame {
+            return recent;
+        }
+        let next = self.nodes.len() as u32;
+        let node = *self.index.entry((parent, frame)).or_insert(next);
+        if node == next {
+            self.nodes.push(Node {
+                frame,
+                parent,
+                weights: Weights::default(),
+                recent: 0,
+            });
+        }
+        self.nodes[parent as usize].recent = node;
+        node
+    }
+
+    #[inline]
+    fn see(&mut self, time: Timestamp) {
+        let (first, last) = self.span.get_or_insert((time, time));
+        *first = time.min(*first);
+        *last = time.max(*last);
+    }
+
+    #[inline]
+    fn weights(&mut self, node: u32) -> &mut Weights {
+        &mut self.nodes[node as usize].weights
+    }
+
+    /// Returns the weights of the innermost call of a thread, or of the thread.
+    fn innermost(&mut self, index: ThreadIndex) -> &mut Weights {
+        let open = &self.open[index.0 as usize];
+        let node = open.calls.last().map_or(open.root, |call| call.node);
+        self.weights(node)
+    }
+
+    fn begin_aggregated(&mut self, index: ThreadIndex, above: usize, e: &AggregatedEnter) {
+        let open = &self.open[index.0 as usize];
+        let parent = match open.aggregated.last() {
+            Some(call) => call.node,
+            None => {
+                let enclosing = open.calls.iter().nth_back(above);
+                enclosing.map_or(open.root, |call| call.node)
+            }
+        };
+        let node = self.node(parent, Frame::Method(e.method));
+        let (time, cpu) = (e.base_time.0.max(0), e.base_cpu_time.0.max(0));
+        self.weights(node).add(&Weights {
+            calls: u64::try_from(e.calls).unwrap_or(0),
+            self_time: time,
+            cpu,
+            ..Weights::default()
+        });
+        let aggregated = &mut self.open[index.0 as usize].aggregated;
+        aggregated.push(OpenAggregate {
+            node,
+            total: time,
+            cpu,
+            cancels: e.calls == 0 && e.base_time.0 < 0,
+        });
+    }
+
+    fn end_aggregated(&mut self, index: ThreadIndex, above: usize) {
+        let open = &mut self.open[index.0 as usize];
+        let Some(mut ended) = open.aggregated.pop() else {
+            return;
+        };
+        if ended.cancels {
+            let cancelled = Weights {
+                self_time: ended.total.saturating_neg(),
+                cpu: ended.cpu.saturating_neg(),
+                ..Weights::default()
+            };
+            (ended.total, ended.cpu) = (0, 0);
+            self.nodes[ended.node as usize].weights.add(&cancelled);
+        }
+        if let Some(caller) = open.aggregated.last_mut() {
+            caller.total = caller.total.saturating_add(ended.total);
+            caller.cpu = caller.cpu.saturating_add(ended.cpu);
+        } else if let Some(caller) = open.calls.iter_mut().nth_back(above) {
+            caller.callees = caller.callees.saturating_add(ended.total);
+            caller.callees_cpu = caller.callees_cpu.saturating_add(ended.cpu);
+        }
+    }
+
+    fn end_call(&mut self, end: &End) {
+        let thread = &mut self.open[end.end.thread.0 as usize];
+        let Some(call) = thread.calls.pop() else {
+            return;
+        };
+        let time = end.end.time.since(end.begin.time).0.max(0);
+        thread.cpu = thread.cpu.max(end.end.cpu);
+        let cpu = match end.begin.cpu {
+            0 => 0,
+            begin => thread.cpu.saturating_sub(begin).max(0),
+        };
+        if let Some(caller) = thread.calls.last_mut() {
+            caller.callees = caller.callees.saturating_add(time);
+            caller.callees_cpu = caller.callees_cpu.saturating_add(cpu);
+        }
+        self.weights(call.node).add(&Weights {
+            calls: 1,
+            self_time: time.saturating_sub(call.callees).max(0),
+            cpu: cpu.saturating_sub(call.callees_cpu).max(0),
+            ..Weights::default()
+        });
+    }
+}
+
+impl Weights {
+    /// Adds other weights.
+    #[inline]
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.self_time = self.self_time.saturating_add(other.self_time);
+        self.cpu = self.cpu.saturating_add(other.cpu);
+        self.objects = self.objects.saturating_add(other.objects);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.blocked = self.blocked.saturating_add(other.blocked);
+        self.waiting = self.waiting.saturating_add(other.waiting);
+    }
+}
+
+/// Writes a complete profile in the format of a target.
+pub(crate) trait WriteProfile: Send {
+    /// Appends the whole output.
+    fn write(&mut self, profile: &Profile, names: &Names, out: &mut Vec<u8>);
+}
+
+/// The sink of targets that show a profile.
+#[derive(Debug)]
+pub(crate) struct Profiler<W> {
+    profile: Profile,
+    writer: W,
+    out: Vec<u8>,
+}
+
+impl<W> Profiler<W> {
+    /// Creates an empty profile that `writer` will write.
+    pub(crate) fn new(writer: W) -> Self {
+        Self {
+            profile: Profile::default(),
+            writer,
+            out: Vec::new(),
+        }
+    }
+}
+
+impl<W: WriteProfile> Sink for Profiler<W> {
+    const TAKES_ALLOCATIONS: bool = true;
+
+    fn process(&mut self, id: u64, program: &str) {
+        self.profile.process_id = id;
+        self.profile.program = program.to_owned();
+    }
+
+    fn thread(&mut self, index: ThreadIndex, info: &ThreadInfo) {
+        let number = index.0 as usize;
+        if number == self.profile.threads.len() {
+            let root = self.profile.node(0, Frame::Thread(index));
+            self.profile.threads.push(info.clone());
+            self.profile.open.push(OpenCalls {
+                root,
+                ..OpenCalls::default()
+            });
+        } else {
+            self.profile.threads[number] = info.clone();
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, _: &Names, begin: Moment, slice: Slice) {
+        self.profile.see(begin.time);
+        if let Slice::Call(method) = slice {
+            let open = &self.profile.open[begin.thread.0 as usize];
+            let parent = open.calls.last().map_or(open.root, |call| call.node);
+            let node = self.profile.node(parent, Frame::Method(method));
+            let calls = &mut self.profile.open[begin.thread.0 as usize].calls;
+            calls.push(OpenCall {
+                node,
+                callees: 0,
+                callees_cpu: 0,
+            });
+        }
+    }
+
+    #[inline]
+    fn end(&mut self, _: &Names, end: &End) {
+        self.profile.see(end.end.time);
+        let time = end.end.time.since(end.begin.time).0.max(0);
+        match end.slice {
+            Slice::Call(_) => self.profile.end_call(end),
+            Slice::Blocked { .. } => {
+                let weights = self.profile.innermost(end.end.thread);
+                weights.blocked = weights.blocked.saturating_add(time);
+            }
+            Slice::Waiting { .. } | Slice::Parked { .. } => {
+                let weights = self.profile.innermost(end.end.thread);
+                weights.waiting = weights.waiting.saturating_add(time);
+            }
+        }
+    }
+
+    fn instant(&mut self, _: &Names, index: ThreadIndex, event: &Event<'_>) -> bool {
+        let (objects, bytes) = match event {
+            Event::ObjectAlloc(e) => (1, e.size),
+            Event::AllocationSum(e) => (e.objects, i64::try_from(e.bytes).unwrap_or(i64::MAX)),
+            _ => return false,
+        };
+        self.profile.innermost(index).add(&Weights {
+            objects,
+            bytes,
+            ..Weights::default()
+        });
+        true
+    }
+
+    fn aggregated(&mut self, index: ThreadIndex, above: usize, event: &Event<'_>) -> bool {
+        match event {
+            Event::AggregatedEnter(e) => self.profile.begin_aggregated(index, above, e),
+            Event::AggregatedLeave(_) => self.profile.end_aggregated(index, above),
+            _ => {}
+        }
+        true
+    }
+
+    fn mark(&mut self, _: Timestamp, text: &str) -> bool {
+        let marks = &mut self.profile.marks;
+        if marks.len() < MAX_MARKS && !marks.iter().any(|mark| mark == text) {
+            marks.push(text.to_owned());
+        }
+        true
+    }
+
+    fn close(&mut self, names: &Names, _: Timestamp) {
+        self.writer.write(&self.profile, names, &mut self.out);
+    }
+
+    fn take(&mut self, out: &mut Vec<u8>) {
+        out.append(&mut self.out);
+    }
+
+    fn size(&self) -> u64 {
+        self.profile.nodes.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests;

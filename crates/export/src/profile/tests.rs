@@ -1,0 +1,180 @@
+use super::*;
+use crate::filter::CallFilter;
+use crate::timeline::Timeline;
+use jtrail_formats::Encode;
+use jtrail_model::{
+    AggregatedLeave, Custom, Duration, MethodEnter, MethodLeave, MonitorContendedEnter,
+    MonitorContendedEntered, Note, ObjectAlloc, SumsAbove, ThreadId, ThreadPark, ThreadUnpark,
+};
+
+/// Writes a line for each node: the path of thread and methods, and the weights.
+struct Lines;
+
+impl WriteProfile for Lines {
+    fn write(&mut self, profile: &Profile, _: &Names, out: &mut Vec<u8>) {
+        let mut paths: Vec<String> = vec![String::new()];
+        for node in &profile.nodes[1..] {
+            let above = &paths[node.parent as usize];
+            paths.push(match node.frame {
+                Frame::Root => unreachable!("the root is the first node"),
+                Frame::Thread(index) => format!("t{}", profile.threads[index.0 as usize].id),
+                Frame::Method(method) => format!("{above} m{method}"),
+            });
+        }
+        for (path, node) in paths.iter().zip(&profile.nodes).skip(1) {
+            let w = node.weights;
+            let line = format!(
+                "{path}: {} calls {} self {} cpu {} objects {} bytes {} blocked {} waiting\n",
+                w.calls, w.self_time, w.cpu, w.objects, w.bytes, w.blocked, w.waiting
+            );
+            out.extend(line.bytes());
+        }
+    }
+}
+
+fn lines(min: i64, events: &[Event<'_>]) -> Vec<String> {
+    let filter = CallFilter::new(Duration(min), None, None);
+    let mut encoder = Timeline::new(filter, Profiler::new(Lines));
+    let mut out = Vec::new();
+    encoder.begin(&mut out);
+    for event in events {
+        encoder.event(event, &mut out);
+    }
+    encoder.end(&mut out);
+    let text = String::from_utf8(out).expect("UTF-8");
+    text.lines().map(str::to_owned).collect()
+}
+
+const THREAD: ThreadId = ThreadId(7);
+
+fn enter(time: i64, method: u64, ticket: u32, cpu: i64) -> Event<'static> {
+    Event::MethodEnter(MethodEnter {
+        thread: THREAD,
+        time: Timestamp(time),
+        method: MethodId(method),
+        ticket,
+        cpu_time: Duration(cpu),
+        ..MethodEnter::default()
+    })
+}
+
+fn leave(time: i64, method: u64, ticket: u32, cpu: i64) -> Event<'static> {
+    Event::MethodLeave(MethodLeave {
+        thread: THREAD,
+        time: Timestamp(time),
+        method: MethodId(method),
+        ticket,
+        cpu_time: Duration(cpu),
+        ..MethodLeave::default()
+    })
+}
+
+fn alloc(time: i64, size: i64) -> Event<'static> {
+    Event::ObjectAlloc(ObjectAlloc {
+        thread: THREAD,
+        time: Timestamp(time),
+        size,
+        ..ObjectAlloc::default()
+    })
+}
+
+/// m1 calls m2 (blocked for 5, allocates 48 bytes), is parked for 4, and calls m2 again for 1.
+fn program() -> Vec<Event<'static>> {
+    vec![
+        enter(100, 1, 1, 1_000),
+        alloc(105, 16),
+        enter(110, 2, 2, 1_008),
+        Event::MonitorContendedEnter(MonitorContendedEnter {
+            thread: THREAD,
+            time: Timestamp(112),
+            ..MonitorContendedEnter::default()
+        }),
+        Event::MonitorContendedEntered(MonitorContendedEntered {
+            thread: THREAD,
+            time: Timestamp(117),
+            ..MonitorContendedEntered::default()
+        }),
+        alloc(118, 48),
+        leave(120, 2, 2, 1_012),
+        Event::ThreadPark(ThreadPark {
+            thread: THREAD,
+            time: Timestamp(130),
+            ..ThreadPark::default()
+        }),
+        Event::ThreadUnpark(ThreadUnpark {
+            thread: THREAD,
+            time: Timestamp(134),
+        }),
+        enter(140, 2, 3, 1_020),
+        alloc(140, 24),
+        leave(141, 2, 3, 1_021),
+        leave(150, 1, 1, 1_030),
+    ]
+}
+
+#[test]
+fn each_node_has_what_its_own_calls_took() {
+    let expected = [
+        "t7: 0 calls 0 self 0 cpu 0 objects 0 bytes 0 blocked 0 waiting",
+        "t7 m1: 1 calls 39 self 25 cpu 1 objects 16 bytes 0 blocked 4 waiting",
+        "t7 m1 m2: 2 calls 11 self 5 cpu 2 objects 72 bytes 5 blocked 0 waiting",
+    ];
+    assert_eq!(lines(0, &program()), expected);
+}
+
+#[test]
+fn a_short_call_becomes_part_of_its_caller_with_all_its_weights() {
+    let expected = [
+        "t7: 0 calls 0 self 0 cpu 0 objects 0 bytes 0 blocked 0 waiting",
+        "t7 m1: 1 calls 40 self 26 cpu 2 objects 40 bytes 0 blocked 4 waiting",
+        "t7 m1 m2: 1 calls 10 self 4 cpu 1 objects 48 bytes 5 blocked 0 waiting",
+    ];
+    assert_eq!(lines(2, &program()), expected);
+}
+
+#[test]
+fn sums_cancel_their_part_of_the_self_time_of_the_caller() {
+    let sum = |method, calls, time| {
+        Event::AggregatedEnter(AggregatedEnter {
+            thread: THREAD,
+            method: MethodId(method),
+            base_time: Duration(time),
+            calls,
+            ..AggregatedEnter::default()
+        })
+    };
+    let end = |method| {
+        Event::AggregatedLeave(AggregatedLeave {
+            thread: THREAD,
+            method: MethodId(method),
+        })
+    };
+    let above = Note::SumsAbove(SumsAbove {
+        thread: THREAD,
+        calls: 2,
+    });
+    let above = above.to_string();
+    let events = [
+        enter(0, 1, 1, 0),
+        enter(10, 2, 2, 0),
+        Event::Custom(Custom {
+            body: above.as_str().into(),
+        }),
+        sum(1, 0, -6),
+        sum(3, 4, 6),
+        end(3),
+        end(1),
+        leave(30, 2, 2, 0),
+        sum(4, 2, 5),
+        end(4),
+        leave(50, 1, 1, 0),
+    ];
+    let expected = [
+        "t7: 0 calls 0 self 0 cpu 0 objects 0 bytes 0 blocked 0 waiting",
+        "t7 m1: 1 calls 19 self 0 cpu 0 objects 0 bytes 0 blocked 0 waiting",
+        "t7 m1 m2: 1 calls 20 self 0 cpu 0 objects 0 bytes 0 blocked 0 waiting",
+        "t7 m1 m3: 4 calls 6 self 0 cpu 0 objects 0 bytes 0 blocked 0 waiting",
+        "t7 m1 m4: 2 calls 5 self 0 cpu 0 objects 0 bytes 0 blocked 0 waiting",
+    ];
+    assert_eq!(lines(0, &events), expected);
+}

@@ -1,0 +1,196 @@
+//! What happens on a time line, and the interface of the targets that show it.
+
+use jtrail_analysis::Names;
+use jtrail_model::{ClassId, Event, Generation, MethodId, ObjectId, ThreadId, Timestamp};
+
+/// Number of a thread in an export: 0, 1, 2 … in the order of first mentions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct ThreadIndex(pub(crate) u32);
+
+/// A moment of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Moment {
+    pub(crate) thread: ThreadIndex,
+    pub(crate) time: Timestamp,
+    /// CPU time of the thread in ns; 0 if not measured.
+    pub(crate) cpu: i64,
+}
+
+/// What a thread does in a slice of its time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Slice {
+    /// It calls a method.
+    Call(MethodId),
+    /// It is blocked on a monitor, which `owner` holds.
+    Blocked {
+        /// The monitor's object.
+        object: ObjectId,
+        /// Class of the object; none if unknown.
+        class: ClassId,
+        /// The thread that holds the monitor, if known.
+        owner: Option<(ThreadId, ThreadIndex)>,
+    },
+    /// It waits in `Object.wait`.
+    Waiting {
+        /// The monitor's object.
+        object: ObjectId,
+        /// Class of the object; none if unknown.
+        class: ClassId,
+        /// Time limit in ms; 0 for none.
+        timeout_ms: i64,
+    },
+    /// It is parked.
+    Parked {
+        /// The blocker; none if unknown.
+        object: ObjectId,
+        /// Class of the blocker; none if unknown.
+        class: ClassId,
+    },
+}
+
+/// The end of a slice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct End {
+    pub(crate) slice: Slice,
+    /// The begin of the slice.
+    pub(crate) begin: Moment,
+    /// The end of the slice.
+    pub(crate) end: Moment,
+    /// True if an exception ended the call.
+    pub(crate) by_exception: bool,
+}
+
+/// What is known of a thread.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ThreadInfo {
+    /// The thread's id in the trace.
+    pub(crate) id: ThreadId,
+    pub(crate) name: String,
+    /// Id in the operating system; 0 if unknown.
+    pub(crate) os_id: u64,
+    /// True if the thread is a virtual one.
+    pub(crate) is_virtual: bool,
+    /// The start of the thread, if the trace has it.
+    pub(crate) start: Option<Timestamp>,
+}
+
+/// A garbage collection that has ended.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Collection {
+    pub(crate) start: Timestamp,
+    pub(crate) end: Timestamp,
+    /// The collector's name; empty if unknown.
+    pub(crate) collector: String,
+    /// The reason; empty if unknown.
+    pub(crate) cause: String,
+    pub(crate) generation: Generation,
+    /// Bytes in use after the collection; 0 if unknown.
+    pub(crate) used: i64,
+}
+
+impl Collection {
+    /// Returns a name for a label: `young collection`.
+    pub(crate) fn name(&self) -> String {
+        match self.generation {
+            Generation::Unknown => "collection".to_owned(),
+            generation => format!("{} collection", generation.name()),
+        }
+    }
+}
+
+/// A quantity whose value changes over time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Counter {
+    /// Bytes of the heap that are in use.
+    HeapUsed,
+    /// Bytes allocated per second.
+    AllocationRate,
+    /// Number of threads that have started and not ended.
+    LiveThreads,
+    /// CPU time of the process in ns.
+    ProcessCpu,
+    /// CPU time of a thread in ns.
+    ThreadCpu(ThreadIndex),
+}
+
+impl Counter {
+    /// Returns the counter's name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::HeapUsed => "Heap used",
+            Self::AllocationRate => "Allocation rate (bytes per second)",
+            Self::LiveThreads => "Live threads",
+            Self::ProcessCpu => "CPU time of the process",
+            Self::ThreadCpu(_) => "CPU time",
+        }
+    }
+}
+
+/// Writes what happens on a time line.
+///
+/// The slices of a thread nest strictly, and its times never decrease. A thread is defined before
+/// its first slice. What a sink has no place for, it drops: the methods with a result return false
+/// then.
+pub(crate) trait Sink: Send {
+    /// True if [`Self::instant`] takes allocations.
+    const TAKES_ALLOCATIONS: bool = false;
+
+    /// Begins the output. It is called first.
+    fn open(&mut self) {}
+
+    /// Defines the process. Called at most once, before everything but [`Self::open`].
+    fn process(&mut self, _id: u64, _program: &str) {}
+
+    /// Defines a thread, or updates its definition.
+    fn thread(&mut self, index: ThreadIndex, info: &ThreadInfo);
+
+    /// Writes that a thread has ended. All its slices have.
+    fn end_thread(&mut self, _index: ThreadIndex, _time: Timestamp) {}
+
+    /// Writes the begin of a slice.
+    fn begin(&mut self, names: &Names, begin: Moment, slice: Slice);
+
+    /// Writes the end of the innermost slice of the thread.
+    fn end(&mut self, names: &Names, end: &End);
+
+    /// Writes an event that happens within the innermost slice of a thread: a throw or a catch, a
+    /// sample, an allocation.
+    fn instant(&mut self, _names: &Names, _index: ThreadIndex, _event: &Event<'_>) -> bool {
+        false
+    }
+
+    /// Writes an event of an aggregated call tree. The tree is within the innermost slice of the
+    /// thread but `above` calls.
+    fn aggregated(&mut self, _index: ThreadIndex, _above: usize, _event: &Event<'_>) -> bool {
+        false
+    }
+
+    /// Writes a garbage collection.
+    fn collection(&mut self, _collection: &Collection) -> bool {
+        false
+    }
+
+    /// Writes the value that a counter has from a time on.
+    fn counter(&mut self, _counter: Counter, _time: Timestamp, _value: i64) -> bool {
+        false
+    }
+
+    /// Writes a text that belongs to a time.
+    fn mark(&mut self, _time: Timestamp, _text: &str) -> bool {
+        false
+    }
+
+    /// Writes an event of any other kind.
+    fn other(&mut self, _names: &Names, _event: &Event<'_>) -> bool {
+        false
+    }
+
+    /// Ends the output. All slices have ended. `latest` is the latest time of the trace.
+    fn close(&mut self, names: &Names, latest: Timestamp);
+
+    /// Moves the bytes that were written to the end of `out`.
+    fn take(&mut self, out: &mut Vec<u8>);
+
+    /// Returns the number of items that the target's ceiling limits, so far.
+    fn size(&self) -> u64;
+}

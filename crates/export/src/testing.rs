@@ -1,0 +1,98 @@
+//! Events for tests of targets.
+
+use crate::filter::CallFilter;
+use crate::sink::Sink;
+use crate::timeline::Timeline;
+use jtrail_formats::Encode;
+use jtrail_model::*;
+
+/// The time that tests count from.
+pub(crate) const START: i64 = 1_700_000_000_000_000_000;
+
+/// Returns what a sink writes for all calls of a trace.
+pub(crate) fn encode(sink: impl Sink, events: &[Event<'_>]) -> Vec<u8> {
+    encode_selected(CallFilter::default(), sink, events)
+}
+
+/// Returns what a sink writes for the selected calls of a trace.
+pub(crate) fn encode_selected(
+    filter: CallFilter,
+    sink: impl Sink,
+    events: &[Event<'_>],
+) -> Vec<u8> {
+    let (mut encoder, mut out) = (Timeline::new(filter, sink), Vec::new());
+    encoder.begin(&mut out);
+    for event in events {
+        encoder.event(event, &mut out);
+    }
+    encoder.end(&mut out);
+    out
+}
+
+/// Returns a time of a trace from its distance to [`START`] in ns.
+pub(crate) fn time(ns: i64) -> Timestamp {
+    Timestamp(START + ns)
+}
+
+/// Starts a thread.
+pub(crate) fn thread(id: u64, ns: i64, name: &'static str, group: &'static str) -> Event<'static> {
+    Event::ThreadStart(ThreadStart {
+        thread: ThreadId(id),
+        time: time(ns),
+        name: name.into(),
+        group: group.into(),
+        ..ThreadStart::default()
+    })
+}
+
+/// Defines a method `name(int)` of class 1.
+pub(crate) fn method(id: u64, name: &'static str) -> Event<'static> {
+    Event::MethodDef(MethodDef {
+        method: MethodId(id),
+        class: ClassId(1),
+        name: name.into(),
+        signature: "(I)V".into(),
+        ..MethodDef::default()
+    })
+}
+
+/// Defines a class.
+pub(crate) fn class(id: u64, name: &'static str) -> Event<'static> {
+    Event::ClassDef(ClassDef {
+        class: ClassId(id),
+        name: name.into(),
+        ..ClassDef::default()
+    })
+}
+
+/// Begins a call.
+pub(crate) fn enter(thread: u64, ns: i64, method: u64, ticket: u32) -> Event<'static> {
+    Event::MethodEnter(MethodEnter {
+        thread: ThreadId(thread),
+        time: time(ns),
+        method: MethodId(method),
+        ticket,
+        ..MethodEnter::default()
+    })
+}
+
+/// Ends a call.
+pub(crate) fn leave(thread: u64, ns: i64, method: u64, ticket: u32) -> Event<'static> {
+    Event::MethodLeave(MethodLeave {
+        thread: ThreadId(thread),
+        time: time(ns),
+        method: MethodId(method),
+        ticket,
+        ..MethodLeave::default()
+    })
+}
+
+/// Allocates an object of this size.
+pub(crate) fn alloc(thread: u64, ns: i64, size: i64) -> Event<'static> {
+    Event::ObjectAlloc(ObjectAlloc {
+        thread: ThreadId(thread),
+        time: time(ns),
+        size,
+        ..ObjectAlloc::default()
+    })
+}

@@ -1,0 +1,484 @@
+//! Turns the events of a trace into what happens on a time line.
+
+use crate::dropped::DropTally;
+use crate::filter::CallFilter;
+use crate::sink::{Collection, Counter, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
+use crate::slices::Slices;
+use jtrail_analysis::Names;
+use jtrail_formats::{DropCount, Encode};
+use jtrail_model::{
+    AggregatedEnter, Calls, ClassId, Event, GcFinish, Note, ObjectId, ThreadId, Timestamp,
+};
+use rustc_hash::FxHashMap;
+
+/// Interval of the allocation rate in ns.
+const RATE_INTERVAL: i64 = 10_000_000;
+
+/// HotSpot's group of virtual threads.
+const VIRTUAL: &str = "VirtualThreads";
+
+/// Maximum number of objects whose classes are kept, for monitors and blockers.
+const MAX_OBJECTS: usize = 1 << 21;
+
+/// Encodes a trace as a time line.
+#[derive(Debug)]
+pub(crate) struct Timeline<S> {
+    names: Names,
+    slices: Slices,
+    pub(crate) sink: S,
+    threads: Vec<ThreadState>,
+    index: FxHashMap<ThreadId, u32>,
+    last_thread: Option<(ThreadId, u32)>,
+    /// Classes of the objects that may be monitors.
+    classes: FxHashMap<ObjectId, ClassId>,
+    collection: Option<Collection>,
+    allocated: Allocated,
+    live_threads: i64,
+    dropped: DropTally,
+}
+
+#[derive(Debug, Default)]
+struct ThreadState {
+    info: ThreadInfo,
+    /// How many open calls, counted from the innermost, do not enclose the next aggregated calls.
+    sums_above: usize,
+    /// For each open aggregated call, whether it is selected.
+    aggregated: Vec<bool>,
+}
+
+/// Bytes allocated in the current interval.
+#[derive(Debug, Default)]
+struct Allocated {
+    /// Number of the interval since 1970-01-01 UTC.
+    interval: i64,
+    bytes: i64,
+}
+
+impl<S: Sink> Timeline<S> {
+    /// Creates an encoder of the calls that the filter selects.
+    pub(crate) fn new(filter: CallFilter, sink: S) -> Self {
+        Self {
+            names: Names::default(),
+            slices: Slices::new(filter),
+            sink,
+            threads: Vec::new(),
+            index: FxHashMap::default(),
+            last_thread: None,
+            classes: FxHashMap::default(),
+            collection: None,
+            allocated: Allocated::default(),
+            live_threads: 0,
+            dropped: DropTally::default(),
+        }
+    }
+
+    /// Returns the thread's index. A new thread is defined by its id.
+    #[inline]
+    fn thread(&mut self, id: ThreadId) -> ThreadIndex {
+        match self.last_thread {
+            Some((last, index)) if last == id => ThreadIndex(index),
+            _ => self.find_thread(id),
+        }
+    }
+
+    fn find_thread(&mut self, id: ThreadId) -> ThreadIndex {
+        let next = self.threads.len() as u32;
+        let index = *self.index.entry(id).or_insert(next);
+        if index == next {
+            self.slices.add_thread();
+            let info = ThreadInfo {
+                id,
+                name: self.names.thread(id),
+                ..ThreadInfo::default()
+            };
+            self.sink.thread(ThreadIndex(index), &info);
+            self.threads.push(ThreadState {
+                info,
+                ..ThreadState::default()
+            });
+        }
+        self.last_thread = Some((id, index));
+        ThreadIndex(index)
+    }
+
+    /// Returns a moment at which a thread does something else than report sums.
+    #[inline]
+    fn moment(&mut self, id: ThreadId, time: Timestamp) -> Moment {
+        let thread = self.thread(id);
+        self.threads[thread.0 as usize].sums_above = 0;
+        Moment {
+            thread,
+            time,
+            cpu: 0,
+        }
+    }
+
+    fn define_thread(&mut self, id: ThreadId, define: impl FnOnce(&mut ThreadInfo)) {
+        let index = self.thread(id);
+        let info = &mut self.threads[index.0 as usize].info;
+        define(info);
+        self.sink.thread(index, info);
+    }
+
+    fn count_threads(&mut self, time: Timestamp, change: i64) {
+        self.live_threads += change;
+        self.sink
+            .counter(Counter::LiveThreads, time, self.live_threads);
+    }
+
+    /// Handles the definitions of the process and its threads. Returns false for other events.
+    fn define(&mut self, event: &Event<'_>) -> bool {
+        match event {
+            Event::ProcessCreate(e) => {
+                let id = u64::try_from(e.pid).unwrap_or(0);
+                self.sink.process(id, &e.executable);
+            }
+            Event::ThreadStart(e) => {
+                self.names.event(event);
+                self.define_thread(e.thread, |thread| {
+                    thread.name = e.name.to_string();
+                    thread.is_virtual = e.group == VIRTUAL;
+                    thread.start = Some(e.time);
+                });
+                self.count_threads(e.time, 1);
+            }
+            Event::ThreadName(e) => {
+                self.names.event(event);
+                self.define_thread(e.thread, |thread| thread.name = e.name.to_string());
+            }
+            Event::ThreadOsId(e) => {
+                self.define_thread(e.thread, |thread| thread.os_id = e.os_id);
+            }
+            Event::ThreadEnd(e) => {
+                self.names.event(event);
+                let at = self.moment(e.thread, e.time);
+                self.slices.end_thread(&self.names, at, &mut self.sink);
+                self.sink.end_thread(at.thread, e.time);
+                self.count_threads(e.time, -1);
+            }
+            Event::ClassDef(_) | Event::MethodDef(_) => self.names.event(event),
+            Event::ObjectDef(e) => self.define_object(e.object, e.class),
+            _ => return false,
+        }
+        true
+    }
+
+    fn define_object(&mut self, object: ObjectId, class: ClassId) {
+        if self.classes.len() < MAX_OBJECTS {
+            self.classes.insert(object, class);
+        }
+    }
+
+    fn class(&self, object: ObjectId) -> ClassId {
+        self.classes.get(&object).copied().unwrap_or_default()
+    }
+
+    /// Handles the begins and ends of calls and waits. Returns false for other events.
+    #[inline]
+    fn slice(&mut self, event: &Event<'_>) -> bool {
+        match event {
+            Event::MethodEnter(e) => {
+                let mut at = self.moment(e.thread, e.time);
+                at.cpu = e.cpu_time.0;
+                let call = (e.method, e.ticket);
+                self.slices.enter(&self.names, at, call, &mut self.sink);
+            }
+            Event::MethodLeave(e) => {
+                let mut at = self.moment(e.thread, e.time);
+                at.cpu = e.cpu_time.0;
+                let call = (e.method, e.ticket, e.by_exception);
+                self.slices.leave(&self.names, at, call, &mut self.sink);
+            }
+            Event::MonitorContendedEnter(e) => {
+                let owner = (!e.owner.is_none()).then(|| (e.owner, self.thread(e.owner)));
+                let slice = Slice::Blocked {
+                    object: e.object,
+                    class: self.class(e.object),
+                    owner,
+                };
+                self.wait(e.thread, e.time, slice);
+            }
+            Event::MonitorContendedEntered(e) => {
+                let is_blocked = |slice| matches!(slice, Slice::Blocked { .. });
+                self.resume(e.thread, e.time, is_blocked);
+            }
+            Event::MonitorWait(e) => {
+                let slice = Slice::Waiting {
+                    object: e.object,
+                    class: self.class(e.object),
+                    timeout_ms: e.timeout_ms,
+                };
+                self.wait(e.thread, e.time, slice);
+            }
+            Event::MonitorWaited(e) => {
+                let is_waiting = |slice| matches!(slice, Slice::Waiting { .. });
+                self.resume(e.thread, e.time, is_waiting);
+            }
+            Event::ThreadPark(e) => {
+                let slice = Slice::Parked {
+                    object: e.object,
+                    class: self.class(e.object),
+                };
+                self.wait(e.thread, e.time, slice);
+            }
+            Event::ThreadUnpark(e) => {
+                let is_parked = |slice| matches!(slice, Slice::Parked { .. });
+                self.resume(e.thread, e.time, is_parked);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn wait(&mut self, id: ThreadId, time: Timestamp, slice: Slice) {
+        let at = self.moment(id, time);
+        self.slices.wait(&self.names, at, slice, &mut self.sink);
+    }
+
+    fn resume(&mut self, id: ThreadId, time: Timestamp, is_kind: impl Fn(Slice) -> bool) {
+        let at = self.moment(id, time);
+        self.slices.resume(&self.names, at, is_kind, &mut self.sink);
+    }
+
+    /// Handles everything else.
+    fn other(&mut self, event: &Event<'_>) {
+        let is_written = match event {
+            Event::ThreadCpu(e) => {
+                let counter = Counter::ThreadCpu(self.thread(e.thread));
+                self.sink.counter(counter, e.time, e.cpu_time.0)
+            }
+            Event::ProcessCpu(e) => self.sink.counter(Counter::ProcessCpu, e.time, e.cpu_time.0),
+            Event::GcStart(e) => {
+                let is_written = self.finish_collection(e.time, None);
+                self.collection = Some(Collection {
+                    start: e.time,
+                    ..Collection::default()
+                });
+                is_written
+            }
+            Event::GcDetail(e) => {
+                if let Some(collection) = &mut self.collection {
+                    collection.collector = e.collector.to_string();
+                    collection.cause = e.cause.to_string();
+                    collection.generation = e.generation;
+                }
+                true
+            }
+            Event::GcFinish(e) => self.finish_collection(e.time, Some(e)),
+            Event::ObjectAlloc(e) => {
+                self.define_object(e.object, e.class);
+                self.allocate(e.time, e.size) | self.allocation(event, e.thread, e.time)
+            }
+            Event::AllocationSum(e) => {
+                let bytes = i64::try_from(e.bytes).unwrap_or(i64::MAX);
+                self.allocate(e.time, bytes) | self.allocation(event, e.thread, e.time)
+            }
+            Event::ExceptionThrow(e) => self.instant(event, e.thread, e.time),
+            Event::ExceptionCatch(e) => self.instant(event, e.thread, e.time),
+            Event::Sample(e) => self.instant(event, e.thread, e.time),
+            Event::Custom(e) => self.mark(&e.body),
+            Event::AggregatedEnter(_) | Event::AggregatedDetail(_) | Event::AggregatedLeave(_) => {
+                self.aggregated(event)
+            }
+            _ => self.sink.other(&self.names, event),
+        };
+        if !is_written {
+            self.dropped.event(event.kind());
+        }
+    }
+
+    fn instant(&mut self, event: &Event<'_>, id: ThreadId, time: Timestamp) -> bool {
+        let at = self.moment(id, time);
+        self.slices.instant(&self.names, at, event, &mut self.sink)
+    }
+
+    fn finish_collection(&mut self, time: Timestamp, end: Option<&GcFinish>) -> bool {
+        let Some(mut collection) = self.collection.take() else {
+            return end.is_none();
+        };
+        collection.end = time.max(collection.start);
+        collection.used = end.map_or(0, |end| end.used_space);
+        let mut is_written = self.sink.collection(&collection);
+        if collection.used > 0 {
+            is_written |= self
+                .sink
+                .counter(Counter::HeapUsed, collection.end, collection.used);
+        }
+        is_written
+    }
+
+    /// Adds to the allocation rate. Returns false if the sink has no place for it.
+    fn allocate(&mut self, time: Timestamp, bytes: i64) -> bool {
+        let interval = time.0.div_euclid(RATE_INTERVAL);
+        let mut is_written = true;
+        if interval > self.allocated.interval {
+            is_written = self.write_rate();
+            self.allocated.interval = interval;
+        }
+        self.allocated.bytes = self.allocated.bytes.saturating_add(bytes);
+        is_written
+    }
+
+    /// Writes the rate of the current interval, and that it is over.
+    fn write_rate(&mut self) -> bool {
+        let Allocated { interval, bytes } = self.allocated;
+        self.allocated.bytes = 0;
+        if bytes <= 0 {
+            return true;
+        }
+        let start = interval.saturating_mul(RATE_INTERVAL);
+        let rate = bytes.saturating_mul(1_000_000_000 / RATE_INTERVAL);
+        let end = Timestamp(start.saturating_add(RATE_INTERVAL));
+        self.sink
+            .counter(Counter::AllocationRate, Timestamp(start), rate)
+            && self.sink.counter(Counter::AllocationRate, end, 0)
+    }
+
+    fn allocation(&mut self, event: &Event<'_>, id: ThreadId, time: Timestamp) -> bool {
+        S::TAKES_ALLOCATIONS && self.instant(event, id, time)
+    }
+
+    fn mark(&mut self, text: &str) -> bool {
+        let text = match Note::parse(text) {
+            None => text.to_owned(),
+            Some(Note::SumsAbove(note)) => {
+                let index = self.thread(note.thread);
+                let calls = usize::try_from(note.calls).unwrap_or(usize::MAX);
+                self.threads[index.0 as usize].sums_above = calls;
+                return true;
+            }
+            Some(note) => match describe(&note) {
+                Some(text) => text,
+                None => return true,
+            },
+        };
+        self.sink.mark(self.slices.latest(), &text)
+    }
+
+    fn aggregated(&mut self, event: &Event<'_>) -> bool {
+        let Some(id) = event.thread() else {
+            return true;
+        };
+        let index = self.thread(id);
+        let above = self.threads[index.0 as usize].sums_above;
+        let is_selected = match event {
+            Event::AggregatedEnter(e) => self.selects_aggregated(index, e),
+            Event::AggregatedLeave(_) => {
+                let thread = &mut self.threads[index.0 as usize];
+                thread.aggregated.pop().unwrap_or(false)
+            }
+            _ => {
+                let thread = &self.threads[index.0 as usize];
+                thread.aggregated.last().copied().unwrap_or(false)
+            }
+        };
+        !is_selected
+            || self
+                .slices
+                .aggregated((index, above), event, &mut self.sink)
+    }
+
+    /// Begins an aggregated call. Returns whether the filter selects it.
+    fn selects_aggregated(&mut self, index: ThreadIndex, call: &AggregatedEnter) -> bool {
+        let thread = &mut self.threads[index.0 as usize];
+        let level = thread.aggregated.len();
+        let average = call.base_time.0 / call.calls.max(1);
+        let filter = self.slices.filter();
+        // An aggregate of no calls stands for the caller of the aggregates in it.
+        let is_long = call.calls == 0 || average >= filter.min.0;
+        let is_selected = is_long && filter.selects(&self.names, call.method, level);
+        thread.aggregated.push(is_selected);
+        is_selected
+    }
+}
+
+/// Returns the text of a note that tells what a trace lacks. `None` for other notes.
+fn describe(note: &Note<'_>) -> Option<String> {
+    Some(match note {
+        Note::Lost(lost) if lost.reason == "selection" => {
+            format!("jtrail: {} events are not selected", lost.events)
+        }
+        Note::Lost(lost) => format!(
+            "jtrail: {} events are missing ({})",
+            lost.events, lost.reason
+        ),
+        Note::Burst(burst) => format!("jtrail: a burst begins ({})", burst.trigger),
+        Note::ShortCalls(rules) if rules.min.0 > 0 => format!(
+            "jtrail: calls shorter than {} ns are recorded as sums",
+            rules.min.0
+        ),
+        Note::ShortCalls(rules) => format!(
+            "jtrail: calls of methods with more than {} calls per second are recorded as sums",
+            rules.rate
+        ),
+        Note::Recovered(_) => "jtrail: the process ended without the end of the trace".to_owned(),
+        _ => return None,
+    })
+}
+
+impl<S: Sink> Encode for Timeline<S> {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        self.sink.open();
+        self.sink.take(out);
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        if let Some(time) = event.time() {
+            self.slices.see(time);
+        }
+        if !self.slice(event) && !self.define(event) {
+            self.other(event);
+        }
+        self.sink.take(out);
+    }
+
+    fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
+        let thread = self.thread(calls.thread);
+        self.threads[thread.0 as usize].sums_above = 0;
+        let (names, sink) = (&self.names, &mut self.sink);
+        for step in calls.steps {
+            let at = Moment {
+                thread,
+                time: step.time,
+                cpu: calls.cpu_time.0,
+            };
+            match step.ends {
+                false => self
+                    .slices
+                    .enter(names, at, (step.method, step.ticket), sink),
+                true => self
+                    .slices
+                    .leave(names, at, (step.method, step.ticket, false), sink),
+            }
+        }
+        self.sink.take(out);
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        let latest = self.slices.latest();
+        self.finish_collection(latest, None);
+        self.write_rate();
+        self.slices.finish(&self.names, &mut self.sink);
+        self.sink.close(&self.names, latest);
+        self.sink.take(out);
+    }
+
+    fn has_pending(&self) -> bool {
+        true
+    }
+
+    fn dropped(&self) -> Vec<DropCount> {
+        let mut counts = self.dropped.counts();
+        if self.slices.unmatched > 0 {
+            counts.push(DropCount {
+                what: "leaves without an open call",
+                count: self.slices.unmatched,
+            });
+        }
+        counts
+    }
+
+    fn dropped_events(&self) -> u64 {
+        self.dropped.events() + self.slices.unmatched
+    }
+}
