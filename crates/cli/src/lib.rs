@@ -2,6 +2,7 @@
 //!
 //! | Module | Contents |
 //! |---|---|
+//! | `analyse` | the analysis of a trace, or of a part of it |
 //! | `attach` | makes a running JVM load the agent |
 //! | `process`, `parcel` | JVMs with a file system of their own: translation of paths, and transfer of files |
 //! | `cmd` | verbs: arguments and implementation |
@@ -10,6 +11,7 @@
 //! | `outcome` | output streams and exit codes of verbs |
 //! | `output` | figures as table, TSV or JSON; files that are never left incomplete |
 //! | `select` | selection of threads and time |
+//! | `transcode` | turns a trace, or a part of it, into another format |
 //!
 //! Exit codes:
 //!
@@ -26,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod analyse;
 mod attach;
 mod cmd;
 mod input;
@@ -36,6 +39,7 @@ mod parcel;
 #[cfg(unix)]
 mod process;
 mod select;
+mod transcode;
 
 pub use outcome::{FAILED, FAULTY, SOUND, TRUNCATED};
 
@@ -63,6 +67,7 @@ enum Verb {
     Report(cmd::report::Args),
     Dump(cmd::dump::Args),
     Convert(cmd::convert::Args),
+    Export(cmd::export::Args),
     Verify(cmd::verify::Args),
     Recover(cmd::recover::Args),
     Compare(cmd::compare::Args),
@@ -115,6 +120,7 @@ pub fn main_with(
         Verb::Report(args) => cmd::report::run(&args, &mut streams),
         Verb::Dump(args) => cmd::dump::run(&args, &mut streams),
         Verb::Convert(args) => cmd::convert::run(&args, &mut streams),
+        Verb::Export(args) => cmd::export::run(&args, &mut streams),
         Verb::Verify(args) => cmd::verify::run(&args, &mut streams),
         Verb::Recover(args) => cmd::recover::run(&args, &mut streams),
         Verb::Compare(args) => cmd::compare::run(&args, &mut streams),

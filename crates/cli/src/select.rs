@@ -41,6 +41,39 @@ impl ThreadSelector {
     }
 }
 
+/// A method by name, or by class and name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum MethodSelector {
+    /// A method's name.
+    Name(Pattern),
+    /// The names of a class and of its method.
+    Apart(Pattern, Pattern),
+    /// The names of a class and of its method, joined by a dot.
+    Joined(Pattern),
+}
+
+impl MethodSelector {
+    /// Parses `METHOD`, `CLASS.METHOD` or `CLASS#METHOD`. `*` stands for any text.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("the name of a method is needed".to_owned());
+        }
+        Ok(match text.split_once('#') {
+            Some((class, method)) => Self::Apart(Pattern::new(class), Pattern::new(method)),
+            None if text.contains('.') => Self::Joined(Pattern::new(text)),
+            None => Self::Name(Pattern::new(text)),
+        })
+    }
+
+    pub(crate) fn matches(&self, class: &str, method: &str) -> bool {
+        match self {
+            Self::Name(name) => name.matches(method),
+            Self::Apart(of, name) => of.matches(class) && name.matches(method),
+            Self::Joined(both) => both.matches(&format!("{class}.{method}")),
+        }
+    }
+}
+
 /// Returns true if one of the selectors matches, or if there are no selectors.
 pub(crate) fn selected(selectors: &[ThreadSelector], names: &Names, thread: ThreadId) -> bool {
     selectors.is_empty() || selectors.iter().any(|s| s.matches(names, thread))
@@ -221,6 +254,31 @@ impl<'a> Selection<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn methods_are_selected_by_name_or_with_their_class() {
+        for (pattern, expected) in [
+            ("pay", true),
+            ("pa*", true),
+            ("refund", false),
+            ("com.acme.Shop.pay", true),
+            ("com.acme.*", true),
+            ("Shop.pay", false),
+            ("*Shop.pay", true),
+            ("com.acme.Shop#pay", true),
+            ("*#pay", true),
+            ("*#refund", false),
+            ("com.acme.Other#pay", false),
+        ] {
+            let selector = MethodSelector::parse(pattern).expect("a pattern");
+            assert_eq!(
+                selector.matches("com.acme.Shop", "pay"),
+                expected,
+                "{pattern}"
+            );
+        }
+        assert!(MethodSelector::parse("").is_err());
+    }
 
     #[test]
     fn moments_are_read() {

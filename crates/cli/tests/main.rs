@@ -6,6 +6,7 @@ mod compare;
 mod convert;
 #[cfg(unix)]
 mod documents;
+mod export;
 mod odd;
 mod recover;
 mod report;

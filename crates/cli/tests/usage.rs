@@ -65,7 +65,7 @@ fn wrong_command_lines_say_what_is_wrong() {
         ),
         (
             &["convert", "x", "y", "--to", "pdf"],
-            "[possible values: xml, binary, jinsight, mlpd, tracelog, profilerj, trail]",
+            "[possible values: xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, ",
         ),
         (&["verify"], "<FILE>..."),
         (&["recover", "x"], "--output <FILE>"),

@@ -12,6 +12,7 @@
 //! | `sink` | the interface of targets that show a time line |
 //! | `dropped` | counts of what a target has no place for |
 //! | `profile` | sums by thread and call path, for targets that show a profile |
+//! | `survey` | counts of calls and waits, to find out which part of a trace fits a target |
 //! | `protobuf` | the encoding of protocol buffers, which several targets share |
 //! | `perfetto`, `collapsed` | the targets |
 
@@ -25,6 +26,7 @@ mod profile;
 mod protobuf;
 mod sink;
 mod slices;
+mod survey;
 mod target;
 #[cfg(test)]
 mod testing;
@@ -32,4 +34,6 @@ mod timeline;
 
 pub use collapsed::Weight;
 pub use filter::{CallFilter, MethodFilter};
+pub use survey::Survey;
 pub use target::{Ceiling, Export, Options, Target};
+pub use timeline::UNMATCHED;

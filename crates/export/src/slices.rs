@@ -25,6 +25,8 @@ pub(crate) struct Slices {
     latest: Timestamp,
     /// Leaves whose calls are not open.
     pub(crate) unmatched: u64,
+    /// Slices that have been begun in the sink.
+    pub(crate) begun: u64,
 }
 
 #[derive(Debug, Default)]
@@ -100,6 +102,11 @@ impl Slices {
         self.latest
     }
 
+    /// Sets the latest time of the trace.
+    pub(crate) fn end_at(&mut self, time: Timestamp) {
+        self.latest = time;
+    }
+
     /// Extends the time of the trace.
     #[inline]
     pub(crate) fn see(&mut self, time: Timestamp) {
@@ -149,6 +156,7 @@ impl Slices {
             State::Hidden
         } else if self.filter.min.0 <= 0 {
             sink.begin(names, begin, slice);
+            self.begun += 1;
             State::Written
         } else {
             self.write_long(names, begin, sink);
@@ -260,6 +268,40 @@ impl Slices {
         }
     }
 
+    /// Ends all slices that are written, and remembers them as open, from the same time on.
+    /// [`Self::resume_all`] begins them again in another sink.
+    pub(crate) fn suspend_all(&mut self, names: &Names, sink: &mut impl Sink) {
+        for index in 0..self.threads.len() as u32 {
+            let at = self.arrive(Moment {
+                thread: ThreadIndex(index),
+                time: self.latest,
+                cpu: 0,
+            });
+            let open = &mut self.threads[index as usize].open;
+            let written = open.iter_mut().filter(|o| o.state == State::Written);
+            for open in written.rev() {
+                let end = End {
+                    slice: open.slice,
+                    begin: std::mem::replace(&mut open.begin, at),
+                    end: at,
+                    by_exception: false,
+                };
+                sink.end(names, &end);
+            }
+        }
+    }
+
+    /// Begins the slices that are written and open, in another sink.
+    pub(crate) fn resume_all(&mut self, names: &Names, sink: &mut impl Sink) {
+        for thread in &self.threads {
+            let written = thread.open.iter().filter(|o| o.state == State::Written);
+            for open in written {
+                self.begun += 1;
+                sink.begin(names, open.begin, open.slice);
+            }
+        }
+    }
+
     /// Ends the open slices from a level on, the innermost first. `by_exception` is about the
     /// outermost of them.
     #[inline]
@@ -358,6 +400,7 @@ impl Slices {
                 Pending::Begin(level) => {
                     let slice = &mut open[level];
                     slice.state = State::Written;
+                    self.begun += 1;
                     sink.begin(names, slice.begin, slice.slice);
                 }
                 Pending::Instant(event) => _ = sink.instant(names, index, &event),

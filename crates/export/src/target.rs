@@ -4,9 +4,9 @@ use crate::collapsed::{self, Weight};
 use crate::filter::CallFilter;
 use crate::perfetto::Packets;
 use crate::profile::Profiler;
-use crate::sink::Sink;
 use crate::timeline::Timeline;
 use jtrail_formats::Encode;
+use jtrail_model::Timestamp;
 
 /// A format of another tool that traces are exported to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -62,18 +62,26 @@ pub struct Options {
     pub weight: Weight,
     /// True if call paths of different threads are kept apart, for targets that can do both.
     pub with_threads: bool,
+    /// What is left out of the export, each as a part of a sentence: `only calls of …`. Targets
+    /// that have a place for it write it.
+    pub notes: Vec<String>,
 }
 
 /// An encoder of a target.
 pub trait Export: Encode {
-    /// Returns the number of items so far that the [`Ceiling`] limits.
+    /// Returns the number of items of the current file that the [`Ceiling`] limits.
     fn size(&self) -> u64;
-}
 
-impl<S: Sink> Export for Timeline<S> {
-    fn size(&self) -> u64 {
-        self.sink.size()
-    }
+    /// Returns the number of calls and waits so far. One that continues in another file counts
+    /// again.
+    fn slices(&self) -> u64;
+
+    /// Sets the time at which calls end that are still open at the end.
+    fn end_at(&mut self, time: Timestamp);
+
+    /// Ends the file and begins another one, in which open calls continue. Appends the bytes that
+    /// end the first file to `end`, and those that begin the next one to `begin`.
+    fn split(&mut self, end: &mut Vec<u8>, begin: &mut Vec<u8>);
 }
 
 impl Target {
@@ -114,13 +122,15 @@ impl Target {
     pub fn encoder(self, options: Options) -> Box<dyn Export> {
         let filter = options.filter;
         match self {
-            Self::Perfetto => Box::new(Timeline::new(filter, Packets::default())),
+            Self::Perfetto => {
+                Box::new(Timeline::new(filter, Packets::default()).with_notes(options.notes))
+            }
             Self::Collapsed => {
                 let writer = collapsed::Writer {
                     weight: options.weight,
                     with_threads: options.with_threads,
                 };
-                Box::new(Timeline::new(filter, Profiler::new(writer)))
+                Box::new(Timeline::new(filter, Profiler::new(writer)).with_notes(options.notes))
             }
         }
     }

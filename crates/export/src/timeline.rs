@@ -4,12 +4,16 @@ use crate::dropped::DropTally;
 use crate::filter::CallFilter;
 use crate::sink::{Collection, Counter, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
 use crate::slices::Slices;
+use crate::target::Export;
 use jtrail_analysis::Names;
 use jtrail_formats::{DropCount, Encode};
 use jtrail_model::{
     AggregatedEnter, Calls, ClassId, Event, GcFinish, Note, ObjectId, ThreadId, Timestamp,
 };
 use rustc_hash::FxHashMap;
+
+/// What is dropped if the begin of a call is missing.
+pub const UNMATCHED: &str = "leaves without an open call";
 
 /// Interval of the allocation rate in ns.
 const RATE_INTERVAL: i64 = 10_000_000;
@@ -25,7 +29,10 @@ const MAX_OBJECTS: usize = 1 << 21;
 pub(crate) struct Timeline<S> {
     names: Names,
     slices: Slices,
-    pub(crate) sink: S,
+    sink: S,
+    /// The sink as it was before the first event.
+    fresh: S,
+    process: Option<(u64, String)>,
     threads: Vec<ThreadState>,
     index: FxHashMap<ThreadId, u32>,
     last_thread: Option<(ThreadId, u32)>,
@@ -35,6 +42,8 @@ pub(crate) struct Timeline<S> {
     allocated: Allocated,
     live_threads: i64,
     dropped: DropTally,
+    /// What the user left out of the export.
+    notes: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -60,7 +69,10 @@ impl<S: Sink> Timeline<S> {
         Self {
             names: Names::default(),
             slices: Slices::new(filter),
+            fresh: sink.clone(),
             sink,
+            process: None,
+            notes: Vec::new(),
             threads: Vec::new(),
             index: FxHashMap::default(),
             last_thread: None,
@@ -70,6 +82,21 @@ impl<S: Sink> Timeline<S> {
             live_threads: 0,
             dropped: DropTally::default(),
         }
+    }
+
+    /// Returns the sink.
+    pub(crate) fn sink(&self) -> &S {
+        &self.sink
+    }
+
+    /// Returns the sink.
+    pub(crate) fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
+    /// Adds what the user left out of the export. It becomes marks at the end.
+    pub(crate) fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
     }
 
     /// Returns the thread's index. A new thread is defined by its id.
@@ -86,9 +113,13 @@ impl<S: Sink> Timeline<S> {
         let index = *self.index.entry(id).or_insert(next);
         if index == next {
             self.slices.add_thread();
+            let name = match id.is_none() {
+                true => "unknown thread".to_owned(),
+                false => self.names.thread(id),
+            };
             let info = ThreadInfo {
                 id,
-                name: self.names.thread(id),
+                name,
                 ..ThreadInfo::default()
             };
             self.sink.thread(ThreadIndex(index), &info);
@@ -132,6 +163,7 @@ impl<S: Sink> Timeline<S> {
             Event::ProcessCreate(e) => {
                 let id = u64::try_from(e.pid).unwrap_or(0);
                 self.sink.process(id, &e.executable);
+                self.process = Some((id, e.executable.to_string()));
             }
             Event::ThreadStart(e) => {
                 self.names.event(event);
@@ -416,6 +448,46 @@ fn describe(note: &Note<'_>) -> Option<String> {
     })
 }
 
+impl<S: Sink> Timeline<S> {
+    fn close(&mut self, out: &mut Vec<u8>) {
+        let latest = self.slices.latest();
+        for note in &self.notes {
+            self.sink.mark(latest, &format!("jtrail: {note}"));
+        }
+        self.sink.close(&self.names, latest);
+        self.sink.take(out);
+    }
+}
+
+impl<S: Sink> Export for Timeline<S> {
+    fn size(&self) -> u64 {
+        self.sink.size()
+    }
+
+    fn slices(&self) -> u64 {
+        self.slices.begun
+    }
+
+    fn end_at(&mut self, time: Timestamp) {
+        self.slices.end_at(time);
+    }
+
+    fn split(&mut self, end: &mut Vec<u8>, begin: &mut Vec<u8>) {
+        self.slices.suspend_all(&self.names, &mut self.sink);
+        self.close(end);
+        self.sink = self.fresh.clone();
+        self.sink.open();
+        if let Some((id, program)) = &self.process {
+            self.sink.process(*id, program);
+        }
+        for (index, thread) in self.threads.iter().enumerate() {
+            self.sink.thread(ThreadIndex(index as u32), &thread.info);
+        }
+        self.slices.resume_all(&self.names, &mut self.sink);
+        self.sink.take(begin);
+    }
+}
+
 impl<S: Sink> Encode for Timeline<S> {
     fn begin(&mut self, out: &mut Vec<u8>) {
         self.sink.open();
@@ -459,8 +531,7 @@ impl<S: Sink> Encode for Timeline<S> {
         self.finish_collection(latest, None);
         self.write_rate();
         self.slices.finish(&self.names, &mut self.sink);
-        self.sink.close(&self.names, latest);
-        self.sink.take(out);
+        self.close(out);
     }
 
     fn has_pending(&self) -> bool {
@@ -471,7 +542,7 @@ impl<S: Sink> Encode for Timeline<S> {
         let mut counts = self.dropped.counts();
         if self.slices.unmatched > 0 {
             counts.push(DropCount {
-                what: "leaves without an open call",
+                what: UNMATCHED,
                 count: self.slices.unmatched,
             });
         }

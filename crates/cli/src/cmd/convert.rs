@@ -1,18 +1,16 @@
 //! `jtrail convert`: writes a trace in another format.
 
-use crate::input::{Ending, Input, Selected, same_file};
+use crate::cmd::export;
+use crate::input::{Input, same_file};
 use crate::outcome::Streams;
 use crate::output::OutputFile;
 use crate::select::{Selection, Span, ThreadSelector};
+use crate::transcode::{Excerpt, Source, transcode};
 use anyhow::{Context, anyhow, bail};
-use jtrail_analysis::Names;
-use jtrail_formats::trail::Part;
+use jtrail_export::Target;
 use jtrail_formats::{Encode, Format, Quantity, Recorded, dropped_message, mlpd};
-use jtrail_model::{
-    AgentCreate, Custom, Event, Lost, Node, Note, ObjectKind, ProcessCreate, Timestamp, TraceStart,
-};
+use jtrail_model::{AgentCreate, Event, Node, ObjectKind, ProcessCreate, TraceStart};
 use jtrail_options::MlpdVersion;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Write a trace in another format
@@ -27,8 +25,8 @@ pub(crate) struct Args {
     input: PathBuf,
     /// The file to write; - for standard output
     output: PathBuf,
-    /// Format to write [default: by the extension of the output: .trcxml, .trcbin, .trc, .mlpd,
-    /// .log, .xml, .trail]
+    /// Format to write, or target of an export [default: by the extension of the output: .trcxml,
+    /// .trcbin, .trc, .mlpd, .log, .xml, .trail, or that of a target]
     #[arg(long, value_name = "FORMAT", value_parser = format_names())]
     to: Option<String>,
     #[command(flatten)]
@@ -42,13 +40,14 @@ pub(crate) struct Args {
 }
 
 fn format_names() -> clap::builder::PossibleValuesParser {
-    clap::builder::PossibleValuesParser::new(Format::ALL.map(Format::name))
+    let formats = Format::ALL.into_iter().map(Format::name);
+    clap::builder::PossibleValuesParser::new(formats.chain(Target::ALL.map(Target::name)))
 }
 
-/// Number of encoded bytes that are collected before they are written.
-const CHUNK: usize = 256 << 10;
-
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    if let Some(target) = target(args) {
+        return export(args, target, streams);
+    }
     let format = format(args)?;
     let to_stdout = args.output == Path::new("-");
     if !to_stdout && same_file(&args.input, &args.output) {
@@ -63,20 +62,19 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         Format::ProfilerJ if opens => opening().into(),
         _ => Vec::new(),
     };
-    let mut cut = Cut::new(Selection::new(&args.span, &args.thread));
+    let mut excerpt = Excerpt::new(Selection::new(&args.span, &args.thread));
     let mut sizes = Sizes::between(input.format(), format);
+    let mut source = Source {
+        input: &mut input,
+        opening: &opening,
+        excerpt: &mut excerpt,
+        observe: &mut |event| sizes.see(event),
+    };
     let ending = if to_stdout {
-        encode(
-            &mut input,
-            &opening,
-            (&mut cut, &mut sizes),
-            &mut *encoder,
-            &mut *streams.out,
-        )?
+        transcode(&mut source, &mut *encoder, &mut *streams.out)?
     } else {
         let mut file = OutputFile::create(&args.output)?;
-        let seen = (&mut cut, &mut sizes);
-        let done = encode(&mut input, &opening, seen, &mut *encoder, &mut file)
+        let done = transcode(&mut source, &mut *encoder, &mut file)
             .and_then(|done| file.patch(&encoder.patches()).map(|()| done))
             .with_context(|| format!("can't write {}", args.output.display()))?;
         file.finish()?;
@@ -94,6 +92,29 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         )?;
     }
     Ok(ending.code())
+}
+
+/// Returns the export target that the arguments name, if they name no format.
+fn target(args: &Args) -> Option<Target> {
+    let name = args.output.file_name().and_then(|name| name.to_str());
+    match &args.to {
+        Some(name) => Target::by_name(name),
+        None if format(args).is_ok() => None,
+        None => name.and_then(Target::by_file_name),
+    }
+}
+
+fn export(args: &Args, target: Target, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    if args.mlpd_version.is_some() {
+        bail!(
+            "--mlpd.version goes with mlpd, and not with {}",
+            target.name()
+        );
+    }
+    let selection = (args.span.clone(), args.thread.clone());
+    let (input, output) = (args.input.clone(), args.output.clone());
+    let args = export::Args::of_part(input, output, target, selection);
+    export::run(&args, streams)
 }
 
 fn format(args: &Args) -> anyhow::Result<Format> {
@@ -142,58 +163,6 @@ fn opening() -> [Event<'static>; 4] {
     ]
 }
 
-/// Encodes the events of `opening` and then the whole input. Returns how reading ended.
-fn encode(
-    input: &mut Input,
-    opening: &[Event<'_>],
-    (cut, sizes): (&mut Cut<'_>, &mut Sizes),
-    encoder: &mut dyn Encode,
-    out: &mut dyn Write,
-) -> anyhow::Result<Ending> {
-    let mut buffer = Vec::with_capacity(CHUNK + (CHUNK >> 2));
-    encoder.begin(&mut buffer);
-    for event in opening {
-        encoder.event(event, &mut buffer);
-    }
-    let ending = input.parts(cut.selection.is_all(), |seen| {
-        match seen {
-            Selected::Part(part, definitions) => return Ok(cut.wants(part, definitions)),
-            Selected::Event(event) if cut.takes(event) => {
-                if let Some(note) = cut.note(event) {
-                    encoder.event(&note, &mut buffer);
-                }
-                sizes.see(event);
-                encoder.event(event, &mut buffer);
-            }
-            Selected::Event(_) => {}
-            Selected::Calls(calls) => encoder.calls(&calls, &mut buffer),
-        }
-        if buffer.len() >= CHUNK {
-            out.write_all(&buffer)?;
-            buffer.clear();
-        }
-        Ok(true)
-    })?;
-    if let Some(note) = cut.last_note() {
-        encoder.event(&note, &mut buffer);
-    }
-    // If the source is truncated, the converted trace is truncated too. The encoder may have
-    // buffered parts of the trace until now. They are written in any case.
-    let whole = !ending.truncated && ending.error.is_none();
-    if !whole {
-        encoder.mark_truncated();
-    }
-    if whole || encoder.has_pending() {
-        while encoder.end_part(&mut buffer) {
-            out.write_all(&buffer)?;
-            buffer.clear();
-        }
-    }
-    out.write_all(&buffer)?;
-    out.flush()?;
-    Ok(ending)
-}
-
 /// Counts the objects for which the target format stores a size and the source trace has none.
 struct Sizes {
     counts_sizes: bool,
@@ -222,87 +191,4 @@ impl Sizes {
         };
         self.missing += u64::from(self.counts_sizes && kind == ObjectKind::PLAIN && size == 0);
     }
-}
-
-/// Selection of a part of a trace, with the number of events that are left out.
-struct Cut<'a> {
-    selection: Selection<'a>,
-    names: Names,
-    /// Number of events left out since the last note.
-    left_out: u64,
-    is_reported: bool,
-    latest: Timestamp,
-}
-
-impl<'a> Cut<'a> {
-    fn new(selection: Selection<'a>) -> Self {
-        Self {
-            selection,
-            names: Names::default(),
-            left_out: 0,
-            is_reported: false,
-            latest: Timestamp::default(),
-        }
-    }
-
-    /// Returns true if a part of a trail may contain selected events.
-    ///
-    /// The definitions of the part are written in either case.
-    fn wants(&mut self, part: &Part, definitions: &[Event<'_>]) -> bool {
-        let wants = self.selection.may_have(&self.names, part, definitions);
-        if !wants {
-            self.left_out += u64::from(part.events).saturating_sub(definitions.len() as u64);
-        }
-        wants
-    }
-
-    /// Returns true if an event is written: every definition, every selected event, and the end of
-    /// the trace.
-    fn takes(&mut self, event: &Event<'_>) -> bool {
-        if self.selection.is_all() {
-            return true;
-        }
-        self.selection.see(event);
-        if event.is_definition() {
-            self.names.event(event);
-            return true;
-        }
-        let takes = is_end(event)
-            || (self.selection.has_time(event) && self.selection.has_thread(&self.names, event));
-        self.left_out += u64::from(!takes);
-        takes
-    }
-
-    /// Returns the note about left-out events that must be written before this event, if any.
-    ///
-    /// Notes are written at the first gap and at the end.
-    fn note(&mut self, event: &Event<'_>) -> Option<Event<'static>> {
-        if self.is_reported && !is_end(event) || event.is_definition() {
-            return None;
-        }
-        self.latest = event.time().unwrap_or(self.latest);
-        self.last_note()
-    }
-
-    fn last_note(&mut self) -> Option<Event<'static>> {
-        let events = std::mem::take(&mut self.left_out);
-        self.is_reported |= events > 0;
-        let note = Note::Lost(Lost {
-            events,
-            from: self.latest,
-            to: self.latest,
-            reason: "selection".into(),
-            ..Lost::default()
-        });
-        (events > 0).then(|| {
-            Event::Custom(Custom {
-                body: note.to_string().into(),
-            })
-        })
-    }
-}
-
-/// Returns true for the events at the end of a trace.
-fn is_end(event: &Event<'_>) -> bool {
-    matches!(event, Event::TraceEnd(_) | Event::AgentDestroy(_))
 }

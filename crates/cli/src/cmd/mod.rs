@@ -6,6 +6,7 @@ pub(crate) mod convert;
 #[cfg(unix)]
 pub(crate) mod ctl;
 pub(crate) mod dump;
+pub(crate) mod export;
 #[cfg(unix)]
 pub(crate) mod record;
 pub(crate) mod recover;

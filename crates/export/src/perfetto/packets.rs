@@ -18,7 +18,7 @@ const FIRST_THREAD: u64 = 16;
 const GLOBAL: u64 = 1;
 
 /// What has been written.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Packets {
     pub(super) out: Vec<u8>,
     pub(super) has_global: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Packets {
 }
 
 /// The sequence of a thread.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Thread {
     pub(super) is_begun: bool,
     pub(super) latest: i64,

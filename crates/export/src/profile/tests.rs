@@ -8,6 +8,7 @@ use jtrail_model::{
 };
 
 /// Writes a line for each node: the path of thread and methods, and the weights.
+#[derive(Clone)]
 struct Lines;
 
 impl WriteProfile for Lines {

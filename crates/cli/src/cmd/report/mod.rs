@@ -25,24 +25,19 @@ mod waits;
 
 pub(crate) use args::Args;
 
-use crate::input::{Bar, Ending, Input, Selected};
+use crate::analyse::analyse;
+use crate::input::Input;
 use crate::outcome::Streams;
 use crate::output::{Cell, Column, Section, Style, column, optional, write};
-use crate::select::{Selection, selected};
-use anyhow::{Context, bail};
-use jtrail_analysis::parallel;
+use anyhow::bail;
 use jtrail_analysis::{Analysis, Site, with_line};
-use jtrail_formats::Format;
 use jtrail_model::{ClassId, MethodId, ObjectId, ThreadId, Timestamp};
 use std::io::BufWriter;
 use tables::{ShownWhen, Table};
 
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let mut input = Input::open(&args.file, true)?;
-    let (mut analysis, ending) = match at_once(args, &input)? {
-        Some(found) => found,
-        None => one_by_one(args, &mut input)?,
-    };
+    let (mut analysis, ending) = analyse(&mut input, &args.span, &args.thread, args.subjects())?;
     analysis.finish();
     if args.net {
         if analysis.cost.record == 0 {
@@ -66,60 +61,6 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     )?;
     ending.print(&args.file, streams)?;
     Ok(ending.code())
-}
-
-/// Analyses a whole trace on all processors. Returns `None` if this is not possible with the trace
-/// or with the arguments.
-fn at_once(args: &Args, input: &Input) -> anyhow::Result<Option<(Analysis, Ending)>> {
-    let is_whole = args.span.is_all() && args.thread.is_empty();
-    let (Some(file), Format::Trail, true) = (input.file(), input.format(), is_whole) else {
-        return Ok(None);
-    };
-    let named = || format!("can't read {}", file.display());
-    let mut bar = None;
-    let mut progress = |done, size| {
-        let bar = bar.get_or_insert_with(|| Bar::new(Some(size), true));
-        bar.is_at(done);
-    };
-    let found = parallel::analysis(file, args.subjects(), &mut progress).with_context(named)?;
-    Ok(found.map(|(analysis, events)| {
-        let ending = Ending {
-            events,
-            ..Ending::default()
-        };
-        (analysis, ending)
-    }))
-}
-
-/// Analyses the selected part of a trace, from the first event to the last.
-fn one_by_one(args: &Args, input: &mut Input) -> anyhow::Result<(Analysis, Ending)> {
-    let mut analysis = Analysis::new(args.subjects());
-    let mut selection = Selection::new(&args.span, &[]);
-    let ending = input.parts(selection.is_all(), |seen| {
-        let event = match seen {
-            Selected::Part(part, definitions) => {
-                return Ok(selection.may_have(&analysis.names, part, definitions));
-            }
-            Selected::Event(event) => event,
-            Selected::Calls(calls) => {
-                analysis.calls(&calls, |names, thread| {
-                    selected(&args.thread, names, thread)
-                });
-                return Ok(true);
-            }
-        };
-        selection.see(event);
-        if event.is_definition() || selection.has_time(event) {
-            analysis.event(event, |names, thread| selected(&args.thread, names, thread));
-        }
-        Ok(true)
-    })?;
-    // Definitions outside of the window may have extended the span. Calls that are open at the end
-    // of the window must end there.
-    if let Some(window) = selection.window() {
-        analysis.span = Some(window);
-    }
-    Ok((analysis, ending))
 }
 
 /// Builder of the tables.

@@ -1,0 +1,104 @@
+//! What to do about an export that its tool does not open.
+
+use super::Args;
+use crate::input::Input;
+use crate::select::Selection;
+use crate::transcode::{Excerpt, Source, transcode};
+use anyhow::anyhow;
+use jtrail_export::{Export, Survey, Target};
+use jtrail_model::MethodId;
+use jtrail_options::duration_text;
+use rustc_hash::FxHashSet;
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+/// Returns an error that says how much there is, and which selections fit. `encoder` has just
+/// exceeded the ceiling.
+pub(super) fn proposal(
+    args: &Args,
+    target: Target,
+    encoder: &dyn Export,
+    top: Option<FxHashSet<MethodId>>,
+) -> anyhow::Error {
+    let Some(ceiling) = target.ceiling() else {
+        return anyhow!("the export is too large");
+    };
+    let input = args.input.display();
+    let (max, what) = (number(ceiling.items), ceiling.what);
+    let tool = ceiling.tool;
+    // Standard input can't be read again.
+    if args.input == Path::new("-") {
+        return anyhow!(
+            "{input}: more than {max} {what}; {tool} opens no more in reasonable time; \
+             select less by --min, --from or --until, or add --split or --force"
+        );
+    }
+    let survey = match survey(args, top) {
+        Ok(survey) => survey,
+        Err(error) => return error,
+    };
+    // Each slice takes as many items as on average up to the ceiling. A tenth is kept in reserve
+    // unless the items are the slices.
+    let slices = encoder.slices().max(1);
+    let items = encoder.size().max(1);
+    let exact = items == slices;
+    let fits = match exact {
+        true => ceiling.items,
+        false => {
+            (u128::from(ceiling.items) * u128::from(slices) * 9 / 10 / u128::from(items)) as u64
+        }
+    };
+    let all = u128::from(survey.slices()) * u128::from(items) / u128::from(slices);
+    let files = all.div_ceil(u128::from(ceiling.items.max(1)));
+    let about = if exact { "" } else { "about " };
+    let mut text = format!(
+        "{input}: {about}{} {what}; {tool} opens {max} in reasonable time; add one of these:\n",
+        number(all as u64)
+    );
+    let mut row = |option: &str, means: &str| {
+        let _ = writeln!(text, "  {option:<22} {means}"); // writing to a String can't fail
+    };
+    if let Some((min, left)) = survey.min_for(fits) {
+        let min = duration_text(Duration::from_nanos(min.0 as u64));
+        let means = format!("calls and waits that take so long: {}", number(left));
+        row(&format!("--min {min}"), &means);
+    }
+    if let Some((until, left)) = survey.until_for(fits) {
+        let until = seconds(until.0 as u64);
+        let means = format!("calls and waits up to then: {}", number(left));
+        row(&format!("--until {until}"), &means);
+    }
+    row(
+        "--split",
+        &format!("{about}{files} files, each with a part of the time"),
+    );
+    row("--force", "one file all the same");
+    anyhow!("{}", text.trim_end())
+}
+
+/// Reads the trace again, and counts its calls and waits.
+fn survey(args: &Args, top: Option<FxHashSet<MethodId>>) -> anyhow::Result<Survey> {
+    let mut survey = Survey::new(args.filter(top));
+    let mut input = Input::open(&args.input, true)?.in_order();
+    let mut excerpt = Excerpt::new(Selection::new(&args.span, &args.thread));
+    let mut source = Source {
+        input: &mut input,
+        opening: &[],
+        excerpt: &mut excerpt,
+        observe: &mut |_| {},
+    };
+    transcode(&mut source, &mut survey, &mut std::io::sink())?;
+    Ok(survey)
+}
+
+/// Returns a time in seconds: `1.5s`.
+fn seconds(ns: u64) -> String {
+    let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+    format!("{}s", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Returns a number with separators between thousands.
+fn number(n: u64) -> String {
+    crate::output::count(n)
+}

@@ -1,0 +1,145 @@
+//! `jtrail export`: writes a trace in the format of another tool.
+//!
+//! | Module | Contents |
+//! |---|---|
+//! | `args` | arguments, and the calls that they select |
+//! | `ceiling` | what to do about an export that its tool does not open |
+//! | `files` | the output files |
+
+mod args;
+mod ceiling;
+mod files;
+
+pub(crate) use args::Args;
+
+use crate::analyse::analyse;
+use crate::input::{Ending, Input, same_file};
+use crate::outcome::Streams;
+use crate::select::Selection;
+use crate::transcode::{Excerpt, Source, end, transcode_events};
+use anyhow::{Context, bail};
+use files::Files;
+use jtrail_analysis::Subjects;
+use jtrail_export::{Export, Target};
+use jtrail_formats::dropped_message;
+use jtrail_model::MethodId;
+use rustc_hash::FxHashSet;
+use std::io::Write;
+use std::path::Path;
+
+pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
+    let target = args.target()?;
+    if args.output != Path::new("-") && same_file(&args.input, &args.output) {
+        bail!("{} can't be read and written at once", args.input.display());
+    }
+    let top = top_methods(args)?;
+    let mut encoder = target.encoder(args.options(top.clone()));
+    let mut files = Files::new(args, target, &mut *streams.out);
+    let ending = match encode(args, target, &mut *encoder, &mut files)? {
+        Encoded::Whole(ending) => ending,
+        Encoded::TooLarge => {
+            drop(files);
+            return Err(ceiling::proposal(args, target, &*encoder, top));
+        }
+    };
+    if encoder.slices() == 0 && args.selects() {
+        bail!(
+            "{}: the selection has no calls or waits; nothing is written",
+            args.input.display()
+        );
+    }
+    let names = files.finish()?;
+    if names.len() > 1 {
+        for name in &names {
+            writeln!(streams.err, "jtrail: {}", name.display())?;
+        }
+    }
+    ending.print(&args.input, streams)?;
+    let mut dropped = encoder.dropped();
+    if !args.span.is_all() {
+        // Calls that began before the selected time.
+        dropped.retain(|count| count.what != jtrail_export::UNMATCHED);
+    }
+    if let Some(message) = dropped_message(target.name(), "", &dropped) {
+        writeln!(streams.err, "jtrail: {message}")?;
+    }
+    Ok(ending.code())
+}
+
+/// How encoding ended.
+enum Encoded {
+    /// All of the selected part is written.
+    Whole(Ending),
+    /// The export exceeds the target's ceiling.
+    TooLarge,
+}
+
+/// The error that stops encoding at the ceiling.
+#[derive(Debug, thiserror::Error)]
+#[error("the export exceeds the ceiling")]
+struct ExceedsCeiling;
+
+fn encode(
+    args: &Args,
+    target: Target,
+    encoder: &mut dyn Export,
+    files: &mut Files<'_>,
+) -> anyhow::Result<Encoded> {
+    let mut input = Input::open(&args.input, true)?.in_order();
+    let mut excerpt = Excerpt::new(Selection::new(&args.span, &args.thread));
+    let mut source = Source {
+        input: &mut input,
+        opening: &[],
+        excerpt: &mut excerpt,
+        observe: &mut |_| {},
+    };
+    let max = match target.ceiling() {
+        Some(ceiling) if !args.force => ceiling.items,
+        _ => u64::MAX,
+    };
+    let done = transcode_events(&mut source, encoder, files, |encoder, buffer, files| {
+        if encoder.size() <= max {
+            return Ok(());
+        }
+        if !args.split {
+            return Err(ExceedsCeiling.into());
+        }
+        let mut begin = Vec::new();
+        encoder.split(buffer, &mut begin);
+        files.write_all(buffer)?;
+        buffer.clear();
+        files.next()?;
+        files.write_all(&begin)?;
+        Ok(())
+    });
+    let done = done.and_then(|ending| {
+        if let Some(time) = excerpt.end() {
+            encoder.end_at(time);
+        }
+        end(&ending, encoder, files)?;
+        Ok(ending)
+    });
+    match done {
+        Ok(ending) => Ok(Encoded::Whole(ending)),
+        Err(error) if error.is::<ExceedsCeiling>() => Ok(Encoded::TooLarge),
+        Err(error) => Err(error).with_context(|| format!("can't write {}", args.output.display())),
+    }
+}
+
+/// Returns the methods with the most self time, if the arguments select by that.
+fn top_methods(args: &Args) -> anyhow::Result<Option<FxHashSet<MethodId>>> {
+    let Some(count) = args.top else {
+        return Ok(None);
+    };
+    if args.input == Path::new("-") {
+        bail!("--top reads the trace twice, so it needs a file");
+    }
+    let mut input = Input::open(&args.input, true)?;
+    let (mut analysis, _) = analyse(&mut input, &args.span, &args.thread, Subjects::default())?;
+    analysis.finish();
+    let mut methods = analysis.calls.methods();
+    methods.retain(|method| args.has_method(&analysis.names, method.method));
+    methods.sort_by_key(|method| std::cmp::Reverse(method.own));
+    let top = methods.iter().take(count).map(|method| method.method);
+    Ok(Some(top.collect()))
+}

@@ -1,0 +1,308 @@
+//! `jtrail export`.
+
+use crate::common::{
+    Done, Folder, closing, encode, enter, jtrail, leave, method_def, opening, sample, thread_start,
+};
+use jtrail_export::Target;
+use jtrail_formats::Format;
+use jtrail_model::{ClassDef, ClassId, Event, ThreadId};
+use std::fs;
+
+const MAIN: &str = "com.acme.Main.main(String[])";
+const FIB: &str = "com.acme.Main.fib(int)";
+const RUN: &str = "com.acme.Main.run()";
+
+/// Returns the names of the files in a folder.
+fn files(folder: &Folder) -> Vec<String> {
+    let entries = fs::read_dir(folder.path()).expect("a folder");
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+    let mut names: Vec<String> = entries
+        .map(|entry| name(entry).into_string().expect("UTF-8"))
+        .collect();
+    names.sort();
+    names
+}
+
+/// Exports the sample as collapsed stacks, to standard output.
+fn collapsed(args: &[&str]) -> Done {
+    let folder = Folder::new();
+    let file = folder.sample(Format::TptpBinary);
+    jtrail(&[&["export", &file, "--to", "collapsed", "-o", "-"], args].concat())
+}
+
+#[test]
+fn selections_are_those_of_the_report() {
+    let whole = format!(
+        "{MAIN} 5000000\n{MAIN};{FIB} 1500000\n{MAIN};{FIB};{FIB} 1500000\n\
+         {MAIN};{FIB};{FIB};{FIB} 1000000\n{MAIN};{RUN} 1000000\n{RUN} 6000000\n"
+    );
+    let no_fib = format!("{MAIN} 9000000\n{MAIN};{RUN} 1000000\n{RUN} 6000000\n");
+    let two =
+        format!("{MAIN} 5000000\n{MAIN};{FIB} 4000000\n{MAIN};{RUN} 1000000\n{RUN} 6000000\n");
+    let long = format!(
+        "{MAIN} 6000000\n{MAIN};{FIB} 1500000\n{MAIN};{FIB};{FIB} 2500000\n{RUN} 6000000\n"
+    );
+    for (args, expected) in [
+        (&[][..], whole.as_str()),
+        (&["--method", "run", "--method", "main"], &no_fib),
+        (
+            &["--class", "com.*", "--method", "com.acme.Main.run"],
+            &format!("{RUN} 7000000\n"),
+        ),
+        (&["--depth", "2"], &two),
+        (&["--min", "1500us"], &long),
+        (
+            &["--top", "2"],
+            &format!("{MAIN} 9000000\n{MAIN};{RUN} 1000000\n{RUN} 6000000\n"),
+        ),
+        (
+            &["--top", "1", "--method", "fib"],
+            &format!("{FIB} 1500000\n{FIB};{FIB} 1500000\n{FIB};{FIB};{FIB} 1000000\n"),
+        ),
+        (&["--thread", "worker*"], &format!("{RUN} 6000000\n")),
+        (
+            &["--from", "3ms", "--until", "8500us"],
+            &format!("{FIB} 1500000\n{FIB};{FIB} 1000000\n{RUN} 4500000\n"),
+        ),
+        (
+            &["--weight", "calls", "--threads", "--thread", "2"],
+            &format!("[worker 1];{RUN} 2\n"),
+        ),
+    ] {
+        let done = collapsed(args);
+        assert_eq!(
+            (done.code, done.out.as_str()),
+            (0, expected),
+            "{args:?}: {}",
+            done.err
+        );
+    }
+}
+
+#[test]
+fn a_selection_of_nothing_is_an_error() {
+    for args in [
+        &["--thread", "nobody"][..],
+        &["--class", "org.*"],
+        &["--method", "Main.run"],
+        &["--from", "9s"],
+        &["--min", "1h"],
+        &["--depth", "0"],
+        &["--top", "0"],
+    ] {
+        let folder = Folder::new();
+        let file = folder.sample(Format::TptpBinary);
+        let output = folder.at("x.pftrace");
+        let output = output.to_str().expect("UTF-8");
+        let done = jtrail(&[&["export", &file, "-o", output], args].concat());
+        let message =
+            format!("jtrail: {file}: the selection has no calls or waits; nothing is written\n");
+        assert_eq!((done.code, done.err), (2, message), "{args:?}");
+        assert_eq!(files(&folder), ["sample.trcbin"], "{args:?}");
+    }
+}
+
+#[test]
+fn the_extension_names_the_target_for_convert_too() {
+    let folder = Folder::new();
+    let file = folder.sample(Format::TptpBinary);
+    for target in Target::ALL {
+        let name = |verb: &str| {
+            let name = format!("{verb}{}", target.extensions()[0]);
+            folder.at(&name).to_str().expect("UTF-8").to_owned()
+        };
+        let [exported, converted, named] = ["export", "convert", "named"].map(name);
+        assert_eq!(jtrail(&["export", &file, "-o", &exported]).code, 0);
+        assert_eq!(jtrail(&["convert", &file, &converted]).code, 0);
+        let to = ["export", &file, "--to", target.name(), "-o", &named];
+        assert_eq!(jtrail(&to).code, 0);
+        let bytes = fs::read(exported).expect("there");
+        assert!(!bytes.is_empty());
+        assert!(
+            bytes == fs::read(converted).expect("there"),
+            "{}",
+            target.name()
+        );
+        assert!(
+            bytes == fs::read(named).expect("there"),
+            "{}",
+            target.name()
+        );
+    }
+}
+
+#[test]
+fn what_can_not_be_written_is_said_and_leaves_nothing() {
+    let folder = Folder::new();
+    let file = folder.sample(Format::TptpBinary);
+    let missing = folder.at("missing/x.pftrace");
+    let missing = missing.to_str().expect("UTF-8");
+    let other = folder.at("x.pftrace");
+    let other = other.to_str().expect("UTF-8");
+    for (args, message) in [
+        (&["-o", missing][..], "x.pftrace: No such file or directory"),
+        (
+            &["-o", "x.txt"],
+            "no target has the extension of x.txt; add --to perfetto or ",
+        ),
+        (
+            &["-o", &file, "--to", "perfetto"],
+            "can't be read and written at once",
+        ),
+        (
+            &["-o", other, "--weight", "calls"],
+            "--weight goes with collapsed, and not with perfetto",
+        ),
+        (
+            &["-o", other, "--threads"],
+            "--threads goes with collapsed, and not with perfetto",
+        ),
+        (
+            &["-o", "-", "--to", "perfetto", "--split"],
+            "--split writes several files",
+        ),
+        (
+            &["-o", other, "--split", "--force"],
+            "'--split' cannot be used with '--force'",
+        ),
+        (
+            &["-o", other, "--min", "5"],
+            "write it like 500us, 10ms, 2s or 1m",
+        ),
+        (
+            &["-o", other, "--method", ""],
+            "the name of a method is needed",
+        ),
+        (&["-o", other, "--class", ""], "a class name is needed"),
+    ] {
+        let done = jtrail(&[&["export", &file], args].concat());
+        assert_eq!(done.code, 2, "{args:?}");
+        assert!(done.err.contains(message), "{args:?}: {}", done.err);
+    }
+    assert_eq!(files(&folder), ["sample.trcbin"]);
+}
+
+#[test]
+fn a_damaged_trace_is_exported_as_far_as_it_goes() {
+    let folder = Folder::new();
+    let bytes = encode(Format::TptpBinary, &sample());
+    let whole = fs::read(folder.put("whole.trcbin", &bytes)).expect("there");
+    let truncated = folder.put("truncated.trcbin", &whole[..whole.len() * 3 / 4]);
+    let nothing = folder.put("nothing.trcbin", b"no trace at all");
+    for target in Target::ALL {
+        let output = folder.at(&format!("x{}", target.extensions()[0]));
+        let path = output.to_str().expect("UTF-8");
+        let done = jtrail(&["export", &truncated, "-o", path]);
+        assert_eq!(done.code, 3, "{}: {}", target.name(), done.err);
+        assert!(fs::metadata(&output).expect("there").len() > 0);
+        fs::remove_file(&output).expect("removed");
+        let done = jtrail(&["export", &nothing, "-o", path]);
+        assert_eq!(done.code, 2, "{}: {}", target.name(), done.err);
+        assert!(!output.exists());
+    }
+    let kept = ["nothing.trcbin", "truncated.trcbin", "whole.trcbin"];
+    assert_eq!(files(&folder), kept);
+}
+
+/// Returns a trail of this many calls of 10 to 1,009 ns, one for each microsecond, within a call of
+/// `main`.
+fn many_calls(count: u32) -> Vec<u8> {
+    let mut events = opening();
+    events.extend([
+        thread_start(1, 1_000, "main"),
+        Event::ClassDef(ClassDef {
+            class: ClassId(3),
+            thread: ThreadId(0),
+            name: "com.acme.Main".into(),
+            ..ClassDef::default()
+        }),
+        method_def(4, "main", "([Ljava/lang/String;)V"),
+        method_def(5, "fib", "(I)J"),
+        enter(1, 2_000, 4, 1, 1),
+    ]);
+    let mut out = Vec::new();
+    let mut encoder = Format::Trail.encoder();
+    encoder.begin(&mut out);
+    events
+        .iter()
+        .for_each(|event| encoder.event(event, &mut out));
+    for n in 0..count {
+        let begin = 3_000 + 1_000 * i64::from(n);
+        let end = begin + i64::from(n % 1_000) + 10;
+        let end = end.min(begin + 1_000);
+        encoder.event(&enter(1, begin, 5, n + 2, 2), &mut out);
+        encoder.event(&leave(1, end, 5, n + 2), &mut out);
+    }
+    let end = 3_000 + 1_000 * i64::from(count);
+    encoder.event(&leave(1, end, 4, 1), &mut out);
+    closing(end + 1_000)
+        .iter()
+        .for_each(|event| encoder.event(event, &mut out));
+    encoder.end(&mut out);
+    out
+}
+
+#[test]
+fn above_the_ceiling_the_answer_is_what_fits() {
+    let folder = Folder::new();
+    let file = folder.put("many.trail", &many_calls(6_000_000));
+    let output = folder.at("many.pftrace");
+    let output = output.to_str().expect("UTF-8");
+    let done = jtrail(&["export", &file, "-o", output]);
+    let message = format!(
+        "jtrail: {file}: 6,000,001 slices; the Perfetto UI opens 5,000,000 in reasonable time; \
+         add one of these:\n\
+         \x20 --min 200ns            calls and waits that take so long: 4,860,001\n\
+         \x20 --until 4.999167999s   calls and waits up to then: 4,999,166\n\
+         \x20 --split                2 files, each with a part of the time\n\
+         \x20 --force                one file all the same\n"
+    );
+    assert_eq!((done.code, done.err), (2, message));
+    assert_eq!(files(&folder), ["many.trail"]);
+
+    // Each of the proposals is accepted, and says the truth.
+    for (args, slices) in [
+        (&["--min", "200ns"][..], 4_860_001),
+        (&["--until", "4.999167999s"], 4_999_166),
+        (&["--force"], 6_000_001),
+    ] {
+        let done = jtrail(&[&["export", &file, "-o", output], args].concat());
+        assert_eq!((done.code, done.err.as_str()), (0, ""), "{args:?}");
+        let done = jtrail(
+            &[
+                &[
+                    "export",
+                    &file,
+                    "--to",
+                    "collapsed",
+                    "--weight",
+                    "calls",
+                    "-o",
+                    "-",
+                ],
+                args,
+            ]
+            .concat(),
+        );
+        let calls = done.out.lines().map(|line| {
+            let (_, calls) = line.rsplit_once(' ').expect("a number");
+            calls.parse::<u64>().expect("a number")
+        });
+        assert_eq!(calls.sum::<u64>(), slices, "{args:?}");
+        fs::remove_file(output).expect("written");
+    }
+    let done = jtrail(&["export", &file, "-o", output, "--split"]);
+    let [first, second] = ["many-1.pftrace", "many-2.pftrace"].map(|name| folder.at(name));
+    let names = format!(
+        "jtrail: {}\njtrail: {}\n",
+        first.display(),
+        second.display()
+    );
+    assert_eq!((done.code, done.err), (0, names));
+    assert_eq!(
+        files(&folder),
+        ["many-1.pftrace", "many-2.pftrace", "many.trail"]
+    );
+    let size = |path| fs::metadata(path).expect("there").len();
+    assert!(size(first) > 4 * size(second));
+}
