@@ -2,7 +2,6 @@
 //!
 //! | Module | Content |
 //! |---|---|
-//! | `names` | names of threads, classes and methods |
 //! | `calls` | calls by method and by call path, with total and self time |
 //! | `threads` | CPU time and carriers of threads |
 //! | `collections` | garbage-collection pauses |
@@ -43,7 +42,6 @@ mod heap;
 mod initialisations;
 mod live;
 mod monitors;
-mod names;
 mod objects;
 mod origin;
 pub mod parallel;
@@ -63,9 +61,9 @@ pub use exceptions::{Exceptions, Throw, ThrowStat};
 pub use frames::{Frames, Site, with_line};
 pub use heap::{Dump, DumpClass, DumpObject, Heap, OBJECTS_KEPT};
 pub use initialisations::{Initialisation, Initialisations};
+pub use jtrail_model::names::{MethodName, Names, ThreadName, readable_signature, readable_type};
 pub use live::{LiveCount, LiveCounts};
 pub use monitors::{Block, Monitors, WaitStat};
-pub use names::{MethodName, Names, ThreadName, readable_signature, readable_type};
 pub use objects::{Amount, Objects};
 pub use origin::Origin;
 pub use samples::{STATES, SampleStat, Samples, ThreadSamples};

@@ -1,6 +1,6 @@
 //! Which calls are exported.
 
-use jtrail_analysis::Names;
+use jtrail_model::names::Names;
 use jtrail_model::{Duration, MethodId};
 use rustc_hash::FxHashMap;
 use std::fmt;

@@ -12,7 +12,7 @@
 //! a negative self time.
 
 use crate::sink::{End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
-use jtrail_analysis::Names;
+use jtrail_model::names::Names;
 use jtrail_model::{AggregatedEnter, Event, MethodId, Timestamp};
 use rustc_hash::FxHashMap;
 

@@ -1,6 +1,6 @@
 //! What happens on a time line, and the interface of the targets that show it.
 
-use jtrail_analysis::Names;
+use jtrail_model::names::Names;
 use jtrail_model::{ClassId, Event, Generation, MethodId, ObjectId, ThreadId, Timestamp};
 
 /// Number of a thread in an export: 0, 1, 2 … in the order of first mentions.

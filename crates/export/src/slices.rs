@@ -14,7 +14,7 @@
 
 use crate::filter::CallFilter;
 use crate::sink::{End, Moment, Sink, Slice, ThreadIndex};
-use jtrail_analysis::Names;
+use jtrail_model::names::Names;
 use jtrail_model::{Event, MethodId, Timestamp};
 
 /// The open slices of all threads.

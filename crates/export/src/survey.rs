@@ -3,8 +3,8 @@
 use crate::filter::CallFilter;
 use crate::sink::{End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
 use crate::timeline::Timeline;
-use jtrail_analysis::Names;
 use jtrail_formats::Encode;
+use jtrail_model::names::Names;
 use jtrail_model::{Calls, Duration, Event, Timestamp};
 
 /// Bounds of lengths within a power of ten, in tenths. They are easy to read and to type.

@@ -5,8 +5,8 @@ use crate::filter::CallFilter;
 use crate::sink::{Collection, Counter, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
 use crate::slices::Slices;
 use crate::target::Export;
-use jtrail_analysis::Names;
 use jtrail_formats::{DropCount, Encode};
+use jtrail_model::names::Names;
 use jtrail_model::{
     AggregatedEnter, Calls, ClassId, Event, GcFinish, Note, ObjectId, ThreadId, Timestamp,
 };

@@ -6,6 +6,8 @@
 //!
 //! The event types hold everything that at least one format can express. A format that can't
 //! express an event or a field drops it and counts the loss.
+//!
+//! [`names`] keeps the names that a trace defines, for readers.
 
 #![forbid(unsafe_code)]
 
@@ -16,6 +18,7 @@ mod event;
 mod grammar;
 mod id;
 mod method_ids;
+pub mod names;
 mod note;
 pub mod text;
 mod time;

@@ -24,7 +24,7 @@
 //! The format has no escapes. So a semicolon in a name becomes a comma, and a line break a blank.
 
 use crate::profile::{Frame, Profile, Weights, WriteProfile};
-use jtrail_analysis::Names;
+use jtrail_model::names::Names;
 use std::collections::BTreeMap;
 
 /// What a profile is weighted by.

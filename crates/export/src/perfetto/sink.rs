@@ -7,7 +7,7 @@ use super::packets::{
 use super::wire::{event, event_type};
 use crate::protobuf::{bytes, fixed64, integer};
 use crate::sink::{Collection, Counter, End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
-use jtrail_analysis::Names;
+use jtrail_model::names::Names;
 use jtrail_model::{ClassId, Event, Frame, MethodId, ObjectId, Timestamp};
 
 impl Packets {

@@ -1,6 +1,6 @@
 //! Names of threads, classes and methods.
 
-use jtrail_model::{ClassId, Event, MethodId, ThreadId, Timestamp};
+use crate::{ClassId, Event, MethodId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
@@ -221,13 +221,13 @@ fn parameters(signature: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jtrail_model::ThreadStart;
+    use crate::ThreadStart;
 
     #[test]
     fn threads_go_by_their_latest_name() {
         let mut names = Names::default();
         let rename = |thread, name: &'static str| {
-            Event::ThreadName(jtrail_model::ThreadName {
+            Event::ThreadName(crate::ThreadName {
                 thread: ThreadId(thread),
                 time: Timestamp(5),
                 name: name.into(),
@@ -266,10 +266,10 @@ mod tests {
             ("[x", "[x"),
             ("[L", "[L"),
         ] {
-            names.event(&Event::ClassDef(jtrail_model::ClassDef {
+            names.event(&Event::ClassDef(crate::ClassDef {
                 class: ClassId(1),
                 name: name.into(),
-                ..jtrail_model::ClassDef::default()
+                ..crate::ClassDef::default()
             }));
             assert_eq!(names.readable_class(ClassId(1)), expected);
         }
