@@ -14,8 +14,15 @@ impl OutputFormat {
             Self::TraceLog => "log",
             Self::ProfilerJ => "xml",
             Self::Trail => "trail",
+            Self::Perfetto => "pftrace",
+            Self::Collapsed => "collapsed",
             Self::None => "none",
         }
+    }
+
+    /// True if the format is that of another tool, which jtrail writes and does not read.
+    pub const fn is_export(self) -> bool {
+        matches!(self, Self::Perfetto | Self::Collapsed)
     }
 
     /// Returns the kinds of events that are recorded by default: all cheap kinds that the format
@@ -57,6 +64,17 @@ impl OutputFormat {
                 .union(Events::CPU)
                 .union(Events::SAMPLES)
                 .union(Events::LINES),
+            Self::Perfetto => common
+                .union(Events::GC)
+                .union(Events::MONITORS)
+                .union(Events::PARKS)
+                .union(Events::EXCEPTIONS)
+                .union(Events::CPU)
+                .union(Events::SAMPLES),
+            Self::Collapsed => common
+                .union(Events::MONITORS)
+                .union(Events::PARKS)
+                .union(Events::CPU),
         }
     }
 
@@ -74,7 +92,10 @@ impl OutputFormat {
 
     /// True if the format supports calls that are added up.
     pub(crate) const fn has_sums_of_calls(self) -> bool {
-        !matches!(self, Self::Jinsight | Self::Mlpd | Self::TraceLog)
+        !matches!(
+            self,
+            Self::Jinsight | Self::Mlpd | Self::TraceLog | Self::Perfetto
+        )
     }
 
     /// Splits the requested kinds of events into the recorded ones and those that the format does

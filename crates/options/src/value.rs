@@ -61,6 +61,10 @@ words! {
         ProfilerJ = "profilerj",
         /// jtrail's own format: small, and readable when it is damaged.
         Trail = "trail",
+        /// The Perfetto UI's own format, which jtrail does not read.
+        Perfetto = "perfetto",
+        /// Collapsed stacks: sums by call path, written at the end. jtrail does not read them.
+        Collapsed = "collapsed",
         /// Everything is recorded and nothing is written. This measures the cost of recording
         /// alone.
         None = "none",

@@ -1,6 +1,7 @@
 //! Encoders for the options.
 
 use crate::helpers::Pool;
+use jtrail_export::{self as export, Target};
 use jtrail_formats::tracelog::Collection;
 use jtrail_formats::{Bounds, Encode, Format, ShortCalls, mlpd, tracelog, trail};
 use jtrail_model::Duration;
@@ -41,6 +42,8 @@ fn encoder_of_all(options: &Options, helpers: &Arc<Pool>) -> Option<Box<dyn Enco
             helpers.start(options.writers);
             Box::new(trail::Encoder::with_helpers(Arc::clone(helpers) as _))
         }
+        OutputFormat::Perfetto => Target::Perfetto.encoder(export::Options::default()),
+        OutputFormat::Collapsed => Target::Collapsed.encoder(export::Options::default()),
         OutputFormat::None => return None,
     })
 }
@@ -85,10 +88,13 @@ pub(super) fn is_ours(format: OutputFormat) -> bool {
 
 /// Returns true if the format contains texts, and so notes of jtrail.
 pub fn has_notes(format: OutputFormat) -> bool {
-    is_ours(format) || format == OutputFormat::Jinsight
+    is_ours(format) || matches!(format, OutputFormat::Jinsight | OutputFormat::Perfetto)
 }
 
 /// Returns true if the format can be read up to any point, even when a write was incomplete.
 pub(super) fn reads_cut(format: OutputFormat) -> bool {
-    matches!(format, OutputFormat::ProfilerJ | OutputFormat::Trail)
+    matches!(
+        format,
+        OutputFormat::ProfilerJ | OutputFormat::Trail | OutputFormat::Perfetto
+    )
 }

@@ -26,6 +26,7 @@ pub(crate) fn format(format: OutputFormat) -> Format {
         OutputFormat::TraceLog => Format::TraceLog,
         OutputFormat::ProfilerJ => Format::ProfilerJ,
         OutputFormat::Trail => Format::Trail,
+        OutputFormat::Perfetto | OutputFormat::Collapsed => panic!("{format} is not read"),
     }
 }
 

@@ -20,7 +20,8 @@ pub(super) const SUBJECT: Subject = Subject {
             name: "file",
             values: "path with %p process id, %t start time, %h host, %% percent sign; - for \
                      standard output",
-            default_note: "the extension is the format's: trcxml, trcbin, trc, mlpd, log, xml, trail",
+            default_note: "the extension is the format's: trcxml, trcbin, trc, mlpd, log, xml, trail, \
+                           pftrace, collapsed",
             help: "File to write",
             is_path: true,
             set: |builder, value| put(&mut builder.file, FilePattern::parse(value).map(Some)),

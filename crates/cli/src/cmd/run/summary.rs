@@ -251,6 +251,9 @@ fn without_number(name: &str) -> Option<String> {
 /// Returns a summary of one trace as a line.
 fn one(path: &Path, size: u64, options: &Options) -> anyhow::Result<String> {
     let format = options.format;
+    if format.is_export() {
+        return Ok("for other tools; jtrail does not read it".to_owned());
+    }
     if size > READ_WHOLE && !has_notes(format) {
         return Ok("too much to count here (see `jtrail report`)".to_owned());
     }
