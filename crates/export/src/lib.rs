@@ -14,13 +14,14 @@
 //! | `profile` | sums by thread and call path, for targets that show a profile |
 //! | `survey` | counts of calls and waits, to find out which part of a trace fits a target |
 //! | `protobuf` | the encoding of protocol buffers, which several targets share |
-//! | `perfetto`, `collapsed` | the targets |
+//! | `perfetto`, `collapsed`, `firefox` | the targets |
 
 #![forbid(unsafe_code)]
 
 mod collapsed;
 mod dropped;
 mod filter;
+mod firefox;
 mod perfetto;
 mod profile;
 mod protobuf;

@@ -55,7 +55,7 @@ pub(crate) struct Node {
 }
 
 /// The sums by thread and call path.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Profile {
     /// All nodes. A node comes after the one above it, and the first one is the root.
     pub(crate) nodes: Vec<Node>,
@@ -71,7 +71,7 @@ pub(crate) struct Profile {
 }
 
 /// The open calls of a thread.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct OpenCalls {
     /// The thread's node.
     root: u32,
@@ -251,13 +251,13 @@ impl Weights {
 }
 
 /// Writes a complete profile in the format of a target.
-pub(crate) trait WriteProfile: Clone + Send {
+pub(crate) trait WriteProfile: Send {
     /// Appends the whole output.
     fn write(&mut self, profile: &Profile, names: &Names, out: &mut Vec<u8>);
 }
 
 /// The sink of targets that show a profile.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Profiler<W> {
     profile: Profile,
     writer: W,

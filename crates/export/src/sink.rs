@@ -131,7 +131,7 @@ impl Counter {
 /// The slices of a thread nest strictly, and its times never decrease. A thread is defined before
 /// its first slice. What a sink has no place for, it drops: the methods with a result return false
 /// then.
-pub(crate) trait Sink: Clone + Send {
+pub(crate) trait Sink: Send {
     /// True if [`Self::instant`] takes allocations.
     const TAKES_ALLOCATIONS: bool = false;
 

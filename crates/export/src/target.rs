@@ -2,8 +2,10 @@
 
 use crate::collapsed::{self, Weight};
 use crate::filter::CallFilter;
+use crate::firefox;
 use crate::perfetto::Packets;
 use crate::profile::Profiler;
+use crate::sink::Sink;
 use crate::timeline::Timeline;
 use jtrail_formats::Encode;
 use jtrail_model::Timestamp;
@@ -15,6 +17,8 @@ pub enum Target {
     Perfetto,
     /// Collapsed stacks.
     Collapsed,
+    /// Profiles for the Firefox Profiler.
+    Firefox,
 }
 
 /// What is known of a target without writing it.
@@ -51,6 +55,15 @@ const ROWS: [Row; Target::ALL.len()] = [
         extensions: &[".collapsed", ".folded"],
         ceiling: None,
     },
+    Row {
+        name: "firefox",
+        extensions: &[".firefox.json.gz", ".profile.json.gz"],
+        ceiling: Some(Ceiling {
+            items: 4_000_000,
+            what: "samples and markers",
+            tool: "the Firefox Profiler",
+        }),
+    },
 ];
 
 /// What is exported, and how.
@@ -86,7 +99,7 @@ pub trait Export: Encode {
 
 impl Target {
     /// All targets.
-    pub const ALL: [Self; 2] = [Self::Perfetto, Self::Collapsed];
+    pub const ALL: [Self; 3] = [Self::Perfetto, Self::Collapsed, Self::Firefox];
 
     fn row(self) -> &'static Row {
         &ROWS[self as usize]
@@ -120,20 +133,28 @@ impl Target {
 
     /// Creates an encoder.
     pub fn encoder(self, options: Options) -> Box<dyn Export> {
-        let filter = options.filter;
         match self {
-            Self::Perfetto => {
-                Box::new(Timeline::new(filter, Packets::default()).with_notes(options.notes))
-            }
+            Self::Perfetto => timeline(options, Packets::default),
+            Self::Firefox => timeline(options, firefox::Builder::default),
             Self::Collapsed => {
-                let writer = collapsed::Writer {
-                    weight: options.weight,
-                    with_threads: options.with_threads,
-                };
-                Box::new(Timeline::new(filter, Profiler::new(writer)).with_notes(options.notes))
+                let (weight, with_threads) = (options.weight, options.with_threads);
+                timeline(options, move || {
+                    Profiler::new(collapsed::Writer {
+                        weight,
+                        with_threads,
+                    })
+                })
             }
         }
     }
+}
+
+/// Creates an encoder that writes to a sink for each file.
+fn timeline<S: Sink + 'static>(
+    options: Options,
+    make_sink: impl Fn() -> S + Send + 'static,
+) -> Box<dyn Export> {
+    Box::new(Timeline::new(options.filter, make_sink).with_notes(options.notes))
 }
 
 #[cfg(test)]

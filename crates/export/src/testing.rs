@@ -5,22 +5,25 @@ use crate::sink::Sink;
 use crate::timeline::Timeline;
 use jtrail_formats::Encode;
 use jtrail_model::*;
+use std::sync::Mutex;
 
 /// The time that tests count from.
 pub(crate) const START: i64 = 1_700_000_000_000_000_000;
 
 /// Returns what a sink writes for all calls of a trace.
-pub(crate) fn encode(sink: impl Sink, events: &[Event<'_>]) -> Vec<u8> {
+pub(crate) fn encode(sink: impl Sink + 'static, events: &[Event<'_>]) -> Vec<u8> {
     encode_selected(CallFilter::default(), sink, events)
 }
 
 /// Returns what a sink writes for the selected calls of a trace.
 pub(crate) fn encode_selected(
     filter: CallFilter,
-    sink: impl Sink,
+    sink: impl Sink + 'static,
     events: &[Event<'_>],
 ) -> Vec<u8> {
-    let (mut encoder, mut out) = (Timeline::new(filter, sink), Vec::new());
+    let sink = Mutex::new(Some(sink));
+    let only_sink = move || sink.lock().expect("one thread").take().expect("one file");
+    let (mut encoder, mut out) = (Timeline::new(filter, only_sink), Vec::new());
     encoder.begin(&mut out);
     for event in events {
         encoder.event(event, &mut out);

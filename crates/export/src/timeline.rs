@@ -25,13 +25,11 @@ const VIRTUAL: &str = "VirtualThreads";
 const MAX_OBJECTS: usize = 1 << 21;
 
 /// Encodes a trace as a time line.
-#[derive(Debug)]
 pub(crate) struct Timeline<S> {
     names: Names,
     slices: Slices,
     sink: S,
-    /// The sink as it was before the first event.
-    fresh: S,
+    make_sink: Box<dyn Fn() -> S + Send>,
     process: Option<(u64, String)>,
     threads: Vec<ThreadState>,
     index: FxHashMap<ThreadId, u32>,
@@ -64,13 +62,14 @@ struct Allocated {
 }
 
 impl<S: Sink> Timeline<S> {
-    /// Creates an encoder of the calls that the filter selects.
-    pub(crate) fn new(filter: CallFilter, sink: S) -> Self {
+    /// Creates an encoder of the calls that the filter selects. `make_sink` makes a sink for each
+    /// file.
+    pub(crate) fn new(filter: CallFilter, make_sink: impl Fn() -> S + Send + 'static) -> Self {
         Self {
             names: Names::default(),
             slices: Slices::new(filter),
-            fresh: sink.clone(),
-            sink,
+            sink: make_sink(),
+            make_sink: Box::new(make_sink),
             process: None,
             notes: Vec::new(),
             threads: Vec::new(),
@@ -475,7 +474,7 @@ impl<S: Sink> Export for Timeline<S> {
     fn split(&mut self, end: &mut Vec<u8>, begin: &mut Vec<u8>) {
         self.slices.suspend_all(&self.names, &mut self.sink);
         self.close(end);
-        self.sink = self.fresh.clone();
+        self.sink = (self.make_sink)();
         self.sink.open();
         if let Some((id, program)) = &self.process {
             self.sink.process(*id, program);

@@ -81,7 +81,7 @@ impl Weight {
 }
 
 /// Writes collapsed stacks.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) weight: Weight,
     pub(crate) with_threads: bool,

@@ -1,14 +1,12 @@
 use super::*;
 use crate::filter::CallFilter;
-use crate::timeline::Timeline;
-use jtrail_formats::Encode;
+use crate::testing::encode_selected;
 use jtrail_model::{
     AggregatedLeave, Custom, Duration, MethodEnter, MethodLeave, MonitorContendedEnter,
     MonitorContendedEntered, Note, ObjectAlloc, SumsAbove, ThreadId, ThreadPark, ThreadUnpark,
 };
 
 /// Writes a line for each node: the path of thread and methods, and the weights.
-#[derive(Clone)]
 struct Lines;
 
 impl WriteProfile for Lines {
@@ -35,13 +33,7 @@ impl WriteProfile for Lines {
 
 fn lines(min: i64, events: &[Event<'_>]) -> Vec<String> {
     let filter = CallFilter::new(Duration(min), None, None);
-    let mut encoder = Timeline::new(filter, Profiler::new(Lines));
-    let mut out = Vec::new();
-    encoder.begin(&mut out);
-    for event in events {
-        encoder.event(event, &mut out);
-    }
-    encoder.end(&mut out);
+    let out = encode_selected(filter, Profiler::new(Lines), events);
     let text = String::from_utf8(out).expect("UTF-8");
     text.lines().map(str::to_owned).collect()
 }

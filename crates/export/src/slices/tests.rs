@@ -4,7 +4,7 @@ use crate::sink::ThreadInfo;
 use jtrail_model::{ClassId, Duration, ObjectId, ThreadEnd, ThreadId};
 
 /// Slices as `thread time +name` and `thread time -name`, and instants as `thread time !`.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Written(Vec<String>);
 
 fn name(slice: Slice) -> String {
