@@ -69,7 +69,7 @@ pub(super) fn list() -> Value {
         {"name": "Blocked on a monitor", "color": "red", "subcategories": ["Other"]},
         {
             "name": "Waiting",
-            "color": "yellow",
+            "color": "darkgrey",
             "subcategories": ["Other", "Object.wait", "Parked"],
         },
         {"name": "Garbage collection", "color": "purple", "subcategories": ["Other"]},

@@ -13,6 +13,10 @@ pub(super) const ALL: [Counter; 4] = [
     Counter::LiveThreads,
 ];
 
+/// The viewer connects values by a line. A number of threads that stays the same for longer than
+/// this time in ns gets a horizontal one.
+const STEP: i64 = 1_000_000;
+
 /// The samples of a counter.
 #[derive(Debug, Default)]
 pub(super) struct Track {
@@ -47,9 +51,22 @@ impl Track {
             _ => value.saturating_sub(before),
         };
         self.latest = Some((time, value));
+        if counter == Counter::LiveThreads && time - latest > STEP {
+            self.samples.push((time, 0));
+        }
         match self.samples.last_mut() {
             Some(last) if last.0 == time && is_rate(counter) => last.1 += change,
             _ => self.samples.push((time, change)),
+        }
+    }
+
+    /// Extends a value that is not a rate to the end of the profile.
+    pub(super) fn finish(&mut self, counter: Counter, time: i64) {
+        if let Some((latest, value)) = self.latest
+            && latest < time
+            && !is_rate(counter)
+        {
+            self.push(counter, Timestamp(time), value);
         }
     }
 

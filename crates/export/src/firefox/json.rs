@@ -68,7 +68,7 @@ impl Json {
 
     /// Writes a number whose last `digits` digits are decimals.
     #[inline]
-    pub(super) fn decimal(&mut self, value: i64, digits: usize) {
+    pub(super) fn decimal(&mut self, value: i64, digits: u32) {
         decimal(&mut self.buffer, value, digits);
         self.compress_batch();
     }
@@ -92,9 +92,10 @@ impl Json {
     ) {
         self.string(key);
         self.raw(":[");
-        for (n, item) in items.into_iter().enumerate() {
-            if n > 0 {
-                self.raw(",");
+        let mut is_first = true;
+        for item in items {
+            if !std::mem::take(&mut is_first) {
+                self.buffer.push(b',');
             }
             write(self, item);
         }
@@ -141,25 +142,36 @@ pub(super) fn string(out: &mut Vec<u8>, text: &str) {
 
 /// Appends a number whose last `digits` digits are decimals, without zeros at its end.
 #[inline]
-pub(super) fn decimal(out: &mut Vec<u8>, value: i64, digits: usize) {
-    if value < 0 {
-        out.push(b'-');
-    }
-    let mut text = [b'0'; 40];
+pub(super) fn decimal(out: &mut Vec<u8>, value: i64, digits: u32) {
+    let (unit, size) = (10_u64.pow(digits), value.unsigned_abs());
+    let (mut whole, mut rest) = (size / unit, size % unit);
+    let mut text = [0; 24];
     let mut start = text.len();
-    let mut rest = value.unsigned_abs();
-    while rest > 0 {
+    if rest > 0 {
+        let mut left = digits;
+        while rest.is_multiple_of(10) {
+            rest /= 10;
+            left -= 1;
+        }
+        for _ in 0..left {
+            start -= 1;
+            text[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
         start -= 1;
-        text[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
+        text[start] = b'.';
     }
-    let point = text.len() - digits;
-    let start = start.min(point - 1);
-    out.extend_from_slice(&text[start..point]);
-    let decimals = &text[point..];
-    let significant = decimals.iter().rposition(|digit| *digit != b'0');
-    if let Some(last) = significant {
-        out.push(b'.');
-        out.extend_from_slice(&decimals[..=last]);
+    loop {
+        start -= 1;
+        text[start] = b'0' + (whole % 10) as u8;
+        whole /= 10;
+        if whole == 0 {
+            break;
+        }
     }
+    if value < 0 {
+        start -= 1;
+        text[start] = b'-';
+    }
+    out.extend_from_slice(&text[start..]);
 }

@@ -33,17 +33,17 @@ impl MarkerKind {
         }
     }
 
-    /// Returns the name of the schema.
-    fn schema(self) -> &'static str {
+    /// Returns the beginning of a marker's data: the schema, and the colour in the marker chart.
+    fn head(self) -> &'static str {
         match self {
-            Self::Blocked => "blocked",
-            Self::Waiting => "waiting",
-            Self::Parked => "parked",
-            Self::Throw => "throw",
-            Self::Catch => "catch",
-            Self::Sample => "sample",
-            Self::Collection => "collection",
-            Self::Mark => "mark",
+            Self::Blocked => r#"{"type":"blocked","color":"red""#,
+            Self::Waiting => r#"{"type":"waiting","color":"grey""#,
+            Self::Parked => r#"{"type":"parked","color":"grey""#,
+            Self::Throw => r#"{"type":"throw","color":"orange""#,
+            Self::Catch => r#"{"type":"catch","color":"yellow""#,
+            Self::Sample => r#"{"type":"sample","color":"blue""#,
+            Self::Collection => r#"{"type":"collection","color":"purple""#,
+            Self::Mark => r#"{"type":"mark","color":"green""#,
         }
     }
 
@@ -74,6 +74,7 @@ pub(super) fn schemas() -> Value {
     json!([
         {
             "name": "blocked",
+            "colorField": "color",
             "tableLabel": "{marker.data.class}, owned by {marker.data.owner}",
             "chartLabel": "{marker.data.class}, owned by {marker.data.owner}",
             "description": "The thread needs a monitor that another thread owns.",
@@ -83,6 +84,7 @@ pub(super) fn schemas() -> Value {
         },
         {
             "name": "waiting",
+            "colorField": "color",
             "tableLabel": "{marker.data.class}",
             "chartLabel": "{marker.data.class}",
             "description": "The thread is in Object.wait.",
@@ -96,6 +98,7 @@ pub(super) fn schemas() -> Value {
         },
         {
             "name": "parked",
+            "colorField": "color",
             "tableLabel": "{marker.data.class}",
             "chartLabel": "{marker.data.class}",
             "description": "The thread is in LockSupport.park or one of its variants.",
@@ -105,6 +108,7 @@ pub(super) fn schemas() -> Value {
         },
         {
             "name": "throw",
+            "colorField": "color",
             "tableLabel": "{marker.data.class}",
             "chartLabel": "{marker.data.class}",
             "description": "An exception is thrown.",
@@ -113,6 +117,7 @@ pub(super) fn schemas() -> Value {
         },
         {
             "name": "catch",
+            "colorField": "color",
             "tableLabel": "{marker.data.class}",
             "chartLabel": "{marker.data.class}",
             "description": "An exception is caught.",
@@ -121,6 +126,7 @@ pub(super) fn schemas() -> Value {
         },
         {
             "name": "sample",
+            "colorField": "color",
             "tableLabel": "{marker.data.state}",
             "chartLabel": "{marker.data.state}",
             "description": "What the sampler of the agent found.",
@@ -132,6 +138,7 @@ pub(super) fn schemas() -> Value {
         },
         {
             "name": "collection",
+            "colorField": "color",
             "tableLabel": "{marker.data.generation}: {marker.data.cause}",
             "chartLabel": "{marker.data.generation}: {marker.data.cause}",
             "display": everywhere,
@@ -144,6 +151,7 @@ pub(super) fn schemas() -> Value {
         },
         {
             "name": "mark",
+            "colorField": "color",
             "tableLabel": "{marker.data.text}",
             "chartLabel": "{marker.data.text}",
             "description": "A text of the program or a client, or a note of jtrail.",
@@ -242,8 +250,7 @@ impl Markers {
             start,
             end,
         });
-        self.data.extend_from_slice(b"{\"type\":");
-        json::string(&mut self.data, kind.schema());
+        self.data.extend_from_slice(kind.head().as_bytes());
         fill(&mut Data {
             out: &mut self.data,
             tables,

@@ -29,8 +29,18 @@ struct Row {
 }
 
 impl Samples {
-    pub(super) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.stacks.is_empty() && self.last.is_none()
+    }
+
+    /// Returns true if all samples are without a call.
+    pub(super) fn are_idle(&self) -> bool {
+        let last = self.last.map(|(stack, _)| stack);
+        self.stacks
+            .iter()
+            .copied()
+            .chain(last)
+            .all(|stack| stack == IDLE)
     }
 
     /// Adds a stretch of time, which begins at the end of the preceding one. Returns true if that

@@ -29,7 +29,9 @@ impl Sink for Builder {
 
     fn end_thread(&mut self, index: ThreadIndex, time: Timestamp) {
         self.see(time);
-        self.threads[index.0 as usize].end = Some(time.0);
+        let thread = &mut self.threads[index.0 as usize];
+        thread.stretch(time.0);
+        thread.end = Some(time.0);
     }
 
     #[inline]
@@ -114,6 +116,7 @@ impl Sink for Builder {
         if !collection.cause.is_empty() {
             stack = tables.label(stack, kind, &collection.cause);
         }
+        self.process.since.get_or_insert(self.first);
         self.process.stretch(start);
         self.process.open.push(stack);
         self.process.stretch(end);
@@ -204,6 +207,7 @@ impl Builder {
             _ => None,
         };
         let owner = owner.map(|owner| self.threads[owner].name());
+        let owner = owner.unwrap_or_else(|| "an unknown thread".to_owned());
         let thread = &mut self.threads[end.end.thread.0 as usize];
         let (span, call) = ((end.begin.time.0, Some(end.end.time.0)), thread.call());
         let kind = wait_kind(end.slice);
@@ -212,8 +216,11 @@ impl Builder {
             match end.slice {
                 Slice::Blocked {
                     object: id, class, ..
+                } => {
+                    object(data, names, (id, class));
+                    data.text("owner", &owner);
                 }
-                | Slice::Parked { object: id, class } => object(data, names, (id, class)),
+                Slice::Parked { object: id, class } => object(data, names, (id, class)),
                 Slice::Waiting {
                     object: id,
                     class,
@@ -226,7 +233,6 @@ impl Builder {
                 }
                 Slice::Call(_) => {}
             }
-            data.optional_text("owner", owner.as_deref().unwrap_or_default());
             data.stack(call);
         });
     }

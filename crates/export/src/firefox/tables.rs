@@ -218,20 +218,22 @@ impl Tables {
         packages: &mut Packages,
         function: Function,
     ) -> Described {
-        let (name, text) = match function {
-            Function::Method(method) => {
-                let text = names.readable_method(method);
-                (self.strings.number(&text), text)
-            }
-            Function::Named(name) => (name, self.strings.texts[name as usize].to_string()),
+        let text = match function {
+            Function::Method(method) => names.readable_method(method),
+            Function::Named(name) => self.strings.texts[name as usize].to_string(),
         };
         // A label has no parameters.
         let method = text.split_once('(').map_or("", |(method, _)| method);
         let class = method.rsplit_once('.').map_or("", |(class, _)| class);
-        let package = class.rsplit_once('.').map(|(package, _)| package);
+        let package = class.rsplit_once('.').map_or("", |(package, _)| package);
+        // The viewer shows the package after the name.
+        let name = text[package.len()..].trim_start_matches('.');
         Described {
-            name,
-            package: package.map(|package| packages.number(self.strings.number(package))),
+            name: self.strings.number(name),
+            package: match package {
+                "" => None,
+                package => Some(packages.number(self.strings.number(package))),
+            },
             category: Category::of_class(class),
         }
     }

@@ -66,9 +66,8 @@ impl Thread {
     /// Ends a stretch of time in which nothing changed. Returns true if that makes a new sample.
     #[inline]
     pub(super) fn stretch(&mut self, time: i64) -> bool {
-        let Some(since) = self.since.replace(time) else {
-            return false;
-        };
+        let start = self.info.start.map_or(time, |start| start.0.min(time));
+        let since = self.since.replace(time).unwrap_or(start);
         let length = time - since;
         let stack = self.open.last().copied().unwrap_or(IDLE);
         if stack == self.call() {
@@ -145,8 +144,13 @@ impl Thread {
         self.samples.end();
     }
 
+    /// Returns true if no call or wait has taken time.
+    pub(super) fn is_idle(&self) -> bool {
+        self.samples.are_idle()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
-        self.samples.is_empty() && self.markers.is_empty() && self.allocations.is_empty()
+        self.is_idle() && self.markers.is_empty() && self.allocations.is_empty()
     }
 
     /// Writes the tables of the thread. Times are written since `base`.

@@ -35,14 +35,10 @@ impl Builder {
             first,
             latest: self.latest,
         };
-        let mut threads = std::mem::take(&mut self.threads);
-        threads.insert(0, std::mem::take(&mut self.process));
-        threads.iter_mut().for_each(Thread::finish);
-        let is_process = |number| number == 0;
-        let threads: Vec<_> = (threads.iter().enumerate())
-            .filter(|(number, thread)| is_process(*number) || !thread.is_empty())
-            .map(|(_, thread)| thread)
-            .collect();
+        for (counter, track) in counters::ALL.iter().zip(&mut self.counters) {
+            track.finish(*counter, span.latest);
+        }
+        let threads = self.take_threads(&span);
         let mut json = Json::new();
         json.raw("{");
         json.fields([("meta", self.meta(&span, &threads)), ("libs", json!([]))]);
@@ -56,7 +52,7 @@ impl Builder {
             threads.iter().enumerate(),
             |json, (n, thread)| {
                 json.raw("{");
-                json.fields(self.thread_fields(&span, thread, is_process(n)));
+                json.fields(self.thread_fields(&span, thread, n == 0));
                 json.fields([("pausedRanges", pauses.clone())]);
                 thread.write(json, span.base, long);
             },
@@ -65,9 +61,29 @@ impl Builder {
         json.finish()
     }
 
-    fn meta(&self, span: &Span, threads: &[&Thread]) -> Value {
+    /// Returns the threads in the order of their tracks: the process, threads with calls, with
+    /// waits, with markers or allocations.
+    fn take_threads(&mut self, span: &Span) -> Vec<Thread> {
+        let mut process = std::mem::take(&mut self.process);
+        process.since.get_or_insert(span.first);
+        process.stretch(span.latest);
+        let mut threads = std::mem::take(&mut self.threads);
+        threads.retain(|thread| !thread.is_empty());
+        threads.sort_by_key(|thread| (thread.busy == 0, thread.is_idle()));
+        threads.insert(0, process);
+        threads.iter_mut().for_each(Thread::finish);
+        threads
+    }
+
+    fn meta(&self, span: &Span, threads: &[Thread]) -> Value {
         let mut busiest: Vec<_> = (1..threads.len()).collect();
         busiest.sort_by_key(|number| -threads[*number].busy);
+        if busiest
+            .first()
+            .is_some_and(|first| threads[*first].busy > 0)
+        {
+            busiest.retain(|number| threads[*number].busy > 0);
+        }
         busiest.truncate(VISIBLE);
         let selected = busiest.first().copied().unwrap_or(0);
         busiest.push(0);
@@ -116,13 +132,17 @@ impl Builder {
     ) -> [(&'static str, Value); 12] {
         let since = |time: i64| json!(ms(time - span.base));
         let start = thread.info.start.map_or(span.first, |start| start.0);
+        let process = match self.program.is_empty() {
+            true => "JVM",
+            false => &self.program,
+        };
         let (name, tid) = match is_process {
-            true => ("JVM".to_owned(), json!("JVM")),
+            true => (process.to_owned(), json!("JVM")),
             false => (thread.name(), json!(thread.info.id.0)),
         };
         [
             ("processType", json!("default")),
-            ("processName", json!(self.program)),
+            ("processName", json!(process)),
             ("processStartupTime", since(span.first)),
             ("processShutdownTime", Value::Null),
             ("registerTime", since(start)),
