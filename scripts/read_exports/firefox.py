@@ -39,8 +39,8 @@ class Profiler:
         self.seconds = seconds
         self.folder = tempfile.TemporaryDirectory()
         self.environment = os.environ | {"PROFILER_CLI_SESSION_DIR": self.folder.name}
-        # The command `load` gives its background process half a second to start, which can be too short. So this is
-        # what it starts.
+        # The command `load` gives its background process half a second to start, which can be too
+        # short. So this is what it starts.
         command = [*self.command, "--daemon", export, "--session", SESSION]
         self.process = subprocess.Popen(command, env=self.environment, stdout=subprocess.DEVNULL)
 

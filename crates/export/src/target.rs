@@ -59,7 +59,7 @@ const ROWS: [Row; Target::ALL.len()] = [
         name: "firefox",
         extensions: &[".firefox.json.gz", ".profile.json.gz"],
         ceiling: Some(Ceiling {
-            items: 4_000_000,
+            items: 5_000_000,
             what: "samples and markers",
             tool: "the Firefox Profiler",
         }),

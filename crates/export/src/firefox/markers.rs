@@ -139,13 +139,13 @@ pub(super) fn schemas() -> Value {
         {
             "name": "collection",
             "colorField": "color",
-            "tableLabel": "{marker.data.generation}: {marker.data.cause}",
-            "chartLabel": "{marker.data.generation}: {marker.data.cause}",
+            "tableLabel": "{marker.data.generation}: {marker.data.reason}",
+            "chartLabel": "{marker.data.generation}: {marker.data.reason}",
             "display": everywhere,
             "fields": [
                 text("generation", "Kind"),
                 text("collector", "Collector"),
-                text("cause", "Cause"),
+                text("reason", "Cause"),
                 {"key": "used", "label": "In use after it", "format": "bytes"},
             ],
         },
@@ -217,6 +217,7 @@ impl Data<'_> {
         json::string(self.out, &id.to_string());
     }
 
+    /// Appends a stack. Its key is no other field's: the viewer knows it.
     pub(super) fn stack(&mut self, stack: u32) {
         if stack != NO_STACK {
             self.key("cause");

@@ -11,7 +11,8 @@ const SUM: u32 = 1 << 31;
 pub(super) struct Samples {
     /// Stacks, with [`SUM`] added for sums.
     stacks: Vec<u32>,
-    /// Lengths of samples and weights of sums in ns, in zigzag encoding as variable-length integers.
+    /// Lengths of samples and weights of sums in ns, in zigzag encoding as variable-length
+    /// integers.
     values: Vec<u8>,
     /// The last sample, which may grow.
     last: Option<(u32, i64)>,

@@ -126,7 +126,7 @@ impl Sink for Builder {
         markers.push(tables, MarkerKind::Collection, span, |data| {
             data.text("generation", &collection.name());
             data.optional_text("collector", &collection.collector);
-            data.optional_text("cause", &collection.cause);
+            data.optional_text("reason", &collection.cause);
             if collection.used > 0 {
                 data.number("used", collection.used);
             }

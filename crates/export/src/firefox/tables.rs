@@ -37,8 +37,10 @@ impl Strings {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Function {
     Method(MethodId),
-    /// The number of a name.
+    /// A method whose name is the string with this number.
     Named(u32),
+    /// No method. The number is that of the string.
+    Label(u32),
 }
 
 /// A function that does something. Calls of a method have a frame for each thing that they do: run
@@ -135,7 +137,7 @@ impl Tables {
 
     /// Returns the stack of a frame that is no method.
     pub(super) fn label(&mut self, prefix: u32, kind: Kind, name: &str) -> u32 {
-        let function = Function::Named(self.strings.number(name));
+        let function = Function::Label(self.strings.number(name));
         let frame = self.frame(function, Some(kind), None);
         self.stack(prefix, frame)
     }
@@ -221,19 +223,28 @@ impl Tables {
         let text = match function {
             Function::Method(method) => names.readable_method(method),
             Function::Named(name) => self.strings.texts[name as usize].to_string(),
+            Function::Label(name) => {
+                return Described {
+                    name,
+                    package: None,
+                    category: Category::Other,
+                };
+            }
         };
-        // A label has no parameters.
         let method = text.split_once('(').map_or("", |(method, _)| method);
         let class = method.rsplit_once('.').map_or("", |(class, _)| class);
         let package = class.rsplit_once('.').map_or("", |(package, _)| package);
         // The viewer shows the package after the name.
-        let name = text[package.len()..].trim_start_matches('.');
+        let (name, package) = match package {
+            "" => (text.as_str(), None),
+            _ => {
+                let number = packages.number(self.strings.number(package));
+                (&text[package.len() + 1..], Some(number))
+            }
+        };
         Described {
             name: self.strings.number(name),
-            package: match package {
-                "" => None,
-                package => Some(packages.number(self.strings.number(package))),
-            },
+            package,
             category: Category::of_class(class),
         }
     }
