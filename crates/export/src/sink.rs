@@ -74,6 +74,22 @@ pub(crate) struct ThreadInfo {
     pub(crate) start: Option<Timestamp>,
 }
 
+impl ThreadInfo {
+    /// Returns a name for a label. It is not empty: `virtual thread 912`.
+    pub(crate) fn label(&self) -> String {
+        match (self.name.as_str(), self.is_virtual) {
+            ("", true) => format!("virtual thread {}", self.id),
+            ("", false) => format!("thread {}", self.id),
+            (name, _) => name.to_owned(),
+        }
+    }
+}
+
+/// Returns the last part of a program's path.
+pub(crate) fn program_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
 /// A garbage collection that has ended.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Collection {
@@ -138,7 +154,12 @@ pub(crate) trait Sink: Send {
     /// Begins the output. It is called first.
     fn open(&mut self) {}
 
-    /// Defines the process. Called at most once, before everything but [`Self::open`].
+    /// Tells the first time of the trace. A time of 0 counts as none. Called at most once, before
+    /// all that happens at a time. A rate may begin earlier nevertheless.
+    fn start(&mut self, _first: Timestamp) {}
+
+    /// Defines the process. Called at most once, before everything but [`Self::open`]
+    /// and [`Self::start`].
     fn process(&mut self, _id: u64, _program: &str) {}
 
     /// Defines a thread, or updates its definition.

@@ -42,6 +42,8 @@ pub(crate) struct Timeline<S> {
     dropped: DropTally,
     /// What the user left out of the export.
     notes: Vec<String>,
+    /// The first time of the trace.
+    start: Option<Timestamp>,
 }
 
 #[derive(Debug, Default)]
@@ -80,6 +82,7 @@ impl<S: Sink> Timeline<S> {
             allocated: Allocated::default(),
             live_threads: 0,
             dropped: DropTally::default(),
+            start: None,
         }
     }
 
@@ -96,6 +99,16 @@ impl<S: Sink> Timeline<S> {
     /// Adds what the user left out of the export. It becomes marks at the end.
     pub(crate) fn with_notes(self, notes: Vec<String>) -> Self {
         Self { notes, ..self }
+    }
+
+    /// Extends the time of the trace.
+    #[inline]
+    fn see(&mut self, time: Timestamp) {
+        if self.start.is_none() && time.0 != 0 {
+            self.start = Some(time);
+            self.sink.start(time);
+        }
+        self.slices.see(time);
     }
 
     /// Returns the thread's index. A new thread is defined by its id.
@@ -476,6 +489,9 @@ impl<S: Sink> Export for Timeline<S> {
         self.close(end);
         self.sink = (self.make_sink)();
         self.sink.open();
+        if let Some(time) = self.start {
+            self.sink.start(time);
+        }
         if let Some((id, program)) = &self.process {
             self.sink.process(*id, program);
         }
@@ -495,7 +511,7 @@ impl<S: Sink> Encode for Timeline<S> {
 
     fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
         if let Some(time) = event.time() {
-            self.slices.see(time);
+            self.see(time);
         }
         if !self.slice(event) && !self.define(event) {
             self.other(event);
@@ -504,6 +520,9 @@ impl<S: Sink> Encode for Timeline<S> {
     }
 
     fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
+        if let Some(first) = calls.steps.iter().find(|step| step.time.0 != 0) {
+            self.see(first.time);
+        }
         let thread = self.thread(calls.thread);
         self.threads[thread.0 as usize].sums_above = 0;
         let (names, sink) = (&self.names, &mut self.sink);
