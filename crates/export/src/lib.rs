@@ -14,19 +14,23 @@
 //! | `profile` | sums by thread and call path, for targets that show a profile |
 //! | `survey` | counts of calls and waits, to find out which part of a trace fits a target |
 //! | `protobuf` | the encoding of protocol buffers, which several targets share |
-//! | `perfetto`, `collapsed`, `firefox` | the targets |
+//! | `json` | JSON text, which several targets share |
+//! | `perfetto`, `chrome`, `speedscope`, `firefox`, `collapsed` | the targets |
 
 #![forbid(unsafe_code)]
 
+mod chrome;
 mod collapsed;
 mod dropped;
 mod filter;
 mod firefox;
+mod json;
 mod perfetto;
 mod profile;
 mod protobuf;
 mod sink;
 mod slices;
+mod speedscope;
 mod survey;
 mod target;
 #[cfg(test)]

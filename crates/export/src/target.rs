@@ -1,11 +1,13 @@
 //! The targets.
 
+use crate::chrome::TraceEvents;
 use crate::collapsed::{self, Weight};
 use crate::filter::CallFilter;
 use crate::firefox;
 use crate::perfetto::Packets;
 use crate::profile::Profiler;
 use crate::sink::Sink;
+use crate::speedscope::Profiles;
 use crate::timeline::Timeline;
 use jtrail_formats::Encode;
 use jtrail_model::Timestamp;
@@ -15,10 +17,14 @@ use jtrail_model::Timestamp;
 pub enum Target {
     /// Perfetto's own format.
     Perfetto,
-    /// Collapsed stacks.
-    Collapsed,
+    /// Chrome's Trace Event Format.
+    Chrome,
     /// Profiles for the Firefox Profiler.
     Firefox,
+    /// speedscope's own format.
+    Speedscope,
+    /// Collapsed stacks.
+    Collapsed,
 }
 
 /// What is known of a target without writing it.
@@ -39,32 +45,6 @@ pub struct Ceiling {
     /// The tool that opens no more.
     pub tool: &'static str,
 }
-
-const ROWS: [Row; Target::ALL.len()] = [
-    Row {
-        name: "perfetto",
-        extensions: &[".pftrace", ".perfetto-trace"],
-        ceiling: Some(Ceiling {
-            items: 5_000_000,
-            what: "slices",
-            tool: "the Perfetto UI",
-        }),
-    },
-    Row {
-        name: "collapsed",
-        extensions: &[".collapsed", ".folded"],
-        ceiling: None,
-    },
-    Row {
-        name: "firefox",
-        extensions: &[".firefox.json.gz", ".profile.json.gz"],
-        ceiling: Some(Ceiling {
-            items: 5_000_000,
-            what: "samples and markers",
-            tool: "the Firefox Profiler",
-        }),
-    },
-];
 
 /// What is exported, and how.
 #[derive(Debug, Default)]
@@ -99,10 +79,59 @@ pub trait Export: Encode {
 
 impl Target {
     /// All targets.
-    pub const ALL: [Self; 3] = [Self::Perfetto, Self::Collapsed, Self::Firefox];
+    pub const ALL: [Self; 5] = [
+        Self::Perfetto,
+        Self::Chrome,
+        Self::Firefox,
+        Self::Speedscope,
+        Self::Collapsed,
+    ];
 
     fn row(self) -> &'static Row {
-        &ROWS[self as usize]
+        match self {
+            Self::Perfetto => &Row {
+                name: "perfetto",
+                extensions: &[".pftrace", ".perfetto-trace"],
+                ceiling: Some(Ceiling {
+                    items: 5_000_000,
+                    what: "slices",
+                    tool: "the Perfetto UI",
+                }),
+            },
+            Self::Chrome => &Row {
+                name: "chrome",
+                // speedscope takes `.chrome.json` for another format of Chrome's.
+                extensions: &[".trace.json", ".chrome.json"],
+                ceiling: Some(Ceiling {
+                    items: 256_000_000,
+                    what: "bytes",
+                    tool: "the Perfetto UI",
+                }),
+            },
+            Self::Speedscope => &Row {
+                name: "speedscope",
+                extensions: &[".speedscope.json"],
+                ceiling: Some(Ceiling {
+                    items: 2_000_000,
+                    what: "begins and ends of calls and waits",
+                    tool: "speedscope",
+                }),
+            },
+            Self::Collapsed => &Row {
+                name: "collapsed",
+                extensions: &[".collapsed", ".folded"],
+                ceiling: None,
+            },
+            Self::Firefox => &Row {
+                name: "firefox",
+                extensions: &[".firefox.json.gz", ".profile.json.gz"],
+                ceiling: Some(Ceiling {
+                    items: 5_000_000,
+                    what: "samples and markers",
+                    tool: "the Firefox Profiler",
+                }),
+            },
+        }
     }
 
     /// Returns the name on the command line.
@@ -135,7 +164,9 @@ impl Target {
     pub fn encoder(self, options: Options) -> Box<dyn Export> {
         match self {
             Self::Perfetto => timeline(options, Packets::default),
+            Self::Chrome => timeline(options, TraceEvents::default),
             Self::Firefox => timeline(options, firefox::Builder::default),
+            Self::Speedscope => timeline(options, Profiles::default),
             Self::Collapsed => {
                 let (weight, with_threads) = (options.weight, options.with_threads);
                 timeline(options, move || {

@@ -37,6 +37,16 @@ pub(crate) fn time(ns: i64) -> Timestamp {
     Timestamp(START + ns)
 }
 
+/// Tells the process `/opt/jdk/bin/java`.
+pub(crate) fn process(pid: i32) -> Event<'static> {
+    Event::ProcessCreate(Box::new(ProcessCreate {
+        pid,
+        time: time(0),
+        executable: "/opt/jdk/bin/java".into(),
+        ..ProcessCreate::default()
+    }))
+}
+
 /// Starts a thread.
 pub(crate) fn thread(id: u64, ns: i64, name: &'static str, group: &'static str) -> Event<'static> {
     Event::ThreadStart(ThreadStart {
@@ -99,3 +109,15 @@ pub(crate) fn alloc(thread: u64, ns: i64, size: i64) -> Event<'static> {
         ..ObjectAlloc::default()
     })
 }
+
+/// Names that break careless writers.
+pub(crate) const ODD_NAMES: [&str; 8] = [
+    "\"quoted\"",
+    "back\\slash\\",
+    "</script><!--",
+    "\0\u{1}\u{8}\t\r\n\u{1f}\u{7f}",
+    "\u{2028}\u{2029}",
+    "😀 é 名前",
+    "a,b;c:d{e}[f]",
+    "",
+];
