@@ -5,6 +5,7 @@
 
 use super::readable_signature;
 use jtrail_model::Frame;
+use jtrail_model::names::with_line;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -79,19 +80,6 @@ impl Frames {
     /// Returns a readable form of the site: `a.B.m(int):12`; empty for [`Site::NONE`].
     pub fn readable_site(&self, site: Site) -> String {
         with_line(&self.readable_method(site.method), site.line)
-    }
-}
-
-/// The line of a frame in a native method.
-const NATIVE: i64 = -2;
-
-/// Returns the method, followed by a colon and the line if that is known.
-pub fn with_line(method: &str, line: i64) -> String {
-    match line {
-        _ if method.is_empty() => String::new(),
-        NATIVE => format!("{method}:native"),
-        1.. => format!("{method}:{line}"),
-        _ => method.to_owned(),
     }
 }
 

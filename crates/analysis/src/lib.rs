@@ -58,7 +58,7 @@ pub use collections::{Bucket, Collections, Pause, PauseStat};
 pub use compare::{Amount as ComparedAmount, Compared, Difference, Outcome, Sums, compare};
 pub use coverage::{Coverage, Covered, MethodLines};
 pub use exceptions::{Exceptions, Throw, ThrowStat};
-pub use frames::{Frames, Site, with_line};
+pub use frames::{Frames, Site};
 pub use heap::{Dump, DumpClass, DumpObject, Heap, OBJECTS_KEPT};
 pub use initialisations::{Initialisation, Initialisations};
 pub use jtrail_model::names::{MethodName, Names, ThreadName, readable_signature, readable_type};

@@ -1,7 +1,7 @@
 //! Exports a trace: `export_trace TARGET MIN_NS TRACE FILE`. Calls shorter than `MIN_NS` become
 //! part of their callers.
 
-use jtrail_export::{CallFilter, Options, Target};
+use jtrail_export::{CallFilter, Options, OtlpFormat, Target};
 use jtrail_formats::{Item, Reader};
 use jtrail_model::Duration;
 use std::fs::File;
@@ -15,6 +15,7 @@ fn main() {
     let filter = CallFilter::new(min, None, None);
     let mut encoder = target.encoder(Options {
         filter,
+        otlp_format: OtlpFormat::by_file_name(&args[4]),
         ..Options::default()
     });
     let mut file = File::create(&args[4]).expect("created");

@@ -15,7 +15,7 @@
 //! | `survey` | counts of calls and waits, to find out which part of a trace fits a target |
 //! | `protobuf` | the encoding of protocol buffers, which several targets share |
 //! | `json` | JSON text, which several targets share |
-//! | `perfetto`, `chrome`, `speedscope`, `firefox`, `collapsed` | the targets |
+//! | `perfetto`, `chrome`, `speedscope`, `firefox`, `collapsed`, `otlp` | the targets |
 
 #![forbid(unsafe_code)]
 
@@ -25,6 +25,7 @@ mod dropped;
 mod filter;
 mod firefox;
 mod json;
+mod otlp;
 mod perfetto;
 mod profile;
 mod protobuf;
@@ -39,6 +40,7 @@ mod timeline;
 
 pub use collapsed::Weight;
 pub use filter::{CallFilter, MethodFilter};
+pub use otlp::{Format as OtlpFormat, body_len as otlp_body_len};
 pub use survey::Survey;
 pub use target::{Ceiling, Export, Options, Target};
 pub use timeline::UNMATCHED;

@@ -4,6 +4,7 @@ use crate::chrome::TraceEvents;
 use crate::collapsed::{self, Weight};
 use crate::filter::CallFilter;
 use crate::firefox;
+use crate::otlp::{self, Format as OtlpFormat};
 use crate::perfetto::Packets;
 use crate::profile::Profiler;
 use crate::sink::Sink;
@@ -25,6 +26,8 @@ pub enum Target {
     Speedscope,
     /// Collapsed stacks.
     Collapsed,
+    /// OpenTelemetry traces.
+    Otlp,
 }
 
 /// What is known of a target without writing it.
@@ -55,6 +58,11 @@ pub struct Options {
     pub weight: Weight,
     /// True if call paths of different threads are kept apart, for targets that can do both.
     pub with_threads: bool,
+    /// The format of OpenTelemetry traces.
+    pub otlp_format: OtlpFormat,
+    /// Name of the service that OpenTelemetry traces belong to. If it is empty, the program's name
+    /// is used.
+    pub service: String,
     /// What is left out of the export, each as a part of a sentence: `only calls of …`. Targets
     /// that have a place for it write it.
     pub notes: Vec<String>,
@@ -79,12 +87,13 @@ pub trait Export: Encode {
 
 impl Target {
     /// All targets.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Perfetto,
         Self::Chrome,
         Self::Firefox,
         Self::Speedscope,
         Self::Collapsed,
+        Self::Otlp,
     ];
 
     fn row(self) -> &'static Row {
@@ -121,6 +130,15 @@ impl Target {
                 name: "collapsed",
                 extensions: &[".collapsed", ".folded"],
                 ceiling: None,
+            },
+            Self::Otlp => &Row {
+                name: "otlp",
+                extensions: &[".otlp.pb", ".otlp.json", ".otlp.jsonl"],
+                ceiling: Some(Ceiling {
+                    items: 20_000,
+                    what: "spans in one trace",
+                    tool: "Jaeger's page of a trace",
+                }),
             },
             Self::Firefox => &Row {
                 name: "firefox",
@@ -167,6 +185,17 @@ impl Target {
             Self::Chrome => timeline(options, TraceEvents::default),
             Self::Firefox => timeline(options, firefox::Builder::default),
             Self::Speedscope => timeline(options, Profiles::default),
+            Self::Otlp => {
+                let service = options.service.clone();
+                match options.otlp_format {
+                    OtlpFormat::Protobuf => timeline(options, move || {
+                        otlp::Spans::new(otlp::Protobuf, service.clone())
+                    }),
+                    OtlpFormat::Json => timeline(options, move || {
+                        otlp::Spans::new(otlp::Json, service.clone())
+                    }),
+                }
+            }
             Self::Collapsed => {
                 let (weight, with_threads) = (options.weight, options.with_threads);
                 timeline(options, move || {

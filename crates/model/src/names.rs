@@ -218,6 +218,19 @@ fn parameters(signature: &str) -> Option<String> {
     Some(out)
 }
 
+/// The line of a frame in a native method.
+const NATIVE: i64 = -2;
+
+/// Returns the method, followed by a colon and the line if that is known.
+pub fn with_line(method: &str, line: i64) -> String {
+    match line {
+        _ if method.is_empty() => String::new(),
+        NATIVE => format!("{method}:native"),
+        1.. => format!("{method}:{line}"),
+        _ => method.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use crate::json::{self, Fields};
 use crate::sink::{
     Collection, Counter, End, Moment, Sink, Slice, ThreadIndex, ThreadInfo, program_name,
 };
-use jtrail_model::names::Names;
+use jtrail_model::names::{Names, with_line};
 use jtrail_model::{ClassId, Event, Frame, ObjectId, Timestamp};
 
 impl TraceEvents {
@@ -244,11 +244,7 @@ fn object_args(
 fn stack(args: &mut Fields<'_>, frames: &[Frame<'_>]) {
     if !frames.is_empty() {
         json::array(args.field("stack"), frames, |out, frame| {
-            let text = match frame.line {
-                1.. => format!("{}:{}", frame.method, frame.line),
-                _ => frame.method.to_string(),
-            };
-            json::string(out, &text);
+            json::string(out, &with_line(&frame.method, frame.line));
         });
     }
 }

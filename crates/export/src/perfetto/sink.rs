@@ -7,7 +7,7 @@ use super::packets::{
 use super::wire::{event, event_type};
 use crate::protobuf::{bytes, fixed64, integer};
 use crate::sink::{Collection, Counter, End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
-use jtrail_model::names::Names;
+use jtrail_model::names::{Names, with_line};
 use jtrail_model::{ClassId, Event, Frame, MethodId, ObjectId, Timestamp};
 
 impl Packets {
@@ -214,10 +214,9 @@ fn object_annotations(
 }
 
 fn stack(out: &mut Vec<u8>, frames: &[Frame<'_>]) {
-    let frame = |frame: &Frame<'_>| match frame.line {
-        1.. => format!("{}:{}", frame.method, frame.line),
-        _ => frame.method.to_string(),
-    };
-    let frames: Vec<_> = frames.iter().map(frame).collect();
+    let frames = frames.iter();
+    let frames: Vec<_> = frames
+        .map(|frame| with_line(&frame.method, frame.line))
+        .collect();
     text_annotation(out, "stack", &frames.join("\n"));
 }
