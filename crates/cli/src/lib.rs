@@ -8,6 +8,7 @@
 //! | `cmd` | verbs: arguments and implementation |
 //! | `agent` | the agent's library and options, for verbs that start the agent |
 //! | `input` | opens a trace, drives the decoder, shows progress |
+//! | `otlp` | sends OpenTelemetry traces to a collector |
 //! | `outcome` | output streams and exit codes of verbs |
 //! | `output` | figures as table, TSV or JSON; files that are never left incomplete |
 //! | `select` | selection of threads and time |
@@ -32,6 +33,9 @@ mod analyse;
 mod attach;
 mod cmd;
 mod input;
+// No verb sends traces yet.
+#[cfg(test)]
+mod otlp;
 mod outcome;
 mod output;
 #[cfg(unix)]
