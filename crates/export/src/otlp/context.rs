@@ -2,15 +2,15 @@
 
 /// Identifies a span.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Context {
-    pub(super) trace: u128,
+pub(crate) struct Context {
+    pub(crate) trace: u128,
     /// Never 0 in a span.
-    pub(super) span: u64,
+    pub(crate) span: u64,
 }
 
 impl Context {
     /// Returns the id of an outermost span of a process.
-    pub(super) fn outermost(process: u64, span: u64) -> Self {
+    pub(crate) fn outermost(process: u64, span: u64) -> Self {
         // Samplers expect the last bytes of a trace id to be random.
         let last = mix(span ^ TRACE);
         Self {
@@ -20,7 +20,7 @@ impl Context {
     }
 
     /// Returns the id of a span in the same trace.
-    pub(super) fn inner(self, span: u64) -> Self {
+    pub(crate) fn inner(self, span: u64) -> Self {
         Self { span, ..self }
     }
 }
@@ -30,13 +30,13 @@ const TRACE: u64 = 0x7472_6163_6500_0000;
 
 /// Returns the id of a span from numbers that identify it.
 #[inline]
-pub(super) fn span_id(numbers: [u64; 5]) -> u64 {
+pub(crate) fn span_id(numbers: [u64; 5]) -> u64 {
     let hash = numbers.into_iter().fold(0, |hash, n| mix(hash ^ n));
     hash.max(1)
 }
 
 /// Returns a number from texts and a number that identify a process.
-pub(super) fn process_hash(texts: &[&str], number: u64) -> u64 {
+pub(crate) fn process_hash(texts: &[&str], number: u64) -> u64 {
     let mut hash = mix(number);
     for text in texts {
         for part in text.as_bytes().chunks(8) {

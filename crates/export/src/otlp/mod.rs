@@ -57,7 +57,7 @@
 //! | `jtrail.timeout_ms` | time limit of `Object.wait` |
 //!
 //! A span that is blocked on a monitor has a link to the innermost call of the owner that is a span
-//! at that moment.
+//! at that moment. The link's attribute `jtrail.link` is `owner of the monitor`.
 //!
 //! # Events of spans
 //!
@@ -74,6 +74,12 @@
 //!
 //! Marks, and notes on what the trace lacks, belong to no call. They are the events `mark` of a
 //! span named `marks`, the only one of the last trace. Their text is the attribute `jtrail.text`.
+//!
+//! # Limits
+//!
+//! Spans have no place for samples, counters, and calls that were recorded as sums. What happens
+//! outside of spans is omitted. A trace viewer takes some ten thousand spans in a trace. So the
+//! ceiling is about the largest trace, and not about all spans.
 
 mod context;
 mod json;

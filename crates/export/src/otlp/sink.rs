@@ -96,6 +96,14 @@ impl<W: Wire> Spans<W> {
             call.add_event(wire, time, name, &out);
         }
     }
+
+    /// Adds allocated objects to the innermost slice of a thread, if there is one.
+    fn allocate(&mut self, index: ThreadIndex, objects: u64, bytes: i64) {
+        if let Some(open) = self.threads[index.0 as usize].open.last_mut() {
+            open.objects = open.objects.saturating_add(objects);
+            open.bytes = open.bytes.saturating_add(bytes);
+        }
+    }
 }
 
 impl<W: Wire> Sink for Spans<W> {
@@ -234,15 +242,6 @@ impl<W: Wire> Sink for Spans<W> {
 
     fn size(&self) -> u64 {
         self.largest
-    }
-}
-
-impl<W: Wire> Spans<W> {
-    fn allocate(&mut self, index: ThreadIndex, objects: u64, bytes: i64) {
-        if let Some(open) = self.threads[index.0 as usize].open.last_mut() {
-            open.objects = open.objects.saturating_add(objects);
-            open.bytes = open.bytes.saturating_add(bytes);
-        }
     }
 }
 

@@ -5,14 +5,14 @@ use jtrail_model::Timestamp;
 
 /// The value of an attribute.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Value<'a> {
+pub(crate) enum Value<'a> {
     Text(&'a str),
     Number(i64),
 }
 
 /// The message that has an attribute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Message {
+pub(crate) enum Message {
     Resource,
     Span,
     Event,
@@ -21,20 +21,20 @@ pub(super) enum Message {
 
 /// A span that has ended. The bytes are what the format has written before.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span<'a> {
-    pub(super) context: Context,
+pub(crate) struct Span<'a> {
+    pub(crate) context: Context,
     /// Id of the parent; 0 for none.
-    pub(super) parent: u64,
-    pub(super) name: &'a [u8],
+    pub(crate) parent: u64,
+    pub(crate) name: &'a [u8],
     /// Times in ns since 1970-01-01 UTC.
-    pub(super) start: u64,
-    pub(super) end: u64,
-    pub(super) attributes: [&'a [u8]; 3],
-    pub(super) events: &'a [u8],
-    pub(super) dropped_events: u32,
-    pub(super) links: &'a [u8],
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) attributes: [&'a [u8]; 3],
+    pub(crate) events: &'a [u8],
+    pub(crate) dropped_events: u32,
+    pub(crate) links: &'a [u8],
     /// The status message of a span that failed. It may be empty.
-    pub(super) error: Option<&'a str>,
+    pub(crate) error: Option<&'a str>,
 }
 
 /// Writes the messages of a format. Each method appends to `out`.
@@ -59,15 +59,15 @@ pub(crate) trait Wire: Send {
 }
 
 /// Name and version of what writes the spans.
-pub(super) const SCOPE: (&str, &str) = ("jtrail", env!("CARGO_PKG_VERSION"));
+pub(crate) const SCOPE: (&str, &str) = ("jtrail", env!("CARGO_PKG_VERSION"));
 
 /// [`Span`]'s kind of calls within a program.
-pub(super) const KIND_INTERNAL: u64 = 1;
+pub(crate) const KIND_INTERNAL: u64 = 1;
 
 /// The status code of a span that failed.
-pub(super) const STATUS_ERROR: u64 = 2;
+pub(crate) const STATUS_ERROR: u64 = 2;
 
 /// Returns a time as the formats hold it. Times before 1970 become 0.
-pub(super) fn nanoseconds(time: Timestamp) -> u64 {
+pub(crate) fn nanoseconds(time: Timestamp) -> u64 {
     u64::try_from(time.0).unwrap_or(0)
 }
