@@ -34,7 +34,6 @@ mod attach;
 mod cmd;
 mod input;
 // No verb sends traces yet.
-#[cfg(test)]
 mod otlp;
 mod outcome;
 mod output;
@@ -72,6 +71,7 @@ enum Verb {
     Dump(cmd::dump::Args),
     Convert(cmd::convert::Args),
     Export(cmd::export::Args),
+    Open(cmd::open::Args),
     Verify(cmd::verify::Args),
     Recover(cmd::recover::Args),
     Compare(cmd::compare::Args),
@@ -125,6 +125,7 @@ pub fn main_with(
         Verb::Dump(args) => cmd::dump::run(&args, &mut streams),
         Verb::Convert(args) => cmd::convert::run(&args, &mut streams),
         Verb::Export(args) => cmd::export::run(&args, &mut streams),
+        Verb::Open(args) => cmd::open::run(&args, &mut streams),
         Verb::Verify(args) => cmd::verify::run(&args, &mut streams),
         Verb::Recover(args) => cmd::recover::run(&args, &mut streams),
         Verb::Compare(args) => cmd::compare::run(&args, &mut streams),

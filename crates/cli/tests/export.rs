@@ -7,6 +7,8 @@ use jtrail_export::Target;
 use jtrail_formats::Format;
 use jtrail_model::{ClassDef, ClassId, Event, ThreadId};
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 
 const MAIN: &str = "com.acme.Main.main(String[])";
 const FIB: &str = "com.acme.Main.fib(int)";
@@ -305,4 +307,85 @@ fn above_the_ceiling_the_answer_is_what_fits() {
     );
     let size = |path| fs::metadata(path).expect("there").len();
     assert!(size(first) > 4 * size(second));
+}
+
+/// Answers each request like a collector that accepts it. Returns the port, and how to end it with
+/// the bodies that it got.
+fn collector() -> (u16, impl FnOnce() -> Vec<Vec<u8>>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let answers = std::thread::spawn(move || {
+        let mut bodies = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.expect("a client"));
+            let (mut line, mut len) = (String::new(), 0);
+            stream.read_line(&mut line).expect("a line");
+            if line == "end" {
+                break;
+            }
+            assert_eq!(line, "POST /v1/traces HTTP/1.1\r\n");
+            while line != "\r\n" {
+                line.clear();
+                stream.read_line(&mut line).expect("a line");
+                if let Some(value) = line.strip_prefix("Content-Length: ") {
+                    len = value.trim().parse().expect("a number");
+                }
+            }
+            let mut body = vec![0; len];
+            stream.read_exact(&mut body).expect("a body");
+            bodies.push(body);
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            stream.get_mut().write_all(answer.as_bytes()).expect("sent");
+        }
+        bodies
+    });
+    let end = move || {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a server");
+        stream.write_all(b"end").expect("sent");
+        drop(stream);
+        answers.join().expect("ended")
+    };
+    (port, end)
+}
+
+#[test]
+fn spans_are_sent_to_a_collector() {
+    let folder = Folder::new();
+    let file = folder.sample(Format::TptpBinary);
+    let (port, end) = collector();
+    let url = format!("http://127.0.0.1:{port}");
+    let output = folder.at("x.otlp.pb");
+    let path = output.to_str().expect("UTF-8");
+    let selection = ["--span", "fib", "--service", "shop"];
+    let done = jtrail(&[&["export", &file, "--send", &url], &selection[..]].concat());
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert!(
+        done.err.contains(&format!(" in 1 requests to {url}\n")),
+        "{}",
+        done.err
+    );
+    let done = jtrail(&[&["export", &file, "-o", path], &selection[..]].concat());
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert_eq!(end().concat(), fs::read(path).expect("there"));
+
+    let done = jtrail(&["export", &file, "--send", &url]);
+    assert_eq!(done.code, 2);
+    assert!(done.err.contains("cannot connect"), "{}", done.err);
+    for (args, message) in [
+        (&["--send", "https://x"][..], "https is not supported"),
+        (
+            &["--send", &url, "--to", "perfetto"],
+            "--send goes with otlp, and not with perfetto",
+        ),
+        (&["--send", &url, "-o", path], "cannot be used with"),
+        (
+            &["-o", "x.pftrace", "--service", "x"],
+            "--service goes with otlp",
+        ),
+        (&[], "--output <FILE>"),
+    ] {
+        let done = jtrail(&[&["export", &file], args].concat());
+        assert_eq!(done.code, 2, "{args:?}");
+        assert!(done.err.contains(message), "{args:?}: {}", done.err);
+    }
 }

@@ -8,6 +8,7 @@ mod convert;
 mod documents;
 mod export;
 mod odd;
+mod open;
 mod recover;
 mod report;
 #[cfg(unix)]

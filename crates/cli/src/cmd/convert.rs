@@ -111,9 +111,9 @@ fn export(args: &Args, target: Target, streams: &mut Streams<'_>) -> anyhow::Res
             target.name()
         );
     }
-    let selection = (args.span.clone(), args.thread.clone());
+    let selection = export::CallSelection::of_part(args.span.clone(), args.thread.clone());
     let (input, output) = (args.input.clone(), args.output.clone());
-    let args = export::Args::of_part(input, output, target, selection);
+    let args = export::Args::of_selection(input, output, target, selection, false);
     export::run(&args, streams)
 }
 

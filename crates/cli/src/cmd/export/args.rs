@@ -1,13 +1,11 @@
-//! Arguments of `export`, and the calls that they select.
+//! Arguments of `export`.
 
-use crate::select::{MethodSelector, Span, ThreadSelector};
+use super::CallSelection;
 use anyhow::{anyhow, bail};
-use jtrail_analysis::Names;
-use jtrail_export::{CallFilter, MethodFilter, Options, Target, Weight};
-use jtrail_model::{Duration, MethodId};
-use jtrail_options::{Pattern, duration_text, parse_duration};
+use jtrail_export::{Options, OtlpFormat, Target, Weight};
+use jtrail_model::MethodId;
 use rustc_hash::FxHashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Write a trace in the format of another tool
 ///
@@ -15,7 +13,7 @@ use std::path::PathBuf;
 /// become part of their callers. What the other format can't store is dropped and counted by kind.
 /// If there is more than the tool opens in reasonable time, nothing is written, and the answer is
 /// which selections fit.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Args {
     /// The trace, in any format; - for standard input
     pub(super) input: PathBuf,
@@ -23,35 +21,22 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TARGET", value_parser = target_names())]
     to: Option<String>,
     /// The file to write; - for standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "send")]
+    output: Option<PathBuf>,
+    /// Send spans of OpenTelemetry to a collector instead: http://HOST:PORT
+    #[arg(long, value_name = "URL", conflicts_with_all = ["output", "split"])]
+    pub(super) send: Option<String>,
     #[command(flatten)]
-    pub(super) span: Span,
-    /// Only what this thread did: an id, or a name with * for any text (repeatable)
-    #[arg(long, value_name = "ID|NAME", value_parser = ThreadSelector::parse)]
-    pub(super) thread: Vec<ThreadSelector>,
-    /// Only calls of methods of classes with this name, in which * stands for any text (repeatable)
-    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
-    class: Vec<Pattern>,
-    /// Only calls of this method: METHOD, CLASS.METHOD or CLASS#METHOD, with * for any text
-    /// (repeatable)
-    #[arg(long, value_name = "PATTERN", value_parser = MethodSelector::parse)]
-    method: Vec<MethodSelector>,
-    /// Only calls and waits that take at least this time (500us, 10ms, 2s)
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    min: Option<std::time::Duration>,
-    /// Only this number of levels of calls
-    #[arg(long, value_name = "LEVELS")]
-    depth: Option<usize>,
-    /// Only calls of this number of methods: those with the most self time
-    #[arg(long, value_name = "COUNT")]
-    pub(super) top: Option<usize>,
+    pub(super) selection: CallSelection,
     /// What call paths are weighted by, for collapsed
     #[arg(long, value_name = "WEIGHT", value_parser = weight_names())]
     weight: Option<String>,
     /// Keep call paths of different threads apart, for collapsed
     #[arg(long)]
     threads: bool,
+    /// Name of the service that spans belong to, for otlp [default: the program's name]
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
     /// Write as many files as are needed, each with a part of the time
     #[arg(long, conflicts_with = "force")]
     pub(super) split: bool,
@@ -68,36 +53,26 @@ fn weight_names() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(Weight::ALL.map(Weight::name))
 }
 
-fn pattern(text: &str) -> Result<Pattern, String> {
-    match text.is_empty() {
-        true => Err("a class name is needed".to_owned()),
-        false => Ok(Pattern::new(text)),
-    }
-}
-
 impl Args {
-    /// Returns arguments that export the part of a trace with this time and these threads.
-    pub(crate) fn of_part(
+    /// Returns arguments that export a selection to a target.
+    pub(crate) fn of_selection(
         input: PathBuf,
         output: PathBuf,
         target: Target,
-        (span, thread): (Span, Vec<ThreadSelector>),
+        selection: CallSelection,
+        force: bool,
     ) -> Self {
         Self {
             input,
-            output,
+            output: Some(output),
+            send: None,
             to: Some(target.name().to_owned()),
-            span,
-            thread,
-            class: Vec::new(),
-            method: Vec::new(),
-            min: None,
-            depth: None,
-            top: None,
+            selection,
             weight: None,
             threads: false,
+            service: None,
             split: false,
-            force: false,
+            force,
         }
     }
 
@@ -108,59 +83,64 @@ impl Args {
     pub(super) fn target(&self) -> anyhow::Result<Target> {
         let target = match &self.to {
             Some(name) => Target::by_name(name).ok_or_else(|| anyhow!("no target {name:?}"))?,
+            None if self.send.is_some() => Target::Otlp,
             None => self.by_output()?,
         };
-        for (option, is_given) in [
-            ("--weight", self.weight.is_some()),
-            ("--threads", self.threads),
+        for (option, is_given, only) in [
+            ("--weight", self.weight.is_some(), Target::Collapsed),
+            ("--threads", self.threads, Target::Collapsed),
+            ("--service", self.service.is_some(), Target::Otlp),
+            ("--send", self.send.is_some(), Target::Otlp),
         ] {
-            if is_given && target != Target::Collapsed {
+            if is_given && target != only {
                 bail!(
-                    "{option} goes with collapsed, and not with {}",
+                    "{option} goes with {}, and not with {}",
+                    only.name(),
                     target.name()
                 );
             }
         }
-        if self.split && self.output.as_os_str() == "-" {
+        if self.split && self.output() == Path::new("-") {
             bail!("--split writes several files, so it needs the name of a file");
         }
         Ok(target)
     }
 
     fn by_output(&self) -> anyhow::Result<Target> {
-        let name = self.output.file_name().and_then(|name| name.to_str());
+        let name = self.output().file_name().and_then(|name| name.to_str());
         name.and_then(Target::by_file_name).ok_or_else(|| {
             let known = Target::ALL.map(Target::name).join(" or ");
             anyhow!(
                 "no target has the extension of {}; add --to {known}",
-                self.output.display()
+                self.output().display()
             )
         })
     }
 
-    /// Returns true if only a part of the trace is asked for.
-    pub(super) fn selects(&self) -> bool {
-        !self.span.is_all()
-            || !self.thread.is_empty()
-            || !self.class.is_empty()
-            || !self.method.is_empty()
-            || self.min.is_some()
-            || self.depth.is_some()
-            || self.top.is_some()
+    /// Returns the path of the output. It is empty with `--send`.
+    pub(super) fn output(&self) -> &Path {
+        self.output.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// Returns true if the patterns for class and method select a method.
-    pub(super) fn has_method(&self, names: &Names, method: MethodId) -> bool {
-        selects(&self.class, &self.method, names, method)
+    /// Returns arguments that write to a file what these ones send.
+    pub(super) fn with_output(&self, output: PathBuf) -> Self {
+        Self {
+            output: Some(output),
+            send: None,
+            to: Some(Target::Otlp.name().to_owned()),
+            ..self.clone()
+        }
     }
 
     /// Returns the options of the encoder. `top`: the only methods, if they were looked up.
     pub(super) fn options(&self, top: Option<FxHashSet<MethodId>>) -> Options {
         Options {
-            filter: self.filter(top),
+            filter: self.selection.filter(top),
             weight: self.weight(),
             with_threads: self.threads,
-            notes: self.notes(),
+            otlp_format: OtlpFormat::by_file_name(&self.output().to_string_lossy()),
+            service: self.service.clone().unwrap_or_default(),
+            notes: self.selection.notes(),
         }
     }
 
@@ -169,53 +149,4 @@ impl Args {
         let found = Weight::ALL.into_iter().find(|w| Some(w.name()) == name);
         found.unwrap_or_default()
     }
-
-    /// Returns the filter of calls.
-    pub(super) fn filter(&self, top: Option<FxHashSet<MethodId>>) -> CallFilter {
-        let by_name = !self.class.is_empty() || !self.method.is_empty();
-        let (class, method) = (self.class.clone(), self.method.clone());
-        let methods: Option<MethodFilter> = match top {
-            Some(top) => Some(Box::new(move |_, id| top.contains(&id))),
-            None if by_name => Some(Box::new(move |names, id| {
-                selects(&class, &method, names, id)
-            })),
-            None => None,
-        };
-        CallFilter::new(self.min(), self.depth, methods)
-    }
-
-    fn min(&self) -> Duration {
-        let min = self.min.unwrap_or_default().as_nanos();
-        Duration(i64::try_from(min).unwrap_or(i64::MAX))
-    }
-
-    /// Returns what is left out, for the reader of the export.
-    fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if let Some(min) = self.min.filter(|min| !min.is_zero()) {
-            let min = duration_text(min);
-            notes.push(format!("calls and waits shorter than {min} are left out"));
-        }
-        if let Some(depth) = self.depth {
-            notes.push(format!("only {depth} levels of calls are written"));
-        }
-        if let Some(top) = self.top {
-            notes.push(format!(
-                "only calls of the {top} methods with the most self time are written"
-            ));
-        }
-        if !self.class.is_empty() || !self.method.is_empty() {
-            notes.push("only calls of selected methods are written".to_owned());
-        }
-        notes
-    }
-}
-
-fn selects(class: &[Pattern], method: &[MethodSelector], names: &Names, id: MethodId) -> bool {
-    let Some(known) = names.method(id) else {
-        return false;
-    };
-    let of = names.class(known.class);
-    (class.is_empty() || class.iter().any(|pattern| pattern.matches(&of)))
-        && (method.is_empty() || method.iter().any(|m| m.matches(&of, &known.name)))
 }

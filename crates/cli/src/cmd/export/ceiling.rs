@@ -79,9 +79,9 @@ pub(super) fn proposal(
 
 /// Reads the trace again, and counts its calls and waits.
 fn survey(args: &Args, top: Option<FxHashSet<MethodId>>) -> anyhow::Result<Survey> {
-    let mut survey = Survey::new(args.filter(top));
+    let mut survey = Survey::new(args.selection.filter(top));
     let mut input = Input::open(&args.input, true)?.in_order();
-    let mut excerpt = Excerpt::new(Selection::new(&args.span, &args.thread));
+    let mut excerpt = Excerpt::new(Selection::new(&args.selection.span, &args.selection.thread));
     let mut source = Source {
         input: &mut input,
         opening: &[],

@@ -21,10 +21,10 @@ impl<'a> Files<'a> {
     /// Creates no file yet: the first write does.
     pub(super) fn new(args: &'a Args, target: Target, stdout: &'a mut dyn Write) -> Self {
         Self {
-            path: &args.output,
+            path: args.output(),
             target,
             is_split: args.split,
-            stdout: (args.output == Path::new("-")).then_some(stdout),
+            stdout: (args.output() == Path::new("-")).then_some(stdout),
             files: Vec::new(),
         }
     }

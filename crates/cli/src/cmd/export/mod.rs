@@ -2,15 +2,20 @@
 //!
 //! | Module | Contents |
 //! |---|---|
-//! | `args` | arguments, and the calls that they select |
+//! | `args` | arguments |
+//! | `selection` | the calls that are exported |
 //! | `ceiling` | what to do about an export that its tool does not open |
 //! | `files` | the output files |
+//! | `send` | sends spans to a collector |
 
 mod args;
 mod ceiling;
 mod files;
+mod selection;
+mod send;
 
 pub(crate) use args::Args;
+pub(crate) use selection::CallSelection;
 
 use crate::analyse::analyse;
 use crate::input::{Ending, Input, same_file};
@@ -29,7 +34,10 @@ use std::path::Path;
 
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let target = args.target()?;
-    if args.output != Path::new("-") && same_file(&args.input, &args.output) {
+    if let Some(url) = &args.send {
+        return send::run(args, url, streams);
+    }
+    if args.output() != Path::new("-") && same_file(&args.input, args.output()) {
         bail!("{} can't be read and written at once", args.input.display());
     }
     let top = top_methods(args)?;
@@ -42,7 +50,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
             return Err(ceiling::proposal(args, target, &*encoder, top));
         }
     };
-    if encoder.slices() == 0 && args.selects() {
+    if encoder.slices() == 0 && args.selection.selects() {
         bail!(
             "{}: the selection has no calls or waits; nothing is written",
             args.input.display()
@@ -56,7 +64,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     }
     ending.print(&args.input, streams)?;
     let mut dropped = encoder.dropped();
-    if !args.span.is_all() {
+    if !args.selection.span.is_all() {
         // Calls that began before the selected time.
         dropped.retain(|count| count.what != jtrail_export::UNMATCHED);
     }
@@ -86,7 +94,7 @@ fn encode(
     files: &mut Files<'_>,
 ) -> anyhow::Result<Encoded> {
     let mut input = Input::open(&args.input, true)?.in_order();
-    let mut excerpt = Excerpt::new(Selection::new(&args.span, &args.thread));
+    let mut excerpt = Excerpt::new(Selection::new(&args.selection.span, &args.selection.thread));
     let mut source = Source {
         input: &mut input,
         opening: &[],
@@ -122,23 +130,30 @@ fn encode(
     match done {
         Ok(ending) => Ok(Encoded::Whole(ending)),
         Err(error) if error.is::<ExceedsCeiling>() => Ok(Encoded::TooLarge),
-        Err(error) => Err(error).with_context(|| format!("can't write {}", args.output.display())),
+        Err(error) => {
+            Err(error).with_context(|| format!("can't write {}", args.output().display()))
+        }
     }
 }
 
 /// Returns the methods with the most self time, if the arguments select by that.
 fn top_methods(args: &Args) -> anyhow::Result<Option<FxHashSet<MethodId>>> {
-    let Some(count) = args.top else {
+    let Some(count) = args.selection.top else {
         return Ok(None);
     };
     if args.input == Path::new("-") {
         bail!("--top reads the trace twice, so it needs a file");
     }
     let mut input = Input::open(&args.input, true)?;
-    let (mut analysis, _) = analyse(&mut input, &args.span, &args.thread, Subjects::default())?;
+    let (mut analysis, _) = analyse(
+        &mut input,
+        &args.selection.span,
+        &args.selection.thread,
+        Subjects::default(),
+    )?;
     analysis.finish();
     let mut methods = analysis.calls.methods();
-    methods.retain(|method| args.has_method(&analysis.names, method.method));
+    methods.retain(|method| args.selection.has_method(&analysis.names, method.method));
     methods.sort_by_key(|method| std::cmp::Reverse(method.own));
     let top = methods.iter().take(count).map(|method| method.method);
     Ok(Some(top.collect()))
