@@ -51,17 +51,17 @@
 //!
 //! | `ph` | Meaning |
 //! |---|---|
-//! | `B`, `E` | begin and end of a call or wait |
+//! | `B`, `E` | begin and end of a call, a wait, or a collection (on the thread 2,147,483,647) |
 //! | `i`, scope `t` | an exception that is thrown or caught, or a sample |
 //! | `i`, scope `p` | a mark, or a note on what is missing |
-//! | `X` | a collection, on the thread 2,147,483,647 |
 //! | `C` | a counter's value from this time on |
 //! | `s`, `f` | a flow from the owner of a monitor to the thread that is blocked |
 //!
 //! A call is named like `com.acme.Shop.pay(Order, int)`, a wait `blocked on a monitor`,
 //! `Object.wait` or `parked`. An `E` repeats the name of its `B`: without it, speedscope nests
 //! calls wrongly and does not say so. `tts` is the CPU time of the thread, if it was measured, in
-//! the notation of `ts`.
+//! the notation of `ts`. There are no complete events (`X`): if a trace has one, Perfetto v52 mixes
+//! up begins and ends that have the same time.
 //!
 //! | Event | `args` |
 //! |---|---|

@@ -153,12 +153,10 @@ impl Sink for TraceEvents {
     }
 
     fn collection(&mut self, collection: &Collection) -> bool {
-        let tid = self.collector();
-        let length = self.since_first(collection.end) - self.since_first(collection.start);
-        self.process_event("X", collection.start, |event| {
+        let (tid, name) = (self.collector(), collection.name());
+        self.process_event("B", collection.start, |event| {
             event.id("tid", tid);
-            json::microseconds(event.field("dur"), length);
-            event.text("name", &collection.name());
+            event.text("name", &name);
             json::object(event.field("args"), |args| {
                 args.text("collector", &collection.collector);
                 args.text("cause", &collection.cause);
@@ -166,6 +164,10 @@ impl Sink for TraceEvents {
                     args.number("used", collection.used);
                 }
             });
+        });
+        self.process_event("E", collection.end, |event| {
+            event.id("tid", tid);
+            event.text("name", &name);
         });
         true
     }

@@ -16,7 +16,7 @@ fn events(trace: &Value, without: &str) -> Vec<String> {
     let fields = |event: &Value| {
         let name = event.text("name");
         let mut line = format!("{} {} {name}", event.text("ph"), event.text("tid"));
-        for field in ["ts", "tts", "dur", "cat", "id", "bp", "s"] {
+        for field in ["ts", "tts", "cat", "id", "bp", "s"] {
             if event.get(field).is_some() {
                 line += &format!(" {field}={}", event.text(field));
             }
@@ -220,8 +220,9 @@ fn instants_collections_and_counters_are_written() {
     let expected = [
         "i 1 throw a.Oops ts=0.001 s=t stack:\
          Array([Text(\"a.B.m()V:12\"), Text(\"a.B.n()V\")])",
-        "X 2147483647 full collection ts=999.993 dur=500.001 \
+        "B 2147483647 full collection ts=999.993 \
          collector:G1 cause:System.gc() used:4096",
+        "E 2147483647 full collection ts=1499.994",
         "C  Heap used ts=1499.994 bytes:4096",
         "C  CPU time of thread-1 (1) ts=1999.993 ns:9",
         "i  m ts=1999.993 s=p",

@@ -49,10 +49,14 @@ impl Frame {
     fn write(&self, names: &Names, frame: &mut Fields<'_>) {
         match self {
             Self::Method(method) => {
-                frame.text("name", &names.readable_method(*method));
-                if let Some(method) = names.method(*method) {
-                    frame.text("file", &names.class(method.class));
-                }
+                let full = names.readable_method(*method);
+                let class = names
+                    .method(*method)
+                    .map(|method| names.class(method.class));
+                let class = class.unwrap_or_default();
+                let package = class.rfind('.').map_or(0, |dot| dot + 1);
+                frame.text("name", &full[package..]);
+                frame.text("file", &class);
             }
             Self::Wait(what, class) if class.is_none() => frame.text("name", what),
             Self::Wait(what, class) => {

@@ -76,18 +76,18 @@ fn each_thread_with_slices_has_a_profile() {
         (
             "busy",
             "1001-2000",
-            vec!["+a.B.outer(int) 1001", "-a.B.outer(int) 2000"],
+            vec!["+B.outer(int) 1001", "-B.outer(int) 2000"],
         ),
         (
             "main",
             "1000-1401",
             vec![
-                "+a.B.outer(int) 1000",
-                "+a.B.inner(int) 1007",
+                "+B.outer(int) 1000",
+                "+B.inner(int) 1007",
                 "+parked (a.Lock) 1008",
                 "-parked (a.Lock) 1300",
-                "-a.B.inner(int) 1400",
-                "-a.B.outer(int) 1401",
+                "-B.inner(int) 1400",
+                "-B.outer(int) 1401",
             ],
         ),
         (
@@ -217,7 +217,7 @@ fn odd_names_are_unharmed() {
             "" => "thread 1".to_owned(),
             name => name.to_owned(),
         };
-        let slices = ['+', '-'].map(|sign| format!("{sign}a.B.{name} 0"));
+        let slices = ['+', '-'].map(|sign| format!("{sign}B.{name} 0"));
         let expected = (thread, "0-0".to_owned(), slices.to_vec());
         assert_eq!(profiles(&export(&events)), [expected]);
     }
