@@ -12,7 +12,9 @@
 //! ],"displayTimeUnit":"ns","otherData":{"writer":"jtrail 0.1.0","start":"1700000000000000000"}}
 //! ```
 //!
-//! The trace is written as a stream.
+//! The trace is written as a stream. Perfetto opens 370 MB in a quarter of a minute. speedscope
+//! takes more than 10 minutes for 270 MB, and drops calls that take no time: its own format suits
+//! it better. It refuses the extension `.chrome.json`, which it expects to be another format.
 //!
 //! | Module | Contents |
 //! |---|---|
