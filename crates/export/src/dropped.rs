@@ -56,7 +56,7 @@ fn words(kind: Kind) -> Option<&'static str> {
         Kind::ProcessCpu => "CPU times of the process",
         Kind::ThreadMount | Kind::ThreadUnmount => "carriers of virtual threads",
         Kind::Sample | Kind::SampleSum => "samples",
-        Kind::ClassDetail | Kind::ClassSource => "details of classes",
+        Kind::ClassDetail => "details of classes",
         Kind::ClassUnload => "class unloads",
         Kind::ClassRedefine => "class redefinitions",
         Kind::ClassInitStart | Kind::ClassInitEnd => "class initialisations",

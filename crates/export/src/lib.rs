@@ -15,7 +15,7 @@
 //! | `survey` | counts of calls and waits, to find out which part of a trace fits a target |
 //! | `protobuf` | the encoding of protocol buffers, which several targets share |
 //! | `json` | JSON text, which several targets share |
-//! | `perfetto`, `chrome`, `speedscope`, `firefox`, `collapsed`, `otlp` | the targets |
+//! | `perfetto`, `chrome`, `speedscope`, `firefox`, `collapsed`, `pprof`, `otlp` | the targets |
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +27,7 @@ mod firefox;
 mod json;
 mod otlp;
 mod perfetto;
+mod pprof;
 mod profile;
 mod protobuf;
 mod sink;

@@ -9,7 +9,7 @@ const BYTES: u32 = 2;
 
 /// Appends a variable-length integer: seven bits per byte, the lowest first.
 #[inline]
-fn varint(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;

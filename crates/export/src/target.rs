@@ -6,6 +6,7 @@ use crate::filter::CallFilter;
 use crate::firefox;
 use crate::otlp::{self, Format as OtlpFormat};
 use crate::perfetto::Packets;
+use crate::pprof;
 use crate::profile::Profiler;
 use crate::sink::Sink;
 use crate::speedscope::Profiles;
@@ -26,6 +27,8 @@ pub enum Target {
     Speedscope,
     /// Collapsed stacks.
     Collapsed,
+    /// Profiles of Go's pprof.
+    Pprof,
     /// OpenTelemetry traces.
     Otlp,
 }
@@ -87,12 +90,13 @@ pub trait Export: Encode {
 
 impl Target {
     /// All targets.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Perfetto,
         Self::Chrome,
         Self::Firefox,
         Self::Speedscope,
         Self::Collapsed,
+        Self::Pprof,
         Self::Otlp,
     ];
 
@@ -130,6 +134,15 @@ impl Target {
                 name: "collapsed",
                 extensions: &[".collapsed", ".folded"],
                 ceiling: None,
+            },
+            Self::Pprof => &Row {
+                name: "pprof",
+                extensions: &[".pb.gz", ".pprof"],
+                ceiling: Some(Ceiling {
+                    items: 1_000_000,
+                    what: "call paths",
+                    tool: "go tool pprof",
+                }),
             },
             Self::Otlp => &Row {
                 name: "otlp",
@@ -185,6 +198,7 @@ impl Target {
             Self::Chrome => timeline(options, TraceEvents::default),
             Self::Firefox => timeline(options, firefox::Builder::default),
             Self::Speedscope => timeline(options, Profiles::default),
+            Self::Pprof => timeline(options, || Profiler::new(pprof::Writer)),
             Self::Otlp => {
                 let service = options.service.clone();
                 match options.otlp_format {

@@ -200,7 +200,9 @@ impl<S: Sink> Timeline<S> {
                 self.sink.end_thread(at.thread, e.time);
                 self.count_threads(e.time, -1);
             }
-            Event::ClassDef(_) | Event::MethodDef(_) => self.names.event(event),
+            Event::ClassDef(_) | Event::ClassSource(_) | Event::MethodDef(_) => {
+                self.names.event(event);
+            }
             Event::ObjectDef(e) => self.define_object(e.object, e.class),
             _ => return false,
         }

@@ -10,6 +10,8 @@ pub struct Names {
     /// The threads in the order of their ids.
     pub threads: std::collections::BTreeMap<ThreadId, ThreadName>,
     classes: FxHashMap<ClassId, String>,
+    /// Source files of the classes, as far as they are known.
+    sources: FxHashMap<ClassId, String>,
     methods: FxHashMap<MethodId, MethodName>,
 }
 
@@ -39,6 +41,8 @@ pub struct MethodName {
     pub name: String,
     /// The method's descriptor.
     pub signature: String,
+    /// The smallest source line; 0 if unknown.
+    pub line: i64,
 }
 
 impl Names {
@@ -70,16 +74,25 @@ impl Names {
             }
             Event::ClassDef(e) => {
                 self.classes.insert(e.class, e.name.to_string());
+                self.define_source(e.class, &e.source_name);
             }
+            Event::ClassSource(e) => self.define_source(e.class, &e.source_name),
             Event::MethodDef(e) => {
                 let method = MethodName {
                     class: e.class,
                     name: e.name.to_string(),
                     signature: e.signature.to_string(),
+                    line: e.start_line,
                 };
                 self.methods.insert(e.method, method);
             }
             _ => {}
+        }
+    }
+
+    fn define_source(&mut self, class: ClassId, source: &str) {
+        if !source.is_empty() {
+            self.sources.insert(class, source.to_owned());
         }
     }
 
@@ -123,6 +136,11 @@ impl Names {
     /// Returns the class's name, if the trace defines it.
     pub fn known_class(&self, id: ClassId) -> Option<&str> {
         self.classes.get(&id).map(String::as_str)
+    }
+
+    /// Returns the name of the class's source file, without a folder, if it is known.
+    pub fn source(&self, id: ClassId) -> Option<&str> {
+        self.sources.get(&id).map(String::as_str)
     }
 
     /// Returns the method, if the trace defines it.
