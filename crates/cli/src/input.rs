@@ -126,8 +126,10 @@ pub(crate) enum Selected<'a> {
 /// A trace to read.
 pub(crate) struct Input {
     reader: Reader<Progress<Box<dyn Read + Send>>>,
-    /// Path of the trace, if it is a regular file.
+    /// Path of the trace, if it is a regular file that is not packed.
     file: Option<PathBuf>,
+    /// True if the trace may be written while it is read.
+    is_pipe: bool,
     /// Start of error messages: `can't read PATH`.
     named: String,
     is_in_order: bool,
@@ -175,8 +177,12 @@ impl Input {
         };
         let reader = Reader::new(Progress::new(source, size, progress)).with_context(named)?;
         Ok(Self {
+            // Nothing can be skipped in a packed file.
+            file: size
+                .filter(|_| !reader.is_packed())
+                .map(|_| path.to_owned()),
+            is_pipe: size.is_none(),
             reader,
-            file: size.map(|_| path.to_owned()),
             named: named(),
             is_in_order: false,
         })
@@ -192,7 +198,7 @@ impl Input {
         }
     }
 
-    /// Returns the path of the trace, if it is a regular file.
+    /// Returns the path of the trace, if it is a regular file that is not packed.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
@@ -307,9 +313,9 @@ impl Input {
             }
         };
         // Events from a pipe are passed without delay.
-        let result = match self.file {
-            Some(_) => ahead::for_each(&mut self.reader, take),
-            None => self.reader.for_each(|item| take(Bulk::Item(item))),
+        let result = match self.is_pipe {
+            false => ahead::for_each(&mut self.reader, take),
+            true => self.reader.for_each(|item| take(Bulk::Item(item))),
         };
         match result {
             Ok(None) => Ok(ending),

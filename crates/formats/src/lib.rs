@@ -18,6 +18,7 @@ mod in_order;
 pub mod jinsight;
 mod leb128;
 pub mod mlpd;
+mod packed;
 pub mod profilerj;
 mod quantity;
 mod reader;

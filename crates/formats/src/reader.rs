@@ -1,13 +1,17 @@
 //! Drives a decoder over a stream, in bounded memory.
 
-use crate::{DETECT_BYTES, Decode, DecodeError, Decoded, Format, Handed, InOrder, Remark, Step};
+use crate::packed::{Found, Packed, find};
+use crate::{
+    DETECT_BYTES, Decode, DecodeError, Decoded, Format, Handed, InOrder, Remark, Severity, Step,
+};
 use jtrail_model::{Calls, Event};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-/// Reads a trace from a stream, whatever its format.
+/// Reads a trace from a stream, whatever its format. If the stream is a gzip file or a ZIP archive,
+/// it reads the trace in it.
 pub struct Reader<R> {
-    source: R,
+    source: Packed<R>,
     format: Format,
     decoder: Box<dyn Decode>,
     buffer: Vec<u8>,
@@ -16,6 +20,8 @@ pub struct Reader<R> {
     offset: u64,
     at_end: bool,
     order: Option<InOrder>,
+    /// True if the decoder has reported that the trace is truncated.
+    is_truncated: bool,
 }
 
 /// One item that a [`Reader`] passes to the visitor.
@@ -69,6 +75,9 @@ pub enum ReadError {
     /// The start of the stream matches no known format.
     #[error("not a trace: {0}")]
     UnknownFormat(&'static str),
+    /// The stream is a packed file, and its content can't be read. The text is the reason.
+    #[error("not a trace: {0}")]
+    Packed(String),
     /// The decoder failed.
     #[error(transparent)]
     Decode(#[from] DecodeError),
@@ -94,7 +103,7 @@ impl<R: Read> Reader<R> {
     /// If the stream fails, or if its start matches no known format.
     pub fn new(source: R) -> Result<Self, ReadError> {
         let mut reader = Self {
-            source,
+            source: Packed::new(source),
             format: Format::TptpXml,
             decoder: Format::TptpXml.decoder(),
             buffer: vec![0; FIRST_BUFFER],
@@ -103,20 +112,51 @@ impl<R: Read> Reader<R> {
             offset: 0,
             at_end: false,
             order: None,
+            is_truncated: false,
         };
-        while reader.end < DETECT_BYTES && !reader.at_end {
-            reader.fill()?;
-        }
+        reader.fill_head()?;
+        reader.unpack()?;
         let head = &reader.buffer[..reader.end];
+        let is_packed = reader.source.is_packed();
         reader.format = Format::detect(head).ok_or(ReadError::UnknownFormat(match head {
             [] => "it is empty",
-            [b'P', b'K', ..] => {
-                "it is a ZIP archive; unpack it first and read the XML documents in it"
-            }
+            _ if is_packed => "it is a packed file, and not of a trace in a known format",
+            [b'P', b'K', ..] => "it is a ZIP archive without a file",
             _ => "its first bytes are those of no format that jtrail knows",
         }))?;
         reader.decoder = reader.format.decoder();
         Ok(reader)
+    }
+
+    /// Reads the bytes by which the format is detected.
+    fn fill_head(&mut self) -> Result<(), ReadError> {
+        while self.end < DETECT_BYTES && !self.at_end {
+            self.fill()?;
+        }
+        Ok(())
+    }
+
+    /// If the stream is packed, replaces its first bytes by those of its content.
+    fn unpack(&mut self) -> Result<(), ReadError> {
+        let packing = loop {
+            match find(&self.buffer[..self.end], self.at_end) {
+                Found::Plain => return Ok(()),
+                Found::Packed(packing) => break packing,
+                Found::NeedMore => self.fill()?,
+            }
+        };
+        self.source.unpack(packing, &self.buffer[..self.end]);
+        (self.end, self.at_end) = (0, false);
+        self.fill_head()?;
+        match self.source.failure() {
+            Some(failure) if self.end == 0 => Err(ReadError::Packed(failure.message.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns true if the stream is a packed file. Positions are those in its content.
+    pub fn is_packed(&self) -> bool {
+        self.source.is_packed()
     }
 
     /// Makes the reader sort the calls of a trail by time. Without this, it passes many calls of
@@ -190,7 +230,29 @@ impl<R: Read> Reader<R> {
         };
         loop {
             let input = &self.buffer[self.start..self.end];
-            let Decoded { used, step } = self.decoder.step(input, self.at_end)?;
+            let decoded = self.decoder.step(input, self.at_end);
+            let is_over = match &decoded {
+                Ok(decoded) => match &decoded.step {
+                    Step::End => true,
+                    Step::NeedMore => self.at_end,
+                    Step::Remark(remark) => {
+                        self.is_truncated |= remark.severity == Severity::Truncated;
+                        false
+                    }
+                    _ => false,
+                },
+                Err(_) => true,
+            };
+            if is_over {
+                let remark = self.source.remark(self.offset, self.is_truncated)?;
+                let item = remark.map(|remark| hand_out(Some(Bulk::Item(Item::Remark(remark)))));
+                return match (item, decoded) {
+                    (Some(ControlFlow::Break(value)), _) => Ok(Some(value)),
+                    (_, Err(error)) => Err(error.into()),
+                    (_, Ok(_)) => Ok(None),
+                };
+            }
+            let Decoded { used, step } = decoded?;
             let flow = match step {
                 Step::Event(event) => {
                     let offset = self.offset;
@@ -215,7 +277,6 @@ impl<R: Read> Reader<R> {
                 }
                 Step::Nothing => ControlFlow::Continue(()),
                 Step::End => return Ok(None),
-                Step::NeedMore if self.at_end => return Ok(None),
                 Step::NeedMore => {
                     // In bulk, events need not be handed out as soon as the source provides them.
                     if !IN_BULK && let ControlFlow::Break(value) = hand_out(None) {

@@ -71,7 +71,11 @@ fn the_format_is_found_by_content() {
 fn what_is_no_trace_is_refused_with_a_reason() {
     for (bytes, reason) in [
         (&b""[..], "not a trace: it is empty"),
-        (b"PK\x03\x04", "not a trace: it is a ZIP archive"),
+        (
+            b"PK\x05\x06",
+            "not a trace: it is a ZIP archive without a file",
+        ),
+        (b"PK\x03\x04", "not a trace: the ZIP archive is truncated"),
         (b"\x7fELF", "not a trace: its first bytes"),
     ] {
         let error = Reader::new(bytes).err().expect("an error").to_string();
