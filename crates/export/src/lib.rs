@@ -15,7 +15,7 @@
 //! | `survey` | counts of calls and waits, to find out which part of a trace fits a target |
 //! | `protobuf` | the encoding of protocol buffers, which several targets share |
 //! | `json` | JSON text, which several targets share |
-//! | `perfetto`, `chrome`, `speedscope`, `firefox`, `collapsed`, `pprof`, `otlp` | the targets |
+//! | `perfetto`, `chrome`, `speedscope`, `firefox`, `collapsed`, `flame`, `pprof`, `otlp` | the targets |
 
 #![forbid(unsafe_code)]
 
@@ -24,6 +24,7 @@ mod collapsed;
 mod dropped;
 mod filter;
 mod firefox;
+mod flame;
 mod json;
 mod otlp;
 mod perfetto;
@@ -41,6 +42,7 @@ mod timeline;
 
 pub use collapsed::Weight;
 pub use filter::{CallFilter, MethodFilter};
+pub use flame::{Base, BaseEncoder};
 pub use otlp::{Format as OtlpFormat, body_len as otlp_body_len};
 pub use survey::Survey;
 pub use target::{Ceiling, Export, Options, Target};

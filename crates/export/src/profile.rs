@@ -273,6 +273,11 @@ impl<W> Profiler<W> {
             out: Vec::new(),
         }
     }
+
+    /// Returns the writer.
+    pub(crate) fn into_writer(self) -> W {
+        self.writer
+    }
 }
 
 impl<W: WriteProfile> Sink for Profiler<W> {

@@ -4,6 +4,7 @@ use crate::chrome::TraceEvents;
 use crate::collapsed::{self, Weight};
 use crate::filter::CallFilter;
 use crate::firefox;
+use crate::flame::{self, Base};
 use crate::otlp::{self, Format as OtlpFormat};
 use crate::perfetto::Packets;
 use crate::pprof;
@@ -13,6 +14,7 @@ use crate::speedscope::Profiles;
 use crate::timeline::Timeline;
 use jtrail_formats::Encode;
 use jtrail_model::Timestamp;
+use std::sync::Arc;
 
 /// A format of another tool that traces are exported to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -27,6 +29,8 @@ pub enum Target {
     Speedscope,
     /// Collapsed stacks.
     Collapsed,
+    /// A page with a flame graph.
+    Flame,
     /// Profiles of Go's pprof.
     Pprof,
     /// OpenTelemetry traces.
@@ -66,6 +70,12 @@ pub struct Options {
     /// Name of the service that OpenTelemetry traces belong to. If it is empty, the program's name
     /// is used.
     pub service: String,
+    /// What [`Target::Flame`] calls the trace, such as the name of its file. If empty, the page
+    /// names the program.
+    pub title: String,
+    /// The trace that the exported one is compared with, for [`Target::Flame`]: the page then shows
+    /// what is new, what vanished, and what changed.
+    pub base: Option<Arc<Base>>,
     /// What is left out of the export, each as a part of a sentence: `only calls of …`. Targets
     /// that have a place for it write it.
     pub notes: Vec<String>,
@@ -90,12 +100,13 @@ pub trait Export: Encode {
 
 impl Target {
     /// All targets.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Perfetto,
         Self::Chrome,
         Self::Firefox,
         Self::Speedscope,
         Self::Collapsed,
+        Self::Flame,
         Self::Pprof,
         Self::Otlp,
     ];
@@ -133,6 +144,12 @@ impl Target {
             Self::Collapsed => &Row {
                 name: "collapsed",
                 extensions: &[".collapsed", ".folded"],
+                ceiling: None,
+            },
+            Self::Flame => &Row {
+                name: "flame",
+                extensions: &[".html"],
+                // The page leaves out the smallest call paths of a large trace by itself.
                 ceiling: None,
             },
             Self::Pprof => &Row {
@@ -198,6 +215,12 @@ impl Target {
             Self::Chrome => timeline(options, TraceEvents::default),
             Self::Firefox => timeline(options, firefox::Builder::default),
             Self::Speedscope => timeline(options, Profiles::default),
+            Self::Flame => {
+                let (title, base) = (options.title.clone(), options.base.clone());
+                timeline(options, move || {
+                    Profiler::new(flame::Writer::new(title.clone(), base.clone()))
+                })
+            }
             Self::Pprof => timeline(options, || Profiler::new(pprof::Writer)),
             Self::Otlp => {
                 let service = options.service.clone();

@@ -96,6 +96,11 @@ impl<S: Sink> Timeline<S> {
         &mut self.sink
     }
 
+    /// Returns the sink, after the end.
+    pub(crate) fn into_sink(self) -> S {
+        self.sink
+    }
+
     /// Adds what the user left out of the export. It becomes marks at the end.
     pub(crate) fn with_notes(self, notes: Vec<String>) -> Self {
         Self { notes, ..self }

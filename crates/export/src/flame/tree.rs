@@ -1,0 +1,255 @@
+//! The call paths of one or two traces, by names.
+//!
+//! Ids of methods and threads mean nothing in another trace. So the frames of this tree are names,
+//! and threads and methods of equal names are one.
+
+use crate::profile::{self, Profile, Weights};
+use crate::sink::ThreadInfo;
+use jtrail_model::MethodId;
+use jtrail_model::names::Names;
+use rustc_hash::FxHashMap;
+
+/// Index of the exported trace in what a tree has for each trace.
+pub(super) const EXPORTED: usize = 0;
+/// Index of the trace that the exported one is compared with.
+pub(super) const BASE: usize = 1;
+
+/// Number of the frame of paths that were left out.
+pub(super) const LEFT_OUT: u32 = 0;
+/// Number of the frame of sums.
+const SUMS: u32 = 1;
+/// Number of the root's frame, which is not written.
+const ROOT: u32 = u32::MAX;
+
+/// What a node stands for.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) enum Frame {
+    /// Call paths that were left out below their caller.
+    LeftOut,
+    /// Calls that were recorded as sums, by their callers.
+    Sums,
+    Thread(String),
+    Method {
+        /// Name of the class; empty if the trace does not define the method.
+        class: String,
+        name: String,
+        descriptor: String,
+    },
+}
+
+/// A node of the tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Node {
+    /// Number of the frame.
+    pub(super) frame: u32,
+    /// Number of the node above.
+    pub(super) parent: u32,
+    /// What the calls took in each trace, without their callees.
+    pub(super) weights: [Weights; 2],
+}
+
+/// What is known of a trace.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Trace {
+    /// Name of the trace; empty if it has none.
+    pub(super) title: String,
+    pub(super) program: String,
+    /// The first time of slices, in ns since 1970-01-01 UTC.
+    pub(super) start: i64,
+    /// Time to the end of the last slice, in ns.
+    pub(super) duration: i64,
+    /// Number of threads with call paths.
+    pub(super) threads: u64,
+    /// What the trace says that it lacks, and other marks.
+    pub(super) marks: Vec<String>,
+}
+
+/// The call paths of one or two traces.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Tree {
+    /// The exported trace, and the base if there is one.
+    pub(super) traces: Vec<Trace>,
+    pub(super) frames: Vec<Frame>,
+    /// For each frame of a thread, how many threads of each trace have the name.
+    pub(super) threads: FxHashMap<u32, [u64; 2]>,
+    /// All nodes. A node comes after the one above it, and the first one is the root.
+    pub(super) nodes: Vec<Node>,
+    /// Number of nodes that were left out.
+    pub(super) left_out: u64,
+}
+
+/// A tree that grows.
+struct Builder {
+    tree: Tree,
+    frames: FxHashMap<Frame, u32>,
+    nodes: FxHashMap<(u32, u32), u32>,
+}
+
+impl Builder {
+    fn new(trace: Trace) -> Self {
+        let root = Node {
+            frame: ROOT,
+            parent: 0,
+            weights: Default::default(),
+        };
+        let tree = Tree {
+            traces: vec![trace],
+            frames: vec![Frame::LeftOut, Frame::Sums],
+            threads: FxHashMap::default(),
+            nodes: vec![root],
+            left_out: 0,
+        };
+        Self {
+            tree,
+            frames: FxHashMap::from_iter([(Frame::LeftOut, LEFT_OUT), (Frame::Sums, SUMS)]),
+            nodes: FxHashMap::default(),
+        }
+    }
+
+    /// Continues a complete tree.
+    fn of(tree: Tree) -> Self {
+        let frames = tree.frames.iter().cloned().zip(0..);
+        let nodes = tree.nodes.iter().zip(0..).skip(1);
+        Self {
+            frames: frames.collect(),
+            nodes: nodes.map(|(n, at)| ((n.parent, n.frame), at)).collect(),
+            tree,
+        }
+    }
+
+    fn frame(&mut self, frame: Frame) -> u32 {
+        if let Some(&number) = self.frames.get(&frame) {
+            return number;
+        }
+        let number = self.tree.frames.len() as u32;
+        self.tree.frames.push(frame.clone());
+        self.frames.insert(frame, number);
+        number
+    }
+
+    /// Adds weights to the node of a frame below another node. Returns the node's number.
+    fn add(&mut self, parent: u32, frame: u32, trace: usize, weights: &Weights) -> u32 {
+        let next = self.tree.nodes.len() as u32;
+        let node = *self.nodes.entry((parent, frame)).or_insert(next);
+        if node == next {
+            self.tree.nodes.push(Node {
+                frame,
+                parent,
+                weights: Default::default(),
+            });
+        }
+        self.tree.nodes[node as usize].weights[trace].add(weights);
+        node
+    }
+
+    fn count_threads(&mut self, frame: u32, trace: usize, count: u64) {
+        self.tree.threads.entry(frame).or_default()[trace] += count;
+    }
+}
+
+impl Tree {
+    /// Creates the tree of a trace. Threads without calls, waits and allocations are not in it.
+    pub(super) fn new(title: String, profile: &Profile, names: &Names) -> Self {
+        let (first, last) = profile.span.unwrap_or_default();
+        let mut builder = Builder::new(Trace {
+            title,
+            program: profile.program.clone(),
+            start: first.0,
+            duration: last.since(first).0,
+            threads: 0,
+            marks: profile.marks.clone(),
+        });
+        let is_used = used_threads(profile);
+        let mut methods: FxHashMap<MethodId, u32> = FxHashMap::default();
+        let mut numbers = vec![0];
+        for node in &profile.nodes[1..] {
+            let frame = match node.frame {
+                profile::Frame::Thread(index) if is_used[index.0 as usize] => {
+                    let thread = &profile.threads[index.0 as usize];
+                    let frame = builder.frame(Frame::Thread(thread_name(thread)));
+                    builder.count_threads(frame, EXPORTED, 1);
+                    builder.tree.traces[EXPORTED].threads += 1;
+                    frame
+                }
+                profile::Frame::Method(method) => *methods
+                    .entry(method)
+                    .or_insert_with(|| builder.frame(method_frame(names, method))),
+                // Nothing is below these.
+                profile::Frame::Thread(_) | profile::Frame::Root => {
+                    numbers.push(0);
+                    continue;
+                }
+            };
+            let mut parent = numbers[node.parent as usize];
+            if is_caller_of_sums(node) {
+                parent = builder.add(parent, SUMS, EXPORTED, &Weights::default());
+            }
+            numbers.push(builder.add(parent, frame, EXPORTED, &node.weights));
+        }
+        builder.tree
+    }
+
+    /// Adds the tree that this one is compared with.
+    pub(super) fn compare(self, base: &Self) -> Self {
+        let mut builder = Builder::of(self);
+        builder.tree.traces.extend(base.traces.first().cloned());
+        let frames = base.frames.iter().map(|frame| builder.frame(frame.clone()));
+        let frames: Vec<u32> = frames.collect();
+        for (&frame, counts) in &base.threads {
+            builder.count_threads(frames[frame as usize], BASE, counts[EXPORTED]);
+        }
+        let mut numbers = vec![0];
+        for node in &base.nodes[1..] {
+            let parent = numbers[node.parent as usize];
+            let frame = frames[node.frame as usize];
+            numbers.push(builder.add(parent, frame, BASE, &node.weights[EXPORTED]));
+        }
+        builder.tree
+    }
+}
+
+/// Returns true if the node is none of a caller's own calls, but cancels the time of its callees.
+/// See [`crate::profile`].
+fn is_caller_of_sums(node: &profile::Node) -> bool {
+    node.weights.calls == 0 && node.weights.self_time < 0
+}
+
+/// Returns for each thread whether it has weights or call paths.
+fn used_threads(profile: &Profile) -> Vec<bool> {
+    let mut is_used = vec![false; profile.threads.len()];
+    for node in &profile.nodes {
+        let above = &profile.nodes[node.parent as usize];
+        match (node.frame, above.frame) {
+            (profile::Frame::Method(_), profile::Frame::Thread(index)) => {
+                is_used[index.0 as usize] = true;
+            }
+            (profile::Frame::Thread(index), _) if node.weights != Weights::default() => {
+                is_used[index.0 as usize] = true;
+            }
+            _ => {}
+        }
+    }
+    is_used
+}
+
+fn thread_name(thread: &ThreadInfo) -> String {
+    match thread.name.is_empty() && thread.is_virtual {
+        true => "virtual threads without a name".to_owned(),
+        false => thread.name.clone(),
+    }
+}
+
+fn method_frame(names: &Names, id: MethodId) -> Frame {
+    match names.method(id) {
+        Some(method) => Frame::Method {
+            class: names.class(method.class),
+            name: method.name.clone(),
+            descriptor: method.signature.clone(),
+        },
+        None => Frame::Method {
+            class: String::new(),
+            name: format!("method-{id}"),
+            descriptor: String::new(),
+        },
+    }
+}
