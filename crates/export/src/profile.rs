@@ -252,8 +252,13 @@ impl Weights {
 
 /// Writes a complete profile in the format of a target.
 pub(crate) trait WriteProfile: Send {
-    /// Appends the whole output.
+    /// Appends the output, or the first part of a long one.
     fn write(&mut self, profile: &Profile, names: &Names, out: &mut Vec<u8>);
+
+    /// Appends another part of a long output. Returns true if more follow.
+    fn write_more(&mut self, _profile: &Profile, _names: &Names, _out: &mut Vec<u8>) -> bool {
+        false
+    }
 }
 
 /// The sink of targets that show a profile.
@@ -368,6 +373,10 @@ impl<W: WriteProfile> Sink for Profiler<W> {
 
     fn close(&mut self, names: &Names, _: Timestamp) {
         self.writer.write(&self.profile, names, &mut self.out);
+    }
+
+    fn close_more(&mut self, names: &Names) -> bool {
+        self.writer.write_more(&self.profile, names, &mut self.out)
     }
 
     fn take(&mut self, out: &mut Vec<u8>) {

@@ -209,6 +209,11 @@ pub(crate) trait Sink: Send {
     /// Ends the output. All slices have ended. `latest` is the latest time of the trace.
     fn close(&mut self, names: &Names, latest: Timestamp);
 
+    /// Writes another part of a long end. Returns true if more follow.
+    fn close_more(&mut self, _names: &Names) -> bool {
+        false
+    }
+
     /// Moves the bytes that were written to the end of `out`.
     fn take(&mut self, out: &mut Vec<u8>);
 

@@ -236,10 +236,7 @@ impl Target {
             Self::Collapsed => {
                 let (weight, with_threads) = (options.weight, options.with_threads);
                 timeline(options, move || {
-                    Profiler::new(collapsed::Writer {
-                        weight,
-                        with_threads,
-                    })
+                    Profiler::new(collapsed::Writer::new(weight, with_threads))
                 })
             }
         }

@@ -42,6 +42,8 @@ pub(crate) struct Timeline<S> {
     dropped: DropTally,
     /// What the user left out of the export.
     notes: Vec<String>,
+    /// True if the end has begun.
+    is_closed: bool,
     /// The first time of the trace.
     start: Option<Timestamp>,
 }
@@ -74,6 +76,7 @@ impl<S: Sink> Timeline<S> {
             make_sink: Box::new(make_sink),
             process: None,
             notes: Vec::new(),
+            is_closed: false,
             threads: Vec::new(),
             index: FxHashMap::default(),
             last_thread: None,
@@ -494,6 +497,10 @@ impl<S: Sink> Export for Timeline<S> {
     fn split(&mut self, end: &mut Vec<u8>, begin: &mut Vec<u8>) {
         self.slices.suspend_all(&self.names, &mut self.sink);
         self.close(end);
+        while self.sink.close_more(&self.names) {
+            self.sink.take(end);
+        }
+        self.sink.take(end);
         self.sink = (self.make_sink)();
         self.sink.open();
         if let Some(time) = self.start {
@@ -552,11 +559,21 @@ impl<S: Sink> Encode for Timeline<S> {
     }
 
     fn end(&mut self, out: &mut Vec<u8>) {
-        let latest = self.slices.latest();
-        self.finish_collection(latest, None);
-        self.write_rate();
-        self.slices.finish(&self.names, &mut self.sink);
-        self.close(out);
+        while self.end_part(out) {}
+    }
+
+    fn end_part(&mut self, out: &mut Vec<u8>) -> bool {
+        if !self.is_closed {
+            self.is_closed = true;
+            let latest = self.slices.latest();
+            self.finish_collection(latest, None);
+            self.write_rate();
+            self.slices.finish(&self.names, &mut self.sink);
+            self.close(out);
+        }
+        let follows = self.sink.close_more(&self.names);
+        self.sink.take(out);
+        follows
     }
 
     fn has_pending(&self) -> bool {

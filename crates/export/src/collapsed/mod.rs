@@ -15,17 +15,20 @@
 //! | blocked | time blocked on monitors, in ns |
 //! | waiting | time in `Object.wait` and parked, in ns |
 //!
-//! A path's number is that of its own calls, without those of its callees. Lines are sorted, and
-//! each path has one. A path whose number is not above 0 has no line.
+//! A path's number is that of its own calls, without those of its callees. Each path has one line,
+//! after that of the path of its caller, and callees are in the order of their names. A path whose
+//! number is not above 0 has no line.
 //!
 //! With threads, the first frame is the thread's name in brackets: `[main]`. Without them, equal
 //! paths of all threads are one.
 //!
 //! The format has no escapes. So a semicolon in a name becomes a comma, and a line break a blank.
 
+mod tree;
+
 use crate::profile::{Frame, Profile, Weights, WriteProfile};
 use jtrail_model::names::Names;
-use std::collections::BTreeMap;
+use tree::{Tree, Walk};
 
 /// What a profile is weighted by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -83,40 +86,54 @@ impl Weight {
 /// Writes collapsed stacks.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    pub(crate) weight: Weight,
-    pub(crate) with_threads: bool,
+    weight: Weight,
+    with_threads: bool,
+    walk: Option<Walk>,
+}
+
+impl Writer {
+    pub(crate) fn new(weight: Weight, with_threads: bool) -> Self {
+        Self {
+            weight,
+            with_threads,
+            walk: None,
+        }
+    }
 }
 
 impl WriteProfile for Writer {
     fn write(&mut self, profile: &Profile, names: &Names, out: &mut Vec<u8>) {
-        let mut lines: BTreeMap<String, i64> = BTreeMap::new();
+        let mut tree = Tree::default();
+        let mut of_node: Vec<u32> = Vec::with_capacity(profile.nodes.len());
         for node in &profile.nodes {
-            let value = self.weight.of(&node.weights);
-            if value == 0 {
-                continue;
-            }
-            let mut frames = Vec::new();
-            let mut at = node;
-            while at.frame != Frame::Root {
-                match at.frame {
-                    Frame::Method(method) => frames.push(text(&names.readable_method(method))),
-                    Frame::Thread(index) if self.with_threads => {
-                        let name = &profile.threads[index.0 as usize].name;
-                        frames.push(format!("[{}]", text(name)));
-                    }
-                    Frame::Thread(_) | Frame::Root => {}
+            let parent = of_node.get(node.parent as usize).copied().unwrap_or(0);
+            let at = match node.frame {
+                Frame::Root => 0,
+                Frame::Thread(_) if !self.with_threads => parent,
+                Frame::Thread(index) => {
+                    let name = &profile.threads[index.0 as usize].name;
+                    tree.callee(parent, &format!("[{}]", text(name)))
                 }
-                at = &profile.nodes[at.parent as usize];
-            }
-            frames.reverse();
-            let line = lines.entry(frames.join(";")).or_default();
-            *line = line.saturating_add(value);
+                Frame::Method(method) => match tree.methods.get(&method) {
+                    Some(name) => tree.callee_of_name(parent, *name),
+                    None => {
+                        let callee = tree.callee(parent, &text(&names.readable_method(method)));
+                        tree.methods
+                            .insert(method, tree.paths[callee as usize].name);
+                        callee
+                    }
+                },
+            };
+            let value = &mut tree.paths[at as usize].value;
+            *value = value.saturating_add(self.weight.of(&node.weights));
+            of_node.push(at);
         }
-        for (path, value) in lines {
-            if value > 0 && !path.is_empty() {
-                out.extend(format!("{path} {value}\n").bytes());
-            }
-        }
+        self.walk = Some(Walk::new(tree));
+        self.write_more(profile, names, out);
+    }
+
+    fn write_more(&mut self, _: &Profile, _: &Names, out: &mut Vec<u8>) -> bool {
+        self.walk.as_mut().is_some_and(|walk| walk.write_part(out))
     }
 }
 

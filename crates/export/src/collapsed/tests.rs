@@ -22,10 +22,7 @@ fn program() -> Vec<Event<'static>> {
 }
 
 fn lines(weight: Weight, with_threads: bool) -> String {
-    let writer = Writer {
-        weight,
-        with_threads,
-    };
+    let writer = Writer::new(weight, with_threads);
     let out = encode(Profiler::new(writer), &program());
     String::from_utf8(out).expect("UTF-8")
 }

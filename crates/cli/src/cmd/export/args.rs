@@ -2,10 +2,11 @@
 
 use super::CallSelection;
 use anyhow::{anyhow, bail};
-use jtrail_export::{Options, OtlpFormat, Target, Weight};
+use jtrail_export::{Base, Options, OtlpFormat, Target, Weight};
 use jtrail_model::MethodId;
 use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Write a trace in the format of another tool
 ///
@@ -34,6 +35,9 @@ pub(crate) struct Args {
     /// Keep call paths of different threads apart, for collapsed
     #[arg(long)]
     threads: bool,
+    /// The trace to compare with, for flame: an earlier one of the same program
+    #[arg(long, value_name = "TRACE")]
+    pub(super) base: Option<PathBuf>,
     /// Name of the service that spans belong to, for otlp [default: the program's name]
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
@@ -70,6 +74,7 @@ impl Args {
             selection,
             weight: None,
             threads: false,
+            base: None,
             service: None,
             split: false,
             force,
@@ -89,6 +94,7 @@ impl Args {
         for (option, is_given, only) in [
             ("--weight", self.weight.is_some(), Target::Collapsed),
             ("--threads", self.threads, Target::Collapsed),
+            ("--base", self.base.is_some(), Target::Flame),
             ("--service", self.service.is_some(), Target::Otlp),
             ("--send", self.send.is_some(), Target::Otlp),
         ] {
@@ -132,9 +138,12 @@ impl Args {
         }
     }
 
-    /// Returns the options of the encoder. `top`: the only methods, if they were looked up.
-    pub(super) fn options(&self, top: Option<FxHashSet<MethodId>>) -> Options {
+    /// Returns the options of the encoder. `top`: the only methods, if they were looked up. `base`:
+    /// the trace to compare with.
+    pub(super) fn options(&self, top: Option<FxHashSet<MethodId>>, base: Option<Base>) -> Options {
         Options {
+            title: title(&self.input),
+            base: base.map(Arc::new),
             filter: self.selection.filter(top),
             weight: self.weight(),
             with_threads: self.threads,
@@ -148,5 +157,14 @@ impl Args {
         let name = self.weight.as_deref();
         let found = Weight::ALL.into_iter().find(|w| Some(w.name()) == name);
         found.unwrap_or_default()
+    }
+}
+
+/// Returns what an export calls a trace: the name of its file.
+pub(super) fn title(input: &Path) -> String {
+    let name = input.file_name().unwrap_or_default();
+    match name.to_string_lossy() {
+        name if name == "-" => "standard input".to_owned(),
+        name => name.into_owned(),
     }
 }

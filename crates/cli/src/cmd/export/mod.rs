@@ -21,11 +21,11 @@ use crate::analyse::analyse;
 use crate::input::{Ending, Input, same_file};
 use crate::outcome::Streams;
 use crate::select::Selection;
-use crate::transcode::{Excerpt, Source, end, transcode_events};
+use crate::transcode::{Excerpt, Source, end, transcode, transcode_events};
 use anyhow::{Context, bail};
 use files::Files;
 use jtrail_analysis::Subjects;
-use jtrail_export::{Export, Target};
+use jtrail_export::{Base, BaseEncoder, Export, Target};
 use jtrail_formats::dropped_message;
 use jtrail_model::MethodId;
 use rustc_hash::FxHashSet;
@@ -40,8 +40,16 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     if args.output() != Path::new("-") && same_file(&args.input, args.output()) {
         bail!("{} can't be read and written at once", args.input.display());
     }
+    if args.base.is_some() && args.selection.top.is_some() {
+        bail!("--top selects methods of one trace, so it does not go with --base");
+    }
     let top = top_methods(args)?;
-    let mut encoder = target.encoder(args.options(top.clone()));
+    let base = args
+        .base
+        .as_deref()
+        .map(|path| base(args, path))
+        .transpose()?;
+    let mut encoder = target.encoder(args.options(top.clone(), base));
     let mut files = Files::new(args, target, &mut *streams.out);
     let ending = match encode(args, target, &mut *encoder, &mut files)? {
         Encoded::Whole(ending) => ending,
@@ -134,6 +142,22 @@ fn encode(
             Err(error).with_context(|| format!("can't write {}", args.output().display()))
         }
     }
+}
+
+/// Reads the trace to compare with. The same calls of it are selected.
+fn base(args: &Args, path: &Path) -> anyhow::Result<Base> {
+    let selection = &args.selection;
+    let mut encoder = BaseEncoder::new(args::title(path), selection.filter(None));
+    let mut input = Input::open(path, true)?.in_order();
+    let mut excerpt = Excerpt::new(Selection::new(&selection.span, &selection.thread));
+    let mut source = Source {
+        input: &mut input,
+        opening: &[],
+        excerpt: &mut excerpt,
+        observe: &mut |_| {},
+    };
+    transcode(&mut source, &mut encoder, &mut std::io::sink())?;
+    Ok(encoder.finish())
 }
 
 /// Returns the methods with the most self time, if the arguments select by that.
