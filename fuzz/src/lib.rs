@@ -110,21 +110,27 @@ fn recovered(data: &[u8]) {
 
 /// Reads the bytes like the command line does.
 pub fn reader(data: &[u8]) {
+    // A packed file may be much smaller than its content.
+    if Reader::new(data).is_ok_and(|reader| reader.is_packed()) {
+        return read(data);
+    }
     let unpacked = Format::detect(data).map_or(0, unpacked);
-    bounded(data.len() + unpacked, || {
-        let Ok(mut reader) = Reader::new(data) else {
-            return;
-        };
-        let mut checker = Checker::of(reader.format());
-        // The reader has reported errors in the bytes already.
-        let _ = reader.for_each(|item| {
-            if let Item::Event { offset, event } = item {
-                checker.event(offset, &event);
-            }
-            ControlFlow::<()>::Continue(())
-        });
-        checker.finish();
+    bounded(data.len() + unpacked, || read(data));
+}
+
+fn read(data: &[u8]) {
+    let Ok(mut reader) = Reader::new(data) else {
+        return;
+    };
+    let mut checker = Checker::of(reader.format());
+    // The reader has reported errors in the bytes already.
+    let _ = reader.for_each(|item| {
+        if let Item::Event { offset, event } = item {
+            checker.event(offset, &event);
+        }
+        ControlFlow::<()>::Continue(())
     });
+    checker.finish();
 }
 
 /// Reads a trace, and writes it in all spellings of its own format and of another one.

@@ -76,7 +76,7 @@ impl Figures {
         let mut reader = Reader::new(source).map_err(|e| e.to_string())?;
         let format = reader.format();
         let mut figures = Self {
-            format: Some(format),
+            format: format.trace(),
             ..Self::default()
         };
         let mut checker = Checker::of(reader.format());

@@ -184,7 +184,7 @@ impl Trace {
         let source = File::open(file).map_err(|e| format!("no trace: {e}"))?;
         let mut reader = Reader::new(source).map_err(|e| e.to_string())?;
         let mut trace = Self {
-            format: Some(reader.format()),
+            format: reader.format().trace(),
             ..Self::default()
         };
         let mut checker = Checker::default();

@@ -4,7 +4,7 @@ use crate::input::{Bar, Ending, Input, Selected};
 use crate::select::{Selection, Span, ThreadSelector, selected};
 use anyhow::Context;
 use jtrail_analysis::{Analysis, Subjects, parallel};
-use jtrail_formats::Format;
+use jtrail_formats::{Format, Readable};
 
 /// Analyses the selected part of a trace. [`Analysis::finish`] is not called yet.
 ///
@@ -25,7 +25,7 @@ pub(crate) fn analyse(
 
 /// Analyses a whole trace on all processors. Returns `None` if this is not possible with the trace.
 fn at_once(input: &Input, subjects: Subjects) -> anyhow::Result<Option<(Analysis, Ending)>> {
-    let (Some(file), Format::Trail) = (input.file(), input.format()) else {
+    let (Some(file), Readable::Trace(Format::Trail)) = (input.file(), input.format()) else {
         return Ok(None);
     };
     let named = || format!("can't read {}", file.display());

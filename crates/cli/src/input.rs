@@ -5,7 +5,7 @@ use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use jtrail_analysis::ahead;
 use jtrail_formats::trail::{Part, Parts};
-use jtrail_formats::{Bulk, Format, InOrder, Item, ReadError, Reader, Remark, Severity};
+use jtrail_formats::{Bulk, Format, InOrder, Item, ReadError, Readable, Reader, Remark, Severity};
 use jtrail_model::{Calls, Event};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
@@ -204,7 +204,7 @@ impl Input {
     }
 
     /// Returns the trace's format.
-    pub(crate) fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> Readable {
         self.reader.format()
     }
 
@@ -244,7 +244,9 @@ impl Input {
         mut visit: impl FnMut(Selected<'_>) -> anyhow::Result<bool>,
     ) -> anyhow::Result<Ending> {
         let parts = match (&self.file, self.format()) {
-            (Some(file), Format::Trail) if !is_whole => Parts::open(open_file(file)?)?,
+            (Some(file), Readable::Trace(Format::Trail)) if !is_whole => {
+                Parts::open(open_file(file)?)?
+            }
             _ => None,
         };
         let Some(mut parts) = parts else {

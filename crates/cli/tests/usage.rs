@@ -148,7 +148,10 @@ fn files_that_are_no_traces_are_distinguished() {
         ),
         (directory, "it is a directory"),
         (folder.put("empty", b""), "not a trace: it is empty"),
-        (folder.put("zip", b"PK\x03\x04....."), "it is a ZIP archive"),
+        (
+            folder.put("zip", b"PK\x03\x04....."),
+            "the ZIP archive is truncated",
+        ),
         (
             folder.put("text", b"hello, world"),
             "not a trace: its first bytes are those of no format",

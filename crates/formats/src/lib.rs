@@ -1,5 +1,5 @@
 //! The trace formats of jtrail. Each format has an encoder and a decoder. All of them use one event
-//! model.
+//! model. An [`Import`] is a format of another tool that has a decoder only.
 //!
 //! Encoders and decoders do no input or output. An encoder appends bytes to a buffer. A decoder
 //! takes bytes and returns an event, a remark, or a request for more bytes. [`Reader`] drives a
@@ -12,8 +12,11 @@
 
 mod check;
 mod codec;
+mod collapsed;
+mod definitions;
 mod detect;
 mod hash;
+mod import;
 mod in_order;
 pub mod jinsight;
 mod leb128;
@@ -25,6 +28,8 @@ mod reader;
 mod room;
 mod short_calls;
 mod tally;
+#[cfg(test)]
+mod testing;
 pub mod tptp;
 pub mod tracelog;
 pub mod trail;
@@ -33,6 +38,7 @@ mod xml;
 pub use check::*;
 pub use codec::*;
 pub use detect::*;
+pub use import::{Import, Readable};
 pub use in_order::InOrder;
 pub use quantity::*;
 pub use reader::*;

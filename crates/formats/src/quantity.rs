@@ -69,6 +69,17 @@ pub struct ThreadKeys {
     pub order: bool,
 }
 
+/// What the names of methods in a format consist of, the least first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum MethodNames {
+    /// Class and name, and simple names of the parameters' types or none.
+    Readable,
+    /// Class, name, and the part of the descriptor that has the parameters.
+    WithParameters,
+    /// Class, name and descriptor.
+    WithResults,
+}
+
 impl Quantity {
     /// All quantities, in the order of the documentation.
     pub const ALL: [Self; 14] = [
@@ -174,12 +185,14 @@ impl Format {
         }
     }
 
-    /// Returns true if the format's method names include result types.
-    pub const fn has_result_types(self) -> bool {
+    /// Returns what the format's method names consist of.
+    pub const fn method_names(self) -> MethodNames {
         match self {
-            Self::TptpXml | Self::TptpBinary | Self::Jinsight | Self::TraceLog => true,
-            Self::ProfilerJ | Self::Trail => true,
-            Self::Mlpd => false,
+            Self::TptpXml | Self::TptpBinary | Self::Jinsight | Self::TraceLog => {
+                MethodNames::WithResults
+            }
+            Self::ProfilerJ | Self::Trail => MethodNames::WithResults,
+            Self::Mlpd => MethodNames::WithParameters,
         }
     }
 

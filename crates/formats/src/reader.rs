@@ -1,8 +1,10 @@
 //! Drives a decoder over a stream, in bounded memory.
 
+use crate::import::MAX_DETECT_BYTES;
 use crate::packed::{Found, Packed, find};
 use crate::{
-    DETECT_BYTES, Decode, DecodeError, Decoded, Format, Handed, InOrder, Remark, Severity, Step,
+    DETECT_BYTES, Decode, DecodeError, Decoded, Format, Handed, InOrder, Readable, Remark,
+    Severity, Step,
 };
 use jtrail_model::{Calls, Event};
 use std::io::{self, Read};
@@ -12,7 +14,7 @@ use std::ops::ControlFlow;
 /// it reads the trace in it.
 pub struct Reader<R> {
     source: Packed<R>,
-    format: Format,
+    format: Readable,
     decoder: Box<dyn Decode>,
     buffer: Vec<u8>,
     start: usize,
@@ -104,7 +106,7 @@ impl<R: Read> Reader<R> {
     pub fn new(source: R) -> Result<Self, ReadError> {
         let mut reader = Self {
             source: Packed::new(source),
-            format: Format::TptpXml,
+            format: Format::TptpXml.into(),
             decoder: Format::TptpXml.decoder(),
             buffer: vec![0; FIRST_BUFFER],
             start: 0,
@@ -116,16 +118,31 @@ impl<R: Read> Reader<R> {
         };
         reader.fill_head()?;
         reader.unpack()?;
-        let head = &reader.buffer[..reader.end];
-        let is_packed = reader.source.is_packed();
-        reader.format = Format::detect(head).ok_or(ReadError::UnknownFormat(match head {
-            [] => "it is empty",
-            _ if is_packed => "it is a packed file, and not of a trace in a known format",
-            [b'P', b'K', ..] => "it is a ZIP archive without a file",
-            _ => "its first bytes are those of no format that jtrail knows",
-        }))?;
+        reader.format = reader.detect()?;
         reader.decoder = reader.format.decoder();
         Ok(reader)
+    }
+
+    /// Detects the format. Reads more bytes if an import may need them.
+    fn detect(&mut self) -> Result<Readable, ReadError> {
+        loop {
+            let head = &self.buffer[..self.end];
+            if let Some(format) = Readable::detect(head, self.at_end) {
+                return Ok(format);
+            }
+            // Only text can become an import.
+            if self.at_end || head.len() >= MAX_DETECT_BYTES || head.contains(&0) {
+                return Err(ReadError::UnknownFormat(match head {
+                    [] => "it is empty",
+                    _ if self.source.is_packed() => {
+                        "it is a packed file, and not of a trace in a known format"
+                    }
+                    [b'P', b'K', ..] => "it is a ZIP archive without a file",
+                    _ => "its first bytes are those of no format that jtrail knows",
+                }));
+            }
+            self.fill()?;
+        }
     }
 
     /// Reads the bytes by which the format is detected.
@@ -168,7 +185,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Returns the detected format.
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> Readable {
         self.format
     }
 

@@ -2,7 +2,7 @@
 
 use super::keys;
 use super::sums::{Calls, Sums, Thread};
-use jtrail_formats::{Quantity, Recorded};
+use jtrail_formats::{MethodNames, Quantity, Recorded};
 use jtrail_model::ClassId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,7 +16,8 @@ pub(super) struct Figure {
 /// The information that both of two traces have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct View {
-    result_types: bool,
+    /// What the names of methods have in both traces.
+    method_names: MethodNames,
     threads: ThreadsBy,
     /// True if only sizes of arrays are compared.
     arrays: bool,
@@ -60,7 +61,7 @@ impl View {
             _ => ThreadsBy::Order,
         };
         Ok(Self {
-            result_types: a.format.has_result_types() && b.format.has_result_types(),
+            method_names: a.format.method_names().min(b.format.method_names()),
             threads,
             arrays: any(|s| matches!(s, Recorded::Arrays(_))),
             live: if any(|s| *s == Recorded::AfterCollections) {
@@ -225,7 +226,7 @@ fn live(trace: &Sums, view: &View) -> Vec<Figures> {
 
 fn method_keys(trace: &Sums, view: &View) -> HashMap<jtrail_model::MethodId, String> {
     let methods = trace.calls.iter().map(|calls| calls.method);
-    let key = |method| keys::method(&trace.names, method, view.result_types);
+    let key = |method| keys::method(&trace.names, method, view.method_names);
     methods.map(|method| (method, key(method))).collect()
 }
 

@@ -1,9 +1,11 @@
 //! Canonical keys: names of methods, classes and threads that don't depend on the format.
 //!
 //! A method's key is its class in source form, `.method` (nothing for a constructor), and the
-//! descriptor: `app.Main.work(IJ[[D)I`, `app.Main(I)V`.
+//! descriptor: `app.Main.work(IJ[[D)I`, `app.Main(I)V`. If one of the traces is from another tool,
+//! it is the readable name, as exports have it: `app.Main.work(int, long, double[][])`.
 
 use crate::Names;
+use jtrail_formats::MethodNames;
 use jtrail_model::{ClassId, MethodId};
 
 /// Returns the class in source form: `int[][]`, `a.B$C`.
@@ -11,18 +13,21 @@ pub(super) fn class(names: &Names, id: ClassId) -> String {
     names.readable_class(id)
 }
 
-/// Returns the method's key, with or without its result type.
-pub(super) fn method(names: &Names, id: MethodId, with_result: bool) -> String {
+/// Returns the method's key, with as much of its name as both traces have.
+pub(super) fn method(names: &Names, id: MethodId, kept: MethodNames) -> String {
     let Some(method) = names.method(id) else {
         return format!("method-{id}");
     };
+    if kept == MethodNames::Readable {
+        return names.readable_method(id);
+    }
     let mut key = class(names, method.class);
     if method.name != "<init>" {
         key.push('.');
         key.push_str(&method.name);
     }
     let signature = match method.signature.rfind(')') {
-        Some(end) if !with_result => &method.signature[..=end],
+        Some(end) if kept == MethodNames::WithParameters => &method.signature[..=end],
         _ => &method.signature,
     };
     key.push_str(signature);
@@ -73,10 +78,16 @@ mod tests {
                 signature: signature.into(),
                 ..MethodDef::default()
             }));
-            assert_eq!(method(&names, MethodId(id), true), with);
-            assert_eq!(method(&names, MethodId(id), false), without);
+            let key = |kept| method(&names, MethodId(id), kept);
+            assert_eq!(key(MethodNames::WithResults), with);
+            assert_eq!(key(MethodNames::WithParameters), without);
+            assert_eq!(
+                key(MethodNames::Readable),
+                names.readable_method(MethodId(id))
+            );
         }
-        assert_eq!(method(&names, MethodId(9), true), "method-9");
+        let undefined = method(&names, MethodId(9), MethodNames::WithResults);
+        assert_eq!(undefined, "method-9");
         assert!(is_array(&readable_type("[[I")) && !is_array("app.Main"));
     }
 }

@@ -7,7 +7,7 @@
 //! | `keys` | canonical names, independent of the format |
 //! | `figures` | the sums of one quantity, by canonical key |
 //!
-//! [`Format::recorded`] in `jtrail-formats` says what a format can record about a quantity. The
+//! [`jtrail_formats::Readable::recorded`] says what a format can record about a quantity. The
 //! trace with the most information about a quantity is its **reference** (the first one, if several
 //! are equal). All other traces are compared with the reference. If only one of the two traces has
 //! some information (result types, names of threads, sizes of plain objects), it is not compared.
@@ -20,7 +20,7 @@ mod sums;
 pub use sums::Sums;
 
 use figures::{Figure, Figures, View};
-use jtrail_formats::{Format, Quantity, Recorded, profilerj};
+use jtrail_formats::{MethodNames, Quantity, Readable, Recorded, profilerj};
 use std::cmp::Reverse;
 
 /// The comparison of one quantity in all traces.
@@ -120,7 +120,7 @@ fn why_not(quantity: Quantity, trace: &Sums) -> Option<String> {
 
 /// Returns the rank of a format by the amount of its information about the quantity. The highest
 /// rank is the reference.
-fn richness(quantity: Quantity, format: Format) -> (u8, bool, u8) {
+fn richness(quantity: Quantity, format: Readable) -> (u8, MethodNames, u8) {
     let recorded = match format.recorded(quantity) {
         Recorded::Exactly => 5,
         Recorded::RoundedNodes(_) | Recorded::AtEnd => 4,
@@ -133,7 +133,7 @@ fn richness(quantity: Quantity, format: Format) -> (u8, bool, u8) {
     let threads = [keys.first_names, keys.last_names, keys.order];
     (
         recorded,
-        format.has_result_types(),
+        format.method_names(),
         threads.iter().filter(|known| **known).count() as u8,
     )
 }

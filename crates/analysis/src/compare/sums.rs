@@ -3,7 +3,7 @@
 use super::objects::Objects;
 use crate::Names;
 use crate::calls::closed_by;
-use jtrail_formats::{Format, Quantity};
+use jtrail_formats::{Quantity, Readable};
 use jtrail_model::{
     AggregatedEnter, Event, MethodEnter, MethodId, MethodLeave, Note, ThreadId, Timestamp,
 };
@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 /// frees or live objects are requested, each object takes another four bytes.
 #[derive(Debug)]
 pub struct Sums {
-    pub(super) format: Format,
+    pub(super) format: Readable,
     pub(super) names: Names,
     /// Threads in the order of their first mention.
     pub(super) threads: Vec<Thread>,
@@ -90,10 +90,10 @@ struct Node {
 
 impl Sums {
     /// Creates empty sums. `quantities` lists the quantities that will be compared.
-    pub fn new(format: Format, quantities: &[Quantity]) -> Self {
+    pub fn new(format: impl Into<Readable>, quantities: &[Quantity]) -> Self {
         let single = [Quantity::Frees, Quantity::Live];
         Self {
-            format,
+            format: format.into(),
             names: Names::default(),
             threads: Vec::new(),
             thread_index: FxHashMap::default(),
@@ -109,7 +109,7 @@ impl Sums {
     }
 
     /// Returns the trace's format.
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> Readable {
         self.format
     }
 
@@ -405,7 +405,8 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jtrail_formats::{Bounds, Encode, ShortCalls};
+
+    use jtrail_formats::{Bounds, Encode, Format, ShortCalls};
     use jtrail_model::{CallStep, ClassId, Duration};
     use std::collections::BTreeMap;
     use std::sync::{Arc, Mutex};

@@ -8,7 +8,7 @@ use crate::select::{Selection, Span, ThreadSelector};
 use crate::transcode::{Excerpt, Source, transcode};
 use anyhow::{Context, anyhow, bail};
 use jtrail_export::Target;
-use jtrail_formats::{Encode, Format, Quantity, Recorded, dropped_message, mlpd};
+use jtrail_formats::{Encode, Format, Quantity, Readable, Recorded, dropped_message, mlpd};
 use jtrail_model::{AgentCreate, Event, Node, ObjectKind, ProcessCreate, TraceStart};
 use jtrail_options::MlpdVersion;
 use std::path::{Path, PathBuf};
@@ -55,11 +55,12 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     }
     let mut encoder = encoder(format, args)?;
     let mut input = Input::open(&args.input, true)?.in_order();
-    // A ProfilerJ snapshot does not name its process. Some formats must start with definitions of
-    // node, process and agent: then these definitions get empty names.
+    // A ProfilerJ snapshot does not name its process, and neither do the files of other tools. Some
+    // formats must start with definitions of node, process and agent: then these definitions get
+    // empty names.
     let opens = matches!(format, Format::TptpXml | Format::TptpBinary | Format::Trail);
     let opening = match input.format() {
-        Format::ProfilerJ if opens => opening().into(),
+        Readable::Trace(Format::ProfilerJ) | Readable::Import(_) if opens => opening().into(),
         _ => Vec::new(),
     };
     let mut excerpt = Excerpt::new(Selection::new(&args.span, &args.thread));
@@ -174,7 +175,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn between(from: Format, to: Format) -> Self {
+    fn between(from: Readable, to: Format) -> Self {
         let arrays_only = matches!(from.recorded(Quantity::Bytes), Recorded::Arrays(_));
         Self {
             counts_sizes: arrays_only && to.recorded(Quantity::Bytes) == Recorded::Exactly,

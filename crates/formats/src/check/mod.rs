@@ -37,7 +37,7 @@ mod thread;
 
 pub use findings::{Counts, Finding, Findings, MAX_FINDINGS, Rule, Total};
 
-use crate::{Format, Severity};
+use crate::{Format, Readable, Severity};
 use code::Code;
 use collections::Collections;
 use findings::Report;
@@ -100,9 +100,9 @@ const MAX_REASONS: usize = 1_000;
 impl Checker {
     /// Returns a checker of traces in `format`. It does not apply rules about fields that the
     /// format lacks.
-    pub fn of(format: Format) -> Self {
-        let order = match format {
-            Format::ProfilerJ => Order::without_opening(),
+    pub fn of(format: impl Into<Readable>) -> Self {
+        let order = match format.into() {
+            Readable::Trace(Format::ProfilerJ) | Readable::Import(_) => Order::without_opening(),
             _ => Order::default(),
         };
         Self {
