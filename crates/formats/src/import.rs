@@ -1,13 +1,17 @@
 //! Formats of other tools that are only read.
 
 use crate::tally::Kinds as _;
-use crate::{Decode, Format, MethodNames, Quantity, Recorded, RemarkKind, ThreadKeys, collapsed};
+use crate::{
+    Decode, Format, MethodNames, Quantity, Recorded, RemarkKind, ThreadKeys, chrome, collapsed,
+};
 
 /// A format of another tool. jtrail reads it, and neither records nor converts to it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Import {
     /// Collapsed stacks, which flame graph tools read.
     Collapsed,
+    /// Trace events of Chrome, in JSON.
+    Chrome,
 }
 
 /// A format that is read.
@@ -24,12 +28,13 @@ pub(crate) const MAX_DETECT_BYTES: usize = 64 << 10;
 
 impl Import {
     /// All imports.
-    pub const ALL: [Self; 1] = [Self::Collapsed];
+    pub const ALL: [Self; 2] = [Self::Collapsed, Self::Chrome];
 
     /// Returns the name of the format in messages and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Collapsed => collapsed::FORMAT,
+            Self::Chrome => chrome::FORMAT,
         }
     }
 
@@ -37,6 +42,7 @@ impl Import {
     pub fn decoder(self) -> Box<dyn Decode> {
         match self {
             Self::Collapsed => Box::new(collapsed::Decoder::default()),
+            Self::Chrome => Box::new(chrome::Decoder::default()),
         }
     }
 
@@ -44,12 +50,14 @@ impl Import {
     pub const fn remark_kinds(self) -> &'static [RemarkKind] {
         match self {
             Self::Collapsed => collapsed::Remarked::ROWS,
+            Self::Chrome => chrome::Remarked::ROWS,
         }
     }
 
     const fn recorded(self, quantity: Quantity) -> Recorded {
         use Quantity as Q;
         match (self, quantity) {
+            (Self::Chrome, Q::Calls | Q::ThreadCalls) => Recorded::Exactly,
             (_, Q::Elapsed) => Recorded::Exactly,
             (_, Q::Threads) => Recorded::Nothing("it names only threads that it has figures of"),
             (Self::Collapsed, Q::Calls | Q::ThreadCalls) => {
@@ -69,7 +77,9 @@ impl Readable {
             return Some(Self::Trace(format));
         }
         let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-        if collapsed::is_begin(text, last || head.len() >= MAX_DETECT_BYTES) {
+        if chrome::is_begin(text) {
+            Some(Self::Import(Import::Chrome))
+        } else if collapsed::is_begin(text, last || head.len() >= MAX_DETECT_BYTES) {
             Some(Self::Import(Import::Collapsed))
         } else {
             None
@@ -176,9 +186,11 @@ mod tests {
     #[test]
     fn imports_are_found_by_content() {
         let long = format!("{} 7\n", vec!["a.B.c(int)"; 500].join(";"));
+        let chrome = r#"[{"ph":"X","ts":1,"dur":1,"name":"a"}]"#;
         for (file, import, events) in [
             (long.as_str(), Import::Collapsed, 1003),
             ("a 1", Import::Collapsed, 5),
+            (chrome, Import::Chrome, 5),
         ] {
             let mut reader = Reader::new(Slow(file.as_bytes())).expect("an import");
             assert_eq!(reader.format(), Readable::Import(import));

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod chrome;
 mod codec;
 mod collapsed;
 mod definitions;

@@ -3,7 +3,7 @@
 use super::kept::{Fate, Fates, Kept, fates};
 use super::scenes;
 use crate::common::spelling::Spelling;
-use jtrail_formats::{Format, Severity};
+use jtrail_formats::{Format, Import, Severity};
 use std::fmt::Write as _;
 
 /// Returns the tables of all formats and of all pairs of formats.
@@ -36,8 +36,10 @@ fn remarks(text: &mut String) {
     text.push_str(include_str!("remarks.md"));
     row(text, "Format", ["Records", "What", "Is"].map(str::to_owned));
     row(text, "---", ["---"; 3].map(str::to_owned));
-    for format in Format::ALL {
-        for kind in format.remark_kinds() {
+    let imports = Import::ALL.map(|import| (import.name(), import.remark_kinds()));
+    let formats = Format::ALL.map(|format| (format.name(), format.remark_kinds()));
+    for (name, kinds) in formats.into_iter().chain(imports) {
+        for kind in kinds {
             let is = match (kind.is_skipped, kind.severity) {
                 (true, Severity::Info) => "skipped",
                 (true, _) => "a fault, skipped",
@@ -46,7 +48,7 @@ fn remarks(text: &mut String) {
             };
             let what = kind.what.replace("{}", "…");
             let cells = [kind.records.to_owned(), what, is.to_owned()];
-            row(text, format.name(), cells);
+            row(text, name, cells);
         }
     }
 }
