@@ -15,7 +15,7 @@
 //! | `survey` | counts of calls and waits, to find out which part of a trace fits a target |
 //! | `protobuf` | the encoding of protocol buffers, which several targets share |
 //! | `json` | JSON text, which several targets share |
-//! | `perfetto`, `chrome`, `speedscope`, `firefox`, `collapsed`, `flame`, `pprof`, `otlp` | the targets |
+//! | `perfetto`, `chrome`, `speedscope`, `firefox`, `jfr`, `collapsed`, `flame`, `pprof`, `otlp` | the targets |
 
 #![forbid(unsafe_code)]
 
@@ -25,6 +25,7 @@ mod dropped;
 mod filter;
 mod firefox;
 mod flame;
+mod jfr;
 mod json;
 mod otlp;
 mod perfetto;

@@ -354,7 +354,13 @@ impl<W: WriteProfile> Sink for Profiler<W> {
         true
     }
 
-    fn aggregated(&mut self, index: ThreadIndex, above: usize, event: &Event<'_>) -> bool {
+    fn aggregated(
+        &mut self,
+        _: &Names,
+        index: ThreadIndex,
+        above: usize,
+        event: &Event<'_>,
+    ) -> bool {
         match event {
             Event::AggregatedEnter(e) => self.profile.begin_aggregated(index, above, e),
             Event::AggregatedLeave(_) => self.profile.end_aggregated(index, above),

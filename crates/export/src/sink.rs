@@ -102,6 +102,8 @@ pub(crate) struct Collection {
     pub(crate) generation: Generation,
     /// Bytes in use after the collection; 0 if unknown.
     pub(crate) used: i64,
+    /// Size of the heap in bytes after the collection; 0 if unknown.
+    pub(crate) total: i64,
 }
 
 impl Collection {
@@ -168,6 +170,14 @@ pub(crate) trait Sink: Send {
     /// Writes that a thread has ended. All its slices have.
     fn end_thread(&mut self, _index: ThreadIndex, _time: Timestamp) {}
 
+    /// Takes the definition of a class or method, and the thread that caused it, if known. `names`
+    /// already has it.
+    fn define(&mut self, _names: &Names, _thread: Option<ThreadIndex>, _event: &Event<'_>) {}
+
+    /// Takes the event that begins or ends a wait, before its slice begins or ends. The slice may
+    /// begin later, or never if it is too short.
+    fn wait_event(&mut self, _index: ThreadIndex, _event: &Event<'_>) {}
+
     /// Writes the begin of a slice.
     fn begin(&mut self, names: &Names, begin: Moment, slice: Slice);
 
@@ -182,7 +192,13 @@ pub(crate) trait Sink: Send {
 
     /// Writes an event of an aggregated call tree. The tree is within the innermost slice of the
     /// thread but `above` calls.
-    fn aggregated(&mut self, _index: ThreadIndex, _above: usize, _event: &Event<'_>) -> bool {
+    fn aggregated(
+        &mut self,
+        _names: &Names,
+        _index: ThreadIndex,
+        _above: usize,
+        _event: &Event<'_>,
+    ) -> bool {
         false
     }
 

@@ -231,6 +231,7 @@ impl Slices {
     /// the tree. Returns false if the sink has no place for it.
     pub(crate) fn aggregated(
         &mut self,
+        names: &Names,
         (index, above): (ThreadIndex, usize),
         event: &Event<'_>,
         sink: &mut impl Sink,
@@ -244,7 +245,7 @@ impl Slices {
         };
         if thread.pending.is_empty() {
             let above = written_calls(&thread.open[level..]);
-            return sink.aggregated(index, above, event);
+            return sink.aggregated(names, index, above, event);
         }
         let event = Box::new(event.clone().into_static());
         thread.pending.push(Pending::Aggregated(event, level));
@@ -406,7 +407,7 @@ impl Slices {
                 Pending::Instant(event) => _ = sink.instant(names, index, &event),
                 Pending::Aggregated(event, level) => {
                     let above = written_calls(open.get(level..).unwrap_or_default());
-                    sink.aggregated(index, above, &event);
+                    sink.aggregated(names, index, above, &event);
                 }
             }
         }

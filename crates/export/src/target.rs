@@ -5,6 +5,7 @@ use crate::collapsed::{self, Weight};
 use crate::filter::CallFilter;
 use crate::firefox;
 use crate::flame::{self, Base};
+use crate::jfr::Recording;
 use crate::otlp::{self, Format as OtlpFormat};
 use crate::perfetto::Packets;
 use crate::pprof;
@@ -29,6 +30,8 @@ pub enum Target {
     Speedscope,
     /// Collapsed stacks.
     Collapsed,
+    /// Recordings of JDK Flight Recorder.
+    Jfr,
     /// A page with a flame graph.
     Flame,
     /// Profiles of Go's pprof.
@@ -100,11 +103,12 @@ pub trait Export: Encode {
 
 impl Target {
     /// All targets.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Perfetto,
         Self::Chrome,
         Self::Firefox,
         Self::Speedscope,
+        Self::Jfr,
         Self::Collapsed,
         Self::Flame,
         Self::Pprof,
@@ -145,6 +149,16 @@ impl Target {
                 name: "collapsed",
                 extensions: &[".collapsed", ".folded"],
                 ceiling: None,
+            },
+            Self::Jfr => &Row {
+                name: "jfr",
+                extensions: &[".jfr"],
+                // It loads 8.6 million calls in 27 s of CPU time, and needs 2 GB for them.
+                ceiling: Some(Ceiling {
+                    items: 5_000_000,
+                    what: "events",
+                    tool: "JDK Mission Control",
+                }),
             },
             Self::Flame => &Row {
                 name: "flame",
@@ -215,6 +229,7 @@ impl Target {
             Self::Chrome => timeline(options, TraceEvents::default),
             Self::Firefox => timeline(options, firefox::Builder::default),
             Self::Speedscope => timeline(options, Profiles::default),
+            Self::Jfr => timeline(options, Recording::default),
             Self::Flame => {
                 let (title, base) = (options.title.clone(), options.base.clone());
                 timeline(options, move || {

@@ -210,6 +210,9 @@ impl<S: Sink> Timeline<S> {
             }
             Event::ClassDef(_) | Event::ClassSource(_) | Event::MethodDef(_) => {
                 self.names.event(event);
+                let thread = event.thread().and_then(|id| self.index.get(&id));
+                let thread = thread.copied().map(ThreadIndex);
+                self.sink.define(&self.names, thread, event);
             }
             Event::ObjectDef(e) => self.define_object(e.object, e.class),
             _ => return false,
@@ -250,11 +253,11 @@ impl<S: Sink> Timeline<S> {
                     class: self.class(e.object),
                     owner,
                 };
-                self.wait(e.thread, e.time, slice);
+                self.wait(e.thread, event, slice);
             }
             Event::MonitorContendedEntered(e) => {
                 let is_blocked = |slice| matches!(slice, Slice::Blocked { .. });
-                self.resume(e.thread, e.time, is_blocked);
+                self.resume(e.thread, event, is_blocked);
             }
             Event::MonitorWait(e) => {
                 let slice = Slice::Waiting {
@@ -262,35 +265,37 @@ impl<S: Sink> Timeline<S> {
                     class: self.class(e.object),
                     timeout_ms: e.timeout_ms,
                 };
-                self.wait(e.thread, e.time, slice);
+                self.wait(e.thread, event, slice);
             }
             Event::MonitorWaited(e) => {
                 let is_waiting = |slice| matches!(slice, Slice::Waiting { .. });
-                self.resume(e.thread, e.time, is_waiting);
+                self.resume(e.thread, event, is_waiting);
             }
             Event::ThreadPark(e) => {
                 let slice = Slice::Parked {
                     object: e.object,
                     class: self.class(e.object),
                 };
-                self.wait(e.thread, e.time, slice);
+                self.wait(e.thread, event, slice);
             }
             Event::ThreadUnpark(e) => {
                 let is_parked = |slice| matches!(slice, Slice::Parked { .. });
-                self.resume(e.thread, e.time, is_parked);
+                self.resume(e.thread, event, is_parked);
             }
             _ => return false,
         }
         true
     }
 
-    fn wait(&mut self, id: ThreadId, time: Timestamp, slice: Slice) {
-        let at = self.moment(id, time);
+    fn wait(&mut self, id: ThreadId, event: &Event<'_>, slice: Slice) {
+        let at = self.moment(id, event.time().unwrap_or_default());
+        self.sink.wait_event(at.thread, event);
         self.slices.wait(&self.names, at, slice, &mut self.sink);
     }
 
-    fn resume(&mut self, id: ThreadId, time: Timestamp, is_kind: impl Fn(Slice) -> bool) {
-        let at = self.moment(id, time);
+    fn resume(&mut self, id: ThreadId, event: &Event<'_>, is_kind: impl Fn(Slice) -> bool) {
+        let at = self.moment(id, event.time().unwrap_or_default());
+        self.sink.wait_event(at.thread, event);
         self.slices.resume(&self.names, at, is_kind, &mut self.sink);
     }
 
@@ -352,6 +357,7 @@ impl<S: Sink> Timeline<S> {
         };
         collection.end = time.max(collection.start);
         collection.used = end.map_or(0, |end| end.used_space);
+        collection.total = end.map_or(0, |end| end.total_space);
         let mut is_written = self.sink.collection(&collection);
         if collection.used > 0 {
             is_written |= self
@@ -429,7 +435,7 @@ impl<S: Sink> Timeline<S> {
         !is_selected
             || self
                 .slices
-                .aggregated((index, above), event, &mut self.sink)
+                .aggregated(&self.names, (index, above), event, &mut self.sink)
     }
 
     /// Begins an aggregated call. Returns whether the filter selects it.

@@ -95,7 +95,13 @@ impl Sink for Builder {
         true
     }
 
-    fn aggregated(&mut self, index: ThreadIndex, above: usize, event: &Event<'_>) -> bool {
+    fn aggregated(
+        &mut self,
+        _: &Names,
+        index: ThreadIndex,
+        above: usize,
+        event: &Event<'_>,
+    ) -> bool {
         let thread = &mut self.threads[index.0 as usize];
         let time = thread.since.unwrap_or(self.latest);
         match event {

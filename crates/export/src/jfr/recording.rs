@@ -1,0 +1,510 @@
+//! A recording that is being written.
+
+use super::chunk::{self, Span};
+use super::constants::{Constants, state_key};
+use super::encoding::{boolean, enclose, integer, signed, text};
+use super::paths::{NATIVE_LINE, Path, Paths};
+use super::pool::begin_pool;
+use super::schema::Type;
+use super::threads::Thread;
+use crate::sink::{End, Moment, Slice, ThreadIndex, ThreadInfo};
+use jtrail_model::names::Names;
+use jtrail_model::{
+    AggregatedEnter, ClassId, ClassUnload, ExceptionThrow, Frame, ObjectAlloc, Sample, ThreadState,
+    Timestamp,
+};
+
+/// A number that readers show as unknown, for times and lengths of time.
+pub(super) const UNKNOWN: i64 = i64::MIN;
+
+/// Size of a chunk in bytes after which the next one begins. Most of a chunk are stack traces, and
+/// each chunk has those of its calls again: smaller chunks make larger recordings. Larger ones need
+/// more memory to be written and read.
+const CHUNK_SIZE: usize = 32 << 20;
+
+/// The sink that writes a recording.
+#[derive(Debug, Default)]
+pub(crate) struct Recording {
+    /// The events of the current chunk.
+    events: Vec<u8>,
+    /// Samples that were made from calls. They are events of the chunk if the trace turns out to
+    /// have no samples itself.
+    samples: Vec<u8>,
+    pub(super) constants: Constants,
+    pub(super) paths: Paths,
+    pub(super) threads: Vec<Thread>,
+    /// Threads that the current chunk uses, with their former names.
+    renamed: Vec<(u64, ThreadInfo)>,
+    /// Key of the latest thread.
+    last_thread: u64,
+    /// The class definition whose details may follow.
+    pub(super) defined: Option<(ClassId, Timestamp, Option<ThreadIndex>)>,
+    /// The process's id and program file.
+    pub(super) process: Option<(u64, String)>,
+    /// The first time of the trace.
+    first: Option<Timestamp>,
+    /// The start of the current chunk.
+    chunk_start: Timestamp,
+    /// The latest time of an event so far.
+    latest: Timestamp,
+    /// Number of the latest collection.
+    pub(super) collections: i64,
+    /// Maximum number of frames of recorded stacks, if the trace says so.
+    pub(super) stack_limit: Option<usize>,
+    /// True if the trace has samples.
+    has_samples: bool,
+    /// True if samples made from calls have been written.
+    has_made_samples: bool,
+    pub(super) calls: u64,
+    pub(super) out: Vec<u8>,
+}
+
+impl Recording {
+    /// Returns the ticks of a time.
+    #[inline]
+    pub(super) fn ticks(&mut self, time: Timestamp) -> u64 {
+        let first = match self.first {
+            Some(first) => first,
+            None => {
+                (self.chunk_start, self.latest) = (time, time);
+                *self.first.insert(time)
+            }
+        };
+        self.latest = self.latest.max(time);
+        time.0.wrapping_sub(first.0).wrapping_add(1) as u64
+    }
+
+    /// Appends an event that begins at a time.
+    #[inline]
+    pub(super) fn event(&mut self, id: Type, time: Timestamp, fields: impl FnOnce(&mut Vec<u8>)) {
+        let ticks = self.ticks(time);
+        enclose(&mut self.events, id, |out| {
+            integer(out, ticks);
+            fields(out);
+        });
+    }
+
+    pub(super) fn state(&mut self, index: ThreadIndex) -> &mut Thread {
+        &mut self.threads[index.0 as usize]
+    }
+
+    pub(super) fn class(&mut self, names: &Names, id: ClassId) -> u64 {
+        self.constants.used_class(names, id)
+    }
+
+    /// Returns the key of the stack trace of recorded frames.
+    fn recorded_trace(&mut self, names: &Names, stack: &[Frame<'_>]) -> u64 {
+        let is_cut = self.stack_limit.is_some_and(|limit| stack.len() >= limit);
+        let root = if is_cut { Path::CUT } else { Path::EMPTY };
+        let path = stack.iter().rev().fold(root, |path, frame| {
+            let method = self.constants.frame(names, frame);
+            self.paths.callee(path, method, frame.line)
+        });
+        self.paths.trace(path)
+    }
+
+    /// Returns the key of the stack trace of recorded frames, or of the call path if there are
+    /// none.
+    pub(super) fn trace(&mut self, names: &Names, index: ThreadIndex, stack: &[Frame<'_>]) -> u64 {
+        if stack.is_empty() {
+            let path = self.state(index).path();
+            self.paths.trace(path)
+        } else {
+            self.recorded_trace(names, stack)
+        }
+    }
+
+    /// Begins the next chunk if the current one is full.
+    #[inline]
+    pub(super) fn make_room(&mut self, names: &Names) {
+        let size = self.events.len() + self.samples.len() + self.paths.bytes();
+        if size >= CHUNK_SIZE || self.paths.is_full() {
+            self.write_chunk(names, false);
+        }
+    }
+
+    pub(super) fn write_chunk(&mut self, names: &Names, is_final: bool) {
+        if self.has_samples {
+            self.samples.clear();
+        } else if !self.samples.is_empty() && !self.has_made_samples {
+            self.has_made_samples = true;
+            self.announce_samples();
+        }
+        let start = self.chunk_start;
+        let span = Span {
+            start,
+            ticks: self.ticks(start),
+            length: self.latest.since(start).0.max(1),
+            is_final,
+        };
+        self.chunk_start = Timestamp(start.0.saturating_add(span.length));
+        let mut pools = Vec::new();
+        let count = self.write_threads(names, &mut pools)
+            + self.paths.write(&mut self.constants, &mut pools)
+            + self.constants.write(&mut pools);
+        let events = [&mut self.events, &mut self.samples];
+        chunk::write(span, events, (&mut pools, count), &mut self.out);
+        if self.paths.is_full() {
+            self.renew_paths(names);
+        }
+    }
+
+    /// Forgets all call paths but those of open calls.
+    fn renew_paths(&mut self, names: &Names) {
+        self.paths.clear();
+        for thread in &mut self.threads {
+            let mut path = Path::EMPTY;
+            for call in &mut thread.calls {
+                let method = self.constants.method(names, call.method);
+                path = self.paths.callee(path, method, 0);
+                call.path = path;
+            }
+        }
+    }
+
+    /// Returns the key of a thread, which the current chunk uses.
+    #[inline]
+    pub(super) fn used_thread(&mut self, index: ThreadIndex) -> u64 {
+        let thread = &mut self.threads[index.0 as usize];
+        thread.is_used = true;
+        thread.key
+    }
+
+    /// Sets what is known of a thread, and returns what was known before.
+    pub(super) fn describe_thread(&mut self, index: ThreadIndex, info: &ThreadInfo) -> ThreadInfo {
+        let number = index.0 as usize;
+        if number == self.threads.len() {
+            self.last_thread += 1;
+            self.threads.push(Thread::new(self.last_thread));
+        }
+        let thread = &mut self.threads[number];
+        let old = std::mem::replace(&mut thread.info, info.clone());
+        if thread.is_fixed && old != *info {
+            if thread.is_used {
+                self.renamed.push((thread.key, old.clone()));
+            }
+            self.last_thread += 1;
+            thread.key = self.last_thread;
+            (thread.is_used, thread.is_fixed) = (false, false);
+        }
+        old
+    }
+
+    /// Appends the threads that the current chunk uses, and returns the number of pools.
+    fn write_threads(&mut self, names: &Names, out: &mut Vec<u8>) -> u64 {
+        let current = self.threads.iter().filter(|thread| thread.is_used);
+        let current = current.map(|thread| (thread.key, &thread.info));
+        let renamed = self.renamed.iter().map(|(key, info)| (*key, info));
+        let used: Vec<_> = renamed.chain(current).collect();
+        if used.is_empty() {
+            return 0;
+        }
+        begin_pool(Type::Thread, used.len(), out);
+        for (key, info) in used {
+            let group = names.threads.get(&info.id);
+            let group = group.map_or("", |thread| &thread.group);
+            let name = Some(info.name.as_str());
+            integer(out, key);
+            text(out, name);
+            integer(out, info.os_id);
+            text(out, name);
+            integer(out, info.id.0);
+            integer(out, self.constants.used_group(group));
+            boolean(out, info.is_virtual);
+        }
+        self.renamed.clear();
+        for thread in &mut self.threads {
+            thread.is_fixed |= thread.is_used;
+            thread.is_used = false;
+        }
+        1
+    }
+
+    /// Writes that samples are made from calls.
+    fn announce_samples(&mut self) {
+        let time = self.chunk_start;
+        self.event(Type::ActiveSetting, time, |out| {
+            integer(out, Type::ExecutionSample as u64);
+            text(out, Some("period"));
+            text(out, Some("1 ms"));
+        });
+        self.note(
+            time,
+            "The trace has no samples. jdk.ExecutionSample was made from its calls, one for each \
+             1 ms at which a thread is in a call and not in a recorded wait.",
+        );
+    }
+
+    pub(super) fn note(&mut self, time: Timestamp, note: &str) {
+        self.event(Type::Note, time, |out| text(out, Some(note)));
+    }
+
+    /// Makes samples of a thread up to `now`.
+    #[inline]
+    pub(super) fn sample_until(&mut self, names: &Names, now: Moment) {
+        if self.threads[now.thread.0 as usize].has_due_samples(now.time) {
+            self.make_samples(names, now);
+        }
+    }
+
+    fn make_samples(&mut self, names: &Names, now: Moment) {
+        for time in self.state(now.thread).due_samples(now.time) {
+            if self.has_samples {
+                break;
+            }
+            let ticks = self.ticks(time);
+            let path = self.state(now.thread).path();
+            let trace = self.paths.trace(path);
+            let thread = self.used_thread(now.thread);
+            enclose(&mut self.samples, Type::ExecutionSample, |out| {
+                integer(out, ticks);
+                integer(out, thread);
+                integer(out, trace);
+                integer(out, state_key(ThreadState::Runnable));
+            });
+            self.make_room(names);
+        }
+    }
+
+    #[inline]
+    pub(super) fn end_call(&mut self, end: &End) {
+        let Some(call) = self.state(end.end.thread).calls.pop() else {
+            return;
+        };
+        self.calls += 1;
+        let (caller, method) = self.paths.split(call.path);
+        self.constants.touch_method(method);
+        let trace = self.paths.trace(caller);
+        let thread = self.used_thread(end.end.thread);
+        self.ticks(end.end.time);
+        self.event(Type::MethodTrace, end.begin.time, |out| {
+            integer(out, length(end));
+            integer(out, thread);
+            integer(out, trace);
+            integer(out, method.into());
+        });
+    }
+
+    pub(super) fn end_wait(&mut self, names: &Names, end: &End) {
+        let (id, object, class) = match end.slice {
+            Slice::Call(_) => return,
+            Slice::Blocked { object, class, .. } => (Type::MonitorEnter, object, class),
+            Slice::Waiting { object, class, .. } => (Type::MonitorWait, object, class),
+            Slice::Parked { object, class } => (Type::ThreadPark, object, class),
+        };
+        let index = end.end.thread;
+        let state = self.state(index);
+        state.waits = state.waits.saturating_sub(1);
+        let timed_out = std::mem::take(&mut state.timed_out);
+        let stack = state.take_stack(end.begin.time);
+        let trace = self.trace(names, index, &stack);
+        let thread = self.used_thread(index);
+        let owner = match end.slice {
+            Slice::Blocked { owner, .. } => owner.map_or(0, |(_, index)| self.used_thread(index)),
+            _ => 0,
+        };
+        let class = self.class(names, class);
+        self.ticks(end.end.time);
+        self.event(id, end.begin.time, |out| {
+            integer(out, length(end));
+            integer(out, thread);
+            integer(out, trace);
+            integer(out, class);
+            match end.slice {
+                Slice::Call(_) => {}
+                Slice::Blocked { .. } => integer(out, owner),
+                Slice::Waiting { timeout_ms, .. } => {
+                    integer(out, 0); // notifier
+                    signed(out, timeout_ms);
+                    boolean(out, timed_out);
+                }
+                Slice::Parked { .. } => {
+                    signed(out, UNKNOWN); // time limit
+                    signed(out, UNKNOWN); // end of the time limit
+                }
+            }
+            integer(out, object.0);
+        });
+    }
+
+    pub(super) fn throw(&mut self, names: &Names, index: ThreadIndex, throw: &ExceptionThrow<'_>) {
+        let trace = self.trace(names, index, &throw.stack);
+        let thread = self.used_thread(index);
+        let class = self.class(names, throw.class);
+        self.event(Type::ExceptionThrow, throw.time, |out| {
+            integer(out, thread);
+            integer(out, trace);
+            text(out, None); // message
+            integer(out, class);
+        });
+    }
+
+    /// Writes each tick of a sample.
+    pub(super) fn sample(&mut self, names: &Names, index: ThreadIndex, sample: &Sample<'_>) {
+        self.has_samples = true;
+        let is_native = sample
+            .stack
+            .first()
+            .is_some_and(|frame| frame.line == NATIVE_LINE);
+        let id = match sample.state {
+            ThreadState::Runnable if !is_native => Type::ExecutionSample,
+            _ => Type::NativeMethodSample,
+        };
+        let trace = self.recorded_trace(names, &sample.stack);
+        let thread = self.used_thread(index);
+        let state = state_key(sample.state);
+        let last = self.state(index).last_sample.replace(sample.time);
+        let span = last.map_or(0, |last| sample.time.since(last).0);
+        let ticks = i64::try_from(sample.ticks.get()).unwrap_or(i64::MAX);
+        for later in (0..ticks).rev() {
+            // The time is that of the last tick. The others are at equal distances before it.
+            let time = Timestamp(sample.time.0.saturating_sub(span / ticks * later));
+            self.event(id, time, |out| {
+                integer(out, thread);
+                integer(out, trace);
+                integer(out, state);
+            });
+        }
+    }
+
+    pub(super) fn allocation(
+        &mut self,
+        (index, time): (ThreadIndex, Timestamp),
+        (trace, class): (u64, u64),
+        bytes: i64,
+    ) {
+        let state = self.state(index);
+        let allocated = u64::try_from(bytes).unwrap_or(0);
+        state.allocated = state.allocated.saturating_add(allocated);
+        let thread = self.used_thread(index);
+        self.event(Type::AllocationSample, time, |out| {
+            integer(out, thread);
+            integer(out, trace);
+            integer(out, class);
+            signed(out, bytes);
+        });
+    }
+
+    /// Writes an allocation with the line of its site.
+    pub(super) fn object(&mut self, names: &Names, index: ThreadIndex, object: &ObjectAlloc) {
+        let class = self.class(names, object.class);
+        let mut path = self.state(index).path();
+        if !object.method.is_none() {
+            let constants = &mut self.constants;
+            let method = constants.method(names, object.method);
+            let (caller, innermost) = self.paths.split(path);
+            let caller = if innermost == method { caller } else { path };
+            path = self.paths.callee(caller, method, object.line.max(0));
+        }
+        let trace = self.paths.trace(path);
+        self.allocation((index, object.time), (trace, class), object.size);
+    }
+
+    /// Writes the sum of an aggregated call.
+    pub(super) fn begin_sum(
+        &mut self,
+        names: &Names,
+        (index, above): (ThreadIndex, usize),
+        e: &AggregatedEnter,
+    ) {
+        let constants = &mut self.constants;
+        let thread = &mut self.threads[index.0 as usize];
+        let enclosing = thread.calls.iter().nth_back(above);
+        let mut path = enclosing.map_or(Path::EMPTY, |call| call.path);
+        for method in &thread.aggregated {
+            let method = constants.method(names, *method);
+            path = self.paths.callee(path, method, 0);
+        }
+        thread.aggregated.push(e.method);
+        if e.calls <= 0 {
+            return; // It stands for the caller of the calls in it.
+        }
+        let method = constants.method(names, e.method);
+        constants.touch_method(method);
+        let trace = self.paths.trace(path);
+        let thread = self.used_thread(index);
+        self.event(Type::MethodSum, self.latest, |out| {
+            integer(out, thread);
+            integer(out, trace);
+            integer(out, method.into());
+            signed(out, e.calls);
+            signed(out, e.base_time.0);
+        });
+    }
+
+    /// Writes that a class was loaded, once its details are known or will not come any more.
+    pub(super) fn load_class(&mut self, names: &Names) {
+        let Some((id, time, thread)) = self.defined.take() else {
+            return;
+        };
+        let class = self.class(names, id);
+        let loader = self.constants.used_loader(id);
+        let thread = thread.map_or(0, |index| self.used_thread(index));
+        self.event(Type::ClassLoad, time, |out| {
+            integer(out, 0); // length of time
+            integer(out, thread);
+            integer(out, 0); // stack trace
+            integer(out, class);
+            integer(out, loader);
+            integer(out, 0); // initiating loader
+        });
+    }
+
+    pub(super) fn unload_class(&mut self, names: &Names, unload: &ClassUnload) {
+        let class = self.class(names, unload.class);
+        let loader = self.constants.used_loader(unload.class);
+        self.event(Type::ClassUnload, unload.time, |out| {
+            integer(out, 0); // thread
+            integer(out, class);
+            integer(out, loader);
+        });
+    }
+
+    /// Writes what is known at the end only.
+    pub(super) fn finish(&mut self, latest: Timestamp) {
+        self.latest = self.latest.max(latest);
+        for number in 0..self.threads.len() {
+            let allocated = self.threads[number].allocated;
+            if allocated > 0 {
+                let thread = self.used_thread(ThreadIndex(number as u32));
+                self.event(Type::AllocationStatistics, latest, |out| {
+                    integer(out, allocated);
+                    integer(out, thread);
+                });
+            }
+        }
+        let start = self.first.unwrap_or(latest);
+        if let Some((id, program)) = self.process.take() {
+            self.event(Type::JvmInformation, start, |out| {
+                for _ in 0..4 {
+                    text(out, None); // name, version, arguments, flags
+                }
+                text(
+                    out,
+                    Some(&program)
+                        .filter(|name| !name.is_empty())
+                        .map(String::as_str),
+                );
+                signed(out, UNKNOWN); // start
+                integer(out, id);
+            });
+        }
+        self.event(Type::ActiveRecording, start, |out| {
+            integer(out, 1); // id
+            text(out, Some("jtrail"));
+            text(out, None); // destination
+            boolean(out, true);
+            signed(out, UNKNOWN); // maximum age
+            signed(out, UNKNOWN); // flush interval
+            integer(out, 0); // maximum size
+            signed(out, start.0.div_euclid(1_000_000));
+            signed(out, latest.since(start).0 / 1_000_000);
+        });
+    }
+}
+
+/// Returns the length of a slice in ns.
+#[inline]
+fn length(end: &End) -> u64 {
+    u64::try_from(end.end.time.since(end.begin.time).0).unwrap_or(0)
+}
