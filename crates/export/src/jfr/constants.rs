@@ -330,7 +330,7 @@ impl Constants {
                 utf8(out, text);
             }
         };
-        list(Type::FrameType, NATIVE_FRAME, &["Native"]);
+        list(Type::FrameKind, NATIVE_FRAME, &["Native"]);
         list(Type::ThreadState, 1, &STATES);
         list(Type::GcWhen, 1, &["Before GC", "After GC"]);
         let pools = [

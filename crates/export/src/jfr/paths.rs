@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 pub(super) const MAX_FRAMES: u32 = 256;
 
 /// Maximum number of call paths in memory.
-const MAX_PATHS: usize = 1 << 20;
+const MAX_PATHS: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 
 /// Key of the frame type of native methods. It is HotSpot's, which async-profiler's converter
 /// expects.

@@ -20,7 +20,7 @@ pub(super) const UNKNOWN: i64 = i64::MIN;
 /// Size of a chunk in bytes after which the next one begins. Most of a chunk are stack traces, and
 /// each chunk has those of its calls again: smaller chunks make larger recordings. Larger ones need
 /// more memory to be written and read.
-const CHUNK_SIZE: usize = 32 << 20;
+const CHUNK_SIZE: usize = if cfg!(test) { 1 << 16 } else { 32 << 20 };
 
 /// The sink that writes a recording.
 #[derive(Debug, Default)]
@@ -55,7 +55,8 @@ pub(crate) struct Recording {
     has_samples: bool,
     /// True if samples made from calls have been written.
     has_made_samples: bool,
-    pub(super) calls: u64,
+    /// Number of events so far, without samples that were made from calls.
+    pub(super) event_count: u64,
     pub(super) out: Vec<u8>,
 }
 
@@ -78,6 +79,7 @@ impl Recording {
     #[inline]
     pub(super) fn event(&mut self, id: Type, time: Timestamp, fields: impl FnOnce(&mut Vec<u8>)) {
         let ticks = self.ticks(time);
+        self.event_count += 1;
         enclose(&mut self.events, id, |out| {
             integer(out, ticks);
             fields(out);
@@ -271,7 +273,6 @@ impl Recording {
         let Some(call) = self.state(end.end.thread).calls.pop() else {
             return;
         };
-        self.calls += 1;
         let (caller, method) = self.paths.split(call.path);
         self.constants.touch_method(method);
         let trace = self.paths.trace(caller);

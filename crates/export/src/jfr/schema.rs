@@ -28,7 +28,7 @@ pub(super) enum Type {
     Package,
     Symbol,
     Method,
-    FrameType,
+    FrameKind,
     StackFrame,
     StackTrace,
     ThreadState,
@@ -40,7 +40,7 @@ pub(super) enum Type {
     Label,
     Category,
     Description,
-    ContentType,
+    Content,
     Timestamp,
     Timespan,
     DataAmount,
@@ -316,7 +316,7 @@ const CLASSES: &[Class] = &[
         ],
     ),
     simple(
-        Type::FrameType,
+        Type::FrameKind,
         "jdk.types.FrameType",
         &[field("description", "Description", Type::String)],
     ),
@@ -327,7 +327,7 @@ const CLASSES: &[Class] = &[
             key("method", "Java Method", Type::Method),
             field("lineNumber", "Line Number", Type::Int),
             field("bytecodeIndex", "Bytecode Index", Type::Int),
-            key("type", "Frame Type", Type::FrameType),
+            key("type", "Frame Type", Type::FrameKind),
         ],
     ),
     class(
@@ -376,7 +376,7 @@ const CLASSES: &[Class] = &[
         &[array("value", "", Type::String)],
     ),
     annotation(Type::Description, "jdk.jfr.Description", VALUE),
-    annotation(Type::ContentType, "jdk.jfr.ContentType", &[]),
+    annotation(Type::Content, "jdk.jfr.ContentType", &[]),
     unit_annotation(Type::Timestamp, "jdk.jfr.Timestamp", VALUE),
     unit_annotation(Type::Timespan, "jdk.jfr.Timespan", VALUE),
     unit_annotation(Type::DataAmount, "jdk.jfr.DataAmount", VALUE),
@@ -792,7 +792,7 @@ impl Strings {
         }
         let mut annotations = Vec::new();
         if class.role == Role::Unit {
-            annotations.push((Type::ContentType, Vec::new()));
+            annotations.push((Type::Content, Vec::new()));
         }
         if !class.label.is_empty() {
             annotations.push((Type::Label, vec![("value", class.label)]));

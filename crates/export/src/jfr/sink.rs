@@ -232,6 +232,6 @@ impl Sink for Recording {
     }
 
     fn size(&self) -> u64 {
-        self.calls
+        self.event_count
     }
 }
