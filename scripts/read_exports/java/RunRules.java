@@ -10,8 +10,8 @@ import org.openjdk.jmc.flightrecorder.rules.RuleRegistry;
 import org.openjdk.jmc.flightrecorder.rules.util.RulesToolkit;
 
 /**
- * Loads a recording into JDK Mission Control and runs all rules. Prints numbers of events with their
- * types, and the severity of each result, with tabs between them.
+ * Loads a recording into JDK Mission Control and runs all rules. Prints types with numbers of
+ * events, and rules with the severity of their results, with tabs between them.
  */
 public class RunRules {
     public static void main(String[] args) throws Exception {

@@ -3,15 +3,18 @@
 //!
 //! A recording is a sequence of chunks. Each has a header, events, the constants that the events
 //! refer to, and metadata that describe all types. A chunk is complete in itself. It is kept in
-//! memory until it is written: at some 16 MB, or when it has 500,000 different call paths.
+//! memory until it is written: at some 32 MB, or when a million call paths are known. A key stands
+//! for the same constant in all chunks.
 //!
 //! | Module | Contents |
 //! |---|---|
 //! | `sink` | what becomes which events |
-//! | `recording` | the recording that is being written, and its events |
+//! | `events` | the events that take more than a few lines |
+//! | `recording` | the recording that is being written |
 //! | `threads` | what is open on a thread, and samples made from calls |
 //! | `chunk` | chunks and their headers |
 //! | `constants` | names, classes and methods |
+//! | `pool` | keys of constants, and which of them a chunk uses |
 //! | `paths` | call paths, which become stack traces |
 //! | `schema` | the types, and the metadata |
 //! | `encoding` | integers, texts and the frames of events |
@@ -47,7 +50,8 @@
 //! | `jdk.ClassUnload` | class unloads | |
 //! | `jdk.GarbageCollection`, `jdk.GCPhasePause`, `jdk.YoungGarbageCollection`, `jdk.OldGarbageCollection` | collections | all of it is one pause |
 //! | `jdk.GCHeapSummary` | bytes in use after a collection | |
-//! | `jdk.JVMInformation` | the process | its id only |
+//! | `jdk.JVMInformation` | the process | its id only; the program file is a note |
+//! | `jdk.Shutdown` | the start of the shutdown | the reason is unknown |
 //! | `jdk.ActiveRecording`, `jdk.ActiveSetting` | | name of the recording, period of samples made from calls |
 //! | `jtrail.MethodSum` | calls that were recorded as sums | the time is that of the sum, not of the calls |
 //! | `jtrail.CpuTime` | CPU times | `jdk.ThreadCPULoad` needs the number of processors, which traces do not have |
@@ -58,7 +62,7 @@
 //!
 //! # Samples
 //!
-//! A sample stands for each tick of the sampler. If the trace has no samples up to the end of a
+//! There is a sample for each tick of the sampler. If the trace has no samples up to the end of a
 //! chunk, that chunk has samples made from the calls: one for each 1 ms at which a thread is in a
 //! call and not in a recorded wait. A note and the setting `period` of `jdk.ExecutionSample` tell.
 //!
@@ -73,6 +77,7 @@
 mod chunk;
 mod constants;
 mod encoding;
+mod events;
 mod paths;
 mod pool;
 mod recording;

@@ -3,16 +3,13 @@
 use super::chunk::{self, Span};
 use super::constants::{Constants, state_key};
 use super::encoding::{boolean, enclose, integer, signed, text};
-use super::paths::{NATIVE_LINE, Path, Paths};
+use super::paths::{Path, Paths};
 use super::pool::begin_pool;
 use super::schema::Type;
 use super::threads::Thread;
-use crate::sink::{End, Moment, Slice, ThreadIndex, ThreadInfo};
+use crate::sink::{Moment, ThreadIndex, ThreadInfo};
 use jtrail_model::names::Names;
-use jtrail_model::{
-    AggregatedEnter, ClassId, ClassUnload, ExceptionThrow, Frame, ObjectAlloc, Sample, ThreadState,
-    Timestamp,
-};
+use jtrail_model::{ClassId, Frame, ThreadState, Timestamp};
 
 /// A number that readers show as unknown, for times and lengths of time.
 pub(super) const UNKNOWN: i64 = i64::MIN;
@@ -46,13 +43,13 @@ pub(crate) struct Recording {
     /// The start of the current chunk.
     chunk_start: Timestamp,
     /// The latest time of an event so far.
-    latest: Timestamp,
+    pub(super) latest: Timestamp,
     /// Number of the latest collection.
     pub(super) collections: i64,
     /// Maximum number of frames of recorded stacks, if the trace says so.
     pub(super) stack_limit: Option<usize>,
     /// True if the trace has samples.
-    has_samples: bool,
+    pub(super) has_samples: bool,
     /// True if samples made from calls have been written.
     has_made_samples: bool,
     /// Number of events so far, without samples that were made from calls.
@@ -95,7 +92,7 @@ impl Recording {
     }
 
     /// Returns the key of the stack trace of recorded frames.
-    fn recorded_trace(&mut self, names: &Names, stack: &[Frame<'_>]) -> u64 {
+    pub(super) fn recorded_trace(&mut self, names: &Names, stack: &[Frame<'_>]) -> u64 {
         let is_cut = self.stack_limit.is_some_and(|limit| stack.len() >= limit);
         let root = if is_cut { Path::CUT } else { Path::EMPTY };
         let path = stack.iter().rev().fold(root, |path, frame| {
@@ -268,199 +265,6 @@ impl Recording {
         }
     }
 
-    #[inline]
-    pub(super) fn end_call(&mut self, end: &End) {
-        let Some(call) = self.state(end.end.thread).calls.pop() else {
-            return;
-        };
-        let (caller, method) = self.paths.split(call.path);
-        self.constants.touch_method(method);
-        let trace = self.paths.trace(caller);
-        let thread = self.used_thread(end.end.thread);
-        self.ticks(end.end.time);
-        self.event(Type::MethodTrace, end.begin.time, |out| {
-            integer(out, length(end));
-            integer(out, thread);
-            integer(out, trace);
-            integer(out, method.into());
-        });
-    }
-
-    pub(super) fn end_wait(&mut self, names: &Names, end: &End) {
-        let (id, object, class) = match end.slice {
-            Slice::Call(_) => return,
-            Slice::Blocked { object, class, .. } => (Type::MonitorEnter, object, class),
-            Slice::Waiting { object, class, .. } => (Type::MonitorWait, object, class),
-            Slice::Parked { object, class } => (Type::ThreadPark, object, class),
-        };
-        let index = end.end.thread;
-        let state = self.state(index);
-        state.waits = state.waits.saturating_sub(1);
-        let timed_out = std::mem::take(&mut state.timed_out);
-        let stack = state.take_stack(end.begin.time);
-        let trace = self.trace(names, index, &stack);
-        let thread = self.used_thread(index);
-        let owner = match end.slice {
-            Slice::Blocked { owner, .. } => owner.map_or(0, |(_, index)| self.used_thread(index)),
-            _ => 0,
-        };
-        let class = self.class(names, class);
-        self.ticks(end.end.time);
-        self.event(id, end.begin.time, |out| {
-            integer(out, length(end));
-            integer(out, thread);
-            integer(out, trace);
-            integer(out, class);
-            match end.slice {
-                Slice::Call(_) => {}
-                Slice::Blocked { .. } => integer(out, owner),
-                Slice::Waiting { timeout_ms, .. } => {
-                    integer(out, 0); // notifier
-                    signed(out, timeout_ms);
-                    boolean(out, timed_out);
-                }
-                Slice::Parked { .. } => {
-                    signed(out, UNKNOWN); // time limit
-                    signed(out, UNKNOWN); // end of the time limit
-                }
-            }
-            integer(out, object.0);
-        });
-    }
-
-    pub(super) fn throw(&mut self, names: &Names, index: ThreadIndex, throw: &ExceptionThrow<'_>) {
-        let trace = self.trace(names, index, &throw.stack);
-        let thread = self.used_thread(index);
-        let class = self.class(names, throw.class);
-        self.event(Type::ExceptionThrow, throw.time, |out| {
-            integer(out, thread);
-            integer(out, trace);
-            text(out, None); // message
-            integer(out, class);
-        });
-    }
-
-    /// Writes each tick of a sample.
-    pub(super) fn sample(&mut self, names: &Names, index: ThreadIndex, sample: &Sample<'_>) {
-        self.has_samples = true;
-        let is_native = sample
-            .stack
-            .first()
-            .is_some_and(|frame| frame.line == NATIVE_LINE);
-        let id = match sample.state {
-            ThreadState::Runnable if !is_native => Type::ExecutionSample,
-            _ => Type::NativeMethodSample,
-        };
-        let trace = self.recorded_trace(names, &sample.stack);
-        let thread = self.used_thread(index);
-        let state = state_key(sample.state);
-        let last = self.state(index).last_sample.replace(sample.time);
-        let span = last.map_or(0, |last| sample.time.since(last).0);
-        let ticks = i64::try_from(sample.ticks.get()).unwrap_or(i64::MAX);
-        for later in (0..ticks).rev() {
-            // The time is that of the last tick. The others are at equal distances before it.
-            let time = Timestamp(sample.time.0.saturating_sub(span / ticks * later));
-            self.event(id, time, |out| {
-                integer(out, thread);
-                integer(out, trace);
-                integer(out, state);
-            });
-        }
-    }
-
-    pub(super) fn allocation(
-        &mut self,
-        (index, time): (ThreadIndex, Timestamp),
-        (trace, class): (u64, u64),
-        bytes: i64,
-    ) {
-        let state = self.state(index);
-        let allocated = u64::try_from(bytes).unwrap_or(0);
-        state.allocated = state.allocated.saturating_add(allocated);
-        let thread = self.used_thread(index);
-        self.event(Type::AllocationSample, time, |out| {
-            integer(out, thread);
-            integer(out, trace);
-            integer(out, class);
-            signed(out, bytes);
-        });
-    }
-
-    /// Writes an allocation with the line of its site.
-    pub(super) fn object(&mut self, names: &Names, index: ThreadIndex, object: &ObjectAlloc) {
-        let class = self.class(names, object.class);
-        let mut path = self.state(index).path();
-        if !object.method.is_none() {
-            let constants = &mut self.constants;
-            let method = constants.method(names, object.method);
-            let (caller, innermost) = self.paths.split(path);
-            let caller = if innermost == method { caller } else { path };
-            path = self.paths.callee(caller, method, object.line.max(0));
-        }
-        let trace = self.paths.trace(path);
-        self.allocation((index, object.time), (trace, class), object.size);
-    }
-
-    /// Writes the sum of an aggregated call.
-    pub(super) fn begin_sum(
-        &mut self,
-        names: &Names,
-        (index, above): (ThreadIndex, usize),
-        e: &AggregatedEnter,
-    ) {
-        let constants = &mut self.constants;
-        let thread = &mut self.threads[index.0 as usize];
-        let enclosing = thread.calls.iter().nth_back(above);
-        let mut path = enclosing.map_or(Path::EMPTY, |call| call.path);
-        for method in &thread.aggregated {
-            let method = constants.method(names, *method);
-            path = self.paths.callee(path, method, 0);
-        }
-        thread.aggregated.push(e.method);
-        if e.calls <= 0 {
-            return; // It stands for the caller of the calls in it.
-        }
-        let method = constants.method(names, e.method);
-        constants.touch_method(method);
-        let trace = self.paths.trace(path);
-        let thread = self.used_thread(index);
-        self.event(Type::MethodSum, self.latest, |out| {
-            integer(out, thread);
-            integer(out, trace);
-            integer(out, method.into());
-            signed(out, e.calls);
-            signed(out, e.base_time.0);
-        });
-    }
-
-    /// Writes that a class was loaded, once its details are known or will not come any more.
-    pub(super) fn load_class(&mut self, names: &Names) {
-        let Some((id, time, thread)) = self.defined.take() else {
-            return;
-        };
-        let class = self.class(names, id);
-        let loader = self.constants.used_loader(id);
-        let thread = thread.map_or(0, |index| self.used_thread(index));
-        self.event(Type::ClassLoad, time, |out| {
-            integer(out, 0); // length of time
-            integer(out, thread);
-            integer(out, 0); // stack trace
-            integer(out, class);
-            integer(out, loader);
-            integer(out, 0); // initiating loader
-        });
-    }
-
-    pub(super) fn unload_class(&mut self, names: &Names, unload: &ClassUnload) {
-        let class = self.class(names, unload.class);
-        let loader = self.constants.used_loader(unload.class);
-        self.event(Type::ClassUnload, unload.time, |out| {
-            integer(out, 0); // thread
-            integer(out, class);
-            integer(out, loader);
-        });
-    }
-
     /// Writes what is known at the end only.
     pub(super) fn finish(&mut self, latest: Timestamp) {
         self.latest = self.latest.max(latest);
@@ -477,18 +281,15 @@ impl Recording {
         let start = self.first.unwrap_or(latest);
         if let Some((id, program)) = self.process.take() {
             self.event(Type::JvmInformation, start, |out| {
-                for _ in 0..4 {
-                    text(out, None); // name, version, arguments, flags
+                for _ in 0..5 {
+                    text(out, None); // name, version, arguments, flags, arguments of the program
                 }
-                text(
-                    out,
-                    Some(&program)
-                        .filter(|name| !name.is_empty())
-                        .map(String::as_str),
-                );
                 signed(out, UNKNOWN); // start
                 integer(out, id);
             });
+            if !program.is_empty() {
+                self.note(start, &format!("The program file is {program}."));
+            }
         }
         self.event(Type::ActiveRecording, start, |out| {
             integer(out, 1); // id
@@ -502,10 +303,4 @@ impl Recording {
             signed(out, latest.since(start).0 / 1_000_000);
         });
     }
-}
-
-/// Returns the length of a slice in ns.
-#[inline]
-fn length(end: &End) -> u64 {
-    u64::try_from(end.end.time.since(end.begin.time).0).unwrap_or(0)
 }
