@@ -127,7 +127,7 @@ impl Recording {
             self.samples.clear();
         } else if !self.samples.is_empty() && !self.has_made_samples {
             self.has_made_samples = true;
-            self.announce_samples();
+            self.describe_samples();
         }
         let start = self.chunk_start;
         let span = Span {
@@ -220,7 +220,7 @@ impl Recording {
     }
 
     /// Writes that samples are made from calls.
-    fn announce_samples(&mut self) {
+    fn describe_samples(&mut self) {
         let time = self.chunk_start;
         self.event(Type::ActiveSetting, time, |out| {
             integer(out, Type::ExecutionSample as u64);
