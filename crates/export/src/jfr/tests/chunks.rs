@@ -109,12 +109,12 @@ fn an_empty_trace_is_a_recording() {
 
 #[test]
 fn the_ceiling_counts_events() {
-    let mut timeline = crate::timeline::Timeline::new(CallFilter::default(), Recording::default());
+    let mut timeline = crate::timeline::Timeline::new(CallFilter::default(), Recording::default);
     let mut out = Vec::new();
     for event in with([enter(1, 0, 1, 1), enter(1, 1, 2, 2), leave(1, 3, 2, 2)]) {
         jtrail_formats::Encode::event(&mut timeline, &event, &mut out);
     }
-    assert_eq!(timeline.sink.size(), 2); // a thread start and a call
+    assert_eq!(timeline.sink().size(), 2); // a thread start and a call
     assert!(out.is_empty(), "a chunk is written when it is complete");
 }
 
