@@ -51,7 +51,7 @@ fn the_program_begins_and_ends_its_traces() {
                 (
                     "no such format",
                     &[
-                        "no such value \"pdf\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, collapsed, none",
+                        "no such value \"pdf\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, chrome, jfr, collapsed, none",
                     ],
                 ),
                 ("no burst", &["a burst takes some time"]),

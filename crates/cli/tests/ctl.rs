@@ -178,7 +178,7 @@ fn what_is_wrong_is_said() {
         ),
         (
             &["start", "format=trails"],
-            "jtrail: format: no such value \"trails\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, collapsed, none; did you mean \"trail\"?\n",
+            "jtrail: format: no such value \"trails\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, chrome, jfr, collapsed, none; did you mean \"trail\"?\n",
         ),
         (
             &["filters", "events=gc"],

@@ -106,7 +106,7 @@ fn wrong_command_lines_say_what_is_wrong() {
         ),
         (
             &["run", "--format", "pdf", "--", "java"],
-            "--format: no such value \"pdf\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, collapsed, none",
+            "--format: no such value \"pdf\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, chrome, jfr, collapsed, none",
         ),
         (
             &["run", "--include", "a/b", "--", "java"],

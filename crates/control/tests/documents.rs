@@ -333,7 +333,7 @@ fn what_is_not_known_is_an_error() {
         ("<start file=''/>", "invalid|start/@file|it is empty"),
         (
             "<start format='trails'/>",
-            "invalid|start/@format|no such value \"trails\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, collapsed, none; did you mean \"trail\"?",
+            "invalid|start/@format|no such value \"trails\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, chrome, jfr, collapsed, none; did you mean \"trail\"?",
         ),
         (
             "<start events='gcs'/>",

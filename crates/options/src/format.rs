@@ -15,14 +15,19 @@ impl OutputFormat {
             Self::ProfilerJ => "xml",
             Self::Trail => "trail",
             Self::Perfetto => "pftrace",
+            Self::Chrome => "trace.json",
+            Self::Jfr => "jfr",
             Self::Collapsed => "collapsed",
             Self::None => "none",
         }
     }
 
-    /// True if the format is that of another tool, which jtrail writes and does not read.
+    /// True if the format is that of another tool. jtrail reads it in part or not at all.
     pub const fn is_export(self) -> bool {
-        matches!(self, Self::Perfetto | Self::Collapsed)
+        matches!(
+            self,
+            Self::Perfetto | Self::Chrome | Self::Jfr | Self::Collapsed
+        )
     }
 
     /// Returns the kinds of events that are recorded by default: all cheap kinds that the format
@@ -64,7 +69,7 @@ impl OutputFormat {
                 .union(Events::CPU)
                 .union(Events::SAMPLES)
                 .union(Events::LINES),
-            Self::Perfetto => common
+            Self::Perfetto | Self::Chrome | Self::Jfr => common
                 .union(Events::GC)
                 .union(Events::MONITORS)
                 .union(Events::PARKS)
@@ -94,7 +99,12 @@ impl OutputFormat {
     pub(crate) const fn has_sums_of_calls(self) -> bool {
         !matches!(
             self,
-            Self::Jinsight | Self::Mlpd | Self::TraceLog | Self::Perfetto
+            Self::Jinsight
+                | Self::Mlpd
+                | Self::TraceLog
+                | Self::Perfetto
+                | Self::Chrome
+                | Self::Jfr
         )
     }
 

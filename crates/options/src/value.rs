@@ -63,7 +63,11 @@ words! {
         Trail = "trail",
         /// The Perfetto UI's own format, which jtrail does not read.
         Perfetto = "perfetto",
-        /// Collapsed stacks: sums by call path, written at the end. jtrail does not read them.
+        /// Chrome's Trace Event Format.
+        Chrome = "chrome",
+        /// A recording of JDK Flight Recorder, which jtrail does not read.
+        Jfr = "jfr",
+        /// Collapsed stacks: sums by call path, written at the end.
         Collapsed = "collapsed",
         /// Everything is recorded and nothing is written. This measures the cost of recording
         /// alone.

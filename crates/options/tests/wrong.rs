@@ -134,23 +134,23 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "format=",
-            "option format at byte 7: the value is missing; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, collapsed, none",
+            "option format at byte 7: the value is missing; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, chrome, jfr, collapsed, none",
         ),
         (
             "format=binry",
-            r#"option format at byte 7: no such value "binry"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, collapsed, none; did you mean "binary"?"#,
+            r#"option format at byte 7: no such value "binry"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, chrome, jfr, collapsed, none; did you mean "binary"?"#,
         ),
         (
             "format=XML",
-            r#"option format at byte 7: no such value "XML"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, collapsed, none; did you mean "xml"?"#,
+            r#"option format at byte 7: no such value "XML"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, chrome, jfr, collapsed, none; did you mean "xml"?"#,
         ),
         (
             "format=json",
-            r#"option format at byte 7: no such value "json"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, collapsed, none"#,
+            r#"option format at byte 7: no such value "json"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, chrome, jfr, collapsed, none"#,
         ),
         (
             "format=trails",
-            r#"option format at byte 7: no such value "trails"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, collapsed, none; did you mean "trail"?"#,
+            r#"option format at byte 7: no such value "trails"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, chrome, jfr, collapsed, none; did you mean "trail"?"#,
         ),
         (
             "events=lines,format=mlpd",
@@ -891,7 +891,7 @@ fn wrong_options_say_what_is_wrong() {
         ),
         (
             "format=x\ny",
-            r#"option format at byte 7: no such value "x\ny"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, collapsed, none"#,
+            r#"option format at byte 7: no such value "x\ny"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, chrome, jfr, collapsed, none"#,
         ),
         (
             "JPIAgent",

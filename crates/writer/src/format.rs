@@ -43,6 +43,8 @@ fn encoder_of_all(options: &Options, helpers: &Arc<Pool>) -> Option<Box<dyn Enco
             Box::new(trail::Encoder::with_helpers(Arc::clone(helpers) as _))
         }
         OutputFormat::Perfetto => Target::Perfetto.encoder(export::Options::default()),
+        OutputFormat::Chrome => Target::Chrome.encoder(export::Options::default()),
+        OutputFormat::Jfr => Target::Jfr.encoder(export::Options::default()),
         OutputFormat::Collapsed => Target::Collapsed.encoder(export::Options::default()),
         OutputFormat::None => return None,
     })
@@ -88,7 +90,14 @@ pub(super) fn is_ours(format: OutputFormat) -> bool {
 
 /// Returns true if the format contains texts, and so notes of jtrail.
 pub fn has_notes(format: OutputFormat) -> bool {
-    is_ours(format) || matches!(format, OutputFormat::Jinsight | OutputFormat::Perfetto)
+    is_ours(format)
+        || matches!(
+            format,
+            OutputFormat::Jinsight
+                | OutputFormat::Perfetto
+                | OutputFormat::Chrome
+                | OutputFormat::Jfr
+        )
 }
 
 /// Returns true if the format can be read up to any point, even when a write was incomplete.

@@ -206,7 +206,7 @@ mod tests {
         for (pairs, expected) in [
             (
                 [("format", "binry")],
-                "--format: no such value \"binry\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, collapsed, none; did you mean \"binary\"?",
+                "--format: no such value \"binry\"; allowed are xml, binary, jinsight, mlpd, tracelog, profilerj, trail, perfetto, chrome, jfr, collapsed, none; did you mean \"binary\"?",
             ),
             (
                 [("tick", "1us")],

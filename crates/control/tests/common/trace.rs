@@ -26,7 +26,10 @@ pub(crate) fn format(format: OutputFormat) -> Format {
         OutputFormat::TraceLog => Format::TraceLog,
         OutputFormat::ProfilerJ => Format::ProfilerJ,
         OutputFormat::Trail => Format::Trail,
-        OutputFormat::Perfetto | OutputFormat::Collapsed => panic!("{format} is not read"),
+        OutputFormat::Perfetto
+        | OutputFormat::Chrome
+        | OutputFormat::Jfr
+        | OutputFormat::Collapsed => panic!("{format} is not read"),
     }
 }
 

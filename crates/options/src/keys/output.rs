@@ -21,7 +21,7 @@ pub(super) const SUBJECT: Subject = Subject {
             values: "path with %p process id, %t start time, %h host, %% percent sign; - for \
                      standard output",
             default_note: "the extension is the format's: trcxml, trcbin, trc, mlpd, log, xml, trail, \
-                           pftrace, collapsed",
+                           pftrace, trace.json, jfr, collapsed",
             help: "File to write",
             is_path: true,
             set: |builder, value| put(&mut builder.file, FilePattern::parse(value).map(Some)),
