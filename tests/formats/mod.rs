@@ -3,6 +3,7 @@
 mod all_events;
 mod convert_pairs;
 mod converted;
+mod exports;
 mod figures;
 mod jinsight;
 mod mprof_report;

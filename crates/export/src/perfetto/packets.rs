@@ -260,8 +260,9 @@ impl Packets {
         if let Some((iid, name)) = new_name {
             return self.named_packet(sequence, delta, (iid, name), event);
         }
-        // The fields of all other packets have fixed sizes, but for these.
-        let len = 1 + varint_len(delta) + 1 + varint_len(sequence) + 2 + 2 + event.len();
+        // Each field has a key of one byte.
+        let event_len = varint_len(event.len() as u64) + event.len();
+        let len = 1 + varint_len(delta) + 1 + varint_len(sequence) + 2 + 1 + event_len;
         let out = &mut self.out;
         bytes_head(out, trace::PACKET, len);
         integer(out, packet::TIMESTAMP, delta);

