@@ -25,7 +25,7 @@ PACKAGES = ("bench", "trail_dump")
 NEED_LIBRARIES = {
     "CountServlet.java", "Counting.java", "DevtoolsDriver.java", "LuceneDriver.java", "NettyDriver.java",
     "OpenSearchDriver.java", "Probe.java", "RedeployDriver.java", "TomcatDriver.java", "TomcatServer.java",
-    "VisualVmClient.java", "WordsTest.java", "Hello.java",
+    "VisualVmClient.java", "WordsTest.java", "Hello.java", "RunRules.java",
 }
 JAVAC = shutil.which("javac")
 

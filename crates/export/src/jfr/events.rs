@@ -182,6 +182,10 @@ impl Recording {
         let Some((id, time, thread)) = self.defined.take() else {
             return;
         };
+        let time = match self.first {
+            Some(first) if time.0 == 0 => first,
+            _ => time,
+        };
         let class = self.class(names, id);
         let loader = self.constants.used_loader(id);
         let thread = thread.map_or(0, |index| self.used_thread(index));

@@ -39,7 +39,7 @@ pub(crate) struct Recording {
     /// The process's id and program file.
     pub(super) process: Option<(u64, String)>,
     /// The first time of the trace.
-    first: Option<Timestamp>,
+    pub(super) first: Option<Timestamp>,
     /// The start of the current chunk.
     chunk_start: Timestamp,
     /// The latest time of an event so far.
@@ -58,11 +58,14 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Returns the ticks of a time.
+    /// Returns the ticks of a time. An unknown time (0) counts as the latest one, because tools show
+    /// all that is between the first event and the last one.
     #[inline]
     pub(super) fn ticks(&mut self, time: Timestamp) -> u64 {
+        let time = if time.0 == 0 { self.latest } else { time };
         let first = match self.first {
             Some(first) => first,
+            None if time.0 == 0 => return 1,
             None => {
                 (self.chunk_start, self.latest) = (time, time);
                 *self.first.insert(time)

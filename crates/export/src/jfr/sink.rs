@@ -202,7 +202,9 @@ impl Sink for Recording {
             self.make_room(names);
             self.load_class(names);
             self.constants.define_class(e.class, &e.name);
-            self.defined = Some((e.class, e.time, index));
+            // The event is written later, when the latest time may be another one.
+            let time = if e.time.0 == 0 { self.latest } else { e.time };
+            self.defined = Some((e.class, time, index));
         }
     }
 

@@ -336,6 +336,26 @@ fn threads_and_classes_come_and_go() {
 }
 
 #[test]
+fn an_unknown_time_is_the_latest_one() {
+    let mark = |text: &'static str| Event::Custom(Custom { body: text.into() });
+    let chunks = chunks(&[
+        mark("early"),
+        class(1, "a.B"),
+        thread(1, 0, "main", "main"),
+        enter(1, 9, 1, 1),
+        class(2, "a.C"),
+        mark("late"),
+    ]);
+    assert_eq!(chunks[0].start, START);
+    let times = events_of(&chunks, &["jdk.ClassLoad", "jtrail.Note"]);
+    let times = times
+        .iter()
+        .map(|event| event.split(' ').nth(1).unwrap_or_default());
+    let expected = ["startTime=1", "startTime=1", "startTime=10", "startTime=10"];
+    assert_eq!(times.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn each_tick_of_a_sample_is_an_event() {
     let chunks = chunks(&with([
         enter(1, 0, 1, 1),
