@@ -58,8 +58,8 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Returns the ticks of a time. An unknown time (0) counts as the latest one, because tools show
-    /// all that is between the first event and the last one.
+    /// Returns the ticks of a time. An unknown time (0) counts as the latest one, because tools
+    /// show all that is between the first event and the last one.
     #[inline]
     pub(super) fn ticks(&mut self, time: Timestamp) -> u64 {
         let time = if time.0 == 0 { self.latest } else { time };
