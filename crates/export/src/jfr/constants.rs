@@ -1,7 +1,7 @@
 //! The constants that events refer to: names, classes, methods.
 
 use super::encoding::{boolean, integer, text, utf8};
-use super::paths::NATIVE_FRAME;
+use super::paths::{NATIVE_FRAME, UNKNOWN_FRAME};
 use super::pool::{Pool, Texts, begin_pool};
 use super::schema::Type;
 use jtrail_model::names::Names;
@@ -321,18 +321,22 @@ impl Constants {
     /// Appends the constants that the current chunk uses, begins the next chunk, and returns the
     /// number of pools.
     pub(super) fn write(&mut self, out: &mut Vec<u8>) -> u64 {
-        let mut lists = 0;
-        let mut list = |id, first_key: u64, texts: &[&str]| {
+        begin_pool(Type::FrameKind, 2, out);
+        for (key, name) in [(UNKNOWN_FRAME, "Unknown"), (NATIVE_FRAME, "Native")] {
+            integer(out, key);
+            utf8(out, name);
+        }
+        let mut lists = 1;
+        let mut list = |id, texts: &[&str]| {
             lists += 1;
             begin_pool(id, texts.len(), out);
-            for (text, key) in texts.iter().zip(first_key..) {
+            for (text, key) in texts.iter().zip(1..) {
                 integer(out, key);
                 utf8(out, text);
             }
         };
-        list(Type::FrameKind, NATIVE_FRAME, &["Native"]);
-        list(Type::ThreadState, 1, &STATES);
-        list(Type::GcWhen, 1, &["Before GC", "After GC"]);
+        list(Type::ThreadState, &STATES);
+        list(Type::GcWhen, &["Before GC", "After GC"]);
         let pools = [
             (Type::GcName, &mut self.collectors.pool),
             (Type::GcCause, &mut self.causes.pool),

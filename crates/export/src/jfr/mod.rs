@@ -25,7 +25,7 @@
 //! |---|---|
 //! | header | `FLR\0`, version 2.1, size, offsets of checkpoint and metadata, start and length in ns, start in ticks, ticks per second (10⁹), flags: 1 for compressed integers, 2 for the last chunk |
 //! | events | size, type, fields in the order of the metadata |
-//! | checkpoint | all constants by type and key; key 0 is null |
+//! | checkpoint | all constants by type and key; key 0 is null, but for types of frames |
 //! | metadata | strings, and a tree of types with fields and annotations |
 //!
 //! Ticks are ns since the first time of the trace, plus one. Chunks have different time ranges: JDK

@@ -13,6 +13,10 @@ pub(super) const MAX_FRAMES: u32 = 256;
 /// Maximum number of call paths in memory.
 const MAX_PATHS: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 
+/// Key of the frame type of methods that may be compiled or not. JDK Mission Control needs one for
+/// each frame. It is 0, as in HotSpot, although 0 is null for other types.
+pub(super) const UNKNOWN_FRAME: u64 = 0;
+
 /// Key of the frame type of native methods. It is HotSpot's, which async-profiler's converter
 /// expects.
 pub(super) const NATIVE_FRAME: u64 = 3;
@@ -193,7 +197,8 @@ impl Paths {
                 integer(out, NATIVE_FRAME);
             } else {
                 integer(out, node.line as u64);
-                out.extend([0, 0]);
+                integer(out, 0);
+                integer(out, UNKNOWN_FRAME);
             }
             at = node.caller;
         }

@@ -234,7 +234,8 @@ fn render(types: &Types, pools: &Pools, value: &Value) -> String {
     let render = |value: &Value| render(types, pools, value);
     match value {
         Value::Number(number) => number.to_string(),
-        Value::Text(None) | Value::Key(_, 0) => "null".to_owned(),
+        Value::Text(None) => "null".to_owned(),
+        Value::Key(class, 0) if types[class].name != "jdk.types.FrameType" => "null".to_owned(),
         Value::Text(Some(text)) => text.clone(),
         Value::Key(class, key) => {
             let constant = pools.get(&(*class, *key));
@@ -252,7 +253,12 @@ fn render(types: &Types, pools: &Pools, value: &Value) -> String {
                 "java.lang.Class" => fields[1].clone(),
                 "java.lang.Thread" => fields[2].clone(),
                 "jdk.types.Method" => format!("{}.{}{}", fields[0], fields[1], fields[2]),
-                "jdk.types.StackFrame" => format!("{}:{}", fields[0], fields[1]),
+                "jdk.types.StackFrame" => {
+                    let is_native = fields[1] == u32::MAX.to_string();
+                    let kind = if is_native { "Native" } else { "Unknown" };
+                    assert_eq!(fields[3], kind, "the type of the frame");
+                    format!("{}:{}", fields[0], fields[1])
+                }
                 "jdk.types.StackTrace" if fields[0] == "1" => format!("[{}, …]", fields[1]),
                 "jdk.types.StackTrace" => format!("[{}]", fields[1]),
                 _ => format!("({})", fields.join(" ")),
