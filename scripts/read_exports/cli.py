@@ -18,15 +18,14 @@ import time
 from pathlib import Path
 
 from read_exports.tools import Tools
-from real_programs.check import Program
 from support import arguments
+from support.paths import SCRIPTS
 from support.processes import run
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = ("shop", "javac", "h2", "tomcat")
 # How many calls of a trace are exported. Readers take some seconds for as many.
 CALLS = 60_000
-SECONDS = 600
 
 
 def parse():
@@ -43,13 +42,11 @@ def parse():
 
 def trace(options, jdk, name, folder):
     """Returns the trace of the first calls of a program."""
-    program = Program(name, jdk, options.cache, short=True)
-    whole, part = folder / "whole.trail", folder / f"{name}.trail"
-    rules = ",".join(f"include={pattern}" for pattern in program.spec.include)
-    agent = f"-agentpath:{options.agent}=format=trail,file={whole},events=all,{rules}"
-    done = program.run(folder / "run", [agent], SECONDS)
-    if done.code != 0:
-        sys.exit(f"read-exports: {name}: exit {done.code}\n{done.text()}")
+    kept = folder / "kept"
+    kept.mkdir()
+    run([sys.executable, SCRIPTS / "real-programs", "--quick", "--only", name, "--keep", kept, "--options", "events=all",
+         "--jdk", jdk.home, "--agent", options.agent, "--jtrail", options.jtrail, "--cache", options.cache])
+    whole, part = kept / f"{name}.trail", folder / f"{name}.trail"
     # The calls lie densely somewhere, so the time that they take is searched.
     low, high = 0, 1 << 40
     while high - low > 1_000_000:

@@ -85,6 +85,19 @@ def check(program, options, all_classes, scratch):
     return [traced(program, options, name, include, plain, empty, scratch) for name in formats]
 
 
+def keep(program, options, scratch):
+    """Runs one program with the agent, and keeps its trail. Returns a row with what is wrong."""
+    rules = ",".join(f"include={pattern}" for pattern in program.spec.include)
+    trail = options.keep.resolve() / f"{program.name}.trail"
+    text = f"format=trail,file={trail},{rules}"
+    if options.options:
+        text += "," + options.options
+    run = program.run(scratch / "run", [f"-agentpath:{options.agent}={text}"], options.timeout)
+    if run.code != 0:
+        show(run)
+    return [{"wrong": [f"exit {run.code}"] if run.code != 0 else []}]
+
+
 def formats_of(spec, wanted, all_classes):
     """The formats to try. If a program has several JVMs, they write their traces to files. With all
     classes these are a billion events, and only a trail is small enough."""

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from real_programs import figures, messages
-from real_programs.check import FORMATS, Program, check
+from real_programs.check import FORMATS, Program, check, keep
 from real_programs.programs import PROGRAMS, QUICK
 from support import arguments, jdks
 from support.errors import Unavailable
@@ -47,6 +47,8 @@ def parse():
     parser.add_argument("--messages", action="store_true",
                         help="count TPTP's messages, and fail if one is in no run of binary, or in none of xml")
     parser.add_argument("--plain", action="store_true", help="without the agent: do the programs run, and alike?")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER",
+                        help="run each program once, with the agent alone, and keep its trail as FOLDER/NAME.trail")
     parser.add_argument("--timeout", type=float, default=1800, metavar="SECONDS", help="of each run (default: %(default)s)")
     options = parser.parse_args()
     if options.markdown and options.options not in ("", ALL_EVENTS):
@@ -80,7 +82,10 @@ def run_one(options, jdk, name, all_classes):
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="jtrail-real-") as scratch:
         program = Program(name, jdk, options.cache.resolve(), all_classes or options.quick)
-        rows = check(program, options, all_classes, Path(scratch).resolve())
+        if options.keep:
+            rows = keep(program, options, Path(scratch).resolve())
+        else:
+            rows = check(program, options, all_classes, Path(scratch).resolve())
     wrong = "; ".join(text for row in rows for text in row["wrong"])
     print(f" {wrong or 'ok'} ({time.monotonic() - started:.0f} s)", flush=True)
     return rows
@@ -98,6 +103,8 @@ def main():
             for row in run_one(options, jdk, name, all_classes)]
     if not rows:
         raise Unavailable("real-programs: no program was run")
+    if options.keep:
+        sys.exit(1 if any(row["wrong"] for row in rows) else 0)
     if options.markdown:
         (figures.write_all_events if options.options else figures.write)(options.markdown, rows, homes)
     figures.show(rows, options.plain)

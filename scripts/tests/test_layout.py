@@ -19,7 +19,7 @@ from support import paths, servers
 from support.java import expand
 
 SCRIPTS = paths.SCRIPTS
-COMMANDS = ("cycles", "observers", "real-programs", "real-servers", "redeploy", "stress", "comments", "screenshot")
+COMMANDS = ("cycles", "observers", "real-programs", "real-servers", "redeploy", "stress", "comments", "screenshot", "read-exports")
 PACKAGES = ("bench", "trail_dump")
 # The Java programs that need libraries. All others need nothing but the JDK.
 NEED_LIBRARIES = {
