@@ -1,0 +1,133 @@
+//! The interface of encoders and of exports.
+
+use super::{Timeline, UNMATCHED};
+use crate::sink::{Moment, Sink, ThreadIndex};
+use crate::target::Export;
+use jtrail_formats::{DropCount, Encode};
+use jtrail_model::{Calls, Event, Timestamp};
+
+impl<S: Sink> Timeline<S> {
+    fn close(&mut self, out: &mut Vec<u8>) {
+        let latest = self.slices.latest();
+        for note in &self.notes {
+            self.sink.mark(latest, &format!("jtrail: {note}"));
+        }
+        self.sink.close(&self.names, latest);
+        self.sink.take(out);
+    }
+}
+
+impl<S: Sink> Export for Timeline<S> {
+    fn size(&self) -> u64 {
+        self.sink.size()
+    }
+
+    fn slices(&self) -> u64 {
+        self.slices.begun
+    }
+
+    fn end_at(&mut self, time: Timestamp) {
+        self.slices.end_at(time);
+    }
+
+    fn split(&mut self, end: &mut Vec<u8>, begin: &mut Vec<u8>) {
+        self.slices.suspend_all(&self.names, &mut self.sink);
+        self.close(end);
+        while self.sink.close_more(&self.names) {
+            self.sink.take(end);
+        }
+        self.sink.take(end);
+        self.sink = (self.make_sink)();
+        self.sink.open();
+        if let Some(time) = self.start {
+            self.sink.start(time);
+        }
+        if let Some((id, program)) = &self.process {
+            self.sink.process(*id, program);
+        }
+        for (index, thread) in self.threads.iter().enumerate() {
+            self.sink.thread(ThreadIndex(index as u32), &thread.info);
+        }
+        self.slices.resume_all(&self.names, &mut self.sink);
+        self.sink.take(begin);
+    }
+}
+
+impl<S: Sink> Encode for Timeline<S> {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        self.sink.open();
+        self.sink.take(out);
+    }
+
+    fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+        if let Some(time) = event.time() {
+            self.see(time);
+        }
+        if !self.slice(event) && !self.define(event) {
+            self.other(event);
+        }
+        self.sink.take(out);
+    }
+
+    fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
+        if let Some(first) = calls.steps.iter().find(|step| step.time.0 != 0) {
+            self.see(first.time);
+        }
+        let thread = self.thread(calls.thread);
+        self.threads[thread.0 as usize].sums_above = 0;
+        let (names, sink) = (&self.names, &mut self.sink);
+        for step in calls.steps {
+            let at = Moment {
+                thread,
+                time: step.time,
+                cpu: calls.cpu_time.0,
+            };
+            match step.ends {
+                false => self
+                    .slices
+                    .enter(names, at, (step.method, step.ticket), sink),
+                true => self
+                    .slices
+                    .leave(names, at, (step.method, step.ticket, false), sink),
+            }
+        }
+        self.sink.take(out);
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        while self.end_part(out) {}
+    }
+
+    fn end_part(&mut self, out: &mut Vec<u8>) -> bool {
+        if !self.is_closed {
+            self.is_closed = true;
+            let latest = self.slices.latest();
+            self.finish_collection(latest, None);
+            self.write_rate();
+            self.slices.finish(&self.names, &mut self.sink);
+            self.close(out);
+        }
+        let follows = self.sink.close_more(&self.names);
+        self.sink.take(out);
+        follows
+    }
+
+    fn has_pending(&self) -> bool {
+        true
+    }
+
+    fn dropped(&self) -> Vec<DropCount> {
+        let mut counts = self.dropped.counts();
+        if self.slices.unmatched > 0 {
+            counts.push(DropCount {
+                what: UNMATCHED,
+                count: self.slices.unmatched,
+            });
+        }
+        counts
+    }
+
+    fn dropped_events(&self) -> u64 {
+        self.dropped.events() + self.slices.unmatched
+    }
+}
