@@ -102,7 +102,6 @@ def firefox(tools, part, export):
 
 # By target: the reader, and the extension of the export.
 READERS = {
-    "perfetto": (perfetto, ".pftrace"),
     "chrome": (perfetto, ".trace.json"),
     "pprof": (pprof, ".pb.gz"),
     "jfr": (jfr, ".jfr"),

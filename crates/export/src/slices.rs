@@ -36,6 +36,8 @@ struct Thread {
     calls: usize,
     pending: Vec<Pending>,
     latest: Timestamp,
+    /// The latest CPU time in ns.
+    cpu: i64,
 }
 
 /// A slice that has begun.
@@ -119,6 +121,7 @@ impl Slices {
         let thread = &mut self.threads[at.thread.0 as usize];
         at.time = at.time.max(thread.latest);
         thread.latest = at.time;
+        thread.cpu = thread.cpu.max(at.cpu);
         self.see(at.time);
         at
     }
@@ -313,7 +316,9 @@ impl Slices {
         (at, by_exception): (Moment, bool),
         sink: &mut impl Sink,
     ) {
-        let at = self.arrive(at);
+        let mut at = self.arrive(at);
+        // A slice that ends without a measurement of its own ends at the latest one.
+        at.cpu = self.threads[at.thread.0 as usize].cpu;
         loop {
             let open = self.threads[at.thread.0 as usize].open.len();
             if open <= level {

@@ -116,6 +116,21 @@ fn each_node_has_what_its_own_calls_took() {
 }
 
 #[test]
+fn an_open_call_ends_at_the_latest_cpu_time() {
+    let events = [
+        enter(100, 1, 1, 1_000),
+        enter(110, 2, 2, 1_008),
+        alloc(120, 8),
+    ];
+    let expected = [
+        "t7: 0 calls 0 self 0 cpu 0 objects 0 bytes 0 blocked 0 waiting",
+        "t7 m1: 1 calls 10 self 8 cpu 0 objects 0 bytes 0 blocked 0 waiting",
+        "t7 m1 m2: 1 calls 10 self 0 cpu 1 objects 8 bytes 0 blocked 0 waiting",
+    ];
+    assert_eq!(lines(0, &events), expected);
+}
+
+#[test]
 fn a_short_call_becomes_part_of_its_caller_with_all_its_weights() {
     let expected = [
         "t7: 0 calls 0 self 0 cpu 0 objects 0 bytes 0 blocked 0 waiting",
