@@ -1,9 +1,6 @@
 //! What to do about an export that its tool does not open.
 
-use super::Args;
-use crate::input::Input;
-use crate::select::Selection;
-use crate::transcode::{Excerpt, Source, transcode};
+use super::{Args, feed};
 use anyhow::anyhow;
 use jtrail_export::{Export, Survey, Target};
 use jtrail_model::MethodId;
@@ -80,15 +77,7 @@ pub(super) fn proposal(
 /// Reads the trace again, and counts its calls and waits.
 fn survey(args: &Args, top: Option<FxHashSet<MethodId>>) -> anyhow::Result<Survey> {
     let mut survey = Survey::new(args.selection.filter(top));
-    let mut input = Input::open(&args.input, true)?.in_order();
-    let mut excerpt = Excerpt::new(Selection::new(&args.selection.span, &args.selection.thread));
-    let mut source = Source {
-        input: &mut input,
-        opening: &[],
-        excerpt: &mut excerpt,
-        observe: &mut |_| {},
-    };
-    transcode(&mut source, &mut survey, &mut std::io::sink())?;
+    feed(&args.selection, &args.input, &mut survey)?;
     Ok(survey)
 }
 

@@ -26,7 +26,7 @@ use anyhow::{Context, bail};
 use files::Files;
 use jtrail_analysis::Subjects;
 use jtrail_export::{Base, BaseEncoder, Export, Target};
-use jtrail_formats::dropped_message;
+use jtrail_formats::{Encode, dropped_message};
 use jtrail_model::MethodId;
 use rustc_hash::FxHashSet;
 use std::io::Write;
@@ -148,6 +148,12 @@ fn encode(
 fn base(args: &Args, path: &Path) -> anyhow::Result<Base> {
     let selection = &args.selection;
     let mut encoder = BaseEncoder::new(args::title(path), selection.filter(None));
+    feed(selection, path, &mut encoder)?;
+    Ok(encoder.finish())
+}
+
+/// Passes the selected part of a trace to an encoder that writes nothing.
+fn feed(selection: &CallSelection, path: &Path, encoder: &mut impl Encode) -> anyhow::Result<()> {
     let mut input = Input::open(path, true)?.in_order();
     let mut excerpt = Excerpt::new(Selection::new(&selection.span, &selection.thread));
     let mut source = Source {
@@ -156,8 +162,8 @@ fn base(args: &Args, path: &Path) -> anyhow::Result<Base> {
         excerpt: &mut excerpt,
         observe: &mut |_| {},
     };
-    transcode(&mut source, &mut encoder, &mut std::io::sink())?;
-    Ok(encoder.finish())
+    transcode(&mut source, encoder, &mut std::io::sink())?;
+    Ok(())
 }
 
 /// Returns the methods with the most self time, if the arguments select by that.
