@@ -41,6 +41,14 @@ impl ThreadSelector {
     }
 }
 
+/// Parses a pattern of class names, in which `*` stands for any text.
+pub(crate) fn class_pattern(text: &str) -> Result<Pattern, String> {
+    match text.is_empty() {
+        true => Err("a class name is needed".to_owned()),
+        false => Ok(Pattern::new(text)),
+    }
+}
+
 /// A method by name, or by class and name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum MethodSelector {

@@ -31,7 +31,7 @@ mod line;
 
 use crate::input::{Input, Selected};
 use crate::outcome::Streams;
-use crate::select::{Selection, Span, ThreadSelector};
+use crate::select::{Selection, Span, ThreadSelector, class_pattern};
 use jtrail_analysis::Names;
 use jtrail_model::{ClassId, Event, MethodId};
 use jtrail_options::Pattern;
@@ -51,17 +51,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID|NAME", value_parser = ThreadSelector::parse)]
     thread: Vec<ThreadSelector>,
     /// Only events of classes with this name, in which * stands for any text (repeatable)
-    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    #[arg(long, value_name = "PATTERN", value_parser = class_pattern)]
     class: Vec<Pattern>,
     #[command(flatten)]
     span: Span,
-}
-
-fn pattern(text: &str) -> Result<Pattern, String> {
-    if text.is_empty() {
-        return Err("a class name is needed".to_owned());
-    }
-    Ok(Pattern::new(text))
 }
 
 pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> {

@@ -1,6 +1,6 @@
 //! Selection of the calls that are exported.
 
-use crate::select::{MethodSelector, Span, ThreadSelector};
+use crate::select::{MethodSelector, Span, ThreadSelector, class_pattern};
 use jtrail_analysis::Names;
 use jtrail_export::{CallFilter, MethodFilter};
 use jtrail_model::{Duration, MethodId};
@@ -16,7 +16,7 @@ pub(crate) struct CallSelection {
     #[arg(long, value_name = "ID|NAME", value_parser = ThreadSelector::parse)]
     pub(crate) thread: Vec<ThreadSelector>,
     /// Only calls of methods of classes with this name, in which * stands for any text (repeatable)
-    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    #[arg(long, value_name = "PATTERN", value_parser = class_pattern)]
     class: Vec<Pattern>,
     /// Only calls of this method: METHOD, CLASS.METHOD or CLASS#METHOD, with * for any text
     /// (repeatable)
@@ -31,13 +31,6 @@ pub(crate) struct CallSelection {
     /// Only calls of this number of methods: those with the most self time
     #[arg(long, value_name = "COUNT")]
     pub(crate) top: Option<usize>,
-}
-
-fn pattern(text: &str) -> Result<Pattern, String> {
-    match text.is_empty() {
-        true => Err("a class name is needed".to_owned()),
-        false => Ok(Pattern::new(text)),
-    }
 }
 
 impl CallSelection {
