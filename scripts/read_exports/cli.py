@@ -68,7 +68,7 @@ def calls_until(options, whole, until):
 
 def perfetto(tools, part, export):
     """Perfetto's own engine, in Node.js."""
-    return [sys.executable, HERE / "chrome.py", part, export, "--jtrail", tools.jtrail, "--engine", tools.perfetto()]
+    return [sys.executable, HERE / "perfetto.py", part, export, "--jtrail", tools.jtrail, "--engine", tools.perfetto()]
 
 
 def pprof(tools, part, export):
@@ -102,6 +102,7 @@ def firefox(tools, part, export):
 
 # By target: the reader, and the extension of the export.
 READERS = {
+    "perfetto": (perfetto, ".pftrace"),
     "chrome": (perfetto, ".trace.json"),
     "pprof": (pprof, ".pb.gz"),
     "jfr": (jfr, ".jfr"),

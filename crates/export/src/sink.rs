@@ -83,6 +83,16 @@ impl ThreadInfo {
             (name, _) => name.to_owned(),
         }
     }
+
+    /// Returns a name for a label of all threads that have this thread's name. It is not empty:
+    /// there may be millions of virtual threads without a name, which are shown as one.
+    pub(crate) fn shared_label(&self) -> &str {
+        match (self.name.as_str(), self.is_virtual) {
+            ("", true) => "virtual threads without a name",
+            ("", false) => "threads without a name",
+            (name, _) => name,
+        }
+    }
 }
 
 /// Returns the last part of a program's path.

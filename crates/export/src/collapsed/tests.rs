@@ -40,6 +40,23 @@ fn threads_are_merged_or_apart() {
 }
 
 #[test]
+fn threads_without_a_name_are_one() {
+    let mut events = vec![
+        class(1, "a.B"),
+        method(1, "outer"),
+        thread(7, 0, "", "VirtualThreads"),
+        thread(8, 0, "", "VirtualThreads"),
+        thread(9, 0, "", "main"),
+    ];
+    events.extend((7..10).flat_map(|id| [enter(id, 10, 1, 1), leave(id, 12, 1, 1)]));
+    let out = encode(Profiler::new(Writer::new(Weight::SelfTime, true)), &events);
+    assert_eq!(
+        String::from_utf8(out).expect("UTF-8"),
+        "[threads without a name];a.B.outer(int) 2\n[virtual threads without a name];a.B.outer(int) 4\n"
+    );
+}
+
+#[test]
 fn each_weight_has_its_lines() {
     assert_eq!(
         lines(Weight::Calls, false),

@@ -4,7 +4,6 @@
 //! and threads and methods of equal names are one.
 
 use crate::profile::{self, Profile, Weights};
-use crate::sink::ThreadInfo;
 use jtrail_model::MethodId;
 use jtrail_model::names::Names;
 use rustc_hash::FxHashMap;
@@ -166,7 +165,7 @@ impl Tree {
             let frame = match node.frame {
                 profile::Frame::Thread(index) if is_used[index.0 as usize] => {
                     let thread = &profile.threads[index.0 as usize];
-                    let frame = builder.frame(Frame::Thread(thread_name(thread)));
+                    let frame = builder.frame(Frame::Thread(thread.shared_label().to_owned()));
                     builder.count_threads(frame, EXPORTED, 1);
                     builder.tree.traces[EXPORTED].threads += 1;
                     frame
@@ -230,13 +229,6 @@ fn used_threads(profile: &Profile) -> Vec<bool> {
         }
     }
     is_used
-}
-
-fn thread_name(thread: &ThreadInfo) -> String {
-    match thread.name.is_empty() && thread.is_virtual {
-        true => "virtual threads without a name".to_owned(),
-        false => thread.name.clone(),
-    }
 }
 
 fn method_frame(names: &Names, id: MethodId) -> Frame {

@@ -184,26 +184,25 @@ impl Packets {
 
     pub(super) fn describe_thread(&mut self, index: ThreadIndex) {
         let pid = self.process_id;
-        let ThreadInfo {
-            name,
-            os_id,
-            is_virtual,
-            ..
-        } = self.thread(index).info.clone();
+        let info = self.thread(index).info.clone();
+        let name = info.label();
         message(&mut self.out, trace::PACKET, |out| {
             integer(out, packet::SEQUENCE_ID, GLOBAL);
             message(out, packet::TRACK_DESCRIPTOR, |out| {
                 integer(out, track::UUID, thread_uuid(index));
                 integer(out, track::PARENT_UUID, PROCESS);
-                match is_virtual {
-                    true => bytes(out, track::NAME, name.as_bytes()),
-                    false => message(out, track::THREAD, |out| {
-                        integer(out, thread::PID, pid);
-                        let tid = if os_id > 0 { os_id } else { made_up_tid(index) };
-                        integer(out, thread::TID, tid);
-                        bytes(out, thread::NAME, name.as_bytes());
-                    }),
+                if info.is_virtual {
+                    bytes(out, track::NAME, name.as_bytes());
+                    integer(out, track::SIBLING_MERGE_BEHAVIOR, track::MERGE_NONE);
+                    return;
                 }
+                message(out, track::THREAD, |out| {
+                    integer(out, thread::PID, pid);
+                    let made_up = made_up_tid(index);
+                    let tid = if info.os_id > 0 { info.os_id } else { made_up };
+                    integer(out, thread::TID, tid);
+                    bytes(out, thread::NAME, name.as_bytes());
+                });
             });
         });
     }

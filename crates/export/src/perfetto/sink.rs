@@ -47,7 +47,7 @@ impl Packets {
                 fixed64(out, event::FLOW_IDS, flow);
             });
         }
-        let owner = owner.map(|owner| self.thread(owner).info.name.clone());
+        let owner = owner.map(|owner| self.thread(owner).info.label());
         self.text_event(at, event_type::SLICE_BEGIN, "blocked on a monitor", |out| {
             object_annotations(out, "object", object, class, names);
             if let Some(owner) = owner {

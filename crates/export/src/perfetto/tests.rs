@@ -2,7 +2,7 @@ use super::Packets;
 use crate::filter::CallFilter;
 use crate::testing::{START, class, encode_selected, enter, leave, method, thread, time};
 use jtrail_model::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A field of a message: an integer or bytes.
 enum Value<'b> {
@@ -77,6 +77,8 @@ struct Read {
     tracks: HashMap<u64, String>,
     events: Vec<String>,
     flows: Vec<(u64, u64)>,
+    /// Uuids of tracks that are not merged with others of their name.
+    apart: HashSet<u64>,
 }
 
 #[derive(Default)]
@@ -110,6 +112,9 @@ fn read(trace: &[u8]) -> Read {
             let name = named.into_iter().chain(process).chain(thread).next();
             let name = text(name.expect("a name"));
             read.tracks.insert(integer(track, 1), name);
+            if integer(track, 15) == 2 {
+                read.apart.insert(integer(track, 1));
+            }
         }
         for interned in bytes(packet, 12) {
             for name in bytes(interned, 2) {
@@ -246,6 +251,21 @@ fn calls_and_waits_are_slices_of_their_threads() {
         [from.0, to.0].map(|t| read.tracks[&t].clone()),
         ["main", "worker \"1\""]
     );
+}
+
+#[test]
+fn virtual_threads_of_one_name_are_apart() {
+    let mut events = vec![class(1, "a.B"), method(1, "run")];
+    for (id, name) in [(3, "worker"), (4, "worker"), (5, ""), (6, "")] {
+        events.extend([thread(id, 0, name, "VirtualThreads"), enter(id, 10, 1, 1)]);
+    }
+    let read = encode(CallFilter::default(), &events);
+    let names = read.apart.iter().map(|uuid| &*read.tracks[uuid]);
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    let expected = ["virtual thread 5", "virtual thread 6", "worker", "worker"];
+    assert_eq!(names, expected);
+    assert_eq!(on(&read, "virtual thread 6").len(), 2);
 }
 
 #[test]

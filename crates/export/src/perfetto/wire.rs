@@ -82,6 +82,9 @@ pub(super) mod track {
     pub(in crate::perfetto) const THREAD: u32 = 4;
     pub(in crate::perfetto) const PARENT_UUID: u32 = 5;
     pub(in crate::perfetto) const COUNTER: u32 = 8;
+    pub(in crate::perfetto) const SIBLING_MERGE_BEHAVIOR: u32 = 15;
+    /// Value of `SIBLING_MERGE_BEHAVIOR`. Without it, tracks of one name are shown as one.
+    pub(in crate::perfetto) const MERGE_NONE: u64 = 2;
 }
 
 /// Fields of `ProcessDescriptor`.

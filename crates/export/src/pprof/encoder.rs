@@ -213,11 +213,7 @@ impl<'a> Encoder<'a> {
         let keys = ["thread", "thread_id"].map(|key| self.strings.index(key));
         let mut labels = Vec::new();
         for thread in &self.profile.threads {
-            let name = match thread.name.as_str() {
-                "" => format!("thread-{}", thread.id),
-                name => name.to_owned(),
-            };
-            let name = self.strings.index(&name);
+            let name = self.strings.index(&thread.label());
             let mut out = Vec::new();
             message(&mut out, sample::LABEL, |out| {
                 integer(out, label::KEY, keys[0]);

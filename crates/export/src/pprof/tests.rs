@@ -314,7 +314,7 @@ fn odd_names_pass_through() {
             enter(1, 10, 1, 1),
             leave(1, 12, 1, 1),
         ];
-        let thread = if name.is_empty() { "thread-1" } else { name };
+        let thread = if name.is_empty() { "thread 1" } else { name };
         let expected = format!("{name}.{name}(int): [1, 2]; thread={thread}0 thread_id=1");
         assert_eq!(written(&events).samples(), [expected]);
     }
