@@ -68,12 +68,12 @@ public class ReadRecording {
                 add(type, "" + id(event.getThread("thread")), event.getLong("allocated"));
                 break;
             case "jdk.ExecutionSample":
-                add(type, site(event).replaceAll(":-?\\d+$", ""), 1);
+                add(type, site(event).replaceAll(":(-?\\d+|native)$", ""), 1);
                 add("sampled threads", "" + id(event.getThread("sampledThread")), 1);
                 break;
             case "jdk.NativeMethodSample":
                 if (event.getString("state").equals("STATE_RUNNABLE")) {
-                    add(type, site(event).replaceAll(":-?\\d+$", ""), 1);
+                    add(type, site(event).replaceAll(":(-?\\d+|native)$", ""), 1);
                 }
                 break;
             case "jdk.GarbageCollection":
@@ -135,7 +135,8 @@ public class ReadRecording {
         }
         RecordedFrame frame = stack.getFrames().get(0);
         int line = frame.getLineNumber();
-        return name(frame.getMethod()) + (line > 0 ? ":" + line : "");
+        String place = frame.getType().equals("Native") ? ":native" : line > 0 ? ":" + line : "";
+        return name(frame.getMethod()) + place;
     }
 
     private static String className(RecordedClass type) {
