@@ -32,7 +32,7 @@ from support.paths import ROOT
 from support.tables import aligned
 
 SECTIONS = ("hook", "writer", "start-up", "memory", "formats", "rewriter", "objects", "events", "jvm", "overhead", "huge",
-            "convert", "distortion", "trail", "work", "peers")
+            "convert", "exports", "distortion", "trail", "work", "peers")
 
 
 def module(section):

@@ -1,16 +1,13 @@
 """Exports traces of real programs, and has the tools read them that the exports are for.
 
-The sample application, javac, H2 and Tomcat are traced with all kinds of events. Each trace is cut
-to its first calls, so that every reader is quick. Each target's export of it is read by a tool that
-jtrail did not write, and that tool's figures must be those of `jtrail report`: calls, total and
-self time by method and thread; collections, waits and allocations, where the target has them.
-
-With --pages, there are also the readers that need Chromium or a later Node.js: speedscope's page,
-the Firefox Profiler's loader, and the flame graph in a browser.
+The sample application, javac, H2 and Tomcat are traced with all kinds of events, for so many events
+that every reader is quick. Each target's export of the trace is read by a tool that jtrail did not
+write, and that tool's figures must be those of `jtrail report`: calls, total and self time by method
+and thread; collections, waits and allocations, where the target has them.
 """
 
 import argparse
-import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,9 +20,15 @@ from support.paths import SCRIPTS
 from support.processes import run
 
 HERE = Path(__file__).resolve().parent
-PROGRAMS = ("shop", "javac", "h2", "tomcat")
-# How many calls of a trace are exported. Readers take some seconds for as many.
-CALLS = 60_000
+# The programs, each with the call that the trace begins with: when the program is well under way.
+PROGRAMS = {
+    "shop": "org.example.shop.orders.Checkout.process:100",
+    "javac": "com.sun.tools.javac.comp.Attr.attribClass:10",
+    "h2": "org.h2.jdbc.JdbcStatement.execute:3",
+    "tomcat": "org.apache.catalina.connector.CoyoteAdapter.service:20",
+}
+# With little room for new objects, there are collections in a short time.
+SMALL_HEAP = "-XX:+UseSerialGC -Xmn1m"
 
 
 def parse():
@@ -35,112 +38,142 @@ def parse():
     arguments.add_build(parser)
     arguments.add_cache(parser)
     parser.add_argument("--only", action="append", choices=PROGRAMS, help="trace this program; repeatable")
-    parser.add_argument("--target", action="append", choices=sorted(READERS), help="read this target; repeatable")
-    parser.add_argument("--pages", action="store_true", help="also what needs a browser or a later Node.js")
+    parser.add_argument("--reader", action="append", choices=[*READERS, FLAME], help="have this read; repeatable")
+    parser.add_argument("--events", type=int, default=200_000, help="events of each trace (default: 200000)")
     return parser.parse_args()
 
 
 def trace(options, jdk, name, folder):
-    """Returns the trace of the first calls of a program."""
-    kept = folder / "kept"
-    kept.mkdir()
-    run([sys.executable, SCRIPTS / "real-programs", "--quick", "--only", name, "--keep", kept, "--options", "events=all",
-         "--jdk", jdk.home, "--agent", options.agent, "--jtrail", options.jtrail, "--cache", options.cache])
-    whole, part = kept / f"{name}.trail", folder / f"{name}.trail"
-    # The calls lie densely somewhere, so the time that they take is searched.
-    low, high = 0, 1 << 40
-    while high - low > 1_000_000:
-        until = (low + high) // 2
-        if calls_until(options, whole, until) > CALLS:
-            high = until
-        else:
-            low = until
-    run([options.jtrail, "convert", whole, part, "--until", f"{high}ns"])
-    whole.unlink()
-    return part
+    """Returns the trace of a burst of a program's events."""
+    run([sys.executable, SCRIPTS / "real-programs", "--quick", "--only", name, "--keep", folder,
+         "--options", f"events=all,burst=call:{PROGRAMS[name]}/{options.events}",
+         "--jdk", jdk.home, "--agent", options.agent, "--jtrail", options.jtrail, "--cache", options.cache],
+        env=os.environ | {"JAVA_TOOL_OPTIONS": SMALL_HEAP})
+    return folder / f"{name}.trail"
 
 
-def calls_until(options, whole, until):
-    """The number of calls that begin before a time."""
-    words = [options.jtrail, "report", whole, "--until", f"{until}ns", "--only", "threads", "--top", "0", "--format", "json"]
-    return sum(row["calls"] or 0 for row in json.loads(run(words))["threads"])
+def script(tools, name, part, export, *words):
+    """A command that runs one of the scripts in this folder."""
+    return [sys.executable, HERE / name, "--jtrail", tools.jtrail, *words, part, export]
 
 
 def perfetto(tools, part, export):
-    """Perfetto's own engine, in Node.js."""
-    return [sys.executable, HERE / "perfetto.py", part, export, "--jtrail", tools.jtrail, "--engine", tools.perfetto()]
+    """Perfetto's own engine in Node.js, and the Perfetto UI or, for `chrome`, speedscope's page."""
+    return script(tools, "perfetto_engine.py", part, export, "--engine", tools.perfetto(), *tools.pages())
+
+
+def perfetto_messages(tools, part, export):
+    """Perfetto's messages for Python."""
+    return script(tools, "perfetto_messages.py", part, export)
 
 
 def pprof(tools, part, export):
     """`go tool pprof`."""
-    return [sys.executable, HERE / "pprof.py", "--jtrail", tools.jtrail, part, export]
+    return script(tools, "pprof.py", part, export)
 
 
 def jfr(tools, part, export):
-    """The JDK's `jfr`."""
-    return [sys.executable, HERE / "jfr.py", "--jtrail", tools.jtrail, "--jdk", tools.jdk.home, part, export]
+    """The JDK's `jfr`, JDK Mission Control with its rules, and async-profiler's converter."""
+    return script(tools, "jfr.py", part, export, "--jdk", tools.jdk.home, "--libraries", tools.mission_control())
 
 
 def otlp(tools, part, export):
-    """The protocol's own messages in Python."""
-    report = export.with_suffix(".json")
-    report.write_text(run([tools.jtrail, "report", part, "--format", "json", "--top", "0"]))
-    return [sys.executable, HERE / "otlp.py", "--report", report, export]
+    """The protocol's own messages for Python, for files and for what is sent to a collector."""
+    json_too = export.with_suffix(".json")
+    run([tools.jtrail, "export", part, "-o", json_too, "--force"])
+    return [*script(tools, "otlp.py", part, export, "--send"), json_too]
 
 
 def speedscope(tools, part, export):
     """speedscope's page in Chromium."""
-    return [sys.executable, HERE / "speedscope.py", part, export, "--jtrail", tools.jtrail,
-            "--modules", tools.modules(), "--chromium", tools.chromium()]
+    return script(tools, "speedscope.py", part, export, *tools.pages())
 
 
 def firefox(tools, part, export):
     """Mozilla's own loader."""
-    return [sys.executable, HERE / "firefox.py", "--jtrail", tools.jtrail, "--node", tools.late_node(),
-            "--cli", tools.profiler_cli(), part, export]
+    return script(tools, "firefox.py", part, export, "--node", tools.late_node(), "--cli", tools.profiler_cli())
 
 
-# By target: the reader, and the extension of the export.
+# By reader: the extension of the export that it reads, and its command.
 READERS = {
-    "perfetto": (perfetto, ".pftrace"),
-    "chrome": (perfetto, ".trace.json"),
-    "pprof": (pprof, ".pb.gz"),
-    "jfr": (jfr, ".jfr"),
-    "otlp": (otlp, ".otlp.pb"),
-    "speedscope": (speedscope, ".speedscope.json"),
-    "firefox": (firefox, ".firefox.json.gz"),
+    "perfetto": (".pftrace", perfetto),
+    "messages": (".pftrace", perfetto_messages),
+    "chrome": (".trace.json", perfetto),
+    "pprof": (".pb.gz", pprof),
+    "jfr": (".jfr", jfr),
+    "otlp": (".otlp.pb", otlp),
+    "speedscope": (".speedscope.json", speedscope),
+    "firefox": (".firefox.json.gz", firefox),
 }
-PAGES = ("speedscope", "firefox")
+# Reads the pages of all programs at once, in Chromium.
+FLAME = "flame"
 
 
-def read(tools, target, part):
-    """Exports a trace and has it read. Returns true if the reader agrees with the report."""
-    reader, extension = READERS[target]
-    export = part.with_suffix(extension)
-    started = time.monotonic()
-    subprocess.run([tools.jtrail, "export", part, "-o", export, "--force"], check=True, capture_output=True)
-    command = [str(word) for word in reader(tools, part, export)]
-    done = subprocess.run(command, capture_output=True, text=True, env=tools.environment())
-    took = time.monotonic() - started
+def export(tools, part, to):
+    """Exports a trace to a file, whose extension says the target."""
+    run([tools.jtrail, "export", part, "-o", to, "--force"])
+    return to
+
+
+def show(reader, started, done):
+    """Prints what a reader says: its last line, or all of it if something differs. Returns true if
+    nothing does."""
     last = (done.stdout.strip().splitlines() or ["nothing"])[-1]
-    print(f"  {target:<10} {took:5.1f} s  {last}", flush=True)
+    print(f"  {reader:<10} {time.monotonic() - started:5.1f} s  {last}", flush=True)
     if done.returncode != 0:
         print(done.stdout + done.stderr, flush=True)
-    export.unlink()
     return done.returncode == 0
+
+
+def read(tools, reader, part):
+    """Exports a trace and has it read. Returns true if the reader agrees with the report."""
+    extension, command = READERS[reader]
+    started = time.monotonic()
+    to = export(tools, part, part.with_suffix(extension))
+    command = [str(word) for word in command(tools, part, to)]
+    done = subprocess.run(command, capture_output=True, text=True, env=tools.environment())
+    to.unlink()
+    return show(reader, started, done)
+
+
+def read_flame(tools, parts, folder):
+    """Has the flame graphs of all traces read. Returns true if they agree with the reports."""
+    started = time.monotonic()
+    for part in parts:
+        export(tools, part, folder / f"{part.stem}.html")
+        words = ["--format", "json", "--only", "methods,trace,allocation_threads", "--top", "0"]
+        (folder / f"{part.stem}.json").write_text(run([tools.jtrail, "report", part, *words]))
+    run([tools.jtrail, "export", parts[0], "--base", parts[-1], "-o", folder / f"{parts[0].stem}-vs-{parts[-1].stem}.html"])
+    environment = tools.environment() | {"NODE_PATH": str(tools.modules()), "CHROMIUM": tools.chromium()}
+    done = subprocess.run(["node", HERE / "flame.js", folder], capture_output=True, text=True, env=environment)
+    return show(FLAME, started, done)
+
+
+def check(options, jdk, folder):
+    """Traces and reads all programs with one JDK. Returns true if all readers agree with the reports."""
+    tools = Tools(options, jdk)
+    wanted = options.reader or [*READERS, FLAME]
+    agree, parts = True, []
+    for name in options.only or PROGRAMS:
+        started = time.monotonic()
+        part = trace(options, jdk, name, folder)
+        print(f"{name} on Java {jdk.feature}: {part.stat().st_size:,} bytes in {time.monotonic() - started:.0f} s", flush=True)
+        parts.append(part)
+        for reader in wanted:
+            if reader != FLAME:
+                agree &= read(tools, reader, part)
+    if FLAME in wanted:
+        pages = folder / "pages"
+        pages.mkdir()
+        agree &= read_flame(tools, parts, pages)
+    return agree
 
 
 def main():
     options = parse()
     arguments.check_build(options)
-    targets = options.target or [name for name in READERS if options.pages or name not in PAGES]
-    failed = False
+    agree = True
     for jdk in arguments.jdks(options):
-        tools = Tools(options, jdk)
-        for name in options.only or PROGRAMS:
-            with tempfile.TemporaryDirectory(prefix="jtrail-exports-") as scratch:
-                part = trace(options, jdk, name, Path(scratch))
-                print(f"{name} on Java {jdk.feature}: {part.stat().st_size:,} bytes", flush=True)
-                for target in targets:
-                    failed |= not read(tools, target, part)
-    sys.exit(1 if failed else 0)
+        with tempfile.TemporaryDirectory(prefix="jtrail-exports-") as folder:
+            agree &= check(options, jdk, Path(folder))
+    sys.exit(0 if agree else 1)

@@ -1,12 +1,10 @@
-"""Reads OpenTelemetry traces with the protocol's own messages (PyPI: opentelemetry-proto).
+#!/usr/bin/env python3
+"""Checks exports of the target `otlp` with OpenTelemetry's own messages for Python (PyPI: opentelemetry-proto).
 
-    python3 scripts/read_exports/otlp.py [--report REPORT] EXPORT...
-
-EXPORT is a file of `jtrail`'s target otlp: protobuf (.otlp.pb) or JSON (.otlp.json). Several
-exports must hold equal spans. REPORT is what `jtrail report --format json --top 0` says of the
-trace: an export of all its calls has the same figures by method, thread and wait.
-
-Exits with 1 and names the first differences if something is wrong.
+Compared with `jtrail report` are calls, total, self and CPU time and exceptions by method, calls and busy time by
+thread, and waits for monitors. How spans nest is checked, too. EXPORT is a file in protobuf (.otlp.pb) or JSON
+(.otlp.json) with all calls. With --send, jtrail also sends the trace to a collector, which this script is. All must
+hold equal spans. The exit code is 1 if something differs.
 """
 
 import argparse
@@ -14,7 +12,10 @@ import base64
 import collections
 import hashlib
 import json
+import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 from google.protobuf import json_format
@@ -73,15 +74,14 @@ def attributes(message):
 
 
 class Export:
-    """The spans of a file, with a hash of all that they say."""
+    """The spans of requests, with a hash of all that they say."""
 
-    def __init__(self, path):
+    def __init__(self, requests):
         self.spans, self.links, self.resource = [], [], None
         self.exceptions = collections.Counter()
         self.traces = {}
         hashed = hashlib.sha256()
-        requests = protobuf_requests if path.suffix == ".pb" else json_requests
-        for request in requests(path):
+        for request in requests:
             for resource_spans in request.resource_spans:
                 self._check_resource(resource_spans)
                 for span in resource_spans.scope_spans[0].spans:
@@ -193,38 +193,74 @@ def compare(sums, report):
     return found
 
 
-def summary(path, export, sums):
+def sent_requests(jtrail, trace):
+    """What a collector receives when jtrail sends the trace."""
+    received = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self):  # pylint: disable=invalid-name
+            expect(self.path == "/v1/traces", "posted to", self.path)
+            expect(self.headers["Content-Type"] == "application/x-protobuf", "content type", self.headers["Content-Type"])
+            received.append(ExportTraceServiceRequest.FromString(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):  # pylint: disable=arguments-differ
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Collector) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        command = [jtrail, "export", trace, "--to", "otlp", "--send", address, "--force"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        server.shutdown()
+    expect(done.returncode == 0, done.stderr)
+    return received
+
+
+def sources(options):
+    """Yields the names of exports, with their requests."""
+    for path in options.export:
+        yield path.name, (protobuf_requests if path.suffix == ".pb" else json_requests)(path)
+    if options.send:
+        yield "collector", sent_requests(options.jtrail, options.trace)
+
+
+def summary(name, export, sums):
     """What the export holds, in a line."""
     largest = max(sums.traces.values(), default=0)
     waits = collections.Counter(span.method for span in sums.waits)
-    return (f"{path.name}: {len(export.spans)} spans in {len(sums.traces)} traces, the largest has {largest}; "
+    return (f"{name}: {len(export.spans)} spans in {len(sums.traces)} traces, the largest has {largest}; "
             f"{len(sums.methods)} methods, {len(export.links)} links, waits {dict(waits)}, "
             f"exceptions {dict(export.exceptions)}; {export.resource}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Checks OpenTelemetry traces that jtrail has written.")
-    parser.add_argument("--report", type=Path, help="jtrail report --format json --top 0 of the trace")
-    parser.add_argument("export", type=Path, nargs="+", help="a file in protobuf (.otlp.pb) or JSON (.otlp.json)")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trace")
+    parser.add_argument("export", type=Path, nargs="+")
+    parser.add_argument("--jtrail", default="jtrail", metavar="PROGRAM", help="the command line")
+    parser.add_argument("--send", action="store_true", help="have jtrail send the trace to this script, too")
     options = parser.parse_args()
+    words = [options.jtrail, "report", options.trace, "--format", "json", "--top", "0"]
+    report = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
     first = None
-    try:
-        for path in options.export:
-            export = Export(path)
+    for name, requests in sources(options):
+        try:
+            export = Export(requests)
             sums = Sums(export.spans)
             ids = {(span.trace, span.id) for span in export.spans}
             expect(len(ids) == len(export.spans), "an id occurs twice")
             expect(ids.issuperset(export.links), "a link leads nowhere")
             first = first or export
             expect(export.hash == first.hash, "differs from", options.export[0])
-            print(summary(path, export, sums))
-            if options.report:
-                report = json.loads(options.report.read_text())
-                found = compare(sums, report)
-                expect(not found, "\n".join(found))
-                print(f"  as in the report: {len(report['methods'])} methods, {report['trace']['calls']} calls")
-    except Wrong as wrong:
-        sys.exit(f"{path}: {wrong}")
+            print(summary(name, export, sums))
+            found = compare(sums, report)
+            expect(not found, "\n".join(found))
+            print(f"  {name}: as in the report: {len(report['methods'])} methods, {report['trace']['calls']} calls")
+        except Wrong as wrong:
+            sys.exit(f"{name}: {wrong}")
 
 
 if __name__ == "__main__":

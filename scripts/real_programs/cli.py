@@ -61,7 +61,7 @@ def todo(options):
     for all_classes in (False, True):
         for name in options.only or (QUICK if options.quick else PROGRAMS):
             if options.quick:
-                wanted = not all_classes or QUICK.get(name, False)
+                wanted = not all_classes or QUICK.get(name, False) and not options.keep
             else:
                 wanted = options.both or all_classes == options.all_classes
             if wanted:

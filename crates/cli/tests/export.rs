@@ -309,6 +309,26 @@ fn above_the_ceiling_the_answer_is_what_fits() {
     assert!(size(first) > 4 * size(second));
 }
 
+#[test]
+fn what_is_kept_in_memory_is_said_before_it_is_read() {
+    let folder = Folder::new();
+    let file = folder.put("many.trail", &many_calls(1_100_000));
+    let output = folder.at("many.speedscope.json");
+    let output = output.to_str().expect("UTF-8");
+    let done = jtrail(&["export", &file, "-o", output]);
+    let force = "\n  --force                one file all the same; it is kept in memory until the end: some 94.4 MiB\n";
+    assert!(done.err.ends_with(force), "{}", done.err);
+    assert_eq!(
+        (done.code, files(&folder)),
+        (2, vec!["many.trail".to_owned()])
+    );
+
+    let done = jtrail(&["export", &file, "-o", output, "--force"]);
+    let said = "jtrail: speedscope: begins and ends of calls and waits are kept in memory until the end, \
+                some 45 bytes for each\n";
+    assert_eq!((done.code, done.err.as_str()), (0, said));
+}
+
 /// Answers each request like a collector that accepts it. Returns the port, and how to end it with
 /// the bodies that it got.
 fn collector() -> (u16, impl FnOnce() -> Vec<Vec<u8>>) {

@@ -46,6 +46,8 @@ struct Row {
     extensions: &'static [&'static str],
     /// `None` if tools open any export.
     ceiling: Option<Ceiling>,
+    /// Bytes of memory for each item of the ceiling, if all of them are kept until the end.
+    kept: Option<u64>,
 }
 
 /// The largest export that the target's tool opens in reasonable time.
@@ -125,6 +127,7 @@ impl Target {
                     what: "slices",
                     tool: "the Perfetto UI",
                 }),
+                kept: None,
             },
             Self::Chrome => &Row {
                 name: "chrome",
@@ -135,6 +138,7 @@ impl Target {
                     what: "bytes",
                     tool: "the Perfetto UI",
                 }),
+                kept: None,
             },
             Self::Speedscope => &Row {
                 name: "speedscope",
@@ -144,11 +148,13 @@ impl Target {
                     what: "begins and ends of calls and waits",
                     tool: "speedscope",
                 }),
+                kept: Some(45),
             },
             Self::Collapsed => &Row {
                 name: "collapsed",
                 extensions: &[".collapsed", ".folded"],
                 ceiling: None,
+                kept: None,
             },
             Self::Jfr => &Row {
                 name: "jfr",
@@ -159,12 +165,14 @@ impl Target {
                     what: "events",
                     tool: "JDK Mission Control",
                 }),
+                kept: None,
             },
             Self::Flame => &Row {
                 name: "flame",
                 extensions: &[".html"],
                 // The page leaves out the smallest call paths of a large trace by itself.
                 ceiling: None,
+                kept: None,
             },
             Self::Pprof => &Row {
                 name: "pprof",
@@ -174,6 +182,7 @@ impl Target {
                     what: "call paths",
                     tool: "go tool pprof",
                 }),
+                kept: None,
             },
             Self::Otlp => &Row {
                 name: "otlp",
@@ -183,6 +192,7 @@ impl Target {
                     what: "spans in one trace",
                     tool: "Jaeger's page of a trace",
                 }),
+                kept: None,
             },
             Self::Firefox => &Row {
                 name: "firefox",
@@ -192,6 +202,7 @@ impl Target {
                     what: "samples and markers",
                     tool: "the Firefox Profiler",
                 }),
+                kept: Some(10),
             },
         }
     }
@@ -209,6 +220,12 @@ impl Target {
     /// Returns the largest export that the target's tool opens.
     pub fn ceiling(self) -> Option<Ceiling> {
         self.row().ceiling
+    }
+
+    /// Returns how many bytes of memory each item of the ceiling takes until the end of the trace.
+    /// `None` if the export is written while the trace is read.
+    pub fn kept_bytes(self) -> Option<u64> {
+        self.row().kept
     }
 
     /// Returns the target with a name.

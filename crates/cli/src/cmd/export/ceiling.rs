@@ -70,8 +70,28 @@ pub(super) fn proposal(
         "--split",
         &format!("{about}{files} files, each with a part of the time"),
     );
-    row("--force", "one file all the same");
+    let force = match target.kept_bytes() {
+        Some(bytes) => {
+            let size = crate::output::bytes(all.saturating_mul(bytes.into()) as u64);
+            format!("one file all the same; it is kept in memory until the end: some {size}")
+        }
+        None => "one file all the same".to_owned(),
+    };
+    row("--force", &force);
     anyhow!("{}", text.trim_end())
+}
+
+/// Says that an export which may exceed the ceiling is kept in memory, if so.
+pub(super) fn warn_of_memory(target: Target, err: &mut dyn std::io::Write) -> std::io::Result<()> {
+    let (Some(bytes), Some(ceiling)) = (target.kept_bytes(), target.ceiling()) else {
+        return Ok(());
+    };
+    writeln!(
+        err,
+        "jtrail: {}: {} are kept in memory until the end, some {bytes} bytes for each",
+        target.name(),
+        ceiling.what
+    )
 }
 
 /// Reads the trace again, and counts its calls and waits.

@@ -49,6 +49,9 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         .as_deref()
         .map(|path| base(args, path))
         .transpose()?;
+    if args.force {
+        ceiling::warn_of_memory(target, &mut *streams.err)?;
+    }
     let mut encoder = target.encoder(args.options(top.clone(), base));
     let mut files = Files::new(args, target, &mut *streams.out);
     let ending = match encode(args, target, &mut *encoder, &mut files)? {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks an export of the target `perfetto` or `chrome`: opens it in Perfetto's engine and, with --modules, in
-speedscope's page, and compares what they have read with `jtrail report`. speedscope reads only `chrome`.
+"""Checks an export of the target `perfetto` or `chrome`: opens it in Perfetto's engine and, with --modules, in a
+page: the Perfetto UI or, for `chrome`, speedscope's. Compares what they have read with `jtrail report`.
 
 Compared are calls, total and self time by thread and method. With Perfetto, also the start and the thread of each
 wait for a monitor and of each collection, the flows from the owners of monitors, the number and time of other waits,
@@ -13,6 +13,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import page
@@ -33,14 +34,19 @@ FLOWS = """select b.track_id, b.ts - START, b.name, a.track_id from flow
     join slice a on a.id = flow.slice_out join slice b on b.id = flow.slice_in"""
 
 
-def query(options, *queries):
+def query(command, queries):
     """Yields an iterator over the rows of each query, as lists."""
-    command = ["node", HERE / "perfetto_engine.js", options.engine, options.export, *queries]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as engine:
+    with subprocess.Popen([*command, *queries], stdout=subprocess.PIPE, text=True) as engine:
         for _ in queries:
             yield (json.loads(line) for line in iter(engine.stdout.readline, "\n"))
     if engine.returncode != 0:
         sys.exit("Perfetto's engine failed")
+
+
+def is_json(export):
+    """Returns true if a file is an export of `chrome`, false if it is one of `perfetto`."""
+    with open(export, "rb") as file:
+        return file.read(1) == b"{"
 
 
 def sums_by_track(rows, is_call):
@@ -63,15 +69,10 @@ def sums_by_track(rows, is_call):
     return found
 
 
-def of_chrome(tracks):
-    """Returns true if the tracks are those of an export of `chrome`."""
-    return any(tid == COLLECTOR for tid, _ in tracks.values())
-
-
 def threads_of_tracks(report, methods, tracks, found):
     """Returns the report's threads by the ids of their tracks. Exports of `chrome` have the report's ids of threads;
     in those of `perfetto`, threads have names, and those with one name are told apart by their time in calls."""
-    if of_chrome(tracks):
+    if any(tid == COLLECTOR for tid, _ in tracks.values()):
         return {track: COLLECTIONS if tid == COLLECTOR else tid for track, (tid, _) in tracks.items()}
 
     def busy(calls):
@@ -121,14 +122,13 @@ def compare_threads(comparison, report, methods, found, unseen=None):
         comparison.methods(report.threads.get(thread, thread), methods.get(thread, {}), of_export, (unseen or {}).get(thread))
 
 
-def read_perfetto(options, report, methods, is_call):
+def read_perfetto(options, command, report, methods, is_call):
     """What Perfetto has read: errors, sums of slices by thread, flows, and names of threads. Times count from the
     start of the trace, as in the report."""
     # An export of `chrome` has the report's times, one of `perfetto` those of the clock. The engine's answers, which
     # are JSON, are not exact for those.
-    with open(options.export, "rb") as export:
-        start = 0 if export.read(1) == b"{" else report.trace["start_ns"]
-    results = query(options, ERRORS, TRACKS, *(sql.replace("START", str(start)) for sql in (SLICES, FLOWS)))
+    start = 0 if is_json(options.export) else report.trace["start_ns"]
+    results = query(command, [ERRORS, TRACKS, *(sql.replace("START", str(start)) for sql in (SLICES, FLOWS))])
     errors = list(next(results))
     tracks = {track: (tid, name) for track, tid, name in next(results)}
     found = sums_by_track(next(results), is_call)
@@ -138,10 +138,10 @@ def read_perfetto(options, report, methods, is_call):
     return errors, {threads[track]: sums for track, sums in found.items()}, flows, names
 
 
-def compare_perfetto(options, report, methods, is_call):
+def compare_perfetto(options, command, report, methods, is_call):
     """Compares what Perfetto has read with the report. Returns the exit code, and the numbers of calls that took no
     time, by thread and name."""
-    errors, found, flows, names = read_perfetto(options, report, methods, is_call)
+    errors, found, flows, names = read_perfetto(options, command, report, methods, is_call)
     comparison = Comparison()
     comparison.equal("errors of the import", [], errors)
     compare_threads(comparison, report, methods, found)
@@ -150,6 +150,22 @@ def compare_perfetto(options, report, methods, is_call):
     for thread in methods:
         comparison.equal(f"name of thread {thread}", report.threads[thread], names.get(thread))
     return comparison.finish(), {thread: sums.empty for thread, sums in found.items()}
+
+
+def compare_page(options, report, methods, is_call):
+    """Compares what the Perfetto UI has read with the report, and checks that it shows all threads with calls.
+    Returns the exit code."""
+    with tempfile.TemporaryDirectory() as folder:
+        titles = Path(folder) / "titles.json"
+        command = ["node", HERE / "perfetto_page.js", options.modules, options.chromium, options.engine, options.export,
+                   titles, options.picture or ""]
+        failed, _ = compare_perfetto(options, command, report, methods, is_call)
+        shown = json.loads(titles.read_text())
+    comparison = Comparison()
+    for thread in methods:
+        name = report.threads[thread]
+        comparison.equal(f"the page shows {name}", True, any(name in title for title in shown))
+    return failed | comparison.finish()
 
 
 def compare_speedscope(options, report, methods, is_call, empty):
@@ -175,11 +191,15 @@ def main():
     report = Report(options.jtrail, options.trace)
     methods = report.methods()
     names = {name for of_thread in methods.values() for name in of_thread}
-    print("Perfetto:")
-    failed, empty = compare_perfetto(options, report, methods, names.__contains__)
-    if options.modules:
+    command = ["node", HERE / "perfetto_engine.js", options.engine, options.export]
+    print("Perfetto's engine:")
+    failed, empty = compare_perfetto(options, command, report, methods, names.__contains__)
+    if options.modules and is_json(options.export):
         print("speedscope:")
         failed |= compare_speedscope(options, report, methods, names.__contains__, empty)
+    elif options.modules:
+        print("Perfetto's page:")
+        failed |= compare_page(options, report, methods, names.__contains__)
     return failed
 
 
