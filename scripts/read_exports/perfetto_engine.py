@@ -125,8 +125,8 @@ def compare_threads(comparison, report, methods, found, unseen=None):
 def read_perfetto(options, command, report, methods, is_call):
     """What Perfetto has read: errors, sums of slices by thread, flows, and names of threads. Times count from the
     start of the trace, as in the report."""
-    # An export of `chrome` has the report's times, one of `perfetto` those of the clock. The engine's answers, which
-    # are JSON, are not exact for those.
+    # An export of `chrome` has the report's times, one of `perfetto` those of the clock. The
+    # engine's answers, which are JSON, are not exact for those.
     start = 0 if is_json(options.export) else report.trace["start_ns"]
     results = query(command, [ERRORS, TRACKS, *(sql.replace("START", str(start)) for sql in (SLICES, FLOWS))])
     errors = list(next(results))

@@ -35,8 +35,8 @@
 //! | CPU time of thread n | 17 + 2n | counter in ns |
 //!
 //! A platform thread has a thread track. A virtual thread has a plain track below the process,
-//! because it has no id of the operating system. Tracks of one name are not merged. A thread without
-//! a name is called like `virtual thread 912`.
+//! because it has no id of the operating system. Tracks of one name are not merged. A thread
+//! without a name is called like `virtual thread 912`.
 //!
 //! # Names
 //!
