@@ -62,10 +62,12 @@ pub(crate) fn find(head: &[u8], last: bool) -> Found {
     if !head.starts_with(mlpd::GZIP_MAGIC) {
         return Found::Plain;
     }
-    let mut content = [0; mlpd::MAGIC.len()];
-    match GzDecoder::new(head).read_exact(&mut content) {
-        Ok(()) if Format::detect(&content) == Some(Format::Mlpd) => Found::Plain,
-        Ok(()) => Found::Packed(Packing::Gzip),
+    // The content may be shorter.
+    let mut content = Vec::new();
+    let mut start = GzDecoder::new(head).take(mlpd::MAGIC.len() as u64);
+    match start.read_to_end(&mut content) {
+        Ok(_) if Format::detect(&content) == Some(Format::Mlpd) => Found::Plain,
+        Ok(_) => Found::Packed(Packing::Gzip),
         // The decoder of log profiles reports what is wrong with a file that is no gzip.
         Err(_) if last || head.len() >= MAX_GZIP_HEAD => Found::Plain,
         Err(_) => Found::NeedMore,

@@ -161,6 +161,19 @@ fn a_gzip_file_is_read_as_its_content() {
     is_read(&named);
 }
 
+/// A log profile is recognized by its first bytes. A content without as many is none.
+#[test]
+fn a_gzip_file_may_have_a_short_content() {
+    let stacks = b"a 1";
+    let plain = read(stacks, 9).expect("collapsed stacks");
+    assert_eq!(plain, (5, Vec::new()));
+    for most in [1, 9] {
+        assert_eq!(read(&gzip(stacks), most).expect("a trace"), plain);
+    }
+    assert_eq!(refusal(&gzip(b"")), "not a trace: it is empty");
+    is_read(&[gzip(b""), gzip(TRACE)].concat());
+}
+
 #[test]
 fn a_damaged_gzip_file_is_read_up_to_the_damage() {
     let whole = gzip(TRACE);
