@@ -11,6 +11,8 @@
 //!
 //! Seeds in `fuzz/real`, made from a trace with all kinds of events (`harness.Everything`), are
 //! only for fuzzing: the tests read each file of `fuzz/seeds` truncated at every byte.
+//!
+//! Those of imports are written by hand. Python's `gzip` and `zipfile` made those of packed files.
 
 #![forbid(unsafe_code)]
 

@@ -5,7 +5,8 @@
 //!
 //! - It decodes the same events, whether the bytes come in one piece or in many ([`decoder`]).
 //! - Its memory, including the checker's, is proportional to the number of bytes ([`decoder`],
-//!   [`reader`]).
+//!   [`reader`]), or of unpacked bytes ([`packed`]).
+//! - It reads a trace in a gzip file or a ZIP archive like the trace itself ([`packed`]).
 //! - Its events can be written in every format, and the result is read without a fault. If the
 //!   trace is consistent, writing it once more does not change it ([`recode`]).
 //! - The result of recovering a damaged trail is a sound trail, and recovering it again does not
@@ -20,7 +21,9 @@
 )]
 mod decoding;
 #[path = "../../crates/formats/tests/common/memory.rs"]
+#[allow(unreachable_pub, reason = "the tests share it")]
 mod memory;
+mod packing;
 #[path = "../../crates/control/tests/common/promises.rs"]
 #[allow(unreachable_pub, reason = "the tests share it")]
 mod promises;
@@ -34,10 +37,11 @@ mod promises;
 mod spelling;
 
 pub use memory::{bounded, unpacked};
+pub use packing::packed;
 
 use decoding::{decode, drain, same_in_pieces};
 use jtrail_formats::trail::recover::recover;
-use jtrail_formats::{Checker, Format, Item, Reader, Severity};
+use jtrail_formats::{Checker, Format, Item, Readable, Reader, Severity};
 use spelling::Spelling;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Cursor;
@@ -57,8 +61,9 @@ pub fn control(data: &[u8]) {
     });
 }
 
-/// Decodes the bytes as a trace in `format`, in one piece and in several, and checks the events.
-pub fn decoder(format: Format, data: &[u8]) {
+/// Decodes the bytes as a file in `format`, in one piece and in several, and checks the events.
+pub fn decoder(format: impl Into<Readable>, data: &[u8]) {
+    let format = format.into();
     bounded(data.len() + unpacked(format), || {
         let mut checker = Checker::of(format);
         drain(format, data, |offset, event| checker.event(offset, event));

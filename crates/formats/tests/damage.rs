@@ -2,7 +2,7 @@
 
 use crate::common::damage::{Before, ends, events_before};
 use crate::common::{Decoding, corpus, decode, same_in_pieces};
-use jtrail_formats::{Format, Severity};
+use jtrail_formats::{Format, Import, Readable, Severity};
 use std::collections::HashSet;
 use std::thread;
 
@@ -85,33 +85,41 @@ fn a_byte_changed_anywhere_does_no_harm() {
 /// Changes, removes, duplicates and inserts bytes.
 #[test]
 fn damage_of_all_kinds_does_no_harm() {
-    with_all(|format, _, bytes, _| {
-        let mut random = Random(0x9e37_79b9_7f4a_7c15);
-        for _ in 0..500 {
-            let mut bytes = bytes.to_vec();
-            for _ in 0..=random.below(6) {
-                let at = random.below(bytes.len());
-                let end = bytes.len().min(at + 1 + random.below(40));
-                match random.below(5) {
-                    0 => bytes[at] = random.next() as u8,
-                    1 => drop(bytes.drain(at..end)),
-                    2 => {
-                        let part = bytes[at..end].to_vec();
-                        let to = random.below(bytes.len());
-                        bytes.splice(to..to, part);
-                    }
-                    3 => bytes.insert(at, b"<>\"'&;/=\0\xff"[random.below(10)]),
-                    _ => bytes[at..end].fill(random.next() as u8),
-                }
-                if bytes.is_empty() {
-                    bytes.push(0);
-                }
-            }
-            let whole = decode(format, &bytes);
-            let piece = 1 + random.below(bytes.len());
-            same_in_pieces(format, &bytes, piece, &whole);
+    with_all(|format, _, bytes, _| damaged(format.into(), bytes));
+    for import in Import::ALL {
+        for (_, bytes) in corpus::files(import) {
+            damaged(import.into(), &bytes);
         }
-    });
+    }
+}
+
+/// Damages a file in many ways, and tests the decoder's guarantees with each.
+fn damaged(format: Readable, bytes: &[u8]) {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..500 {
+        let mut bytes = bytes.to_vec();
+        for _ in 0..=random.below(6) {
+            let at = random.below(bytes.len());
+            let end = bytes.len().min(at + 1 + random.below(40));
+            match random.below(5) {
+                0 => bytes[at] = random.next() as u8,
+                1 => drop(bytes.drain(at..end)),
+                2 => {
+                    let part = bytes[at..end].to_vec();
+                    let to = random.below(bytes.len());
+                    bytes.splice(to..to, part);
+                }
+                3 => bytes.insert(at, b"<>\"'&;/=\0\xff"[random.below(10)]),
+                _ => bytes[at..end].fill(random.next() as u8),
+            }
+            if bytes.is_empty() {
+                bytes.push(0);
+            }
+        }
+        let whole = decode(format, &bytes);
+        let piece = 1 + random.below(bytes.len());
+        same_in_pieces(format, &bytes, piece, &whole);
+    }
 }
 
 /// Pseudo-random number generator (xorshift), which repeats its numbers in each run.
@@ -134,7 +142,7 @@ impl Random {
 /// guarantees.
 #[test]
 fn findings_of_fuzzing_stay_mended() {
-    for format in Format::ALL {
+    for format in corpus::formats() {
         for (_, bytes) in corpus::findings(format) {
             let whole = decode(format, &bytes);
             for piece in 1..=bytes.len() {

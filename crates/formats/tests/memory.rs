@@ -22,12 +22,13 @@ mod decoding;
 mod memory;
 
 use decoding::drain;
-use jtrail_formats::{Checker, Format};
+use jtrail_formats::{Checker, Format, Import, Readable};
 use jtrail_model::*;
 use memory::{bounded, unpacked};
 
 /// Reads and checks a trace, within the memory allowed for `input` bytes of input.
-fn read(format: Format, bytes: &[u8], input: usize) {
+fn read(format: impl Into<Readable>, bytes: &[u8], input: usize) {
+    let format = format.into();
     bounded(input, || {
         let mut checker = Checker::of(format);
         drain(format, bytes, |offset, event| checker.event(offset, event));
@@ -37,7 +38,7 @@ fn read(format: Format, bytes: &[u8], input: usize) {
 
 #[test]
 fn memory_is_in_proportion_to_the_input() {
-    for format in Format::ALL {
+    for format in corpus::formats() {
         for (_, mut bytes) in corpus::files(format) {
             for at in 0..bytes.len() {
                 read(format, &bytes[..at], at + unpacked(format));
@@ -48,6 +49,9 @@ fn memory_is_in_proportion_to_the_input() {
                 }
             }
         }
+    }
+    for (import, file) in imports() {
+        read(import, file.as_bytes(), file.len());
     }
     for what in GENERATORS {
         let events = what();
@@ -95,6 +99,47 @@ const AN_EVENT: usize = 450_000;
 
 /// Minimum size in bytes of a trace that repeats each long name at every use.
 const SAID_OUT: usize = LONG * OFTEN / 2;
+
+/// Returns files of other tools in which as much as possible is new in each byte.
+fn imports() -> Vec<(Import, String)> {
+    // Short texts, each of them different.
+    let text = |n: usize| {
+        let letter = |n: usize| char::from(b'a' + (n % 26) as u8);
+        String::from_iter([letter(n / 676), letter(n / 26), letter(n)])
+    };
+    let all = || (0..26 * 26 * 26).map(text);
+    let lines = |line: fn(String) -> String| all().map(line).collect::<String>();
+    let elements = |element: fn(String) -> String| {
+        let elements: Vec<_> = all().map(element).collect();
+        format!("[{}]", elements.join(","))
+    };
+    let path = "a;".repeat(1 << 15);
+    vec![
+        (Import::Collapsed, lines(|text| format!("{text} 1\n"))),
+        (Import::Collapsed, lines(|text| format!("[{text}];a 1\n"))),
+        (
+            Import::Collapsed,
+            lines(|text| format!("{text}.a;")) + "a 1\n",
+        ),
+        (Import::Collapsed, format!("{path}a 1\n[b];{path}a 1\n")),
+        (
+            Import::Chrome,
+            elements(|text| format!(r#"{{"ph":"B","ts":1,"tid":"{text}","name":"{text}.a"}}"#)),
+        ),
+        (
+            Import::Chrome,
+            elements(|text| format!(r#"{{"ph":"B","ts":1,"name":"{text}"}}"#)),
+        ),
+        (
+            Import::Chrome,
+            elements(|text| format!(r#"{{"ph":"E","ts":1,"tid":"{text}"}}"#)),
+        ),
+        (
+            Import::Chrome,
+            elements(|text| format!(r#"{{"ph":"{text}"}}"#)),
+        ),
+    ]
+}
 
 type Events = fn() -> Vec<Event<'static>>;
 

@@ -2,7 +2,7 @@
 //! too.
 
 use jtrail_formats::{
-    DecodeError, Decoded, Format, Handed, Remark, RemarkKind, Severity, Step, mlpd,
+    DecodeError, Decoded, Format, Handed, Readable, Remark, RemarkKind, Severity, Step, mlpd,
 };
 use jtrail_model::Event;
 use std::ops::ControlFlow;
@@ -43,13 +43,14 @@ impl Decoding {
     }
 }
 
-pub fn decode(format: Format, bytes: &[u8]) -> Decoding {
+pub fn decode(format: impl Into<Readable>, bytes: &[u8]) -> Decoding {
     decode_pieces(format, bytes, bytes.len().max(1))
 }
 
 /// Decodes `bytes`, passed in pieces of `piece` bytes. Tests the guarantees of every decoder
 /// meanwhile.
-pub fn decode_pieces(format: Format, bytes: &[u8], piece: usize) -> Decoding {
+pub fn decode_pieces(format: impl Into<Readable>, bytes: &[u8], piece: usize) -> Decoding {
+    let format = format.into();
     let decoding = by_steps(format, bytes, piece, false);
     if format == Format::Trail {
         assert_eq!(by_steps(format, bytes, piece, true), decoding);
@@ -58,7 +59,7 @@ pub fn decode_pieces(format: Format, bytes: &[u8], piece: usize) -> Decoding {
 }
 
 /// Decodes step by step. With `in_bulk`, takes whole batches where the decoder offers them.
-fn by_steps(format: Format, bytes: &[u8], piece: usize, in_bulk: bool) -> Decoding {
+fn by_steps(format: Readable, bytes: &[u8], piece: usize, in_bulk: bool) -> Decoding {
     let mut decoding = Decoding::default();
     let mut decoder = format.decoder();
     let (mut start, mut end) = (0, 0);
@@ -126,7 +127,8 @@ fn by_steps(format: Format, bytes: &[u8], piece: usize, in_bulk: bool) -> Decodi
 ///
 /// Damaged compressed streams are an exception: how much was unpacked before the damage depends on
 /// the pieces.
-pub fn same_in_pieces(format: Format, bytes: &[u8], piece: usize, whole: &Decoding) {
+pub fn same_in_pieces(format: impl Into<Readable>, bytes: &[u8], piece: usize, whole: &Decoding) {
+    let format = format.into();
     let pieces = decode_pieces(format, bytes, piece);
     if !bytes.starts_with(mlpd::GZIP_MAGIC) || whole.is_clean() {
         assert_eq!(&pieces, whole, "{format:?} in pieces of {piece}");
@@ -134,8 +136,8 @@ pub fn same_in_pieces(format: Format, bytes: &[u8], piece: usize, whole: &Decodi
 }
 
 /// Passes the events of a trace with their positions to `visit`, up to the end or the first error.
-pub fn drain(format: Format, bytes: &[u8], mut visit: impl FnMut(u64, &Event<'_>)) {
-    let mut decoder = format.decoder();
+pub fn drain(format: impl Into<Readable>, bytes: &[u8], mut visit: impl FnMut(u64, &Event<'_>)) {
+    let mut decoder = format.into().decoder();
     let mut start = 0;
     while let Ok(Decoded { used, step }) = decoder.step(&bytes[start..], true) {
         match step {
