@@ -110,6 +110,73 @@ pub(crate) fn alloc(thread: u64, ns: i64, size: i64) -> Event<'static> {
     })
 }
 
+/// Parks a thread, without a blocker.
+pub(crate) fn park(thread: u64, ns: i64) -> Event<'static> {
+    Event::ThreadPark(ThreadPark {
+        thread: ThreadId(thread),
+        time: time(ns),
+        ..ThreadPark::default()
+    })
+}
+
+/// Ends the park of a thread.
+pub(crate) fn unpark(thread: u64, ns: i64) -> Event<'static> {
+    Event::ThreadUnpark(ThreadUnpark {
+        thread: ThreadId(thread),
+        time: time(ns),
+    })
+}
+
+/// Begins calls of a method that were recorded as a sum, with their self time in ns.
+pub(crate) fn begin_sum(thread: u64, method: u64, calls: i64, ns: i64) -> Event<'static> {
+    Event::AggregatedEnter(AggregatedEnter {
+        thread: ThreadId(thread),
+        method: MethodId(method),
+        base_time: Duration(ns),
+        calls,
+        ..AggregatedEnter::default()
+    })
+}
+
+/// Ends calls of a method that were recorded as a sum.
+pub(crate) fn end_sum(thread: u64, method: u64) -> Event<'static> {
+    Event::AggregatedLeave(AggregatedLeave {
+        thread: ThreadId(thread),
+        method: MethodId(method),
+    })
+}
+
+/// Marks the trace with a text.
+pub(crate) fn mark(text: &str) -> Event<'_> {
+    Event::Custom(Custom { body: text.into() })
+}
+
+/// Returns a frame of a recorded stack.
+pub(crate) fn frame(method: &'static str, line: i64) -> Frame<'static> {
+    let method = method.into();
+    Frame { method, line }
+}
+
+/// Returns calls of `a.B.outer` and `a.B.inner` on the threads `main` and `second`. Thread `main`
+/// allocates in a call, and outside of calls.
+pub(crate) fn program(second: &'static str) -> Vec<Event<'static>> {
+    vec![
+        thread(1, 0, "main", "main"),
+        thread(2, 0, second, "main"),
+        class(1, "a.B"),
+        method(1, "outer"),
+        method(2, "inner"),
+        enter(1, 10, 1, 1),
+        enter(1, 20, 2, 2),
+        alloc(1, 25, 48),
+        leave(1, 30, 2, 2),
+        leave(1, 40, 1, 1),
+        alloc(1, 41, 16),
+        enter(2, 50, 1, 1),
+        leave(2, 57, 1, 1),
+    ]
+}
+
 /// Names that break careless writers.
 pub(crate) const ODD_NAMES: [&str; 8] = [
     "\"quoted\"",

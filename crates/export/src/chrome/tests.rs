@@ -1,9 +1,6 @@
 use super::TraceEvents;
 use crate::json::reader::{Value, read};
-use crate::testing::{
-    ODD_NAMES, START, alloc, class, encode, encode_selected, enter, leave, method, process, thread,
-    time,
-};
+use crate::testing::*;
 use crate::{CallFilter, Target};
 use jtrail_model::*;
 
@@ -215,7 +212,7 @@ fn instants_collections_and_counters_are_written() {
             time: time(17_000_000),
             cpu_time: Duration(9),
         }),
-        Event::Custom(Custom { body: "m".into() }),
+        mark("m"),
     ]);
     let expected = [
         "i 1 throw a.Oops ts=0.001 s=t stack:\
@@ -270,8 +267,13 @@ fn odd_names_are_unharmed() {
             name: name.into(),
             ..ThreadName::default()
         });
-        let mark = Event::Custom(Custom { body: name.into() });
-        let trace = export(&[class(1, "a.B"), method, label, mark, enter(1, 0, 1, 1)]);
+        let trace = export(&[
+            class(1, "a.B"),
+            method,
+            label,
+            mark(name),
+            enter(1, 0, 1, 1),
+        ]);
         let thread = match name {
             "" => "thread 1",
             name => name,

@@ -1,29 +1,10 @@
 use super::{Weight, Writer};
 use crate::profile::Profiler;
-use crate::testing::{alloc, class, encode, enter, leave, method, thread};
-use jtrail_model::Event;
-
-fn program() -> Vec<Event<'static>> {
-    vec![
-        thread(1, 0, "main", "main"),
-        thread(2, 0, "pool;1\nx", "main"),
-        class(1, "a.B"),
-        method(1, "outer"),
-        method(2, "inner"),
-        enter(1, 10, 1, 1),
-        enter(1, 20, 2, 2),
-        alloc(1, 25, 48),
-        leave(1, 30, 2, 2),
-        leave(1, 40, 1, 1),
-        alloc(1, 41, 16),
-        enter(2, 50, 1, 1),
-        leave(2, 57, 1, 1),
-    ]
-}
+use crate::testing::{class, encode, enter, leave, method, program, thread};
 
 fn lines(weight: Weight, with_threads: bool) -> String {
     let writer = Writer::new(weight, with_threads);
-    let out = encode(Profiler::new(writer), &program());
+    let out = encode(Profiler::new(writer), &program("pool;1\nx"));
     String::from_utf8(out).expect("UTF-8")
 }
 

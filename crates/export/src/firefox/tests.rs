@@ -6,11 +6,6 @@ use serde_json::json;
 mod format;
 mod reader;
 
-fn stack_frame(method: &'static str, line: i64) -> Frame<'static> {
-    let method = method.into();
-    Frame { method, line }
-}
-
 /// A thread that lives for 10 s, so that few stretches are long.
 fn long_life() -> Vec<Event<'static>> {
     vec![
@@ -123,15 +118,8 @@ fn waits_are_categories_of_their_calls_and_markers() {
         wait(time(60), 5),
         waited(time(61), 5),
         leave(2, 70, 1, 1),
-        Event::ThreadPark(ThreadPark {
-            thread: ThreadId(2),
-            time: time(75),
-            ..ThreadPark::default()
-        }),
-        Event::ThreadUnpark(ThreadUnpark {
-            thread: ThreadId(2),
-            time: time(95),
-        }),
+        park(2, 75),
+        unpark(2, 95),
     ];
     events.extend(long_life());
     let profile = profile(&events);
@@ -169,24 +157,21 @@ fn exceptions_and_samples_are_markers() {
             time: time(33),
             class: ClassId(2),
             object: ObjectId(8),
-            stack: vec![
-                stack_frame("a.B.m(ILa/C;)V", 12),
-                stack_frame("a.B.n()V", -2),
-            ],
+            stack: vec![frame("a.B.m(ILa/C;)V", 12), frame("a.B.n()V", -2)],
         }),
         Event::ExceptionCatch(ExceptionCatch {
             thread: ThreadId(1),
             time: time(34),
             class: ClassId(2),
             object: ObjectId(8),
-            frame: stack_frame("a.B.n()V", 7),
+            frame: frame("a.B.n()V", 7),
         }),
         Event::Sample(Sample {
             thread: ThreadId(1),
             time: time(40),
             state: ThreadState::Blocked,
             ticks: Ticks::new(3).expect("not 0"),
-            stack: vec![stack_frame("odd", 1)],
+            stack: vec![frame("odd", 1)],
         }),
     ];
     let expected = [
@@ -201,7 +186,6 @@ fn exceptions_and_samples_are_markers() {
 
 #[test]
 fn the_process_has_collections_marks_and_counters() {
-    let mark = |body: &'static str| Event::Custom(Custom { body: body.into() });
     let cpu = |ns, cpu| {
         Event::ProcessCpu(ProcessCpu {
             time: time(ns),
@@ -313,21 +297,6 @@ fn allocations_have_the_stacks_of_their_calls() {
 
 #[test]
 fn sums_move_time_from_their_callers() {
-    let begin = |method, calls, time| {
-        Event::AggregatedEnter(AggregatedEnter {
-            thread: ThreadId(1),
-            method: MethodId(method),
-            calls,
-            base_time: Duration(time),
-            ..AggregatedEnter::default()
-        })
-    };
-    let end = |method| {
-        Event::AggregatedLeave(AggregatedLeave {
-            thread: ThreadId(1),
-            method: MethodId(method),
-        })
-    };
     let mut events = vec![
         thread(1, 0, "main", "main"),
         class(1, "a.B"),
@@ -335,14 +304,14 @@ fn sums_move_time_from_their_callers() {
         method(2, "short"),
         enter(1, 0, 1, 1),
         // Calls of a method that is open.
-        begin(2, 3, 30),
-        end(2),
+        begin_sum(1, 2, 3, 30),
+        end_sum(1, 2),
         leave(1, 100, 1, 1),
         // Calls of a method that is over: the negative time stands for it.
-        begin(1, 0, -1),
-        begin(2, 5, 40),
-        end(2),
-        end(1),
+        begin_sum(1, 1, 0, -1),
+        begin_sum(1, 2, 5, 40),
+        end_sum(1, 2),
+        end_sum(1, 1),
     ];
     events.extend(long_life());
     let expected = [

@@ -2,7 +2,7 @@ use super::base::BaseEncoder;
 use super::write::{HASHES, STYLE, Writer, base64, script};
 use crate::filter::CallFilter;
 use crate::profile::Profiler;
-use crate::testing::{START, alloc, class, encode, enter, leave, method, thread, time};
+use crate::testing::*;
 use jtrail_formats::Encode;
 use jtrail_model::*;
 use reader::{Data, between, read};
@@ -38,38 +38,23 @@ fn compared(events: &[Event<'_>], base: &[Event<'_>]) -> Data {
     read(&page(writer, events))
 }
 
-/// `outer` calls `inner` on thread `main`, and then itself on two threads `pool`.
-fn program() -> Vec<Event<'static>> {
-    vec![
-        thread(1, 0, "main", "main"),
-        thread(2, 0, "pool", "main"),
+/// Returns the program with two threads named `pool`, one of them recursive, and an idle thread.
+fn pools() -> Vec<Event<'static>> {
+    let mut events = program("pool");
+    events.extend([
         thread(3, 0, "pool", "main"),
         thread(4, 0, "idle", "main"),
-        class(1, "a.B"),
-        method(1, "outer"),
-        method(2, "inner"),
-        enter(1, 10, 1, 1),
-        enter(1, 20, 2, 2),
-        alloc(1, 25, 48),
-        leave(1, 30, 2, 2),
-        leave(1, 40, 1, 1),
-        alloc(1, 41, 16),
-        enter(2, 50, 1, 1),
-        enter(2, 52, 1, 2),
-        leave(2, 55, 1, 2),
-        leave(2, 57, 1, 1),
         enter(3, 60, 1, 1),
+        enter(3, 62, 1, 2),
+        leave(3, 65, 1, 2),
         leave(3, 70, 1, 1),
-    ]
-}
-
-fn mark(text: &str) -> Event<'_> {
-    Event::Custom(Custom { body: text.into() })
+    ]);
+    events
 }
 
 #[test]
 fn paths_have_the_sums_of_their_calls() {
-    let data = data(&program());
+    let data = data(&pools());
     let expected = [
         "[main] [0, 0, 0, 1, 16, 0, 0]",
         "[main];a.B.outer(I)V [1, 20, 0, 0, 0, 0, 0]",
@@ -111,15 +96,8 @@ fn waits_and_cpu_times_are_weights() {
             time: time(17),
             ..MonitorContendedEntered::default()
         }),
-        Event::ThreadPark(ThreadPark {
-            thread: ThreadId(1),
-            time: time(20),
-            ..ThreadPark::default()
-        }),
-        Event::ThreadUnpark(ThreadUnpark {
-            thread: ThreadId(1),
-            time: time(29),
-        }),
+        park(1, 20),
+        unpark(1, 29),
         with_cpu(leave(1, 40, 1, 1), 107),
     ];
     let expected = [
@@ -143,7 +121,7 @@ fn a_comparison_has_the_paths_of_both_traces() {
         leave(7, 110, 5, 1),
         mark("a mark"),
     ];
-    let data = compared(&program()[..13], &base);
+    let data = compared(&program("pool")[..11], &base);
     let expected = [
         "[main] [0, 0, 0, 1, 16, 0, 0] [0, 0, 0, 0, 0, 0, 0]",
         "[main];a.B.outer(I)V [1, 20, 0, 0, 0, 0, 0] [1, 8, 0, 0, 0, 0, 0]",
@@ -162,7 +140,7 @@ fn a_comparison_has_the_paths_of_both_traces() {
 
 #[test]
 fn the_base_may_be_empty() {
-    let data = compared(&program()[..13], &[]);
+    let data = compared(&program("pool")[..11], &[]);
     assert_eq!(data.traces.len(), 2);
     assert_eq!(data.paths.len(), 3);
     let is_new = |path: &reader::Path| path.weights[1] == [0; 7];
@@ -178,31 +156,16 @@ fn a_trace_may_be_empty() {
 
 #[test]
 fn sums_are_below_a_frame_of_their_own() {
-    let sum = |method, calls, time| {
-        Event::AggregatedEnter(AggregatedEnter {
-            thread: ThreadId(1),
-            method: MethodId(method),
-            base_time: Duration(time),
-            calls,
-            ..AggregatedEnter::default()
-        })
-    };
-    let end = |method| {
-        Event::AggregatedLeave(AggregatedLeave {
-            thread: ThreadId(1),
-            method: MethodId(method),
-        })
-    };
     let events = [
         thread(1, 0, "main", "main"),
         enter(1, 0, 1, 1),
         enter(1, 10, 2, 2),
         leave(1, 30, 2, 2),
         leave(1, 50, 1, 1),
-        sum(2, 0, -6),
-        sum(3, 4, 6),
-        end(3),
-        end(2),
+        begin_sum(1, 2, 0, -6),
+        begin_sum(1, 3, 4, 6),
+        end_sum(1, 3),
+        end_sum(1, 2),
     ];
     let expected = [
         "[main] [0, 0, 0, 0, 0, 0, 0]",
@@ -316,7 +279,7 @@ fn hostile_names_are_data() {
 
 #[test]
 fn the_policy_allows_the_script_and_the_style_of_the_page_alone() {
-    let page = page(writer(), &program());
+    let page = page(writer(), &pools());
     let hash = |text: &str| base64(&Sha256::digest(text));
     let hashes = [hash(&script()), hash(STYLE)];
     if std::env::var_os("JTRAIL_BLESS").is_some() {

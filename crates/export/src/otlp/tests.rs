@@ -1,7 +1,7 @@
 use super::Format;
 use crate::filter::CallFilter;
 use crate::target::{Options, Target};
-use crate::testing::{START, alloc, class, enter, leave, method, thread, time};
+use crate::testing::*;
 use jtrail_model::*;
 use read::{ReadSpan, read_json, read_protobuf};
 use std::collections::BTreeMap;
@@ -52,16 +52,7 @@ fn throws(thread: u64, ns: i64) -> Event<'static> {
         thread: ThreadId(thread),
         time: time(ns),
         class: ClassId(2),
-        stack: vec![
-            Frame {
-                method: "a.B.inner(I)V".into(),
-                line: 7,
-            },
-            Frame {
-                method: "a.B.outer(I)V".into(),
-                line: -1,
-            },
-        ],
+        stack: vec![frame("a.B.inner(I)V", 7), frame("a.B.outer(I)V", -1)],
         ..ExceptionThrow::default()
     })
 }
@@ -117,11 +108,7 @@ fn scene() -> Vec<Event<'static>> {
             stack: Vec::new(),
         }),
         leave(1, 40, 1, 1),
-        Event::ThreadPark(ThreadPark {
-            thread: ThreadId(1),
-            time: time(45),
-            ..ThreadPark::default()
-        }),
+        park(1, 45),
         leave(2, 50, 1, 1),
     ]
 }
@@ -306,11 +293,7 @@ fn waits_and_collections_have_lengths() {
             time: time(30),
             ..MonitorWaited::default()
         }),
-        Event::ThreadPark(ThreadPark {
-            thread: ThreadId(1),
-            time: time(40),
-            ..ThreadPark::default()
-        }),
+        park(1, 40),
         leave(1, 60, 1, 1),
     ]);
     let spans = export(CallFilter::default, &events);
@@ -338,7 +321,6 @@ fn waits_and_collections_have_lengths() {
 
 #[test]
 fn marks_are_events_of_the_last_span() {
-    let mark = |body: &'static str| Event::Custom(Custom { body: body.into() });
     let lost = Note::Lost(Lost {
         events: 7,
         reason: "overflow".into(),
@@ -349,9 +331,7 @@ fn marks_are_events_of_the_last_span() {
         enter(1, 10, 1, 1),
         mark("</script>\u{0}"),
         leave(1, 20, 1, 1),
-        Event::Custom(Custom {
-            body: lost.as_str().into(),
-        }),
+        mark(&lost),
     ];
     let spans = export(CallFilter::default, &events);
     let marks = spans.last().expect("a span");

@@ -1,6 +1,6 @@
 use super::Writer;
 use crate::profile::Profiler;
-use crate::testing::{alloc, class, encode, enter, leave, method, thread, time};
+use crate::testing::*;
 use flate2::read::GzDecoder;
 use jtrail_model::*;
 use std::collections::HashMap;
@@ -181,34 +181,23 @@ fn with_signature(id: u64, signature: &'static str) -> Event<'static> {
     })
 }
 
-fn mark(text: &'static str) -> Event<'static> {
-    Event::Custom(Custom { body: text.into() })
-}
-
-/// Returns calls of two threads: one recursive, one with an allocation.
-fn program() -> Vec<Event<'static>> {
-    vec![
-        thread(1, 0, "main", "main"),
-        thread(2, 0, "worker", "main"),
-        class(1, "a.b.C"),
-        method(1, "outer"),
-        method(2, "inner"),
-        enter(1, 10, 1, 1),
-        enter(1, 20, 2, 2),
-        alloc(1, 25, 48),
-        enter(1, 26, 1, 3),
-        leave(1, 29, 1, 3),
-        leave(1, 30, 2, 2),
-        leave(1, 40, 1, 1),
-        alloc(1, 41, 16),
-        enter(2, 50, 1, 1),
-        leave(2, 57, 1, 1),
-    ]
+/// Returns the program, with recursive calls on its second thread.
+fn recursive() -> Vec<Event<'static>> {
+    let mut events = program("worker");
+    events.extend([
+        enter(2, 60, 1, 2),
+        enter(2, 61, 2, 3),
+        enter(2, 62, 1, 4),
+        leave(2, 65, 1, 4),
+        leave(2, 72, 2, 3),
+        leave(2, 92, 1, 2),
+    ]);
+    events
 }
 
 #[test]
 fn samples_have_the_values_of_their_own_calls() {
-    let profile = written(&program());
+    let profile = written(&recursive());
     let types = [
         "calls/count",
         "self/nanoseconds",
@@ -216,25 +205,27 @@ fn samples_have_the_values_of_their_own_calls() {
         "alloc_space/bytes",
     ];
     assert_eq!(profile.types(), types);
-    let (outer, inner) = ("a.b.C.outer(int)", "a.b.C.inner(int)");
+    let (outer, inner) = ("a.B.outer(int)", "a.B.inner(int)");
     let main = "thread=main0 thread_id=1";
+    let worker = "thread=worker0 thread_id=2";
     let expected = [
         format!("[outside of calls]: [0, 0, 1, 16]; {main}"),
         format!("{outer}: [1, 20, 0, 0]; {main}"),
-        format!("{inner} < {outer}: [1, 7, 1, 48]; {main}"),
-        format!("{outer} < {inner} < {outer}: [1, 3, 0, 0]; {main}"),
-        format!("{outer}: [1, 7, 0, 0]; thread=worker0 thread_id=2"),
+        format!("{inner} < {outer}: [1, 10, 1, 48]; {main}"),
+        format!("{outer}: [2, 28, 0, 0]; {worker}"),
+        format!("{inner} < {outer}: [1, 8, 0, 0]; {worker}"),
+        format!("{outer} < {inner} < {outer}: [1, 3, 0, 0]; {worker}"),
     ];
     assert_eq!(profile.samples(), expected);
 }
 
 #[test]
 fn the_profile_has_its_time_and_what_it_lacks() {
-    let mut events = program();
+    let mut events = recursive();
     events.extend([mark("release 7"), mark("release 7"), mark("\0;\n\"🦀")]);
     let profile = written(&events);
     let number = |field| integer(&profile.fields, field);
-    assert_eq!((number(9), number(10)), (time(10).0, 47));
+    assert_eq!((number(9), number(10)), (time(10).0, 82));
     assert_eq!(number(12), 1);
     assert_eq!(profile.text(number(14)), "self");
     let period = &messages(&profile.fields, 11)[0];
@@ -247,30 +238,15 @@ fn the_profile_has_its_time_and_what_it_lacks() {
 
 #[test]
 fn negative_values_pass_through() {
-    let sum = |method, calls, ns| {
-        Event::AggregatedEnter(AggregatedEnter {
-            thread: ThreadId(2),
-            method: MethodId(method),
-            base_time: Duration(ns),
-            calls,
-            ..AggregatedEnter::default()
-        })
-    };
-    let end = |method| {
-        Event::AggregatedLeave(AggregatedLeave {
-            thread: ThreadId(2),
-            method: MethodId(method),
-        })
-    };
     let events = [
         thread(2, 0, "pool", "main"),
         class(1, "a.B"),
         method(1, "outer"),
         method(2, "inner"),
-        sum(1, 0, -6),
-        sum(2, 4, 6),
-        end(2),
-        end(1),
+        begin_sum(2, 1, 0, -6),
+        begin_sum(2, 2, 4, 6),
+        end_sum(2, 2),
+        end_sum(2, 1),
     ];
     let pool = "thread=pool0 thread_id=2";
     let expected = [

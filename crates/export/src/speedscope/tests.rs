@@ -1,9 +1,7 @@
 use super::Profiles;
 use super::events::{Events, SliceEvent};
 use crate::json::reader::{Value, read};
-use crate::testing::{
-    ODD_NAMES, START, class, encode, enter, leave, method, process, thread, time,
-};
+use crate::testing::*;
 use crate::{Options, Target};
 use jtrail_model::*;
 
@@ -59,10 +57,7 @@ fn each_thread_with_slices_has_a_profile() {
             object: ObjectId(5),
             ..ThreadPark::default()
         }),
-        Event::ThreadUnpark(ThreadUnpark {
-            thread: ThreadId(1),
-            time: time(1_300),
-        }),
+        unpark(1, 1_300),
         leave(1, 1_400, 2, 2),
         leave(1, 1_401, 1, 1),
         Event::MonitorWait(MonitorWait {
@@ -110,7 +105,6 @@ fn each_thread_with_slices_has_a_profile() {
 
 #[test]
 fn collections_and_marks_are_written() {
-    let mark = |body: &'static str| Event::Custom(Custom { body: body.into() });
     let collection = |start, end, cause: &'static str| {
         [
             Event::GcStart(GcStart { time: time(start) }),

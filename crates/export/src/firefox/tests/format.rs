@@ -10,11 +10,7 @@ fn threads_have_their_times_and_an_order() {
     let events = [
         start(1, 0, "nothing"),
         start(2, 0, "only waits"),
-        Event::ThreadPark(ThreadPark {
-            thread: ThreadId(2),
-            time: time(1),
-            ..ThreadPark::default()
-        }),
+        park(2, 1),
         start(3, 2_000_000, "calls"),
         enter(3, 3_000_000, 1, 1),
         Event::TracePause(TracePause {
@@ -62,7 +58,7 @@ fn odd_names_pass_unharmed() {
             method(1, odd),
             enter(1, 1, 1, 1),
             leave(1, 2, 1, 1),
-            Event::Custom(Custom { body: odd.into() }),
+            mark(odd),
         ];
         let profile = profile(&events);
         let table = &thread_named(&profile, odd)["samples"];
