@@ -1,0 +1,95 @@
+//! Samples, and samples made from calls.
+
+use super::{chunks, events_of, with};
+use crate::testing::*;
+use jtrail_model::*;
+
+fn sample(ns: i64, state: ThreadState, ticks: u64, line: i64) -> Event<'static> {
+    Event::Sample(Sample {
+        thread: ThreadId(1),
+        time: time(ns),
+        state,
+        ticks: Ticks::new(ticks).expect("not 0"),
+        stack: vec![frame("a.B.f(I)V", line), frame("x.Y.main()V", 7)],
+    })
+}
+
+#[test]
+fn each_tick_of_a_sample_is_an_event() {
+    let chunks = chunks(&with([
+        enter(1, 0, 1, 1),
+        sample(1_000, ThreadState::Runnable, 1, 3),
+        sample(4_000, ThreadState::Runnable, 3, 4),
+        sample(5_000, ThreadState::Runnable, 1, -2),
+        sample(6_000, ThreadState::Parked, 1, 5),
+        leave(1, 9_000_000, 1, 1),
+    ]));
+    let event = |name, ns, line: i64, state| {
+        let line = line as u32;
+        format!(
+            "jdk.{name} startTime={ns} sampledThread=main stackTrace=[a/B.f(I)V:{line}, x/Y.main()V:7] state=STATE_{state}"
+        )
+    };
+    assert_eq!(
+        events_of(
+            &chunks,
+            &[
+                "jdk.ExecutionSample",
+                "jdk.NativeMethod",
+                "jdk.ActiveSetting"
+            ]
+        ),
+        [
+            event("ExecutionSample", 1_001, 3, "RUNNABLE"),
+            event("ExecutionSample", 2_001, 4, "RUNNABLE"),
+            event("ExecutionSample", 3_001, 4, "RUNNABLE"),
+            event("ExecutionSample", 4_001, 4, "RUNNABLE"),
+            event("NativeMethodSample", 5_001, -1, "RUNNABLE"),
+            event("NativeMethodSample", 6_001, 5, "PARKED"),
+        ]
+    );
+}
+
+#[test]
+fn without_samples_they_are_made_from_calls() {
+    let ms = 1_000_000;
+    let chunks = chunks(&with([
+        enter(1, ms / 2, 1, 1),
+        enter(1, 2 * ms, 2, 2),
+        park(1, 3 * ms + 1),
+        unpark(1, 7 * ms),
+        leave(1, 8 * ms, 2, 2),
+        leave(1, 8 * ms + 1, 1, 1),
+        enter(1, 20 * ms - 1, 2, 3),
+        leave(1, 20 * ms + 1, 2, 3),
+    ]));
+    let event = |ns: i64, path: &str| {
+        format!(
+            "jdk.ExecutionSample startTime={} sampledThread=main stackTrace=[{path}] state=STATE_RUNNABLE",
+            ns + 1
+        )
+    };
+    let (f, g) = ("a/B.f(I)V:0", "a/B.g(I)V:0");
+    let g_in_f = format!("{g}, {f}");
+    assert_eq!(
+        events_of(&chunks, &["jdk.ExecutionSample"]),
+        [
+            event(ms, f),
+            event(2 * ms, &g_in_f),
+            event(3 * ms, &g_in_f),
+            event(7 * ms, &g_in_f),
+            event(8 * ms, f),
+            event(20 * ms, g),
+        ]
+    );
+    let settings = events_of(&chunks, &["jdk.ActiveSetting", "jtrail.Note"]);
+    assert!(
+        settings[0].ends_with(" name=period value=1 ms"),
+        "{settings:?}"
+    );
+    assert!(
+        settings[1].contains(" text=The trace has no samples."),
+        "{settings:?}"
+    );
+    assert_eq!(settings.len(), 2);
+}
