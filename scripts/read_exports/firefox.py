@@ -8,27 +8,15 @@ import argparse
 import collections
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-PRIMITIVES = {"B": "byte", "C": "char", "D": "double", "F": "float", "I": "int", "J": "long", "S": "short", "Z": "boolean"}
+from report import Report, readable
+
 SESSION = "jtrail"
-
-
-class Report:
-    """The figures of a trace, as `jtrail report` gives them."""
-
-    def __init__(self, jtrail, trace):
-        self.command = [jtrail, "report", trace, "--format", "json", "--top", "0"]
-
-    def tables(self, *names, thread=None):
-        """Returns tables by name, of one thread or of all."""
-        options = ["--only", ",".join(names)] + (["--thread", str(thread)] if thread is not None else [])
-        return json.loads(subprocess.run([*self.command, *options], check=True, capture_output=True).stdout)
 
 
 class Profiler:
@@ -72,15 +60,12 @@ class Profiler:
         return json.loads(done.stdout)
 
 
-def readable(method):
+def profiled_name(method):
     """Returns the name of a method in the export, from `package.Class.method(descriptor)result`."""
-    name, _, rest = method.partition("(")
-    types = []
-    for dimensions, primitive, reference in re.findall(r"(\[*)(?:([BCDFIJSZ])|L([^;]*);)", rest.partition(")")[0]):
-        types.append((PRIMITIVES.get(primitive) or reference.rpartition("/")[2]) + "[]" * len(dimensions))
+    name, paren, types = readable(method).partition("(")
     owner, _, simple = name.rpartition(".")
     package, _, plain = owner.rpartition(".")
-    return (f"{package}!" if package else "") + f"{plain}.{simple}({', '.join(types)})"
+    return (f"{package}!" if package else "") + f"{plain}.{simple}{paren}{types}"
 
 
 def nanoseconds(milliseconds):
@@ -98,7 +83,7 @@ def times_by_method(rows):
 
 
 def reported_times(tables):
-    return times_by_method((readable(row["method"]), row["self_ns"], row["total_ns"]) for row in tables["methods"])
+    return times_by_method((profiled_name(row["method"]), row["self_ns"], row["total_ns"]) for row in tables["methods"])
 
 
 def profiled_times(profiler, handle):
@@ -151,10 +136,10 @@ def differences(what, expected, found):
 def compare(report, profiler):
     """Yields a line for each difference."""
     threads = {row["tid"]: row for row in profiler.ask("thread", "list")["threads"][1:]}
-    whole = report.tables("threads", "gc", "allocation_threads")
+    whole = report.only("threads", "gc", "allocation_threads")
     for thread in whole["threads"]:
         number = thread["thread"]
-        tables = report.tables("methods", "monitor_classes", "waits", "parks", "exceptions", thread=number)
+        tables = report.only("methods", "monitor_classes", "waits", "parks", "exceptions", thread=number)
         times, waits = reported_times(tables), reported_waits(tables)
         if number not in threads:
             if times or any(count for count, _ in waits.values()):

@@ -12,17 +12,17 @@ these are readers, too.
 
 import argparse
 import collections
-import json
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from report import PRIMITIVES, Report
+
 JAVA = Path(__file__).resolve().parent / "java"
 PERIOD = 1_000_000
 CONVERTER = "jfr-converter-*.jar"
-ARRAYS = {"B": "byte", "C": "char", "D": "double", "F": "float", "I": "int", "J": "long", "S": "short", "Z": "boolean"}
 
 problems = []
 
@@ -67,22 +67,20 @@ def readable(class_name):
     """The name of a class as in source code."""
     element = class_name.lstrip("[")
     if element != class_name:
-        element = ARRAYS.get(element) or element[1:-1]
+        element = PRIMITIVES.get(element) or element[1:-1]
     return element + "[]" * class_name.count("[")
 
 
-class Report:
-    """What `jtrail report` says."""
+class HotSpotReport(Report):
+    """What `jtrail report` says, with the names of HotSpot."""
 
-    def __init__(self, jtrail, trace):
-        tables = "trace,threads,methods,monitor_sites,waits,parks,exceptions,allocations,allocation_threads,samples,gc"
-        self.tables = json.loads(run(jtrail, "report", trace, "--format", "json", "--top", "0", "--only", tables))
-        self.trace = self.tables["trace"]
+    TABLES = ("trace", "threads", "methods", "monitor_sites", "waits", "parks", "exceptions", "allocations",
+              "allocation_threads", "samples", "gc")
 
     def table(self, name, key, *columns):
         """Columns of a table by a key column. Rows with one key are added up."""
         rows = collections.defaultdict(lambda: (0,) * len(columns))
-        for row in self.tables.get(name) or []:
+        for row in self.rows(name):
             numbers = tuple(row[column] or 0 for column in columns)
             rows[hotspot_name(str(row[key]))] = tuple(map(sum, zip(rows[hotspot_name(str(row[key]))], numbers)))
         return {key: numbers for key, numbers in rows.items() if any(numbers)}
@@ -124,7 +122,7 @@ def check_allocations(report, read):
 
 def check_samples(report, read):
     """Samples, or samples made from calls: these are as many as fits self times, within chance."""
-    if report.tables.get("samples"):
+    if report.rows("samples"):
         found = collections.Counter()
         for event in ["jdk.ExecutionSample", "jdk.NativeMethodSample"]:
             found.update({method: count for method, (count,) in read[event].items()})
@@ -243,7 +241,7 @@ def main():
     parser.add_argument("files", nargs="+", type=Path, metavar="TRACE EXPORT")
     options = parser.parse_args()
     for trace, export in zip(options.files[::2], options.files[1::2]):
-        report = Report(options.jtrail, trace)
+        report = HotSpotReport(options.jtrail, trace)
         for home in options.jdk:
             print(f"{export.name}, {home.name}")
             counts, read = check_jdk(home, report, export)

@@ -5,10 +5,11 @@ Each trace is followed by its export: pprof.py --jtrail PROGRAM TRACE EXPORT [TR
 """
 
 import argparse
-import json
 import re
 import subprocess
 import sys
+
+from report import Comparison, Report
 
 # A location of `-raw`: the name, the file with line and column, and the system name if it differs.
 LOCATION = re.compile(r"\s+\d+: 0x0 M=1 (?P<name>.*) \S*:\d+:\d+ s=\d+(?:\((?P<system>.*)\))?$")
@@ -55,38 +56,26 @@ def tags(export, key, sample_type, unit):
     return sums
 
 
-def report(jtrail, trace, *options):
-    """The report of a trace as tables."""
-    command = [jtrail, "report", "--format", "json", "--top", "0", *options, trace]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-
-
 class Check:
-    """The comparisons of an export, with the differences that they found."""
+    """The comparisons of an export with the report of its trace."""
 
-    def __init__(self, jtrail, trace, export):
-        self.jtrail, self.trace, self.export = jtrail, trace, export
-        self.compared, self.differences = 0, []
+    def __init__(self, report, export):
+        self.report, self.export = report, export
+        self.comparison = Comparison()
+        self.equal = self.comparison.equal
         self.names = names_of_methods(export)
         types = next(line for line in pprof(export, "-raw") if line.startswith("calls/count"))
         self.types = {word.split("/")[0] for word in types.split()}
-
-    def equal(self, what, expected, found):
-        """Notes a difference unless both values are equal."""
-        self.compared += 1
-        if expected != found:
-            self.differences.append(f"{what}: {expected} in the report, {found} in the export")
 
     def name(self, method):
         """The name of a reported method in the export."""
         return self.names.get(method["method"], method["method"])
 
-    def methods(self, *thread):
+    def methods(self, thread=None):
         """Compares the figures of methods, of all threads or of one."""
-        selection = [f"--thread={thread[0]}"] if thread else []
-        focus = [f"-tagfocus=thread_id={thread[0]}"] if thread else []
-        methods = report(self.jtrail, self.trace, "--only", "methods", *selection)["methods"]
-        of_threads = f" of thread {thread[0]}" if thread else ""
+        focus = [] if thread is None else [f"-tagfocus=thread_id={thread}"]
+        methods = self.report.only("methods", thread=thread)["methods"]
+        of_threads = "" if thread is None else f" of thread {thread}"
         columns = [("calls", "count", "calls", None), ("self", "ns", "self_ns", "total_ns"),
                    ("cpu", "ns", "cpu_self_ns", "cpu_total_ns")]
         for sample_type, unit, flat, cum in columns:
@@ -105,7 +94,7 @@ class Check:
     def sums(self, table, column, sample_type, unit):
         """Compares the values of threads."""
         found = tags(self.export, "thread_id", sample_type, unit) if sample_type in self.types else {}
-        for row in report(self.jtrail, self.trace, "--only", table)[table]:
+        for row in self.report.only(table)[table]:
             thread = str(row["thread"])
             self.equal(f"{sample_type} of thread {thread}", row[column] or 0, found.get(thread, 0))
 
@@ -113,22 +102,22 @@ class Check:
         """Compares the sums of waits."""
         tables = {"blocked": ["monitor_sites"], "waiting": ["waits", "parks"]}
         for sample_type, names in tables.items():
-            options = [option for name in names for option in ("--only", name)]
-            answer = report(self.jtrail, self.trace, *options)
+            answer = self.report.only(*names)
             expected = sum(row["total_ns"] for name in names for row in answer.get(name, []))
             found = tags(self.export, "thread_id", sample_type, "ns") if sample_type in self.types else {}
             self.equal(sample_type, expected, sum(found.values()))
 
     def run(self):
-        """Makes all comparisons."""
+        """Makes all comparisons, and prints what came out. Returns the exit code."""
         self.methods()
-        threads = report(self.jtrail, self.trace, "--only", "threads")["threads"]
+        threads = self.report.only("threads")["threads"]
         for thread in [row["thread"] for row in threads if row["calls"]]:
             self.methods(thread)
         self.sums("threads", "busy_ns", "self", "ns")
         self.sums("allocation_threads", "objects", "alloc_objects", "count")
         self.sums("allocation_threads", "bytes", "alloc_space", "B")
         self.waits()
+        return self.comparison.finish()
 
 
 def main():
@@ -141,12 +130,8 @@ def main():
         parser.error("each trace needs an export")
     differs = False
     for trace, export in zip(options.files[::2], options.files[1::2]):
-        check = Check(options.jtrail, trace, export)
-        check.run()
-        print(f"{export}: {check.compared} figures, {len(check.differences)} differ")
-        for difference in check.differences[:20]:
-            print(f"  {difference}")
-        differs |= bool(check.differences) or not check.compared
+        print(export)
+        differs |= Check(Report(options.jtrail, trace), export).run()
     sys.exit(differs)
 
 

@@ -1,5 +1,6 @@
 """What `jtrail report` says of a trace, and the comparison with what another tool has read."""
 
+import functools
 import json
 import re
 import subprocess
@@ -21,16 +22,31 @@ def readable(method):
 class Report:
     """The figures of a trace."""
 
+    TABLES = ("trace", "threads", "gc", "monitors", "waits", "parks", "exceptions", "catches", "samples")
+
     def __init__(self, jtrail, trace):
         self.command = [jtrail, "report", trace, "--format", "json", "--top", "0"]
-        self.tables = self.run("--only", "trace,threads,gc,monitors,waits,parks,exceptions,catches,samples")
-        self.trace = self.tables["trace"]
-        self.threads = {row["thread"]: row["name"] or f"virtual thread {row['thread']}" for row in self.tables["threads"]}
 
-    def run(self, *options):
-        """The tables of a report with these options."""
+    def only(self, *names, thread=None):
+        """Tables by name, of one thread or of all."""
+        options = ["--only", ",".join(names)] + (["--thread", str(thread)] if thread is not None else [])
         done = subprocess.run([*self.command, *options], check=True, stdout=subprocess.PIPE)
         return json.loads(done.stdout)
+
+    @functools.cached_property
+    def tables(self):
+        """The tables TABLES, of all threads."""
+        return self.only(*self.TABLES)
+
+    @property
+    def trace(self):
+        """The figures of the whole trace."""
+        return self.tables["trace"]
+
+    @functools.cached_property
+    def threads(self):
+        """The names of threads by their ids."""
+        return {row["thread"]: row["name"] or f"virtual thread {row['thread']}" for row in self.tables["threads"]}
 
     def rows(self, table):
         """The rows of a table; none if the report lacks it."""
@@ -45,7 +61,7 @@ class Report:
         """The methods of a thread. The total is None for a name that several methods share: the report adds up
         their totals even if one calls the other."""
         found = {}
-        for row in self.run("--only", "methods", "--thread", str(thread))["methods"]:
+        for row in self.only("methods", thread=thread)["methods"]:
             name, figures = readable(row["method"]), (row["calls"], row["total_ns"], row["self_ns"])
             if name in found:
                 calls, _, self_ns = found[name]
