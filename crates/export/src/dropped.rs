@@ -15,18 +15,31 @@ impl DropTally {
         let Some(what) = words(kind) else {
             return;
         };
-        match self.counts.iter_mut().find(|count| count.what == what) {
-            Some(count) => count.count += 1,
-            None => self.counts.push(DropCount { what, count: 1 }),
+        self.add(what, 1);
+    }
+
+    /// Counts the calls of a sum. A sum takes several events, whose number says nothing to users.
+    pub(crate) fn summed_calls(&mut self, calls: i64) {
+        match u64::try_from(calls) {
+            // A sum of no calls stands for the caller of others.
+            Err(_) | Ok(0) => {}
+            Ok(calls) => self.add("calls that were recorded as sums", calls),
         }
     }
 
-    /// Returns the kinds that occurred, in the order of their first events.
+    fn add(&mut self, what: &'static str, count: u64) {
+        match self.counts.iter_mut().find(|other| other.what == what) {
+            Some(other) => other.count = other.count.saturating_add(count),
+            None => self.counts.push(DropCount { what, count }),
+        }
+    }
+
+    /// Returns what was dropped, in the order of the first events.
     pub(crate) fn counts(&self) -> Vec<DropCount> {
         self.counts.clone()
     }
 
-    /// Returns the number of dropped events.
+    /// Returns the number of dropped events, with each call of a sum.
     pub(crate) fn events(&self) -> u64 {
         self.counts.iter().map(|count| count.count).sum()
     }
@@ -41,9 +54,6 @@ fn words(kind: Kind) -> Option<&'static str> {
         Kind::ObjectCounts | Kind::LiveObjects => "counts of live objects",
         Kind::GcStart | Kind::GcFinish | Kind::GcDetail => "collections",
         Kind::Custom => "marks",
-        Kind::AggregatedEnter | Kind::AggregatedLeave | Kind::AggregatedDetail => {
-            "calls that were recorded as sums"
-        }
         Kind::HeapDump
         | Kind::HeapDumpEnd
         | Kind::GcRoot

@@ -287,6 +287,7 @@ impl<W> Profiler<W> {
 
 impl<W: WriteProfile> Sink for Profiler<W> {
     const TAKES_ALLOCATIONS: bool = true;
+    const TAKES_SUMS: bool = true;
 
     fn process(&mut self, id: u64, program: &str) {
         self.profile.process_id = id;
@@ -354,19 +355,12 @@ impl<W: WriteProfile> Sink for Profiler<W> {
         true
     }
 
-    fn aggregated(
-        &mut self,
-        _: &Names,
-        index: ThreadIndex,
-        above: usize,
-        event: &Event<'_>,
-    ) -> bool {
+    fn aggregated(&mut self, _: &Names, index: ThreadIndex, above: usize, event: &Event<'_>) {
         match event {
             Event::AggregatedEnter(e) => self.profile.begin_aggregated(index, above, e),
             Event::AggregatedLeave(_) => self.profile.end_aggregated(index, above),
             _ => {}
         }
-        true
     }
 
     fn mark(&mut self, _: Timestamp, text: &str) -> bool {

@@ -163,6 +163,9 @@ pub(crate) trait Sink: Send {
     /// True if [`Self::instant`] takes allocations.
     const TAKES_ALLOCATIONS: bool = false;
 
+    /// True if the sink has a place for calls that were recorded as sums ([`Self::aggregated`]).
+    const TAKES_SUMS: bool = false;
+
     /// Begins the output. It is called first.
     fn open(&mut self) {}
 
@@ -200,16 +203,15 @@ pub(crate) trait Sink: Send {
         false
     }
 
-    /// Writes an event of an aggregated call tree. The tree is within the innermost slice of the
-    /// thread but `above` calls.
+    /// Writes an event of an aggregated call tree, if [`Self::TAKES_SUMS`]. The tree is within the
+    /// innermost slice of the thread but `above` calls.
     fn aggregated(
         &mut self,
         _names: &Names,
         _index: ThreadIndex,
         _above: usize,
         _event: &Event<'_>,
-    ) -> bool {
-        false
+    ) {
     }
 
     /// Writes a garbage collection.

@@ -231,14 +231,14 @@ impl Slices {
     }
 
     /// Writes an event of an aggregated call tree. The innermost `above` open calls do not enclose
-    /// the tree. Returns false if the sink has no place for it.
+    /// the tree.
     pub(crate) fn aggregated(
         &mut self,
         names: &Names,
         (index, above): (ThreadIndex, usize),
         event: &Event<'_>,
         sink: &mut impl Sink,
-    ) -> bool {
+    ) {
         let thread = &mut self.threads[index.0 as usize];
         let calls = thread.open.iter().enumerate();
         let mut calls = calls.filter(|(_, open)| matches!(open.slice, Slice::Call(_)));
@@ -248,11 +248,11 @@ impl Slices {
         };
         if thread.pending.is_empty() {
             let above = written_calls(&thread.open[level..]);
-            return sink.aggregated(names, index, above, event);
+            sink.aggregated(names, index, above, event);
+            return;
         }
         let event = Box::new(event.clone().into_static());
         thread.pending.push(Pending::Aggregated(event, level));
-        true
     }
 
     /// Ends all open slices of a thread.

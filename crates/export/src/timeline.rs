@@ -339,7 +339,8 @@ impl<S: Sink> Timeline<S> {
             Event::Sample(e) => self.instant(event, e.thread, e.time),
             Event::Custom(e) => self.mark(&e.body),
             Event::AggregatedEnter(_) | Event::AggregatedDetail(_) | Event::AggregatedLeave(_) => {
-                self.aggregated(event)
+                self.aggregated(event);
+                true
             }
             _ => self.sink.other(&self.names, event),
         };
@@ -417,10 +418,8 @@ impl<S: Sink> Timeline<S> {
         self.sink.mark(self.slices.latest(), &text)
     }
 
-    fn aggregated(&mut self, event: &Event<'_>) -> bool {
-        let Some(id) = event.thread() else {
-            return true;
-        };
+    fn aggregated(&mut self, event: &Event<'_>) {
+        let Some(id) = event.thread() else { return };
         let index = self.thread(id);
         let above = self.threads[index.0 as usize].sums_above;
         let is_selected = match event {
@@ -434,10 +433,15 @@ impl<S: Sink> Timeline<S> {
                 thread.aggregated.last().copied().unwrap_or(false)
             }
         };
-        !is_selected
-            || self
-                .slices
-                .aggregated(&self.names, (index, above), event, &mut self.sink)
+        if !is_selected {
+            return;
+        }
+        if S::TAKES_SUMS {
+            self.slices
+                .aggregated(&self.names, (index, above), event, &mut self.sink);
+        } else if let Event::AggregatedEnter(e) = event {
+            self.dropped.summed_calls(e.calls);
+        }
     }
 
     /// Begins an aggregated call. Returns whether the filter selects it.
@@ -453,3 +457,6 @@ impl<S: Sink> Timeline<S> {
         is_selected
     }
 }
+
+#[cfg(test)]
+mod tests;

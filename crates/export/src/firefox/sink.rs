@@ -10,6 +10,7 @@ use jtrail_model::{ClassId, Event, Frame, ObjectId, Timestamp};
 
 impl Sink for Builder {
     const TAKES_ALLOCATIONS: bool = true;
+    const TAKES_SUMS: bool = true;
 
     fn process(&mut self, id: u64, program: &str) {
         self.process_id = id;
@@ -95,22 +96,15 @@ impl Sink for Builder {
         true
     }
 
-    fn aggregated(
-        &mut self,
-        _: &Names,
-        index: ThreadIndex,
-        above: usize,
-        event: &Event<'_>,
-    ) -> bool {
+    fn aggregated(&mut self, _: &Names, index: ThreadIndex, above: usize, event: &Event<'_>) {
         let thread = &mut self.threads[index.0 as usize];
         let time = thread.since.unwrap_or(self.latest);
         match event {
             Event::AggregatedEnter(e) => thread.begin_sum(&mut self.tables, (above, time), e),
             Event::AggregatedLeave(_) => thread.end_sum(above, time),
-            _ => return true,
+            _ => return,
         }
         self.items += 1;
-        true
     }
 
     fn collection(&mut self, collection: &Collection) -> bool {

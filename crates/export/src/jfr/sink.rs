@@ -34,6 +34,7 @@ impl Recording {
 
 impl Sink for Recording {
     const TAKES_ALLOCATIONS: bool = true;
+    const TAKES_SUMS: bool = true;
 
     fn process(&mut self, id: u64, program: &str) {
         self.process = Some((id, program.to_owned()));
@@ -109,20 +110,13 @@ impl Sink for Recording {
         true
     }
 
-    fn aggregated(
-        &mut self,
-        names: &Names,
-        index: ThreadIndex,
-        above: usize,
-        event: &Event<'_>,
-    ) -> bool {
+    fn aggregated(&mut self, names: &Names, index: ThreadIndex, above: usize, event: &Event<'_>) {
         self.make_room(names);
         match event {
             Event::AggregatedEnter(e) => self.begin_sum(names, (index, above), e),
             Event::AggregatedLeave(_) => _ = self.state(index).aggregated.pop(),
             _ => {}
         }
-        true
     }
 
     fn collection(&mut self, collection: &Collection) -> bool {

@@ -21,6 +21,12 @@ pub(super) fn describe(note: &Note<'_>) -> Option<String> {
             "jtrail: calls of methods with more than {} calls per second are recorded as sums",
             rules.rate
         ),
+        Note::Dropped(dropped) if dropped.count == 0 => {
+            format!("jtrail: dropped: {} (not recorded)", dropped.what)
+        }
+        Note::Dropped(dropped) => {
+            format!("jtrail: dropped: {} ({})", dropped.what, dropped.count)
+        }
         Note::Recovered(_) => "jtrail: the process ended without the end of the trace".to_owned(),
         _ => return None,
     })
