@@ -99,12 +99,7 @@ impl OutputFormat {
     pub(crate) const fn has_sums_of_calls(self) -> bool {
         !matches!(
             self,
-            Self::Jinsight
-                | Self::Mlpd
-                | Self::TraceLog
-                | Self::Perfetto
-                | Self::Chrome
-                | Self::Jfr
+            Self::Jinsight | Self::Mlpd | Self::TraceLog | Self::Perfetto | Self::Chrome
         )
     }
 
