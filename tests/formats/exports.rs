@@ -1,6 +1,7 @@
 //! The agent writes the formats of other tools: with the calls that the program knows of itself.
 
-use crate::support::cli::jtrail;
+use crate::support::cli::{jtrail, outcome};
+use crate::support::compile::compile;
 use crate::support::{FILTER, agent, newest_of, program};
 use jtrail_model::names::readable_signature;
 use jtrail_testkit::{Jdk, temp_dir};
@@ -40,7 +41,14 @@ fn traced(jdk: &Jdk, options: &str, name: &str) -> (tempfile::TempDir, BTreeMap<
 fn trace_events_have_the_calls_of_the_program() {
     let jdk = newest();
     let (folder, expected) = traced(&jdk, "format=chrome", "a.trace.json");
-    let file = folder.path().join("a.trace.json");
+    let found = calls_in_report(&folder.path().join("a.trace.json"));
+    for (name, count) in &expected {
+        assert_eq!(found.get(name), Some(count), "{name}");
+    }
+}
+
+/// Returns the number of calls of each method that `jtrail report` finds in a file.
+fn calls_in_report(file: &Path) -> BTreeMap<String, u64> {
     let report = [
         "report",
         file.to_str().expect("UTF-8"),
@@ -53,43 +61,47 @@ fn trace_events_have_the_calls_of_the_program() {
     ];
     let report: Value = serde_json::from_str(&jtrail(&report).1).expect("JSON");
     let methods = report["methods"].as_array().expect("methods");
-    let found: BTreeMap<String, u64> = methods
+    methods
         .iter()
         .map(|row| {
             let name = row["method"].as_str().expect("a name").to_owned();
             (name, row["calls"].as_u64().expect("a number"))
         })
-        .collect();
-    for (name, count) in &expected {
-        assert_eq!(found.get(name), Some(count), "{name}");
-    }
+        .collect()
 }
 
 #[test]
 fn recordings_have_the_calls_of_the_program() {
     let jdk = newest();
     let (folder, expected) = traced(&jdk, "format=jfr", "a.jfr");
-    let events = jfr(&jdk, &folder.path().join("a.jfr"));
     let mut found: BTreeMap<String, u64> = BTreeMap::new();
-    for event in &events {
-        let method = &event["values"]["method"];
-        let text = |value: &Value| value.as_str().expect("a text").to_owned();
-        let class = text(&method["type"]["name"]).replace('/', ".");
-        let parameters = readable_signature(&text(&method["descriptor"]));
-        *found
-            .entry(format!("{class}.{}{parameters}", text(&method["name"])))
-            .or_default() += 1;
+    for event in jfr(&jdk, &folder.path().join("a.jfr"), CALL) {
+        *found.entry(method_of(&event)).or_default() += 1;
     }
     for (name, count) in &expected {
         assert_eq!(found.get(name), Some(count), "{name}");
     }
 }
 
-/// Returns the calls that the JDK's own reader finds in a recording.
-fn jfr(jdk: &Jdk, file: &Path) -> Vec<Value> {
+/// The type of events that have a call.
+const CALL: &str = "jdk.MethodTrace";
+/// The type of events that have calls as a sum.
+const SUM: &str = "jtrail.MethodSum";
+
+/// Returns the method of such an event.
+fn method_of(event: &Value) -> String {
+    let method = &event["values"]["method"];
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let class = text(&method["type"]["name"]).replace('/', ".");
+    let parameters = readable_signature(&text(&method["descriptor"]));
+    format!("{class}.{}{parameters}", text(&method["name"]))
+}
+
+/// Returns the events of a type that the JDK's own reader finds in a recording.
+fn jfr(jdk: &Jdk, file: &Path, event: &str) -> Vec<Value> {
     let mut command = Command::new(jdk.home.join("bin/jfr"));
     command
-        .args(["print", "--json", "--events", "jdk.MethodTrace"])
+        .args(["print", "--json", "--events", event])
         .arg(file);
     let output = command.output().expect("jfr");
     assert!(
@@ -116,6 +128,150 @@ fn collapsed_stacks_have_the_methods_of_the_program() {
     for name in expected.keys() {
         assert!(frames.contains(&name.as_str()), "{name}");
     }
+}
+
+/// Returns the lines of collapsed stacks as call paths and numbers.
+fn stacks(text: &str) -> Vec<(Vec<&str>, u64)> {
+    let lines = text.lines().map(|line| {
+        let (path, number) = line.rsplit_once(' ').expect("a number");
+        (path.split(';').collect(), number.parse().expect("a number"))
+    });
+    lines.collect()
+}
+
+#[test]
+fn collapsed_stacks_weighted_by_calls_have_the_calls_of_the_program() {
+    let jdk = newest();
+    for options in [
+        "",
+        ",min=1ms",
+        ",execdetails=false",
+        ",collapsed.threads=true",
+    ] {
+        let all = format!("format=collapsed,collapsed.weight=calls{options}");
+        let (folder, expected) = traced(&jdk, &all, "a.collapsed");
+        let text = fs::read_to_string(folder.path().join("a.collapsed")).expect("UTF-8");
+        let mut found: BTreeMap<&str, u64> = BTreeMap::new();
+        for (path, calls) in stacks(&text) {
+            assert_eq!(
+                path[0].starts_with('['),
+                options.contains("threads"),
+                "{path:?}"
+            );
+            *found.entry(path.last().expect("a frame")).or_default() += calls;
+        }
+        for (name, count) in &expected {
+            assert_eq!(found.get(name.as_str()), Some(count), "{name}{options}");
+        }
+    }
+}
+
+/// Runs a program whose threads call short methods and one that sleeps. Returns the number of calls
+/// that sleep, and that of short ones. The trace goes to a file of this name in the folder.
+fn short(folder: &Path, options: &str, name: &str) -> (u64, u64) {
+    let run = program(&newest(), "Short").class_path(folder).dir(folder);
+    let options = format!("{options},include=Short,file={name}");
+    let output = run.agent(agent(), &options).output();
+    output.assert_exit(0);
+    let counts = output.counts();
+    (counts.fact("sleeps"), counts.fact("quick"))
+}
+
+/// Returns a folder with the class of [`short`].
+fn folder_of_short() -> tempfile::TempDir {
+    let folder = temp_dir();
+    compile("Short", include_str!("../calls/Short.java"), folder.path());
+    folder
+}
+
+/// Exports a trace in the folder to another file there.
+fn export(folder: &Path, from: &str, to: &str, options: &[&str]) {
+    let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
+    let (from, to) = (path(from), path(to));
+    let args = [&["export", &from, "-o", &to], options].concat();
+    outcome(&args).unwrap_or_else(|error| panic!("{args:?}: {error}"));
+}
+
+#[test]
+fn deep_calls_are_left_out_live_as_afterwards() {
+    let folder = folder_of_short();
+    let folder = folder.path();
+    let read = |name: &str| fs::read_to_string(folder.join(name)).expect("UTF-8");
+    let live = "format=collapsed,collapsed.weight=calls";
+    let (sleeps, quick) = short(folder, live, "all.collapsed");
+    short(folder, &format!("{live},export.depth=2"), "two.collapsed");
+    short(folder, "format=trail", "a.trail");
+    let weight = ["--weight", "calls"];
+    export(folder, "a.trail", "all-later.collapsed", &weight);
+    let two = [&weight[..], &["--depth", "2"]].concat();
+    export(folder, "a.trail", "two-later.collapsed", &two);
+    let (all, two) = (read("all.collapsed"), read("two.collapsed"));
+    assert_eq!(all, read("all-later.collapsed"));
+    assert_eq!(two, read("two-later.collapsed"));
+    let calls_at = |text: &str, depth: usize| -> u64 {
+        let of_depth = |(path, calls): (Vec<&str>, u64)| (path.len() == depth).then_some(calls);
+        stacks(text).into_iter().filter_map(of_depth).sum()
+    };
+    // The threads call `round`, which calls `quick`, which calls `inner` twice.
+    for (depth, in_all, in_two) in [
+        (2, sleeps, sleeps),
+        (3, sleeps + quick, 0),
+        (4, 2 * quick, 0),
+    ] {
+        assert_eq!(calls_at(&all, depth), in_all, "{depth}");
+        assert_eq!(calls_at(&two, depth), in_two, "{depth}");
+    }
+}
+
+/// Calls that sleep for 5 ms are there, and short ones are not, unless the system delayed them.
+#[test]
+fn short_calls_are_left_out_live_as_afterwards() {
+    let folder = folder_of_short();
+    let folder = folder.path();
+    let live = "format=chrome,export.min=2ms";
+    let (sleeps, quick) = short(folder, live, "live.trace.json");
+    short(folder, "format=trail", "a.trail");
+    export(folder, "a.trail", "later.trace.json", &["--min", "2ms"]);
+    for name in ["live.trace.json", "later.trace.json"] {
+        let text = fs::read_to_string(folder.join(name)).expect("UTF-8");
+        assert!(
+            text.contains("jtrail: calls and waits shorter than 2ms are left out"),
+            "{name}"
+        );
+        let file = folder.join(name);
+        let calls = calls_in_report(&file);
+        let of = |method: &str| calls.get(method).copied().unwrap_or(0);
+        assert_eq!(of("Short.sleeps(int)"), sleeps, "{name}");
+        assert_eq!(of("Short.round(int)"), sleeps, "{name}");
+        assert!(of("Short.quick(int)") * 1_000 < quick, "{name}: {calls:?}");
+    }
+}
+
+#[test]
+fn recordings_have_sums_of_calls() {
+    let jdk = newest();
+    for options in ["min=1ms", "execdetails=false"] {
+        let (folder, expected) = traced(&jdk, &format!("format=jfr,{options}"), "a.jfr");
+        let file = folder.path().join("a.jfr");
+        let mut found: BTreeMap<String, u64> = BTreeMap::new();
+        let (single, sums) = (jfr(&jdk, &file, CALL), jfr(&jdk, &file, SUM));
+        assert!(!sums.is_empty(), "{options}");
+        for event in single.iter().chain(&sums) {
+            let calls = event["values"]["calls"].as_u64().unwrap_or(1);
+            *found.entry(method_of(event)).or_default() += calls;
+        }
+        for (name, count) in &expected {
+            assert_eq!(found.get(name), Some(count), "{name} {options}");
+        }
+    }
+}
+
+/// What the format has no field for is in the export itself, too.
+#[test]
+fn what_is_dropped_is_in_the_trace_events() {
+    let (folder, _) = traced(&newest(), "format=chrome,events=+lines", "a.trace.json");
+    let text = fs::read_to_string(folder.path().join("a.trace.json")).expect("UTF-8");
+    assert!(text.contains("jtrail: dropped: events=lines (not recorded)"));
 }
 
 /// The packets' structure is tested in jtrail-export; here, that the file is whole, and has the

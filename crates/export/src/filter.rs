@@ -8,6 +8,14 @@ use std::fmt;
 /// Decides by name whether calls of a method are exported.
 pub type MethodFilter = Box<dyn Fn(&Names, MethodId) -> bool + Send>;
 
+/// Returns what a filter by length and level leaves out, for [`crate::Options::notes`]. `min` is
+/// the minimum length in words: `10us`.
+pub fn left_out(min: Option<&str>, depth: Option<usize>) -> Vec<String> {
+    let min = min.map(|min| format!("calls and waits shorter than {min} are left out"));
+    let depth = depth.map(|depth| format!("only {depth} levels of calls are written"));
+    min.into_iter().chain(depth).collect()
+}
+
 /// Selection of calls. A call that is not selected becomes part of its caller: it disappears, and
 /// its callees remain.
 #[derive(Default)]

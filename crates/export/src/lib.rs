@@ -42,7 +42,7 @@ mod testing;
 mod timeline;
 
 pub use collapsed::Weight;
-pub use filter::{CallFilter, MethodFilter};
+pub use filter::{CallFilter, MethodFilter, left_out};
 pub use flame::{Base, BaseEncoder};
 pub use otlp::{Format as OtlpFormat, body_len as otlp_body_len};
 pub use survey::Survey;

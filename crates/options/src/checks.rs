@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::set::Events;
 use crate::socket::Control;
 use crate::value::{
-    AllocMode, AtMaxSize, Engine, OutputFormat, Overflow, Server, Trivial, size_text,
+    AllocMode, AtMaxSize, Engine, OutputFormat, Overflow, Server, Trivial, Weight, size_text,
 };
 
 /// A contradiction between options.
@@ -30,6 +30,7 @@ pub(crate) const OF_THE_TRACE: &[Check] = &[
     allocation_probes,
     all_calls_as_sums,
     short_calls_as_sums,
+    weight_of_paths,
     coarse_clock,
 ];
 
@@ -122,10 +123,48 @@ fn short_calls_as_sums(options: &Options, _: &Given) -> Result<(), Conflict> {
     if !options.has_short_calls() || options.format.has_sums_of_calls() {
         return Ok(());
     }
+    let hint = match options.format.is_export() {
+        true => "; export.min makes short calls part of their callers",
+        false => "",
+    };
     conflict(
         &["min", "maxrate"],
-        format!("{} has no field for aggregated calls", options.format),
+        format!("{} has no field for aggregated calls{hint}", options.format),
     )
+}
+
+/// Collapsed stacks have one weight. The file would be empty if it were not recorded.
+fn weight_of_paths(options: &Options, _: &Given) -> Result<(), Conflict> {
+    if options.format != OutputFormat::Collapsed {
+        return Ok(());
+    }
+    let weight = options.weight;
+    let (kinds, of_single_calls): (&[Events], bool) = match weight {
+        Weight::SelfTime | Weight::Calls => (&[], false),
+        Weight::Cpu => (&[Events::CPU], false),
+        Weight::Allocated => (&[Events::ALLOC], true),
+        Weight::Blocked => (&[Events::MONITORS], true),
+        Weight::Waiting => (&[Events::MONITORS, Events::PARKS], true),
+    };
+    let keys = &["collapsed.weight", "events"];
+    let option = format!("collapsed.weight={weight}");
+    if !kinds.is_empty() && words_among(options.events, kinds).is_empty() {
+        let kinds: Vec<String> = kinds.iter().map(|kind| format!("events=+{kind}")).collect();
+        return conflict(keys, format!("{option} needs {}", kinds.join(" or ")));
+    }
+    if !options.events.contains(Events::METHODS) {
+        let problem = format!("{option} needs events=+methods, of which call paths consist");
+        return conflict(keys, problem);
+    }
+    if of_single_calls && !options.exec_details {
+        return conflict(
+            &["collapsed.weight", "execdetails"],
+            format!(
+                "{option} is not available with execdetails=false, whose sums have times and numbers of calls only"
+            ),
+        );
+    }
+    Ok(())
 }
 
 /// This is no error for a further trace: a client may start a trace of sums, and `min` and

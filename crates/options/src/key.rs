@@ -11,7 +11,7 @@ use crate::value::OutputFormat;
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Name of the key. If the key belongs to one format, it begins with the format's name and a
-    /// dot.
+    /// dot. If it belongs to the formats of other tools, it begins with `export.`.
     pub name: &'static str,
     /// Other accepted names.
     pub aliases: &'static [&'static str],
@@ -67,6 +67,13 @@ pub struct Subject {
     pub keys: &'static [Key],
 }
 
+/// The formats to which a key belongs.
+pub(crate) enum Formats {
+    One(OutputFormat),
+    /// The formats of other tools.
+    Exports,
+}
+
 impl Key {
     /// Returns a description of the key's values, as a short phrase.
     pub fn values(&self) -> String {
@@ -82,10 +89,22 @@ impl Key {
         self.show_each.is_some()
     }
 
-    /// Returns the format to which the key belongs. The key has no effect with other formats.
-    pub fn format(&self) -> Option<OutputFormat> {
-        let (format, _) = self.name.split_once('.')?;
-        OutputFormat::parse(format).ok()
+    /// Returns the formats to which the key belongs. The key has no effect with other formats.
+    /// `None` if it belongs to all.
+    pub(crate) fn formats(&self) -> Option<Formats> {
+        match self.name.split_once('.')? {
+            ("export", _) => Some(Formats::Exports),
+            (format, _) => OutputFormat::parse(format).ok().map(Formats::One),
+        }
+    }
+
+    /// True if the key has an effect with the format.
+    fn is_of(&self, format: OutputFormat) -> bool {
+        match self.formats() {
+            None => true,
+            Some(Formats::Exports) => format.is_export(),
+            Some(Formats::One(only)) => format == only,
+        }
     }
 
     /// Returns the value in the options, as the option text spells it; `None` for a key that may be
@@ -107,8 +126,7 @@ impl Key {
 
     /// Returns the effective keys and values, as a trace lists them.
     pub(crate) fn in_force(&self, options: &Options) -> Vec<(&'static str, String)> {
-        let has_format = self.format().is_none_or(|format| format == options.format);
-        if !has_format || !(self.matters)(options) {
+        if !self.is_of(options.format) || !(self.matters)(options) {
             return Vec::new();
         }
         match self.show_each {

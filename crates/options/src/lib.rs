@@ -77,7 +77,8 @@ pub use set::{Events, HeapMoments, SaveMoments};
 pub use socket::Control;
 pub use value::{
     AllocMode, AtMaxSize, Clock, Compat, Engine, MlpdVersion, OnError, OutputFormat, Overflow,
-    Priority, Server, Trivial, duration_text, parse_duration, parse_nanos, parse_size, size_text,
+    Priority, Server, Trivial, Weight, duration_text, parse_duration, parse_nanos, parse_size,
+    size_text,
 };
 
 use std::fs::File;

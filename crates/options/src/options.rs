@@ -8,7 +8,7 @@ use crate::set::{Events, HeapMoments, SaveMoments};
 use crate::socket::Control;
 use crate::value::{
     AllocMode, AtMaxSize, Clock, Compat, Engine, MAX_STACK_DEPTH, MlpdVersion, OnError,
-    OutputFormat, Overflow, Priority, Server, Trivial, USUAL_STACK,
+    OutputFormat, Overflow, Priority, Server, Trivial, USUAL_STACK, Weight,
 };
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ pub struct Options {
     /// [`Overflow::Ring`], these are the triggers that save the newest events.
     pub bursts: Vec<Burst>,
 
-    // Of one format.
+    // Of some formats.
     /// Data version of a log profile ([`OutputFormat::Mlpd`]).
     pub mlpd: MlpdVersion,
     /// True if each sample is a line of its own. Otherwise successive samples with the same stack
@@ -128,6 +128,16 @@ pub struct Options {
     /// Number of threads that help the writer, 0 to 8. `None` means that it depends on the number
     /// of processors ([`OutputFormat::Trail`]).
     pub writers: Option<usize>,
+    /// Calls and waits shorter than this are not written: they become part of their callers. 1 ns
+    /// to 1 h ([`OutputFormat::is_export`]).
+    pub export_min: Option<Duration>,
+    /// Number of levels of calls that are written, 1 or more: deeper calls become part of their
+    /// callers ([`OutputFormat::is_export`]).
+    pub export_depth: Option<u32>,
+    /// What call paths are weighted by ([`OutputFormat::Collapsed`]).
+    pub weight: Weight,
+    /// True if call paths of different threads are kept apart ([`OutputFormat::Collapsed`]).
+    pub with_threads: bool,
 
     // Of the whole text.
     /// True if filter rules are written into the trace (TPTP message 1007). Only an options file
@@ -188,6 +198,10 @@ impl Default for Options {
             visual_studio: false,
             spool: true,
             writers: None,
+            export_min: None,
+            export_depth: None,
+            weight: Weight::SelfTime,
+            with_threads: false,
             write_filters: true,
             write_options: true,
             text: String::new(),

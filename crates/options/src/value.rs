@@ -86,6 +86,24 @@ words! {
 }
 
 words! {
+    /// What collapsed stacks are weighted by.
+    Weight {
+        /// Time without callees.
+        SelfTime = "self",
+        /// CPU time without callees.
+        Cpu = "cpu",
+        /// Number of calls.
+        Calls = "calls",
+        /// Bytes of allocated objects.
+        Allocated = "allocated",
+        /// Time blocked on monitors.
+        Blocked = "blocked",
+        /// Time in `Object.wait` and parked.
+        Waiting = "waiting",
+    }
+}
+
+words! {
     /// How calls are seen.
     Engine {
         /// By hooks in rewritten classes.
@@ -262,7 +280,7 @@ pub(crate) fn parse_tick(text: &str) -> Result<Duration, String> {
     parse_duration_within(text, TICK_LIMITS)
 }
 
-/// Shortest and longest `min`.
+/// Shortest and longest `min` and `export.min`.
 const MIN_LIMITS: (Duration, Duration) = (Duration::from_nanos(1), Duration::from_secs(3600));
 
 pub(crate) fn parse_min(text: &str) -> Result<Duration, String> {
@@ -283,6 +301,25 @@ fn parse_duration_within(
         ));
     }
     Ok(time)
+}
+
+/// Largest `export.depth`, in levels.
+const MAX_LEVELS: u32 = 1_000_000;
+
+pub(crate) fn parse_levels(text: &str) -> Result<u32, String> {
+    if text.is_empty() {
+        return Err(format!(
+            "the value is missing; write a number of levels, from 1 to {MAX_LEVELS}"
+        ));
+    }
+    number(text)
+        .filter(|levels| (1..=MAX_LEVELS).contains(levels))
+        .ok_or_else(|| {
+            format!(
+                "{} is not a number of levels, from 1 to {MAX_LEVELS}",
+                quoted(text)
+            )
+        })
 }
 
 /// Smallest and largest `maxrate`, in calls a second.

@@ -2,8 +2,8 @@
 
 use jtrail_options::{
     AllocMode, AtMaxSize, Burst, ClassVerdict, Compat, Control, Engine, Events, HeapMoments,
-    MlpdVersion, OnError, Options, OutputFormat, Overflow, Priority, Server, TraceChange, keys,
-    parse,
+    MlpdVersion, OnError, Options, OutputFormat, Overflow, Priority, Server, TraceChange, Weight,
+    keys, parse,
 };
 use std::io;
 use std::time::Duration;
@@ -127,7 +127,7 @@ fn short_calls_become_sums_as_asked() {
 
 #[test]
 fn many_keys_go_together() {
-    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=true,min=2ms,maxrate=1000,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,save=oom+exit,buffer=2g,maxsize=1g,atmaxsize=ring,trail.spool=false,trail.writers=3,priority=low,mlpd.version=17,tracelog.every-sample=true,tracelog.cpu-interval=3s,tracelog.visual-studio=true,server=controlled,control=%p.sock,wait=5s,linger=3s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
+    let text = r#"format=binary,file="a,b-%p.trcbin",exclude=com.acme.gen.*,include=com.acme.*,options=opts.txt,events=methods+gc,stackdepth=0,alloc=sites,allocsites=true,interval=2s,heap=gc,execdetails=true,min=2ms,maxrate=1000,trivial=trace,engine=jvmti,clock=exact,tick=1ms,overflow=drop,save=oom+exit,buffer=2g,maxsize=1g,atmaxsize=ring,trail.spool=false,trail.writers=3,priority=low,mlpd.version=17,tracelog.every-sample=true,tracelog.cpu-interval=3s,tracelog.visual-studio=true,export.min=4us,export.depth=12,collapsed.weight=waiting,collapsed.threads=true,server=controlled,control=%p.sock,wait=5s,linger=3s,compat=pre45,burst=at:1s,burst=exception:com.acme.Oops/500,onerror=continue"#;
     let options = ok(text);
     assert_eq!(options.format, OutputFormat::Binary);
     assert_eq!(options.file.text(), "a,b-%p.trcbin");
@@ -152,6 +152,9 @@ fn many_keys_go_together() {
     assert_eq!(options.mlpd, MlpdVersion::V17);
     assert!(options.every_sample && options.visual_studio);
     assert_eq!(options.cpu_interval, Duration::from_secs(3));
+    assert_eq!(options.export_min, Some(Duration::from_micros(4)));
+    assert_eq!(options.export_depth, Some(12));
+    assert!(options.weight == Weight::Waiting && options.with_threads);
     assert_eq!(options.on_error, OnError::Continue);
     assert_eq!(options.server, Server::Controlled);
     assert!(matches!(&options.control, Control::Path(path) if path.text() == "%p.sock"));
@@ -265,6 +268,8 @@ fn what_is_in_force_reads_back() {
         "format=mlpd,events=+lines+heap,mlpd.version=17",
         "format=tracelog,tracelog.every-sample=true,tracelog.cpu-interval=20ms,tracelog.visual-studio=true,events=samples",
         "format=profilerj,events=+alloc",
+        "format=perfetto,export.min=90s,export.depth=1",
+        "format=collapsed,events=+parks,collapsed.weight=waiting,collapsed.threads=true,min=1ms",
     ] {
         let once = ok(text).in_force();
         let again: Vec<_> = once.iter().map(|(k, v)| format!("{k}={v}")).collect();

@@ -180,6 +180,66 @@ fn wrong_options_say_what_is_wrong() {
             "tracelog.visual-studio=1",
             r#"option tracelog.visual-studio at byte 23: no such value "1"; allowed are true, false"#,
         ),
+        (
+            "export.min=0ns",
+            r#"option export.min at byte 11: "0ns" is out of bounds; allowed is 1ns to 1h"#,
+        ),
+        (
+            "export.min=1",
+            r#"option export.min at byte 11: "1" is not a time; write it like 500us, 10ms, 2s or 1m"#,
+        ),
+        (
+            "export.depth=",
+            "option export.depth at byte 13: the value is missing; write a number of levels, from 1 to 1000000",
+        ),
+        (
+            "export.depth=0",
+            r#"option export.depth at byte 13: "0" is not a number of levels, from 1 to 1000000"#,
+        ),
+        (
+            "export.depth=-1",
+            r#"option export.depth at byte 13: "-1" is not a number of levels, from 1 to 1000000"#,
+        ),
+        (
+            "collapsed.weight=time",
+            r#"option collapsed.weight at byte 17: no such value "time"; allowed are self, cpu, calls, allocated, blocked, waiting"#,
+        ),
+        (
+            "collapsed.threads=yes",
+            r#"option collapsed.threads at byte 18: no such value "yes"; allowed are true, false"#,
+        ),
+        (
+            "collapsed.weight=allocated,format=collapsed",
+            "option collapsed.weight at byte 17: collapsed.weight=allocated needs events=+alloc",
+        ),
+        (
+            "format=collapsed,collapsed.weight=waiting,events=+cpu",
+            "option events at byte 49: collapsed.weight=waiting needs events=+monitors or events=+parks",
+        ),
+        (
+            "format=collapsed,events=alloc",
+            "option events at byte 24: collapsed.weight=self needs events=+methods, of which call paths consist",
+        ),
+        (
+            "format=collapsed,events=alloc,collapsed.weight=allocated",
+            "option collapsed.weight at byte 47: collapsed.weight=allocated needs events=+methods, of which call paths consist",
+        ),
+        (
+            "format=collapsed,events=+alloc,collapsed.weight=allocated,execdetails=false",
+            "option execdetails at byte 70: collapsed.weight=allocated is not available with execdetails=false, whose sums have times and numbers of calls only",
+        ),
+        (
+            "format=perfetto,min=1us",
+            "option min at byte 20: perfetto has no field for aggregated calls; export.min makes short calls part of their callers",
+        ),
+        (
+            "format=chrome,maxrate=1000",
+            "option maxrate at byte 22: chrome has no field for aggregated calls; export.min makes short calls part of their callers",
+        ),
+        (
+            "format=chrome,execdetails=false",
+            "option execdetails at byte 26: chrome has no field for aggregated calls",
+        ),
         // Former names of keys.
         (
             "format=mlpd,mlpd=17",

@@ -1,13 +1,15 @@
-//! Keys that belong to one format, with the format's name before the dot.
+//! Keys that belong to some formats: the format's name is before the dot, or `export` for all
+//! formats of other tools.
 
 use super::{put, text};
 use crate::key::{KEY, Key, Subject};
 use crate::value::{
-    BOOLEANS, MlpdVersion, interval_text, parse_boolean, parse_interval, parse_writers,
+    BOOLEANS, MlpdVersion, Weight, duration_text, interval_text, parse_boolean, parse_interval,
+    parse_levels, parse_min, parse_writers,
 };
 
 pub(super) const SUBJECT: Subject = Subject {
-    title: "Of one format (no effect with another)",
+    title: "Of some formats (no effect with others)",
     keys: &[
         Key {
             name: "mlpd.version",
@@ -69,6 +71,47 @@ pub(super) const SUBJECT: Subject = Subject {
                 let count = options.writers.map(|count| count.to_string());
                 Some(count.unwrap_or_else(|| "auto".to_owned()))
             },
+            ..KEY
+        },
+        Key {
+            name: "export.min",
+            values: "time like 500us, 10ms or 2s, from 1ns to 1h",
+            help: "For perfetto, chrome, jfr and collapsed: write no calls and waits shorter than \
+                   this; they become part of their callers (min makes sums of calls, which perfetto \
+                   and chrome have no field for)",
+            set: |builder, value| put(&mut builder.options.export_min, parse_min(value).map(Some)),
+            show: |options| options.export_min.map(duration_text),
+            ..KEY
+        },
+        Key {
+            name: "export.depth",
+            values: "number of levels, from 1 to 1000000",
+            help: "For perfetto, chrome, jfr and collapsed: write only this number of levels of \
+                   calls; deeper calls become part of their callers",
+            set: |builder, value| {
+                put(
+                    &mut builder.options.export_depth,
+                    parse_levels(value).map(Some),
+                )
+            },
+            show: |options| options.export_depth.map(|levels| levels.to_string()),
+            ..KEY
+        },
+        Key {
+            name: "collapsed.weight",
+            words: Weight::WORDS,
+            help: "What call paths are weighted by. cpu, allocated and blocked need events=+cpu, \
+                   +alloc and +monitors; waiting needs +monitors or +parks",
+            set: |builder, value| put(&mut builder.options.weight, Weight::parse(value)),
+            show: |options| text(options.weight),
+            ..KEY
+        },
+        Key {
+            name: "collapsed.threads",
+            words: BOOLEANS,
+            help: "Keep call paths of different threads apart",
+            set: |builder, value| put(&mut builder.options.with_threads, parse_boolean(value)),
+            show: |options| text(options.with_threads),
             ..KEY
         },
     ],

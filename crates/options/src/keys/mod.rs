@@ -141,7 +141,7 @@ mod tests {
             assert!(!key.help.is_empty(), "{name}");
             assert_ne!(key.words.is_empty(), key.values.is_empty(), "{name}");
             assert!(!LATER_KEYS.contains(&name));
-            assert_eq!(key.format().is_some(), name.contains('.'), "{name}");
+            assert_eq!(key.formats().is_some(), name.contains('.'), "{name}");
             let is_plain = |c: char| c.is_ascii_lowercase() || matches!(c, '.' | '-');
             assert!(name.chars().all(is_plain), "{name}");
         }

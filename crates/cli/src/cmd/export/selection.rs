@@ -2,7 +2,7 @@
 
 use crate::select::{MethodSelector, Span, ThreadSelector, class_pattern};
 use jtrail_analysis::Names;
-use jtrail_export::{CallFilter, MethodFilter};
+use jtrail_export::{CallFilter, MethodFilter, left_out};
 use jtrail_model::{Duration, MethodId};
 use jtrail_options::{Pattern, duration_text, parse_duration};
 use rustc_hash::FxHashSet;
@@ -80,14 +80,8 @@ impl CallSelection {
 
     /// Returns what is left out, for the reader of the export.
     pub(super) fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if let Some(min) = self.min.filter(|min| !min.is_zero()) {
-            let min = duration_text(min);
-            notes.push(format!("calls and waits shorter than {min} are left out"));
-        }
-        if let Some(depth) = self.depth {
-            notes.push(format!("only {depth} levels of calls are written"));
-        }
+        let min = self.min.filter(|min| !min.is_zero()).map(duration_text);
+        let mut notes = left_out(min.as_deref(), self.depth);
         if let Some(top) = self.top {
             notes.push(format!(
                 "only calls of the {top} methods with the most self time are written"
