@@ -19,6 +19,13 @@ pub(super) const UNKNOWN: i64 = i64::MIN;
 /// more memory to be written and read.
 const CHUNK_SIZE: usize = if cfg!(test) { 1 << 16 } else { 32 << 20 };
 
+/// First interval of the samples that are made from calls, in ns.
+const PERIOD: i64 = 1_000_000;
+
+/// The number of samples made from calls after which their interval doubles. Otherwise a long time
+/// with few events, such as a day in one call, would be many samples.
+const SAMPLES_OF_PERIOD: u64 = if cfg!(test) { 1_000 } else { 500_000 };
+
 /// The sink that writes a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Recording {
@@ -52,8 +59,10 @@ pub(crate) struct Recording {
     pub(super) has_samples: bool,
     /// True if samples made from calls have been written.
     has_made_samples: bool,
+    /// Number of samples made from calls.
+    made_samples: u64,
     /// Number of events so far, without samples that were made from calls.
-    pub(super) event_count: u64,
+    event_count: u64,
     pub(super) out: Vec<u8>,
 }
 
@@ -222,19 +231,29 @@ impl Recording {
         1
     }
 
+    /// The interval of samples made from calls, in ns.
+    fn period(&self) -> i64 {
+        let doubled = self.made_samples / SAMPLES_OF_PERIOD;
+        PERIOD.checked_shl(doubled as u32).unwrap_or(i64::MAX)
+    }
+
     /// Writes that samples are made from calls.
     fn describe_samples(&mut self) {
         let time = self.chunk_start;
-        self.event(Type::ActiveSetting, time, |out| {
-            integer(out, Type::ExecutionSample as u64);
-            text(out, Some("period"));
-            text(out, Some("1 ms"));
-        });
+        self.write_period(time, PERIOD);
         self.note(
             time,
             "The trace has no samples. jdk.ExecutionSample was made from its calls, one for each \
              1 ms at which a thread is in a call and not in a recorded wait.",
         );
+    }
+
+    fn write_period(&mut self, time: Timestamp, period: i64) {
+        self.event(Type::ActiveSetting, time, |out| {
+            integer(out, Type::ExecutionSample as u64);
+            text(out, Some("period"));
+            text(out, Some(&format!("{} ms", period / PERIOD)));
+        });
     }
 
     pub(super) fn note(&mut self, time: Timestamp, note: &str) {
@@ -250,9 +269,10 @@ impl Recording {
     }
 
     fn make_samples(&mut self, names: &Names, now: Moment) {
-        for time in self.state(now.thread).due_samples(now.time) {
+        let mut period = self.period();
+        while let Some(time) = self.state(now.thread).due_sample(now.time, period) {
             if self.has_samples {
-                break;
+                continue;
             }
             let ticks = self.ticks(time);
             let path = self.state(now.thread).path();
@@ -264,8 +284,28 @@ impl Recording {
                 integer(out, trace);
                 integer(out, state_key(ThreadState::Runnable));
             });
+            self.made_samples += 1;
+            if self.period() != period {
+                period = self.period();
+                self.write_period(time, period);
+                let text = format!(
+                    "From here on, one jdk.ExecutionSample was made for each {} ms.",
+                    period / PERIOD
+                );
+                self.note(time, &text);
+            }
             self.make_room(names);
         }
+    }
+
+    /// Returns the number of events so far.
+    pub(super) fn count(&self) -> u64 {
+        let made = if self.has_samples {
+            0
+        } else {
+            self.made_samples
+        };
+        self.event_count + made
     }
 
     /// Writes what is known at the end only.

@@ -228,6 +228,6 @@ impl Sink for Recording {
     }
 
     fn size(&self) -> u64 {
-        self.event_count
+        self.count()
     }
 }

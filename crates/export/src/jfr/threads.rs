@@ -4,9 +4,6 @@ use super::paths::Path;
 use crate::sink::ThreadInfo;
 use jtrail_model::{Frame, MethodId, Timestamp};
 
-/// Interval of the samples that are made from calls, in ns.
-pub(super) const PERIOD: i64 = 1_000_000;
-
 /// Maximum number of recorded stacks of waits that are kept for a thread.
 const MAX_STACKS: usize = 16;
 
@@ -90,23 +87,19 @@ impl Thread {
         now > self.next_sample
     }
 
-    /// Returns the times of the samples before `now` at which the thread runs a call.
-    pub(super) fn due_samples(
-        &mut self,
-        now: Timestamp,
-    ) -> impl Iterator<Item = Timestamp> + use<> {
-        let first = self.next_sample.0;
-        let next = |time: i64| {
-            time.div_euclid(PERIOD)
-                .saturating_add(1)
-                .saturating_mul(PERIOD)
+    /// Returns the time of the next sample before `now`, if the thread runs a call. Samples are at
+    /// multiples of `period`, in ns.
+    pub(super) fn due_sample(&mut self, now: Timestamp, period: i64) -> Option<Timestamp> {
+        let after = |time: i64| {
+            let next = time.div_euclid(period).saturating_add(1);
+            Timestamp(next.saturating_mul(period))
         };
-        self.next_sample = Timestamp(next(now.0.saturating_sub(1)));
         let is_running = !self.calls.is_empty() && self.waits == 0;
-        let count = match is_running {
-            true => (self.next_sample.0 - first) / PERIOD,
-            false => 0,
+        let due = (is_running && self.has_due_samples(now)).then_some(self.next_sample);
+        self.next_sample = match due {
+            Some(time) => after(time.0),
+            None => after(now.0.saturating_sub(1)).max(self.next_sample),
         };
-        (0..count).map(move |number| Timestamp(first + number * PERIOD))
+        due
     }
 }

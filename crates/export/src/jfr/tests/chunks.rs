@@ -114,7 +114,7 @@ fn the_ceiling_counts_events() {
     for event in with([enter(1, 0, 1, 1), enter(1, 1, 2, 2), leave(1, 3, 2, 2)]) {
         jtrail_formats::Encode::event(&mut timeline, &event, &mut out);
     }
-    assert_eq!(timeline.sink().size(), 2); // a thread start and a call
+    assert_eq!(timeline.sink().size(), 3); // a thread start, a call, and a sample made from it
     assert!(out.is_empty(), "a chunk is written when it is complete");
 }
 

@@ -93,3 +93,23 @@ fn without_samples_they_are_made_from_calls() {
     );
     assert_eq!(settings.len(), 2);
 }
+
+/// A day in a call is some thousand samples, and not 86 million.
+#[test]
+fn the_interval_of_made_samples_grows() {
+    let ms = 1_000_000;
+    let day = 86_400_000;
+    let chunks = chunks(&with([enter(1, 0, 1, 1), leave(1, day * ms, 1, 1)]));
+    let samples = events_of(&chunks, &["jdk.ExecutionSample"]);
+    // 1,000 at 1 ms, 1,000 at 2 ms …: 16 times, until 65,535 s; then one in 65.536 s.
+    assert_eq!(samples.len(), 16_000 + 319);
+    let settings = events_of(&chunks, &["jdk.ActiveSetting"]);
+    assert_eq!(settings.len(), 17);
+    assert!(settings[16].ends_with("value=65536 ms"), "{}", settings[16]);
+    let notes = events_of(&chunks, &["jtrail.Note"]);
+    assert!(
+        notes[1].contains("one jdk.ExecutionSample was made for each 2 ms"),
+        "{}",
+        notes[1]
+    );
+}
