@@ -108,7 +108,9 @@ fn the_interval_of_made_samples_grows() {
     assert!(settings[16].ends_with("value=65536 ms"), "{}", settings[16]);
     let notes = events_of(&chunks, &["jtrail.Note"]);
     assert!(
-        notes[1].contains("one jdk.ExecutionSample was made for each 2 ms"),
+        notes
+            .iter()
+            .any(|note| note.contains("was made for each 2 ms")),
         "{}",
         notes[1]
     );
