@@ -28,6 +28,7 @@ mod flame;
 mod jfr;
 mod json;
 mod otlp;
+mod per_thread;
 mod perfetto;
 mod pprof;
 mod profile;

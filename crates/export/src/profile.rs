@@ -11,6 +11,7 @@
 //! time of the caller's real calls. So totals by method are exact, but a node of this kind may have
 //! a negative self time.
 
+use crate::per_thread::PerThread;
 use crate::sink::{End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
 use jtrail_model::names::Names;
 use jtrail_model::{AggregatedEnter, Event, MethodId, Timestamp};
@@ -61,7 +62,7 @@ pub(crate) struct Profile {
     pub(crate) nodes: Vec<Node>,
     index: FxHashMap<(u32, Frame), u32>,
     pub(crate) threads: Vec<ThreadInfo>,
-    open: Vec<OpenCalls>,
+    open: PerThread<OpenCalls>,
     pub(crate) process_id: u64,
     pub(crate) program: String,
     /// What the trace says that it lacks, and other marks, without repetitions.
@@ -114,7 +115,7 @@ impl Default for Profile {
             nodes: vec![root],
             index: FxHashMap::default(),
             threads: Vec::new(),
-            open: Vec::new(),
+            open: PerThread::default(),
             process_id: 0,
             program: String::new(),
             marks: Vec::new(),
@@ -158,13 +159,13 @@ impl Profile {
 
     /// Returns the weights of the innermost call of a thread, or of the thread.
     fn innermost(&mut self, index: ThreadIndex) -> &mut Weights {
-        let open = &self.open[index.0 as usize];
+        let open = &self.open[index];
         let node = open.calls.last().map_or(open.root, |call| call.node);
         self.weights(node)
     }
 
     fn begin_aggregated(&mut self, index: ThreadIndex, above: usize, e: &AggregatedEnter) {
-        let open = &self.open[index.0 as usize];
+        let open = &self.open[index];
         let parent = match open.aggregated.last() {
             Some(call) => call.node,
             None => {
@@ -180,7 +181,7 @@ impl Profile {
             cpu,
             ..Weights::default()
         });
-        let aggregated = &mut self.open[index.0 as usize].aggregated;
+        let aggregated = &mut self.open[index].aggregated;
         aggregated.push(OpenAggregate {
             node,
             total: time,
@@ -190,7 +191,7 @@ impl Profile {
     }
 
     fn end_aggregated(&mut self, index: ThreadIndex, above: usize) {
-        let open = &mut self.open[index.0 as usize];
+        let open = &mut self.open[index];
         let Some(mut ended) = open.aggregated.pop() else {
             return;
         };
@@ -213,7 +214,7 @@ impl Profile {
     }
 
     fn end_call(&mut self, end: &End) {
-        let thread = &mut self.open[end.end.thread.0 as usize];
+        let thread = &mut self.open[end.end.thread];
         let Some(call) = thread.calls.pop() else {
             return;
         };
@@ -296,26 +297,26 @@ impl<W: WriteProfile> Sink for Profiler<W> {
 
     fn thread(&mut self, index: ThreadIndex, info: &ThreadInfo) {
         let number = index.0 as usize;
-        if number == self.profile.threads.len() {
-            let root = self.profile.node(0, Frame::Thread(index));
-            self.profile.threads.push(info.clone());
-            self.profile.open.push(OpenCalls {
-                root,
-                ..OpenCalls::default()
-            });
-        } else {
-            self.profile.threads[number] = info.clone();
+        if number >= self.profile.threads.len() {
+            let threads = &mut self.profile.threads;
+            threads.resize_with(number + 1, ThreadInfo::default);
         }
+        self.profile.threads[number] = info.clone();
+        self.profile.open[index].root = self.profile.node(0, Frame::Thread(index));
+    }
+
+    fn forget_thread(&mut self, index: ThreadIndex) {
+        self.profile.open.remove(index);
     }
 
     #[inline]
     fn begin(&mut self, _: &Names, begin: Moment, slice: Slice) {
         self.profile.see(begin.time);
         if let Slice::Call(method) = slice {
-            let open = &self.profile.open[begin.thread.0 as usize];
+            let open = &self.profile.open[begin.thread];
             let parent = open.calls.last().map_or(open.root, |call| call.node);
             let node = self.profile.node(parent, Frame::Method(method));
-            let calls = &mut self.profile.open[begin.thread.0 as usize].calls;
+            let calls = &mut self.profile.open[begin.thread].calls;
             calls.push(OpenCall {
                 node,
                 callees: 0,

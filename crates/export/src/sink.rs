@@ -66,6 +66,8 @@ pub(crate) struct ThreadInfo {
     /// The thread's id in the trace.
     pub(crate) id: ThreadId,
     pub(crate) name: String,
+    /// Name of the thread group; empty if unknown.
+    pub(crate) group: String,
     /// Id in the operating system; 0 if unknown.
     pub(crate) os_id: u64,
     /// True if the thread is a virtual one.
@@ -182,6 +184,10 @@ pub(crate) trait Sink: Send {
 
     /// Writes that a thread has ended. All its slices have.
     fn end_thread(&mut self, _index: ThreadIndex, _time: Timestamp) {}
+
+    /// Forgets a thread that ended long ago. Nothing of it follows. A pending slice of another
+    /// thread may name it as the owner of a monitor.
+    fn forget_thread(&mut self, _index: ThreadIndex) {}
 
     /// Takes the definition of a class or method, and the thread that caused it, if known. `names`
     /// already has it.

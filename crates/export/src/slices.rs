@@ -13,6 +13,7 @@
 //! the instants after it are pending.
 
 use crate::filter::CallFilter;
+use crate::per_thread::PerThread;
 use crate::sink::{End, Moment, Sink, Slice, ThreadIndex};
 use jtrail_model::names::Names;
 use jtrail_model::{Event, MethodId, Timestamp};
@@ -21,7 +22,7 @@ use jtrail_model::{Event, MethodId, Timestamp};
 #[derive(Debug, Default)]
 pub(crate) struct Slices {
     filter: CallFilter,
-    threads: Vec<Thread>,
+    threads: PerThread<Thread>,
     latest: Timestamp,
     /// Leaves whose calls are not open.
     pub(crate) unmatched: u64,
@@ -94,9 +95,9 @@ impl Slices {
         &mut self.filter
     }
 
-    /// Adds a thread, which gets the next index.
-    pub(crate) fn add_thread(&mut self) {
-        self.threads.push(Thread::default());
+    /// Forgets a thread, which has ended.
+    pub(crate) fn forget_thread(&mut self, index: ThreadIndex) {
+        self.threads.remove(index);
     }
 
     /// Returns the latest time of the trace so far.
@@ -118,7 +119,7 @@ impl Slices {
     /// Returns the moment, but not before an earlier one of its thread.
     #[inline]
     fn arrive(&mut self, mut at: Moment) -> Moment {
-        let thread = &mut self.threads[at.thread.0 as usize];
+        let thread = &mut self.threads[at.thread];
         at.time = at.time.max(thread.latest);
         thread.latest = at.time;
         thread.cpu = thread.cpu.max(at.cpu);
@@ -135,7 +136,7 @@ impl Slices {
         (method, ticket): (MethodId, u32),
         sink: &mut impl Sink,
     ) {
-        let thread = &mut self.threads[at.thread.0 as usize];
+        let thread = &mut self.threads[at.thread];
         let is_selected = self.filter.selects(names, method, thread.calls);
         thread.calls += 1;
         self.begin(names, at, (Slice::Call(method), ticket, is_selected), sink);
@@ -163,11 +164,11 @@ impl Slices {
             State::Written
         } else {
             self.write_long(names, begin, sink);
-            let thread = &mut self.threads[begin.thread.0 as usize];
+            let thread = &mut self.threads[begin.thread];
             thread.pending.push(Pending::Begin(thread.open.len()));
             State::Pending
         };
-        self.threads[begin.thread.0 as usize].open.push(Open {
+        self.threads[begin.thread].open.push(Open {
             slice,
             ticket,
             begin,
@@ -184,7 +185,7 @@ impl Slices {
         (method, ticket, by_exception): (MethodId, u32, bool),
         sink: &mut impl Sink,
     ) {
-        let open = &self.threads[at.thread.0 as usize].open;
+        let open = &self.threads[at.thread].open;
         let fits = |o: &Open| o.ticket == ticket && o.slice == Slice::Call(method);
         let found = match open.last() {
             Some(last) if fits(last) => Some(open.len() - 1),
@@ -204,7 +205,7 @@ impl Slices {
         is_kind: impl Fn(Slice) -> bool,
         sink: &mut impl Sink,
     ) {
-        let open = &self.threads[at.thread.0 as usize].open;
+        let open = &self.threads[at.thread].open;
         if let Some(level) = open.iter().rposition(|o| is_kind(o.slice)) {
             self.end_from(names, level, (at, false), sink);
         }
@@ -221,7 +222,7 @@ impl Slices {
     ) -> bool {
         let at = self.arrive(at);
         self.write_long(names, at, sink);
-        let thread = &mut self.threads[at.thread.0 as usize];
+        let thread = &mut self.threads[at.thread];
         if thread.pending.is_empty() {
             return sink.instant(names, at.thread, event);
         }
@@ -239,7 +240,7 @@ impl Slices {
         event: &Event<'_>,
         sink: &mut impl Sink,
     ) {
-        let thread = &mut self.threads[index.0 as usize];
+        let thread = &mut self.threads[index];
         let calls = thread.open.iter().enumerate();
         let mut calls = calls.filter(|(_, open)| matches!(open.slice, Slice::Call(_)));
         let level = match above {
@@ -262,9 +263,9 @@ impl Slices {
 
     /// Ends all open slices, at the latest time of the trace.
     pub(crate) fn finish(&mut self, names: &Names, sink: &mut impl Sink) {
-        for index in 0..self.threads.len() as u32 {
+        for thread in self.threads.indices() {
             let at = Moment {
-                thread: ThreadIndex(index),
+                thread,
                 time: self.latest,
                 cpu: 0,
             };
@@ -275,13 +276,13 @@ impl Slices {
     /// Ends all slices that are written, and remembers them as open, from the same time on.
     /// [`Self::resume_all`] begins them again in another sink.
     pub(crate) fn suspend_all(&mut self, names: &Names, sink: &mut impl Sink) {
-        for index in 0..self.threads.len() as u32 {
+        for index in self.threads.indices() {
             let at = self.arrive(Moment {
-                thread: ThreadIndex(index),
+                thread: index,
                 time: self.latest,
                 cpu: 0,
             });
-            let open = &mut self.threads[index as usize].open;
+            let open = &mut self.threads[index].open;
             let written = open.iter_mut().filter(|o| o.state == State::Written);
             for open in written.rev() {
                 let end = End {
@@ -297,7 +298,7 @@ impl Slices {
 
     /// Begins the slices that are written and open, in another sink.
     pub(crate) fn resume_all(&mut self, names: &Names, sink: &mut impl Sink) {
-        for thread in &self.threads {
+        for (_, thread) in self.threads.iter() {
             let written = thread.open.iter().filter(|o| o.state == State::Written);
             for open in written {
                 self.begun += 1;
@@ -318,9 +319,9 @@ impl Slices {
     ) {
         let mut at = self.arrive(at);
         // A slice that ends without a measurement of its own ends at the latest one.
-        at.cpu = self.threads[at.thread.0 as usize].cpu;
+        at.cpu = self.threads[at.thread].cpu;
         loop {
-            let open = self.threads[at.thread.0 as usize].open.len();
+            let open = self.threads[at.thread].open.len();
             if open <= level {
                 break;
             }
@@ -335,8 +336,7 @@ impl Slices {
         (end, by_exception): (Moment, bool),
         sink: &mut impl Sink,
     ) {
-        let number = end.thread.0 as usize;
-        let Some(&last) = self.threads[number].open.last() else {
+        let Some(&last) = self.threads[end.thread].open.last() else {
             return;
         };
         if last.state == State::Pending {
@@ -345,7 +345,7 @@ impl Slices {
                 false => self.drop_begin(names, end.thread, sink),
             }
         }
-        let thread = &mut self.threads[number];
+        let thread = &mut self.threads[end.thread];
         if let Some(ended) = thread.open.pop() {
             thread.calls -= usize::from(matches!(ended.slice, Slice::Call(_)));
             if ended.state == State::Written {
@@ -362,7 +362,7 @@ impl Slices {
 
     /// Drops the pending begin of the innermost slice.
     fn drop_begin(&mut self, names: &Names, index: ThreadIndex, sink: &mut impl Sink) {
-        let pending = &mut self.threads[index.0 as usize].pending;
+        let pending = &mut self.threads[index].pending;
         if let Some(at) = pending.iter().rposition(Pending::is_begin) {
             pending.remove(at);
         }
@@ -374,7 +374,7 @@ impl Slices {
     /// Writes the pending begins of slices that are long enough by now.
     #[inline]
     fn write_long(&mut self, names: &Names, now: Moment, sink: &mut impl Sink) {
-        let thread = &self.threads[now.thread.0 as usize];
+        let thread = &self.threads[now.thread];
         let is_long = |p: &Pending| match p {
             Pending::Begin(level) => {
                 now.time.since(thread.open[*level].begin.time) >= self.filter.min
@@ -397,7 +397,7 @@ impl Slices {
         count: usize,
         sink: &mut impl Sink,
     ) {
-        let Thread { open, pending, .. } = &mut self.threads[index.0 as usize];
+        let Thread { open, pending, .. } = &mut self.threads[index];
         let following = pending.iter().skip(count);
         let instants = following.take_while(|pending| !pending.is_begin());
         let count = count.saturating_add(instants.count()).min(pending.len());

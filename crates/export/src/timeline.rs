@@ -5,6 +5,7 @@ mod notes;
 
 use crate::dropped::DropTally;
 use crate::filter::CallFilter;
+use crate::per_thread::PerThread;
 use crate::sink::{Collection, Counter, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
 use crate::slices::Slices;
 use jtrail_model::names::Names;
@@ -13,6 +14,7 @@ use jtrail_model::{
 };
 use notes::describe;
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// What is dropped if the begin of a call is missing.
 pub const UNMATCHED: &str = "leaves without an open call";
@@ -26,6 +28,10 @@ const VIRTUAL: &str = "VirtualThreads";
 /// Maximum number of objects whose classes are kept, for monitors and blockers.
 const MAX_OBJECTS: usize = 1 << 21;
 
+/// Number of threads that have ended and are still known, as an event of theirs may come late. A
+/// program may have millions of virtual threads, one after another.
+const MAX_ENDED: usize = if cfg!(test) { 2 } else { 1_024 };
+
 /// Encodes a trace as a time line.
 pub(crate) struct Timeline<S> {
     names: Names,
@@ -33,7 +39,11 @@ pub(crate) struct Timeline<S> {
     sink: S,
     make_sink: Box<dyn Fn() -> S + Send>,
     process: Option<(u64, String)>,
-    threads: Vec<ThreadState>,
+    threads: PerThread<ThreadState>,
+    /// Number of threads so far.
+    thread_count: u32,
+    /// Threads that have ended and are not forgotten yet, in the order of their ends.
+    ended: VecDeque<ThreadIndex>,
     index: FxHashMap<ThreadId, u32>,
     last_thread: Option<(ThreadId, u32)>,
     /// Classes of the objects that may be monitors.
@@ -79,7 +89,9 @@ impl<S: Sink> Timeline<S> {
             process: None,
             notes: Vec::new(),
             is_closed: false,
-            threads: Vec::new(),
+            threads: PerThread::default(),
+            thread_count: 0,
+            ended: VecDeque::new(),
             index: FxHashMap::default(),
             last_thread: None,
             classes: FxHashMap::default(),
@@ -131,10 +143,10 @@ impl<S: Sink> Timeline<S> {
     }
 
     fn find_thread(&mut self, id: ThreadId) -> ThreadIndex {
-        let next = self.threads.len() as u32;
+        let next = self.thread_count;
         let index = *self.index.entry(id).or_insert(next);
         if index == next {
-            self.slices.add_thread();
+            self.thread_count += 1;
             let name = match id.is_none() {
                 true => "unknown thread".to_owned(),
                 false => self.names.thread(id),
@@ -145,10 +157,7 @@ impl<S: Sink> Timeline<S> {
                 ..ThreadInfo::default()
             };
             self.sink.thread(ThreadIndex(index), &info);
-            self.threads.push(ThreadState {
-                info,
-                ..ThreadState::default()
-            });
+            self.threads[ThreadIndex(index)].info = info;
         }
         self.last_thread = Some((id, index));
         ThreadIndex(index)
@@ -158,7 +167,7 @@ impl<S: Sink> Timeline<S> {
     #[inline]
     fn moment(&mut self, id: ThreadId, time: Timestamp) -> Moment {
         let thread = self.thread(id);
-        self.threads[thread.0 as usize].sums_above = 0;
+        self.threads[thread].sums_above = 0;
         Moment {
             thread,
             time,
@@ -168,9 +177,23 @@ impl<S: Sink> Timeline<S> {
 
     fn define_thread(&mut self, id: ThreadId, define: impl FnOnce(&mut ThreadInfo)) {
         let index = self.thread(id);
-        let info = &mut self.threads[index.0 as usize].info;
+        let info = &mut self.threads[index].info;
         define(info);
         self.sink.thread(index, info);
+    }
+
+    /// Forgets the thread that ended first.
+    fn forget_thread(&mut self) {
+        let Some(index) = self.ended.pop_front() else {
+            return;
+        };
+        let id = self.threads[index].info.id;
+        self.sink.forget_thread(index);
+        self.slices.forget_thread(index);
+        self.threads.remove(index);
+        self.index.remove(&id);
+        self.names.threads.remove(&id);
+        self.last_thread = None;
     }
 
     fn count_threads(&mut self, time: Timestamp, change: i64) {
@@ -191,6 +214,7 @@ impl<S: Sink> Timeline<S> {
                 self.names.event(event);
                 self.define_thread(e.thread, |thread| {
                     thread.name = e.name.to_string();
+                    thread.group = e.group.to_string();
                     thread.is_virtual = e.group == VIRTUAL;
                     thread.start = Some(e.time);
                 });
@@ -209,6 +233,10 @@ impl<S: Sink> Timeline<S> {
                 self.slices.end_thread(&self.names, at, &mut self.sink);
                 self.sink.end_thread(at.thread, e.time);
                 self.count_threads(e.time, -1);
+                self.ended.push_back(at.thread);
+                if self.ended.len() > MAX_ENDED {
+                    self.forget_thread();
+                }
             }
             Event::ClassDef(_) | Event::ClassSource(_) | Event::MethodDef(_) => {
                 self.names.event(event);
@@ -407,7 +435,7 @@ impl<S: Sink> Timeline<S> {
             Some(Note::SumsAbove(note)) => {
                 let index = self.thread(note.thread);
                 let calls = usize::try_from(note.calls).unwrap_or(usize::MAX);
-                self.threads[index.0 as usize].sums_above = calls;
+                self.threads[index].sums_above = calls;
                 return true;
             }
             Some(note) => match describe(&note) {
@@ -421,15 +449,15 @@ impl<S: Sink> Timeline<S> {
     fn aggregated(&mut self, event: &Event<'_>) {
         let Some(id) = event.thread() else { return };
         let index = self.thread(id);
-        let above = self.threads[index.0 as usize].sums_above;
+        let above = self.threads[index].sums_above;
         let is_selected = match event {
             Event::AggregatedEnter(e) => self.selects_aggregated(index, e),
             Event::AggregatedLeave(_) => {
-                let thread = &mut self.threads[index.0 as usize];
+                let thread = &mut self.threads[index];
                 thread.aggregated.pop().unwrap_or(false)
             }
             _ => {
-                let thread = &self.threads[index.0 as usize];
+                let thread = &self.threads[index];
                 thread.aggregated.last().copied().unwrap_or(false)
             }
         };
@@ -446,7 +474,7 @@ impl<S: Sink> Timeline<S> {
 
     /// Begins an aggregated call. Returns whether the filter selects it.
     fn selects_aggregated(&mut self, index: ThreadIndex, call: &AggregatedEnter) -> bool {
-        let thread = &mut self.threads[index.0 as usize];
+        let thread = &mut self.threads[index];
         let level = thread.aggregated.len();
         let average = call.base_time.0 / call.calls.max(1);
         let filter = self.slices.filter();

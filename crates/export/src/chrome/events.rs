@@ -1,6 +1,7 @@
 //! Events, processes and threads.
 
 use crate::json::{self, Fields};
+use crate::per_thread::PerThread;
 use crate::sink::{Moment, ThreadIndex, ThreadInfo};
 use jtrail_model::names::Names;
 use jtrail_model::{MethodId, Timestamp};
@@ -19,7 +20,7 @@ pub(crate) struct TraceEvents {
     /// The first time of the trace.
     pub(super) first: Option<Timestamp>,
     pub(super) process_id: u64,
-    pub(super) threads: Vec<Thread>,
+    pub(super) threads: PerThread<Thread>,
     pub(super) has_collector: bool,
     /// The fields with the names of methods: `,"name":"…"`.
     names: Vec<Box<[u8]>>,
@@ -96,14 +97,13 @@ impl TraceEvents {
 
     /// Defines a thread, or updates its definition.
     pub(super) fn define(&mut self, index: ThreadIndex, info: &ThreadInfo) {
-        let number = index.0 as usize;
-        if self.threads.len() <= number {
-            self.threads.resize_with(number + 1, Thread::default);
+        let process_id = self.process_id();
+        let thread = &mut self.threads[index];
+        if thread.place.is_empty() {
             let tid = tid(index, info);
-            let place = format!(r#","pid":{},"tid":{tid},"ts":"#, self.process_id());
-            self.threads[number].place = place.into_bytes().into_boxed_slice();
+            let place = format!(r#","pid":{process_id},"tid":{tid},"ts":"#);
+            thread.place = place.into_bytes().into_boxed_slice();
         }
-        let thread = &mut self.threads[number];
         thread.info = info.clone();
         if thread.is_described {
             self.describe(index);
@@ -112,19 +112,19 @@ impl TraceEvents {
 
     /// Returns what a thread is called.
     pub(super) fn thread_name(&self, index: ThreadIndex) -> String {
-        self.threads[index.0 as usize].info.label()
+        self.threads[index].info.label()
     }
 
     /// Returns the number of a thread in its events.
     pub(super) fn tid(&self, index: ThreadIndex) -> u64 {
-        tid(index, &self.threads[index.0 as usize].info)
+        tid(index, &self.threads[index].info)
     }
 
     /// Writes the metadata of a thread.
     #[cold]
     fn describe(&mut self, index: ThreadIndex) {
         let (name, tid) = (self.thread_name(index), self.tid(index));
-        let thread = &mut self.threads[index.0 as usize];
+        let thread = &mut self.threads[index];
         let os_id = thread.info.os_id;
         let was_described = std::mem::replace(&mut thread.is_described, true);
         self.metadata(tid, "thread_name", |args| {
@@ -142,10 +142,10 @@ impl TraceEvents {
     /// Returns a thread whose metadata are written.
     #[inline]
     pub(super) fn thread(&mut self, index: ThreadIndex) -> &mut Thread {
-        if !self.threads[index.0 as usize].is_described {
+        if !self.threads[index].is_described {
             self.describe(index);
         }
-        &mut self.threads[index.0 as usize]
+        &mut self.threads[index]
     }
 
     /// Returns the id of the thread that stands for the collector.
@@ -169,7 +169,7 @@ impl TraceEvents {
         let ns = self.since_first(at.time);
         let out = &mut self.out;
         out.extend_from_slice(&[b'{', b'"', b'p', b'h', b'"', b':', b'"', phase, b'"']);
-        out.extend_from_slice(&self.threads[at.thread.0 as usize].place);
+        out.extend_from_slice(&self.threads[at.thread].place);
         json::microseconds(out, ns);
         if at.cpu > 0 {
             out.extend_from_slice(br#","tts":"#);

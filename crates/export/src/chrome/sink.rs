@@ -48,7 +48,7 @@ impl TraceEvents {
     /// Writes a flow from the owner of a monitor to the begin of a blocked slice, unless readers
     /// could not bind it.
     fn flow(&mut self, owner: ThreadIndex, blocked: Moment) {
-        let thread = &self.threads[owner.0 as usize];
+        let thread = &self.threads[owner];
         if thread.open == 0 || thread.since > blocked.time {
             return;
         }
@@ -105,13 +105,17 @@ impl Sink for TraceEvents {
         self.define(index, info);
     }
 
+    fn forget_thread(&mut self, index: ThreadIndex) {
+        self.threads.remove(index);
+    }
+
     #[inline]
     fn begin(&mut self, names: &Names, begin: Moment, slice: Slice) {
         match slice {
             Slice::Call(method) => self.call_event(b'B', begin, method, names).push(b'}'),
             wait => self.begin_wait(names, begin, wait),
         }
-        let thread = &mut self.threads[begin.thread.0 as usize];
+        let thread = &mut self.threads[begin.thread];
         if thread.open == 0 {
             thread.since = begin.time;
         }
@@ -120,7 +124,7 @@ impl Sink for TraceEvents {
 
     #[inline]
     fn end(&mut self, names: &Names, end: &End) {
-        self.threads[end.end.thread.0 as usize].open -= 1;
+        self.threads[end.end.thread].open -= 1;
         let Slice::Call(method) = end.slice else {
             self.thread_event((b'E', end.end), wait_name(end.slice), "", |_| {});
             return;

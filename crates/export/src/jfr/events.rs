@@ -153,7 +153,7 @@ impl Recording {
         e: &AggregatedEnter,
     ) {
         let constants = &mut self.constants;
-        let thread = &mut self.threads[index.0 as usize];
+        let thread = &mut self.threads[index];
         let enclosing = thread.calls.iter().nth_back(above);
         let mut path = enclosing.map_or(Path::EMPTY, |call| call.path);
         for method in &thread.aggregated {

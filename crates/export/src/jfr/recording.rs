@@ -7,6 +7,7 @@ use super::paths::{Path, Paths};
 use super::pool::begin_pool;
 use super::schema::Type;
 use super::threads::Thread;
+use crate::per_thread::PerThread;
 use crate::sink::{Moment, ThreadIndex, ThreadInfo};
 use jtrail_model::names::Names;
 use jtrail_model::{ClassId, Frame, ThreadState, Timestamp};
@@ -36,7 +37,7 @@ pub(crate) struct Recording {
     samples: Vec<u8>,
     pub(super) constants: Constants,
     pub(super) paths: Paths,
-    pub(super) threads: Vec<Thread>,
+    pub(super) threads: PerThread<Thread>,
     /// Threads that the current chunk uses, with their former names.
     renamed: Vec<(u64, ThreadInfo)>,
     /// Key of the latest thread.
@@ -96,7 +97,7 @@ impl Recording {
     }
 
     pub(super) fn state(&mut self, index: ThreadIndex) -> &mut Thread {
-        &mut self.threads[index.0 as usize]
+        &mut self.threads[index]
     }
 
     pub(super) fn class(&mut self, names: &Names, id: ClassId) -> u64 {
@@ -150,7 +151,7 @@ impl Recording {
         };
         self.chunk_start = Timestamp(start.0.saturating_add(span.length));
         let mut pools = Vec::new();
-        let count = self.write_threads(names, &mut pools)
+        let count = self.write_threads(&mut pools)
             + self.paths.write(&mut self.constants, &mut pools)
             + self.constants.write(&mut pools);
         let events = [&mut self.events, &mut self.samples];
@@ -163,7 +164,7 @@ impl Recording {
     /// Forgets all call paths but those of open calls.
     fn renew_paths(&mut self, names: &Names) {
         self.paths.clear();
-        for thread in &mut self.threads {
+        for (_, thread) in self.threads.iter_mut() {
             let mut path = Path::EMPTY;
             for call in &mut thread.calls {
                 let method = self.constants.method(names, call.method);
@@ -176,19 +177,18 @@ impl Recording {
     /// Returns the key of a thread, which the current chunk uses.
     #[inline]
     pub(super) fn used_thread(&mut self, index: ThreadIndex) -> u64 {
-        let thread = &mut self.threads[index.0 as usize];
+        let thread = &mut self.threads[index];
         thread.is_used = true;
         thread.key
     }
 
     /// Sets what is known of a thread, and returns what was known before.
     pub(super) fn describe_thread(&mut self, index: ThreadIndex, info: &ThreadInfo) -> ThreadInfo {
-        let number = index.0 as usize;
-        if number == self.threads.len() {
+        let thread = &mut self.threads[index];
+        if thread.key == 0 {
             self.last_thread += 1;
-            self.threads.push(Thread::new(self.last_thread));
+            thread.key = self.last_thread;
         }
-        let thread = &mut self.threads[number];
         let old = std::mem::replace(&mut thread.info, info.clone());
         if thread.is_fixed && old != *info {
             if thread.is_used {
@@ -202,9 +202,9 @@ impl Recording {
     }
 
     /// Appends the threads that the current chunk uses, and returns the number of pools.
-    fn write_threads(&mut self, names: &Names, out: &mut Vec<u8>) -> u64 {
-        let current = self.threads.iter().filter(|thread| thread.is_used);
-        let current = current.map(|thread| (thread.key, &thread.info));
+    fn write_threads(&mut self, out: &mut Vec<u8>) -> u64 {
+        let current = self.threads.iter().filter(|(_, thread)| thread.is_used);
+        let current = current.map(|(_, thread)| (thread.key, &thread.info));
         let renamed = self.renamed.iter().map(|(key, info)| (*key, info));
         let used: Vec<_> = renamed.chain(current).collect();
         if used.is_empty() {
@@ -212,19 +212,17 @@ impl Recording {
         }
         begin_pool(Type::Thread, used.len(), out);
         for (key, info) in used {
-            let group = names.threads.get(&info.id);
-            let group = group.map_or("", |thread| &thread.group);
             let name = Some(info.name.as_str());
             integer(out, key);
             text(out, name);
             integer(out, info.os_id);
             text(out, name);
             integer(out, info.id.0);
-            integer(out, self.constants.used_group(group));
+            integer(out, self.constants.used_group(&info.group));
             boolean(out, info.is_virtual);
         }
         self.renamed.clear();
-        for thread in &mut self.threads {
+        for (_, thread) in self.threads.iter_mut() {
             thread.is_fixed |= thread.is_used;
             thread.is_used = false;
         }
@@ -263,7 +261,7 @@ impl Recording {
     /// Makes samples of a thread up to `now`.
     #[inline]
     pub(super) fn sample_until(&mut self, names: &Names, now: Moment) {
-        if self.threads[now.thread.0 as usize].has_due_samples(now.time) {
+        if self.threads[now.thread].has_due_samples(now.time) {
             self.make_samples(names, now);
         }
     }
@@ -308,18 +306,35 @@ impl Recording {
         self.event_count + made
     }
 
+    /// Writes how much a thread has allocated.
+    fn write_allocated(&mut self, index: ThreadIndex, time: Timestamp) {
+        let allocated = self.threads[index].allocated;
+        if allocated > 0 {
+            let thread = self.used_thread(index);
+            self.event(Type::AllocationStatistics, time, |out| {
+                integer(out, allocated);
+                integer(out, thread);
+            });
+        }
+    }
+
+    /// Forgets a thread that has ended. The current chunk may still need its description.
+    pub(super) fn forget(&mut self, index: ThreadIndex) {
+        self.write_allocated(index, self.latest);
+        let Thread {
+            key, info, is_used, ..
+        } = &mut self.threads[index];
+        if *is_used {
+            self.renamed.push((*key, std::mem::take(info)));
+        }
+        self.threads.remove(index);
+    }
+
     /// Writes what is known at the end only.
     pub(super) fn finish(&mut self, latest: Timestamp) {
         self.latest = self.latest.max(latest);
-        for number in 0..self.threads.len() {
-            let allocated = self.threads[number].allocated;
-            if allocated > 0 {
-                let thread = self.used_thread(ThreadIndex(number as u32));
-                self.event(Type::AllocationStatistics, latest, |out| {
-                    integer(out, allocated);
-                    integer(out, thread);
-                });
-            }
+        for index in self.threads.indices() {
+            self.write_allocated(index, latest);
         }
         let start = self.first.unwrap_or(latest);
         if let Some((id, program)) = self.process.take() {

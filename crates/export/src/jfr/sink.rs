@@ -13,7 +13,7 @@ impl Recording {
     #[inline]
     fn begin_call(&mut self, names: &Names, begin: Moment, method: MethodId) {
         let key = self.constants.method(names, method);
-        let thread = &mut self.threads[begin.thread.0 as usize];
+        let thread = &mut self.threads[begin.thread];
         let path = self.paths.callee(thread.path(), key, 0);
         thread.calls.push(OpenCall { method, path });
     }
@@ -59,6 +59,10 @@ impl Sink for Recording {
             integer(out, thread);
             integer(out, thread);
         });
+    }
+
+    fn forget_thread(&mut self, index: ThreadIndex) {
+        self.forget(index);
     }
 
     fn wait_event(&mut self, index: ThreadIndex, event: &Event<'_>) {

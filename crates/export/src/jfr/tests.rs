@@ -87,6 +87,35 @@ fn throws_and_allocations() {
 }
 
 #[test]
+fn a_thread_that_ended_long_ago_is_described() {
+    let mut events = definitions();
+    for id in 2..9 {
+        events.extend([
+            thread(id, 0, "worker", "pool"),
+            enter(id, 10, 1, 1),
+            alloc(id, 11, 10 * id as i64),
+            leave(id, 20, 1, 1),
+            Event::ThreadEnd(ThreadEnd {
+                thread: ThreadId(id),
+                time: time(30),
+            }),
+        ]);
+    }
+    let chunks = chunks(&events);
+    let calls = events_of(&chunks, &["jdk.MethodTrace"]);
+    let call = "jdk.MethodTrace startTime=11 duration=10 eventThread=worker stackTrace=null method=a/B.f(I)V";
+    assert_eq!(calls, [call; 7]);
+    let allocated = events_of(&chunks, &["jdk.ThreadAllocationStatistics"]);
+    let expected = (2..9).map(|id| {
+        format!(
+            "jdk.ThreadAllocationStatistics startTime=31 allocated={} thread=worker",
+            10 * id
+        )
+    });
+    assert_eq!(allocated, expected.collect::<Vec<_>>());
+}
+
+#[test]
 fn the_process_is_described() {
     let process = ProcessCreate {
         pid: 4711,

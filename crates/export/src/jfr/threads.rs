@@ -44,13 +44,6 @@ pub(super) struct OpenCall {
 }
 
 impl Thread {
-    pub(super) fn new(key: u64) -> Self {
-        Self {
-            key,
-            ..Self::default()
-        }
-    }
-
     /// Returns the path of the innermost call.
     #[inline]
     pub(super) fn path(&self) -> Path {

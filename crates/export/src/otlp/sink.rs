@@ -37,7 +37,7 @@ impl<W: Wire> Spans<W> {
                 owner: Some((_, owner)),
                 ..
             } => {
-                let owner = &mut self.threads[owner.0 as usize];
+                let owner = &mut self.threads[owner];
                 add("jtrail.owner", Value::Text(&owner.name));
                 if let Some(call) = owner.innermost_call() {
                     let mut attributes = Vec::new();
@@ -48,7 +48,7 @@ impl<W: Wire> Spans<W> {
             }
             _ => {}
         }
-        let open = &mut self.threads[index.0 as usize].open;
+        let open = &mut self.threads[index].open;
         if let Some(open) = open.last_mut().filter(|open| open.is_span()) {
             let details = open.details();
             (details.attributes, details.links) = (attributes, links);
@@ -88,7 +88,7 @@ impl<W: Wire> Spans<W> {
         attributes: &[(&str, Value<'_>)],
     ) {
         let wire = &self.wire;
-        if let Some(call) = self.threads[index.0 as usize].innermost_call() {
+        if let Some(call) = self.threads[index].innermost_call() {
             let mut out = Vec::new();
             for (key, value) in attributes {
                 wire.attribute(&mut out, Message::Event, key, *value);
@@ -99,7 +99,7 @@ impl<W: Wire> Spans<W> {
 
     /// Adds allocated objects to the innermost slice of a thread, if there is one.
     fn allocate(&mut self, index: ThreadIndex, objects: u64, bytes: i64) {
-        if let Some(open) = self.threads[index.0 as usize].open.last_mut() {
+        if let Some(open) = self.threads[index].open.last_mut() {
             open.objects = open.objects.saturating_add(objects);
             open.bytes = open.bytes.saturating_add(bytes);
         }
@@ -129,9 +129,13 @@ impl<W: Wire> Sink for Spans<W> {
         thread.attributes = attributes;
     }
 
+    fn forget_thread(&mut self, index: ThreadIndex) {
+        self.threads.remove(index);
+    }
+
     #[inline]
     fn begin(&mut self, names: &Names, begin: Moment, slice: Slice) {
-        let thread = &mut self.threads[begin.thread.0 as usize];
+        let thread = &mut self.threads[begin.thread];
         let trace_len = thread.begin(self.process_hash, begin, slice);
         self.largest = self.largest.max(trace_len);
         if !matches!(slice, Slice::Call(_)) {
@@ -142,7 +146,7 @@ impl<W: Wire> Sink for Spans<W> {
     #[inline]
     fn end(&mut self, names: &Names, end: &End) {
         let index = end.end.thread;
-        let thread = &mut self.threads[index.0 as usize];
+        let thread = &mut self.threads[index];
         let Some(open) = thread.open.pop() else {
             return;
         };
@@ -170,7 +174,7 @@ impl<W: Wire> Sink for Spans<W> {
     fn instant(&mut self, names: &Names, index: ThreadIndex, event: &Event<'_>) -> bool {
         match event {
             Event::ExceptionThrow(e) => {
-                self.threads[index.0 as usize].thrown = Some((e.time, e.class));
+                self.threads[index].thrown = Some((e.time, e.class));
                 let class = names.readable_class(e.class);
                 let stack = stack_trace(&class, &e.stack);
                 let class = ("exception.type", Value::Text(&class));
@@ -206,10 +210,10 @@ impl<W: Wire> Sink for Spans<W> {
                 attributes.push((key, Value::Text(text)));
             }
         }
-        for index in 0..self.threads.len() {
+        for index in self.threads.indices() {
             let call = self.threads[index].innermost_call();
             if call.is_some_and(|call| call.begin <= start) {
-                self.add_event(ThreadIndex(index as u32), (start, &name), &attributes);
+                self.add_event(index, (start, &name), &attributes);
             }
         }
         true

@@ -4,6 +4,7 @@ use super::context::{Context, span_id};
 use super::resource::Process;
 use super::wire::{Message, Span, Value, Wire, nanoseconds};
 use super::{MAX_BATCH, MAX_EVENTS};
+use crate::per_thread::PerThread;
 use crate::sink::{Moment, Slice, ThreadIndex};
 use jtrail_model::names::Names;
 use jtrail_model::{ClassId, MethodId, ThreadId, Timestamp};
@@ -16,7 +17,7 @@ pub(crate) struct Spans<W> {
     pub(super) process: Process,
     /// The process's number in ids.
     pub(super) process_hash: u64,
-    pub(super) threads: Vec<Thread>,
+    pub(super) threads: PerThread<Thread>,
     methods: FxHashMap<MethodId, Named>,
     waits: FxHashMap<&'static str, Named>,
     /// Marks, with their times.
@@ -178,7 +179,7 @@ impl<W: Wire> Spans<W> {
             wire,
             process_hash: process.hash(),
             process,
-            threads: Vec::new(),
+            threads: PerThread::default(),
             methods: FxHashMap::default(),
             waits: FxHashMap::default(),
             marks: Vec::new(),
@@ -190,10 +191,6 @@ impl<W: Wire> Spans<W> {
     }
 
     pub(super) fn thread_mut(&mut self, index: ThreadIndex) -> &mut Thread {
-        let index = index.0 as usize;
-        if self.threads.len() <= index {
-            self.threads.resize_with(index + 1, Thread::default);
-        }
         &mut self.threads[index]
     }
 
@@ -220,7 +217,7 @@ impl<W: Wire> Spans<W> {
         };
         let none = Details::default();
         let details = open.details.as_deref().unwrap_or(&none);
-        let thread = &self.threads[index.0 as usize].attributes;
+        let thread = &self.threads[index].attributes;
         let span = Span {
             context: open.context,
             parent: open.parent,

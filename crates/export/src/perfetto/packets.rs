@@ -1,6 +1,7 @@
 //! Packets, sequences and tracks.
 
 use super::wire::*;
+use crate::per_thread::PerThread;
 use crate::protobuf::{bytes, bytes_head, integer, message, varint_len};
 use crate::sink::{Moment, ThreadIndex, ThreadInfo};
 use jtrail_model::{MethodId, Timestamp};
@@ -28,7 +29,7 @@ pub(crate) struct Packets {
     pub(super) described: [bool; FIRST_THREAD as usize],
     /// Number of slices of threads.
     pub(super) slices: u64,
-    pub(super) threads: Vec<Thread>,
+    pub(super) threads: PerThread<Thread>,
     pub(super) methods: FxHashMap<MethodId, u32>,
     pub(super) texts: FxHashMap<String, u32>,
     pub(super) last_name: u32,
@@ -50,10 +51,6 @@ pub(super) struct Thread {
 
 impl Packets {
     pub(super) fn thread(&mut self, index: ThreadIndex) -> &mut Thread {
-        let index = index.0 as usize;
-        if self.threads.len() <= index {
-            self.threads.resize_with(index + 1, Thread::default);
-        }
         &mut self.threads[index]
     }
 
@@ -153,8 +150,7 @@ impl Packets {
     /// Begins the sequence of a thread, unless it has begun.
     #[inline]
     pub(super) fn begin_thread(&mut self, index: ThreadIndex, time: Timestamp) {
-        let is_begun = |thread: &Thread| thread.is_begun;
-        if !self.threads.get(index.0 as usize).is_some_and(is_begun) {
+        if !self.threads[index].is_begun {
             self.begin_new_thread(index, time);
         }
     }
@@ -231,7 +227,7 @@ impl Packets {
     /// Returns true if the name is new in the sequence.
     #[inline]
     pub(super) fn intern(&mut self, index: ThreadIndex, iid: u32) -> bool {
-        let named = &mut self.threads[index.0 as usize].named;
+        let named = &mut self.threads[index].named;
         let (word, bit) = (iid as usize / 64, 1 << (iid % 64));
         if named.len() <= word {
             named.resize(word + 1, 0);
@@ -251,7 +247,7 @@ impl Packets {
         new_name: Option<(u32, &str)>,
         event: &[u8],
     ) {
-        let thread = &mut self.threads[index.0 as usize];
+        let thread = &mut self.threads[index];
         let time = time.0.max(thread.latest);
         let delta = (time - thread.latest) as u64;
         thread.latest = time;

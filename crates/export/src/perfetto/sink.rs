@@ -72,6 +72,10 @@ impl Sink for Packets {
         }
     }
 
+    fn forget_thread(&mut self, index: ThreadIndex) {
+        self.threads.remove(index);
+    }
+
     #[inline]
     fn begin(&mut self, names: &Names, begin: Moment, slice: Slice) {
         self.slices += 1;

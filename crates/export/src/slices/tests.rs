@@ -59,7 +59,6 @@ use Step::*;
 fn written(filter: CallFilter, steps: &[Step]) -> Vec<String> {
     let (names, mut sink) = (Names::default(), Written::default());
     let mut slices = Slices::new(filter);
-    slices.add_thread();
     let at = |time| Moment {
         thread: ThreadIndex(0),
         time: Timestamp(time),

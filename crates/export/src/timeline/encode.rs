@@ -1,7 +1,7 @@
 //! The interface of encoders and of exports.
 
 use super::{Timeline, UNMATCHED};
-use crate::sink::{Moment, Sink, ThreadIndex};
+use crate::sink::{Moment, Sink};
 use crate::target::Export;
 use jtrail_formats::{DropCount, Encode};
 use jtrail_model::{Calls, Event, Timestamp};
@@ -45,8 +45,8 @@ impl<S: Sink> Export for Timeline<S> {
         if let Some((id, program)) = &self.process {
             self.sink.process(*id, program);
         }
-        for (index, thread) in self.threads.iter().enumerate() {
-            self.sink.thread(ThreadIndex(index as u32), &thread.info);
+        for (index, thread) in self.threads.iter() {
+            self.sink.thread(index, &thread.info);
         }
         self.slices.resume_all(&self.names, &mut self.sink);
         self.sink.take(begin);
@@ -74,7 +74,7 @@ impl<S: Sink> Encode for Timeline<S> {
             self.see(first.time);
         }
         let thread = self.thread(calls.thread);
-        self.threads[thread.0 as usize].sums_above = 0;
+        self.threads[thread].sums_above = 0;
         let (names, sink) = (&self.names, &mut self.sink);
         for step in calls.steps {
             let at = Moment {

@@ -1,10 +1,13 @@
 use super::notes::describe;
+use super::{MAX_ENDED, Timeline};
 use crate::filter::CallFilter;
+use crate::perfetto::Packets;
 use crate::target::{Options, Target};
-use crate::testing::{class, enter, leave, method, thread};
-use jtrail_formats::DropCount;
+use crate::testing::{class, enter, leave, method, thread, time};
+use jtrail_formats::{DropCount, Encode};
 use jtrail_model::{
-    AggregatedEnter, AggregatedLeave, DroppedNote, Duration, Event, MethodId, Note, ThreadId,
+    AggregatedEnter, AggregatedLeave, DroppedNote, Duration, Event, MethodId, Note, ThreadEnd,
+    ThreadId,
 };
 
 /// Begins a sum that the trace has for a method, of some ns.
@@ -89,4 +92,40 @@ fn what_the_agent_dropped_is_in_the_export() {
         let note = Note::Dropped(DroppedNote { what, count });
         assert_eq!(describe(&note).as_deref(), Some(text));
     }
+}
+
+/// A program may have a million virtual threads, one after another.
+#[test]
+fn threads_that_ended_are_forgotten() {
+    let mut timeline = Timeline::new(CallFilter::default(), Packets::default);
+    let mut out = Vec::new();
+    for event in [class(1, "a/B"), method(1, "f")] {
+        timeline.event(&event, &mut out);
+    }
+    for id in 1..=20 {
+        let ns = id as i64 * 100;
+        let end = Event::ThreadEnd(ThreadEnd {
+            thread: ThreadId(id),
+            time: time(ns + 20),
+        });
+        let start = thread(id, ns, "worker", "VirtualThreads");
+        let late = leave(id, ns + 30, 1, 2);
+        for event in [
+            start,
+            enter(id, ns, 1, 1),
+            leave(id, ns + 10, 1, 1),
+            end,
+            late,
+        ] {
+            timeline.event(&event, &mut out);
+        }
+    }
+    assert_eq!(timeline.threads.indices().len(), MAX_ENDED);
+    assert_eq!(timeline.names.threads.len(), MAX_ENDED);
+    assert_eq!(
+        (timeline.index.len(), timeline.thread_count),
+        (MAX_ENDED, 20)
+    );
+    let tracks = out.windows(6).filter(|window| window == b"worker").count();
+    assert_eq!(tracks, 20);
 }
