@@ -6,10 +6,11 @@
 //!
 //! Memory grows with the number of distinct call paths, never with the number of calls.
 //!
-//! Calls that were recorded as sums are nodes too. Their caller has an extra node below the thread,
-//! with no calls and a negative time: it cancels the time of the sums, which is part of the self
-//! time of the caller's real calls. So totals by method are exact, but a node of this kind may have
-//! a negative self time.
+//! Calls that were recorded as sums are nodes too. [`placement`] takes their time from their
+//! callers, of whose time it is part, and finds their call paths. A sum whose path is unknown is
+//! below its caller, and both are below a node [`Frame::Sums`] of the thread.
+
+mod placement;
 
 use crate::per_thread::PerThread;
 use crate::sink::{End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
@@ -41,8 +42,16 @@ pub(crate) struct Weights {
 pub(crate) enum Frame {
     Root,
     Thread(ThreadIndex),
+    /// Above the callers of sums whose call paths are unknown.
+    Sums,
     Method(MethodId),
 }
+
+/// The text of [`Frame::Sums`]. Not in brackets, because these are around names of threads.
+pub(crate) const SUMS: &str = "(calls recorded as sums)";
+
+/// Maximum number of frames of a call path.
+const MAX_FRAMES: usize = 1024;
 
 /// A node of the profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -166,7 +175,9 @@ impl Profile {
 
     fn begin_aggregated(&mut self, index: ThreadIndex, above: usize, e: &AggregatedEnter) {
         let open = &self.open[index];
+        let cancels = e.calls == 0 && e.base_time.0 < 0;
         let parent = match open.aggregated.last() {
+            _ if cancels => self.node(open.root, Frame::Sums),
             Some(call) => call.node,
             None => {
                 let enclosing = open.calls.iter().nth_back(above);
@@ -186,7 +197,7 @@ impl Profile {
             node,
             total: time,
             cpu,
-            cancels: e.calls == 0 && e.base_time.0 < 0,
+            cancels,
         });
     }
 
@@ -373,6 +384,7 @@ impl<W: WriteProfile> Sink for Profiler<W> {
     }
 
     fn close(&mut self, names: &Names, _: Timestamp) {
+        self.profile.place_sums();
         self.writer.write(&self.profile, names, &mut self.out);
     }
 

@@ -19,6 +19,11 @@
 //! after that of the path of its caller, and callees are in the order of their names. A path whose
 //! number is not above 0 has no line.
 //!
+//! The time of calls that were recorded as sums is taken from their callers, so that all lines of a
+//! method together have its self time. If a thread called their caller on one path, their own path
+//! continues it. Otherwise their path is unknown, and they are below a frame
+//! `(calls recorded as sums)` and their caller.
+//!
 //! With threads, the first frame is the thread's name in brackets: `[main]`. Without them, equal
 //! paths of all threads are one.
 //!
@@ -26,7 +31,7 @@
 
 mod tree;
 
-use crate::profile::{Frame, Profile, Weights, WriteProfile};
+use crate::profile::{self, Frame, Profile, Weights, WriteProfile};
 use jtrail_model::names::Names;
 use tree::{Tree, Walk};
 
@@ -114,6 +119,7 @@ impl WriteProfile for Writer {
                     let name = profile.threads[index.0 as usize].shared_label();
                     tree.callee(parent, &format!("[{}]", text(name)))
                 }
+                Frame::Sums => tree.callee(parent, profile::SUMS),
                 Frame::Method(method) => match tree.methods.get(&method) {
                     Some(name) => tree.callee_of_name(parent, *name),
                     None => {

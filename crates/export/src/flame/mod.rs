@@ -44,10 +44,9 @@
 //! before, 1 for another callee of the same caller.
 //!
 //! Frame 0 stands for the paths that were left out below the same caller. Frame 1 is above the
-//! callers of calls that were recorded as sums: their time is also part of the time of the callers'
-//! own paths, so the callers are here with a negative time. Frames from 2 on are threads, and
-//! methods follow. Threads are the first level of the tree. Threads of the same name are one, and
-//! so are methods of the same class name, name and descriptor.
+//! callers of calls that were recorded as sums and whose paths are unknown (see `profile`). Frames
+//! from 2 on are threads, and methods follow. Threads are the first level of the tree. Threads of
+//! the same name are one, and so are methods of the same class name, name and descriptor.
 //!
 //! | Bit | Weight | Unit | Numbers are |
 //! |--:|---|---|---|
@@ -60,7 +59,8 @@
 //! | 6 | in `Object.wait` and parked | ns | zigzag |
 //!
 //! A column of zeros is omitted. Weights are those of the path itself, without its callees; times
-//! blocked and waiting are part of the time. The time of a path may be negative: see `profile`.
+//! blocked and waiting are part of the time. The time of a caller of sums is negative if the trace
+//! lacks calls of it.
 //!
 //! The whole page is in memory before it is written. So are all call paths while the trace is read.
 

@@ -155,13 +155,15 @@ fn a_trace_may_be_empty() {
 }
 
 #[test]
-fn sums_are_below_a_frame_of_their_own() {
+fn sums_without_a_path_are_below_a_frame_of_their_own() {
     let events = [
         thread(1, 0, "main", "main"),
         enter(1, 0, 1, 1),
         enter(1, 10, 2, 2),
         leave(1, 30, 2, 2),
         leave(1, 50, 1, 1),
+        enter(1, 50, 2, 3),
+        leave(1, 52, 2, 3),
         begin_sum(1, 2, 0, -6),
         begin_sum(1, 3, 4, 6),
         end_sum(1, 3),
@@ -170,9 +172,10 @@ fn sums_are_below_a_frame_of_their_own() {
     let expected = [
         "[main] [0, 0, 0, 0, 0, 0, 0]",
         "[main];method-1 [1, 30, 0, 0, 0, 0, 0]",
-        "[main];method-1;method-2 [1, 20, 0, 0, 0, 0, 0]",
+        "[main];method-1;method-2 [1, 15, 0, 0, 0, 0, 0]",
+        "[main];method-2 [1, 1, 0, 0, 0, 0, 0]",
         "[main];SUMS [0, 0, 0, 0, 0, 0, 0]",
-        "[main];SUMS;method-2 [0, -6, 0, 0, 0, 0, 0]",
+        "[main];SUMS;method-2 [0, 0, 0, 0, 0, 0, 0]",
         "[main];SUMS;method-2;method-3 [4, 6, 0, 0, 0, 0, 0]",
     ];
     assert_eq!(data(&events).lines(), expected);

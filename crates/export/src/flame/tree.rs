@@ -25,7 +25,7 @@ const ROOT: u32 = u32::MAX;
 pub(super) enum Frame {
     /// Call paths that were left out below their caller.
     LeftOut,
-    /// Calls that were recorded as sums, by their callers.
+    /// Above the callers of calls that were recorded as sums and whose paths are unknown.
     Sums,
     Thread(String),
     Method {
@@ -173,16 +173,14 @@ impl Tree {
                 profile::Frame::Method(method) => *methods
                     .entry(method)
                     .or_insert_with(|| builder.frame(method_frame(names, method))),
+                profile::Frame::Sums => SUMS,
                 // Nothing is below these.
                 profile::Frame::Thread(_) | profile::Frame::Root => {
                     numbers.push(0);
                     continue;
                 }
             };
-            let mut parent = numbers[node.parent as usize];
-            if is_caller_of_sums(node) {
-                parent = builder.add(parent, SUMS, EXPORTED, &Weights::default());
-            }
+            let parent = numbers[node.parent as usize];
             numbers.push(builder.add(parent, frame, EXPORTED, &node.weights));
         }
         builder.tree
@@ -207,19 +205,13 @@ impl Tree {
     }
 }
 
-/// Returns true if the node is none of a caller's own calls, but cancels the time of its callees.
-/// See [`crate::profile`].
-fn is_caller_of_sums(node: &profile::Node) -> bool {
-    node.weights.calls == 0 && node.weights.self_time < 0
-}
-
 /// Returns for each thread whether it has weights or call paths.
 fn used_threads(profile: &Profile) -> Vec<bool> {
     let mut is_used = vec![false; profile.threads.len()];
     for node in &profile.nodes {
         let above = &profile.nodes[node.parent as usize];
         match (node.frame, above.frame) {
-            (profile::Frame::Method(_), profile::Frame::Thread(index)) => {
+            (profile::Frame::Method(_) | profile::Frame::Sums, profile::Frame::Thread(index)) => {
                 is_used[index.0 as usize] = true;
             }
             (profile::Frame::Thread(index), _) if node.weights != Weights::default() => {

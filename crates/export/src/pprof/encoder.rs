@@ -236,10 +236,10 @@ impl<'a> Encoder<'a> {
         loop {
             match at.frame {
                 // Each function has one location, with the same id.
-                Frame::Method(method) => path.push(self.functions.id(Some(method))),
+                Frame::Method(_) | Frame::Sums => path.push(self.functions.id(at.frame)),
                 Frame::Thread(index) => {
                     if path.is_empty() {
-                        path.push(self.functions.id(None));
+                        path.push(self.functions.id(Frame::Root));
                     }
                     return Some(index.0 as usize);
                 }

@@ -1,5 +1,6 @@
 //! Methods as functions, with their names and source files.
 
+use crate::profile::{Frame, SUMS};
 use jtrail_model::MethodId;
 use jtrail_model::names::Names;
 use rustc_hash::FxHashMap;
@@ -10,8 +11,8 @@ const OUTSIDE: &str = "[outside of calls]";
 /// The functions of a profile. Their ids are 1, 2, 3 … in the order of first mentions.
 #[derive(Debug, Default)]
 pub(super) struct Functions {
-    ids: FxHashMap<Option<MethodId>, u64>,
-    methods: Vec<Option<MethodId>>,
+    ids: FxHashMap<Frame, u64>,
+    frames: Vec<Frame>,
 }
 
 /// A function with its texts.
@@ -28,29 +29,32 @@ pub(super) struct Function {
 }
 
 impl Functions {
-    /// Returns the id of a method's function. `None` stands for what is outside of all calls.
-    pub(super) fn id(&mut self, method: Option<MethodId>) -> u64 {
-        let next = self.methods.len() as u64 + 1;
-        let id = *self.ids.entry(method).or_insert(next);
+    /// Returns the id of a frame's function. The root stands for what is outside of all calls.
+    pub(super) fn id(&mut self, frame: Frame) -> u64 {
+        let next = self.frames.len() as u64 + 1;
+        let id = *self.ids.entry(frame).or_insert(next);
         if id == next {
-            self.methods.push(method);
+            self.frames.push(frame);
         }
         id
     }
 
     /// Passes all functions to `visit`, in the order of their ids.
     pub(super) fn for_each(&self, names: &Names, mut visit: impl FnMut(Function)) {
-        let name = |method: &Option<MethodId>| match method {
-            Some(method) => names.readable_method(*method),
-            None => OUTSIDE.to_owned(),
+        let name = |frame: &Frame| match frame {
+            Frame::Method(method) => names.readable_method(*method),
+            Frame::Sums => SUMS.to_owned(),
+            Frame::Root | Frame::Thread(_) => OUTSIDE.to_owned(),
         };
         let mut counts: FxHashMap<String, u32> = FxHashMap::default();
-        for method in &self.methods {
-            *counts.entry(name(method)).or_default() += 1;
+        for frame in &self.frames {
+            *counts.entry(name(frame)).or_default() += 1;
         }
-        for (id, method) in (1..).zip(&self.methods) {
-            let (mut name, mut system_name) = (name(method), String::new());
-            if let Some(method) = method {
+        for (id, frame) in (1..).zip(&self.frames) {
+            let (mut name, mut system_name) = (name(frame), String::new());
+            let (mut file, mut line) = Default::default();
+            if let Frame::Method(method) = frame {
+                (file, line) = source(names, *method);
                 system_name = names.raw_method(*method);
                 if counts[&name] > 1 {
                     name.clone_from(&system_name);
@@ -60,7 +64,6 @@ impl Functions {
                     system_name.clear();
                 }
             }
-            let (file, line) = method.map_or_else(Default::default, |id| source(names, id));
             visit(Function {
                 id,
                 name,

@@ -37,9 +37,10 @@
 //! The flat value of a method in `self` is its self time. The cumulative value is its total time:
 //! a sample counts once for a method, even if the method is several times in its path.
 //!
-//! If calls were recorded as sums, `self` and `cpu` may be negative for a path (see
-//! [`crate::profile`]). Flat and cumulative values are exact then, too. But the percentages of
-//! `go tool pprof` refer to the sum of absolute values.
+//! The time of calls that were recorded as sums is taken from their callers. If a thread called
+//! their caller on one path, their own path continues it. Otherwise their path is unknown: it is a
+//! function `(calls recorded as sums)` and their caller. The flat values are exact in either case.
+//! A value is negative only if the trace lacks calls of the caller.
 //!
 //! # Functions
 //!

@@ -1,5 +1,5 @@
 use super::Writer;
-use crate::profile::Profiler;
+use crate::profile::{Profiler, SUMS};
 use crate::testing::*;
 use flate2::read::GzDecoder;
 use jtrail_model::*;
@@ -237,7 +237,7 @@ fn the_profile_has_its_time_and_what_it_lacks() {
 }
 
 #[test]
-fn negative_values_pass_through() {
+fn sums_whose_caller_the_trace_lacks_have_a_negative_value() {
     let events = [
         thread(2, 0, "pool", "main"),
         class(1, "a.B"),
@@ -250,8 +250,8 @@ fn negative_values_pass_through() {
     ];
     let pool = "thread=pool0 thread_id=2";
     let expected = [
-        format!("a.B.outer(int): [0, -6]; {pool}"),
-        format!("a.B.inner(int) < a.B.outer(int): [4, 6]; {pool}"),
+        format!("a.B.outer(int) < {SUMS}: [0, -6]; {pool}"),
+        format!("a.B.inner(int) < a.B.outer(int) < {SUMS}: [4, 6]; {pool}"),
     ];
     assert_eq!(written(&events).samples(), expected);
 }

@@ -17,6 +17,7 @@ impl WriteProfile for Lines {
             paths.push(match node.frame {
                 Frame::Root => unreachable!("the root is the first node"),
                 Frame::Thread(index) => format!("t{}", profile.threads[index.0 as usize].id),
+                Frame::Sums => format!("{above} sums"),
                 Frame::Method(method) => format!("{above} m{method}"),
             });
         }

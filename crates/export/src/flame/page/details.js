@@ -117,8 +117,8 @@ class Details {
   hint(view, bar) {
     const kind = this.frames[bar.frame]?.kind;
     if (kind === 'left out') return 'These call paths were too small for this page.';
-    if (kind === 'sums') return 'The trace has short calls as sums, without their call paths. Their time is also part of the self time of their callers.';
-    if (!view.isInverted && bar.figures.some(({ self }) => self < 0)) return 'Negative: the time of these callees is also part of the self time of this caller elsewhere.';
+    if (kind === 'sums') return 'The trace has these calls as sums by caller. The callers were called on several paths, so the paths of the sums are unknown.';
+    if (!view.isInverted && bar.figures.some(({ self }) => self < 0)) return 'Negative: the trace lacks calls of this method, which called these.';
     return '';
   }
 
