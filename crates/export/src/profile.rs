@@ -9,11 +9,16 @@
 //! Calls that were recorded as sums are nodes too. [`placement`] takes their time from their
 //! callers, of whose time it is part, and finds their call paths. A sum whose path is unknown is
 //! below its caller, and both are below a node [`Frame::Sums`] of the thread.
+//!
+//! A call path has at most [`MAX_FRAMES`] calls. Calls within so many others are callees of a node
+//! [`Frame::Deeper`], whichever of them is the caller. So they keep their figures and their method,
+//! and endless recursion does not make paths that no tool can read.
 
 mod placement;
 
 use crate::per_thread::PerThread;
 use crate::sink::{End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
+use jtrail_formats::DropCount;
 use jtrail_model::names::Names;
 use jtrail_model::{AggregatedEnter, Event, MethodId, Timestamp};
 use rustc_hash::FxHashMap;
@@ -44,14 +49,19 @@ pub(crate) enum Frame {
     Thread(ThreadIndex),
     /// Above the callers of sums whose call paths are unknown.
     Sums,
+    /// Above calls whose paths are too deep.
+    Deeper,
     Method(MethodId),
 }
 
 /// The text of [`Frame::Sums`]. Not in brackets, because these are around names of threads.
 pub(crate) const SUMS: &str = "(calls recorded as sums)";
 
-/// Maximum number of frames of a call path.
-const MAX_FRAMES: usize = 1024;
+/// The text of [`Frame::Deeper`].
+pub(crate) const DEEPER: &str = "(deeper calls)";
+
+/// Maximum number of calls of a path. A tool that draws a line for each of them draws no more.
+pub(crate) const MAX_FRAMES: usize = 1024;
 
 /// A node of the profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,6 +86,8 @@ pub(crate) struct Profile {
     pub(crate) program: String,
     /// What the trace says that it lacks, and other marks, without repetitions.
     pub(crate) marks: Vec<String>,
+    /// Number of calls whose paths are too deep.
+    deeper: u64,
     /// The first and the latest time of slices and allocations.
     pub(crate) span: Option<(Timestamp, Timestamp)>,
 }
@@ -102,6 +114,8 @@ struct OpenCall {
 #[derive(Clone, Copy, Debug)]
 struct OpenAggregate {
     node: u32,
+    /// Number of frames of the node's path.
+    frames: usize,
     /// Time and CPU time of the calls, with those of their callees so far, in ns.
     total: i64,
     cpu: i64,
@@ -128,6 +142,7 @@ impl Default for Profile {
             process_id: 0,
             program: String::new(),
             marks: Vec::new(),
+            deeper: 0,
             span: None,
         }
     }
@@ -173,21 +188,38 @@ impl Profile {
         self.weights(node)
     }
 
+    /// Returns the node for the callees of a call. The call is the innermost one of `frames` calls,
+    /// and it begins `calls` callees.
+    #[inline]
+    fn bounded(&mut self, caller: u32, frames: usize, calls: u64) -> u32 {
+        if frames < MAX_FRAMES {
+            return caller;
+        }
+        self.deeper = self.deeper.saturating_add(calls);
+        match frames {
+            MAX_FRAMES => self.node(caller, Frame::Deeper),
+            _ => self.nodes[caller as usize].parent,
+        }
+    }
+
     fn begin_aggregated(&mut self, index: ThreadIndex, above: usize, e: &AggregatedEnter) {
         let open = &self.open[index];
         let cancels = e.calls == 0 && e.base_time.0 < 0;
-        let parent = match open.aggregated.last() {
-            _ if cancels => self.node(open.root, Frame::Sums),
-            Some(call) => call.node,
+        let (parent, frames) = match open.aggregated.last() {
+            _ if cancels => (self.node(open.root, Frame::Sums), 1),
+            Some(call) => (call.node, call.frames),
             None => {
                 let enclosing = open.calls.iter().nth_back(above);
-                enclosing.map_or(open.root, |call| call.node)
+                let frames = open.calls.len().saturating_sub(above);
+                (enclosing.map_or(open.root, |call| call.node), frames)
             }
         };
+        let calls = u64::try_from(e.calls).unwrap_or(0);
+        let parent = self.bounded(parent, frames, calls);
         let node = self.node(parent, Frame::Method(e.method));
         let (time, cpu) = (e.base_time.0.max(0), e.base_cpu_time.0.max(0));
         self.weights(node).add(&Weights {
-            calls: u64::try_from(e.calls).unwrap_or(0),
+            calls,
             self_time: time,
             cpu,
             ..Weights::default()
@@ -195,6 +227,7 @@ impl Profile {
         let aggregated = &mut self.open[index].aggregated;
         aggregated.push(OpenAggregate {
             node,
+            frames: frames + 1,
             total: time,
             cpu,
             cancels,
@@ -326,6 +359,8 @@ impl<W: WriteProfile> Sink for Profiler<W> {
         if let Slice::Call(method) = slice {
             let open = &self.profile.open[begin.thread];
             let parent = open.calls.last().map_or(open.root, |call| call.node);
+            let frames = open.calls.len();
+            let parent = self.profile.bounded(parent, frames, 1);
             let node = self.profile.node(parent, Frame::Method(method));
             let calls = &mut self.profile.open[begin.thread].calls;
             calls.push(OpenCall {
@@ -385,6 +420,12 @@ impl<W: WriteProfile> Sink for Profiler<W> {
 
     fn close(&mut self, names: &Names, _: Timestamp) {
         self.profile.place_sums();
+        if self.profile.deeper > 0 {
+            self.profile.marks.push(format!(
+                "jtrail: {} calls are within {MAX_FRAMES} others, and have no paths beyond these",
+                self.profile.deeper
+            ));
+        }
         self.writer.write(&self.profile, names, &mut self.out);
     }
 
@@ -394,6 +435,14 @@ impl<W: WriteProfile> Sink for Profiler<W> {
 
     fn take(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.out);
+    }
+
+    fn dropped(&self) -> Option<DropCount> {
+        let count = self.profile.deeper;
+        (count > 0).then_some(DropCount {
+            what: "paths of calls within 1,024 others",
+            count,
+        })
     }
 
     fn size(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! What happens on a time line, and the interface of the targets that show it.
 
+use jtrail_formats::DropCount;
 use jtrail_model::names::Names;
 use jtrail_model::{ClassId, Event, Generation, MethodId, ObjectId, ThreadId, Timestamp};
 
@@ -250,6 +251,11 @@ pub(crate) trait Sink: Send {
 
     /// Moves the bytes that were written to the end of `out`.
     fn take(&mut self, out: &mut Vec<u8>);
+
+    /// Returns what events lacked a place for, although they were written.
+    fn dropped(&self) -> Option<DropCount> {
+        None
+    }
 
     /// Returns the number of items that the target's ceiling limits, so far.
     fn size(&self) -> u64;

@@ -24,6 +24,9 @@
 //! continues it. Otherwise their path is unknown, and they are below a frame
 //! `(calls recorded as sums)` and their caller.
 //!
+//! A path has at most 1,024 calls. Calls within so many others have a line for each of their
+//! methods, with the path of the 1,024 calls, a frame `(deeper calls)`, and the method.
+//!
 //! With threads, the first frame is the thread's name in brackets: `[main]`. Without them, equal
 //! paths of all threads are one.
 //!
@@ -120,6 +123,7 @@ impl WriteProfile for Writer {
                     tree.callee(parent, &format!("[{}]", text(name)))
                 }
                 Frame::Sums => tree.callee(parent, profile::SUMS),
+                Frame::Deeper => tree.callee(parent, profile::DEEPER),
                 Frame::Method(method) => match tree.methods.get(&method) {
                     Some(name) => tree.callee_of_name(parent, *name),
                     None => {

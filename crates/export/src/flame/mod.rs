@@ -48,6 +48,9 @@
 //! from 2 on are threads, and methods follow. Threads are the first level of the tree. Threads of
 //! the same name are one, and so are methods of the same class name, name and descriptor.
 //!
+//! A path has at most 1,024 calls. Calls within so many others are, by method, below a method of no
+//! class with the name `(deeper calls)`.
+//!
 //! | Bit | Weight | Unit | Numbers are |
 //! |--:|---|---|---|
 //! | 0 | calls | 1 | unsigned |

@@ -174,6 +174,11 @@ impl Tree {
                     .entry(method)
                     .or_insert_with(|| builder.frame(method_frame(names, method))),
                 profile::Frame::Sums => SUMS,
+                profile::Frame::Deeper => builder.frame(Frame::Method {
+                    class: String::new(),
+                    name: profile::DEEPER.to_owned(),
+                    descriptor: String::new(),
+                }),
                 // Nothing is below these.
                 profile::Frame::Thread(_) | profile::Frame::Root => {
                     numbers.push(0);

@@ -236,7 +236,9 @@ impl<'a> Encoder<'a> {
         loop {
             match at.frame {
                 // Each function has one location, with the same id.
-                Frame::Method(_) | Frame::Sums => path.push(self.functions.id(at.frame)),
+                Frame::Method(_) | Frame::Sums | Frame::Deeper => {
+                    path.push(self.functions.id(at.frame))
+                }
                 Frame::Thread(index) => {
                     if path.is_empty() {
                         path.push(self.functions.id(Frame::Root));

@@ -1,6 +1,6 @@
 //! Methods as functions, with their names and source files.
 
-use crate::profile::{Frame, SUMS};
+use crate::profile::{DEEPER, Frame, SUMS};
 use jtrail_model::MethodId;
 use jtrail_model::names::Names;
 use rustc_hash::FxHashMap;
@@ -44,6 +44,7 @@ impl Functions {
         let name = |frame: &Frame| match frame {
             Frame::Method(method) => names.readable_method(*method),
             Frame::Sums => SUMS.to_owned(),
+            Frame::Deeper => DEEPER.to_owned(),
             Frame::Root | Frame::Thread(_) => OUTSIDE.to_owned(),
         };
         let mut counts: FxHashMap<String, u32> = FxHashMap::default();

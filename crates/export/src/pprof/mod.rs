@@ -42,6 +42,9 @@
 //! function `(calls recorded as sums)` and their caller. The flat values are exact in either case.
 //! A value is negative only if the trace lacks calls of the caller.
 //!
+//! A path has at most 1,024 calls. Calls within so many others are samples of these, of a function
+//! `(deeper calls)`, and of their method. So the time of their callers lacks theirs from there on.
+//!
 //! # Functions
 //!
 //! Each method is a function with one location.

@@ -1,6 +1,8 @@
 use super::*;
 use crate::filter::CallFilter;
 use crate::testing::encode_selected;
+use crate::timeline::Timeline;
+use jtrail_formats::Encode;
 use jtrail_model::{
     AggregatedLeave, Custom, Duration, MethodEnter, MethodLeave, MonitorContendedEnter,
     MonitorContendedEntered, Note, ObjectAlloc, SumsAbove, ThreadId, ThreadPark, ThreadUnpark,
@@ -18,6 +20,7 @@ impl WriteProfile for Lines {
                 Frame::Root => unreachable!("the root is the first node"),
                 Frame::Thread(index) => format!("t{}", profile.threads[index.0 as usize].id),
                 Frame::Sums => format!("{above} sums"),
+                Frame::Deeper => format!("{above} deeper"),
                 Frame::Method(method) => format!("{above} m{method}"),
             });
         }
@@ -186,4 +189,42 @@ fn sums_cancel_their_part_of_the_self_time_of_the_caller() {
         "t7 m1 m4: 2 calls 5 self 0 cpu 0 objects 0 bytes 0 blocked 0 waiting",
     ];
     assert_eq!(lines(0, &events), expected);
+}
+
+/// Method 1 calls itself 3,000 times, and method 2 at the end. Each call takes 1 ns itself.
+#[test]
+fn deep_paths_end_with_their_methods() {
+    const CALLS: i64 = 3_000;
+    let mut events = vec![enter(0, 1, 1, 0)];
+    events.extend((1..CALLS).map(|at| enter(at, 1, at as u32 + 1, 0)));
+    events.extend([enter(CALLS, 2, 9_000, 0), leave(CALLS + 1, 2, 9_000, 0)]);
+    events.extend(
+        (1..=CALLS)
+            .rev()
+            .map(|ticket| leave(CALLS + 1, 1, ticket as u32, 0)),
+    );
+    let make_sink = || Profiler::new(Lines);
+    let mut encoder = Timeline::new(CallFilter::default(), make_sink);
+    let mut out = Vec::new();
+    for event in &events {
+        encoder.event(event, &mut out);
+    }
+    encoder.end(&mut out);
+    let text = String::from_utf8(out).expect("UTF-8");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 1 + MAX_FRAMES + 3);
+    let deepest = format!("t7{}", " m1".repeat(MAX_FRAMES));
+    let zeros = "0 cpu 0 objects 0 bytes 0 blocked 0 waiting";
+    let expected = [
+        format!("{deepest}: 1 calls 1 self {zeros}"),
+        format!("{deepest} deeper: 0 calls 0 self {zeros}"),
+        format!("{deepest} deeper m1: 1976 calls 1976 self {zeros}"),
+        format!("{deepest} deeper m2: 1 calls 1 self {zeros}"),
+    ];
+    assert_eq!(lines[MAX_FRAMES..], expected);
+    let dropped = DropCount {
+        what: "paths of calls within 1,024 others",
+        count: 1977,
+    };
+    assert_eq!(encoder.dropped(), [dropped]);
 }

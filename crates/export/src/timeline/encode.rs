@@ -124,6 +124,7 @@ impl<S: Sink> Encode for Timeline<S> {
                 count: self.slices.unmatched,
             });
         }
+        counts.extend(self.sink.dropped());
         counts
     }
 
