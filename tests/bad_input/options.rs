@@ -127,6 +127,7 @@ pub(super) const OPTIONS: &[Row] = &[
     ("atmaxsize=ring,maxsize=7m", "option maxsize at byte 23: 7m is too small for atmaxsize=ring, which takes 8m at least", No),
     ("maxsize=64m,file=-", "option maxsize at byte 8: standard output can't be split into files; name a file", Newest),
     ("format=profilerj,maxsize=64m", "option maxsize at byte 25: format=profilerj adds calls up, and writes the sums at the end, whatever their size", No),
+    ("format=collapsed,maxsize=64m", "option maxsize at byte 25: format=collapsed adds calls up, and writes the sums at the end, whatever their size", No),
     ("maxsize=64m,execdetails=false", "option maxsize at byte 8: execdetails=false adds calls up, and writes the sums at the end, whatever their size", No),
     ("overflow=ring,events=+monitors+lines", "option overflow at byte 9: ring is not available with events=lines", Newest),
     ("overflow=ring,server=controlled", "option overflow at byte 9: ring is not available with server=controlled", No),

@@ -266,6 +266,54 @@ fn recordings_have_sums_of_calls() {
     }
 }
 
+/// Returns the number of events of a type, from the JDK's own summary of a recording.
+fn count_of(jdk: &Jdk, file: &Path, event: &str) -> u64 {
+    let mut command = Command::new(jdk.home.join("bin/jfr"));
+    let output = command.arg("summary").arg(file).output().expect("jfr");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    let row = text.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        (words.next() == Some(event)).then(|| words.next())
+    });
+    let count = row.flatten().expect("a row with a count");
+    count.parse().expect("a number")
+}
+
+/// A file ends within what would be one chunk if the size were not limited.
+#[test]
+fn recordings_go_on_in_another_file() {
+    const MB: u64 = 1 << 20;
+    let jdk = newest();
+    let folder = temp_dir();
+    let folder = folder.path();
+    compile("Many", include_str!("../support/Many.java"), folder);
+    let filter = "include=Many.rounds,include=Many.outer,include=Many.inner";
+    let run = program(&jdk, "Many").class_path(folder).arg("20000");
+    let options = format!("format=jfr,maxsize=1m,{filter},file=a.jfr");
+    run.dir(folder)
+        .agent(agent(), &options)
+        .output()
+        .assert_exit(0);
+    let names = (2..).map(|number| format!("a-{number}.jfr"));
+    let names = ["a.jfr".to_owned()].into_iter().chain(names);
+    let files: Vec<_> = names
+        .map(|name| folder.join(name))
+        .take_while(|file| file.exists())
+        .collect();
+    assert!(files.len() >= 3, "{files:?}");
+    let mut calls = 0;
+    for file in &files {
+        let size = fs::metadata(file).expect("there").len();
+        assert!(size <= MB, "{}: {size} bytes", file.display());
+        calls += count_of(&jdk, file, CALL);
+    }
+    // A call that is open at the end of a file is in that one and in the next.
+    let exact = 4 * (1 + 20_000 * 5);
+    let most = exact + 16 * (files.len() as u64 - 1);
+    assert!((exact..=most).contains(&calls), "{calls}, not {exact}");
+}
+
 /// What the format has no field for is in the export itself, too.
 #[test]
 fn what_is_dropped_is_in_the_trace_events() {

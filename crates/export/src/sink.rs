@@ -249,6 +249,15 @@ pub(crate) trait Sink: Send {
         false
     }
 
+    /// Writes what is kept for later, as far as the format allows. Called about once a second while
+    /// the program runs, and when a file is nearly full.
+    fn flush(&mut self, _names: &Names) {}
+
+    /// Returns how many bytes [`Self::flush`] may write.
+    fn waiting(&self) -> usize {
+        0
+    }
+
     /// Moves the bytes that were written to the end of `out`.
     fn take(&mut self, out: &mut Vec<u8>);
 

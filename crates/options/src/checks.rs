@@ -296,7 +296,8 @@ fn bounded_files(options: &Options, _: &Given) -> Result<(), Conflict> {
     let Some(bytes) = options.max_size else {
         return Ok(());
     };
-    if let Some(option) = sums(options) {
+    let of_export = (options.format == OutputFormat::Collapsed).then_some("format=collapsed");
+    if let Some(option) = sums(options).or(of_export) {
         return conflict(
             &["maxsize"],
             format!("{option} adds calls up, and writes the sums at the end, whatever their size"),

@@ -161,6 +161,28 @@ mod tests {
         }
     }
 
+    /// `docs/options.md` has a row for each format, with the kinds that it has no field for.
+    #[test]
+    fn the_document_says_what_has_no_field() {
+        let document = include_str!("../../../docs/options.md");
+        let (_, table) = document.split_once("| No field for |\n").expect("a table");
+        let rows = table.lines().take_while(|line| line.starts_with('|'));
+        let rows: Vec<Vec<&str>> = rows.map(|row| row.split('|').collect()).collect();
+        for word in OutputFormat::WORDS {
+            let format = OutputFormat::parse(word).expect("a format");
+            let quoted = format!("`{word}`");
+            let mut rows = rows.iter().filter(|row| row[1].contains(&quoted));
+            let row = rows.next().unwrap_or_else(|| panic!("no row for {word}"));
+            // What depends on other kinds follows a semicolon.
+            let kinds = row[4].split(';').next().unwrap_or_default();
+            let kinds = kinds.replace('`', "");
+            let kinds = kinds.split_whitespace().collect::<Vec<_>>().join("+");
+            let expected = Events::ALL.without(format.supported()).to_string();
+            assert_eq!(kinds, expected, "{word}");
+            assert!(rows.next().is_none(), "two rows for {word}");
+        }
+    }
+
     #[test]
     fn what_has_no_field_is_dropped() {
         let asked = Events::LINES.union(Events::ALLOC).union(Events::SAMPLES);

@@ -826,6 +826,10 @@ fn wrong_options_say_what_is_wrong() {
             "option maxsize at byte 25: format=profilerj adds calls up, and writes the sums at the end, whatever their size",
         ),
         (
+            "format=collapsed,maxsize=64m",
+            "option maxsize at byte 25: format=collapsed adds calls up, and writes the sums at the end, whatever their size",
+        ),
+        (
             "maxsize=64m,execdetails=false",
             "option maxsize at byte 8: execdetails=false adds calls up, and writes the sums at the end, whatever their size",
         ),

@@ -3,8 +3,9 @@
 //!
 //! A recording is a sequence of chunks. Each has a header, events, the constants that the events
 //! refer to, and metadata that describe all types. A chunk is complete in itself. It is kept in
-//! memory until it is written: at some 32 MB, or when a million call paths are known. A key stands
-//! for the same constant in all chunks.
+//! memory until it is written: at some 32 MB, or when a million call paths are known. While the
+//! program runs, a chunk is written once a second, or after 10 s if it is smaller than 64 KB. A key
+//! stands for the same constant in all chunks.
 //!
 //! | Module | Contents |
 //! |---|---|
@@ -13,6 +14,7 @@
 //! | `recording` | the recording that is being written |
 //! | `threads` | what is open on a thread, and samples made from calls |
 //! | `chunk` | chunks and their headers |
+//! | `flush` | when a chunk ends while the program runs |
 //! | `constants` | names, classes and methods |
 //! | `pool` | keys of constants, and which of them a chunk uses |
 //! | `paths` | call paths, which become stack traces |
@@ -79,6 +81,7 @@ mod chunk;
 mod constants;
 mod encoding;
 mod events;
+mod flush;
 mod paths;
 mod pool;
 mod recording;

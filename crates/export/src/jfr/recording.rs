@@ -3,6 +3,7 @@
 use super::chunk::{self, Span};
 use super::constants::{Constants, state_key};
 use super::encoding::{boolean, enclose, integer, signed, text};
+use super::flush::Flushes;
 use super::paths::{Path, Paths};
 use super::pool::begin_pool;
 use super::schema::Type;
@@ -64,6 +65,7 @@ pub(crate) struct Recording {
     made_samples: u64,
     /// Number of events so far, without samples that were made from calls.
     event_count: u64,
+    pub(super) flushes: Flushes,
     pub(super) out: Vec<u8>,
 }
 
@@ -129,10 +131,15 @@ impl Recording {
     /// Begins the next chunk if the current one is full.
     #[inline]
     pub(super) fn make_room(&mut self, names: &Names) {
-        let size = self.events.len() + self.samples.len() + self.paths.bytes();
-        if size >= CHUNK_SIZE || self.paths.is_full() {
+        if self.chunk_size() >= CHUNK_SIZE || self.paths.is_full() {
             self.write_chunk(names, false);
         }
+    }
+
+    /// Returns the size of the current chunk without its constants.
+    #[inline]
+    pub(super) fn chunk_size(&self) -> usize {
+        self.events.len() + self.samples.len() + self.paths.bytes()
     }
 
     pub(super) fn write_chunk(&mut self, names: &Names, is_final: bool) {
@@ -154,8 +161,10 @@ impl Recording {
         let count = self.write_threads(&mut pools)
             + self.paths.write(&mut self.constants, &mut pools)
             + self.constants.write(&mut pools);
+        let (before, size) = (self.out.len(), self.events.len() + self.samples.len());
         let events = [&mut self.events, &mut self.samples];
         chunk::write(span, events, (&mut pools, count), &mut self.out);
+        self.flushes.constants = self.out.len() - before - size;
         if self.paths.is_full() {
             self.renew_paths(names);
         }

@@ -227,6 +227,14 @@ impl Sink for Recording {
         self.write_chunk(names, true);
     }
 
+    fn flush(&mut self, names: &Names) {
+        self.write_waiting(names);
+    }
+
+    fn waiting(&self) -> usize {
+        self.waiting_bytes()
+    }
+
     fn take(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.out);
     }

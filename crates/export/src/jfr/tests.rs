@@ -5,6 +5,7 @@ use reader::{Chunk, read};
 
 mod calls;
 mod chunks;
+mod flush;
 mod names;
 mod reader;
 mod samples;

@@ -116,6 +116,15 @@ impl<S: Sink> Encode for Timeline<S> {
         true
     }
 
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        self.sink.flush(&self.names);
+        self.sink.take(out);
+    }
+
+    fn waiting(&self) -> usize {
+        self.sink.waiting()
+    }
+
     fn dropped(&self) -> Vec<DropCount> {
         let mut counts = self.dropped.counts();
         if self.slices.unmatched > 0 {

@@ -16,9 +16,10 @@ const OUTPUT_BYTES: usize = 1 << 20;
 
 /// Writes the encoded bytes. After an error, reports it once, and closes the output.
 pub(super) fn write(setup: &mut Setup, bytes: &mut Vec<u8>, has_failed: &mut bool) {
+    let reads_cut = format::reads_cut(setup.options.format);
     if let Some(output) = &mut setup.target.output
         && !bytes.is_empty()
-        && let Err(error) = output.write(bytes, format::reads_cut(setup.options.format))
+        && let Err(error) = output.write(bytes, reads_cut)
     {
         if output.is_stream() {
             // The command channel reports the disconnected client. The trace is over, and another
@@ -37,8 +38,12 @@ pub(super) fn write(setup: &mut Setup, bytes: &mut Vec<u8>, has_failed: &mut boo
             Some(_) => "; jtrail recover gives what was recorded by now",
             None => "",
         };
+        let before = match output.written() {
+            0 if !reads_cut => "nothing was written before",
+            _ => "what was written before can be read",
+        };
         log::say(&format!(
-            "cannot write {}: {error}; tracing is off, the program goes on, and what was written before can be read{rest}",
+            "cannot write {}: {error}; tracing is off, the program goes on, and {before}{rest}",
             setup.target.name
         ));
         setup.target.output = None;

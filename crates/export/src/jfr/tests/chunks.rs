@@ -9,7 +9,7 @@ use crate::testing::{enter, leave, time};
 use jtrail_model::*;
 
 /// Asserts that chunks follow one another, and that a key stands for one constant.
-fn check_chunks(chunks: &[Chunk]) {
+pub(super) fn check_chunks(chunks: &[Chunk]) {
     for pair in chunks.windows(2) {
         assert_eq!(pair[0].start + pair[0].length, pair[1].start);
         assert!(!pair[0].is_final);
