@@ -5,6 +5,7 @@ Each trace is followed by its export: pprof.py --jtrail PROGRAM TRACE EXPORT [TR
 """
 
 import argparse
+import collections
 import re
 import subprocess
 import sys
@@ -56,6 +57,10 @@ def tags(export, key, sample_type, unit):
     return sums
 
 
+# The label of all virtual threads without a name.
+NAMELESS = "virtual threads without a name"
+
+
 class Check:
     """The comparisons of an export with the report of its trace."""
 
@@ -63,6 +68,7 @@ class Check:
         self.report, self.export = report, export
         self.comparison = Comparison()
         self.equal = self.comparison.equal
+        self.nameless = set()
         self.names = names_of_methods(export)
         types = next(line for line in pprof(export, "-raw") if line.startswith("calls/count"))
         self.types = {word.split("/")[0] for word in types.split()}
@@ -91,12 +97,22 @@ class Check:
             others = {name for name, values in found.items() if values[0]} - reported
             self.equal(f"functions of {sample_type}{of_threads} that are no methods", set(), others)
 
+    def by_thread(self, sample_type, unit):
+        """The values of a sample type by thread. Virtual threads without a name are one, which has no id."""
+        if sample_type not in self.types:
+            return {}
+        found = tags(self.export, "thread_id", sample_type, unit)
+        nameless = tags(self.export, "thread", sample_type, unit).get(NAMELESS)
+        return found | ({NAMELESS: nameless} if nameless is not None else {})
+
     def sums(self, table, column, sample_type, unit):
         """Compares the values of threads."""
-        found = tags(self.export, "thread_id", sample_type, unit) if sample_type in self.types else {}
+        found, expected = self.by_thread(sample_type, unit), collections.Counter()
         for row in self.report.only(table)[table]:
-            thread = str(row["thread"])
-            self.equal(f"{sample_type} of thread {thread}", row[column] or 0, found.get(thread, 0))
+            thread = row["thread"]
+            expected[NAMELESS if thread in self.nameless else str(thread)] += row[column] or 0
+        for thread, value in expected.items():
+            self.equal(f"{sample_type} of thread {thread}", value, found.get(thread, 0))
 
     def waits(self):
         """Compares the sums of waits."""
@@ -104,14 +120,15 @@ class Check:
         for sample_type, names in tables.items():
             answer = self.report.only(*names)
             expected = sum(row["total_ns"] for name in names for row in answer.get(name, []))
-            found = tags(self.export, "thread_id", sample_type, "ns") if sample_type in self.types else {}
+            found = self.by_thread(sample_type, "ns")
             self.equal(sample_type, expected, sum(found.values()))
 
     def run(self):
         """Makes all comparisons, and prints what came out. Returns the exit code."""
         self.methods()
         threads = self.report.only("threads")["threads"]
-        for thread in [row["thread"] for row in threads if row["calls"]]:
+        self.nameless = {row["thread"] for row in threads if not row["name"] and row["group"] == "VirtualThreads"}
+        for thread in [row["thread"] for row in threads if row["calls"] and row["thread"] not in self.nameless]:
             self.methods(thread)
         self.sums("threads", "busy_ns", "self", "ns")
         self.sums("allocation_threads", "objects", "alloc_objects", "count")

@@ -80,7 +80,11 @@ pub(crate) struct Profile {
     /// All nodes. A node comes after the one above it, and the first one is the root.
     pub(crate) nodes: Vec<Node>,
     index: FxHashMap<(u32, Frame), u32>,
-    pub(crate) threads: Vec<ThreadInfo>,
+    pub(crate) threads: PerThread<ThreadInfo>,
+    /// The thread that stands for all virtual threads without a name: there may be millions.
+    pub(crate) nameless: Option<ThreadIndex>,
+    /// How many threads it stands for.
+    pub(crate) nameless_count: u64,
     open: PerThread<OpenCalls>,
     pub(crate) process_id: u64,
     pub(crate) program: String,
@@ -95,7 +99,7 @@ pub(crate) struct Profile {
 /// The open calls of a thread.
 #[derive(Debug, Default)]
 struct OpenCalls {
-    /// The thread's node.
+    /// The thread's node; 0 if it has none yet.
     root: u32,
     calls: Vec<OpenCall>,
     aggregated: Vec<OpenAggregate>,
@@ -137,7 +141,9 @@ impl Default for Profile {
         Self {
             nodes: vec![root],
             index: FxHashMap::default(),
-            threads: Vec::new(),
+            threads: PerThread::default(),
+            nameless: None,
+            nameless_count: 0,
             open: PerThread::default(),
             process_id: 0,
             program: String::new(),
@@ -169,6 +175,25 @@ impl Profile {
         node
     }
 
+    /// Returns the node of a thread.
+    fn root(&mut self, index: ThreadIndex) -> u32 {
+        let root = self.open[index].root;
+        if root != 0 {
+            return root;
+        }
+        let info = &self.threads[index];
+        let of_node = match info.is_virtual && info.name.is_empty() {
+            true => {
+                self.nameless_count += 1;
+                *self.nameless.get_or_insert(index)
+            }
+            false => index,
+        };
+        let root = self.node(0, Frame::Thread(of_node));
+        self.open[index].root = root;
+        root
+    }
+
     #[inline]
     fn see(&mut self, time: Timestamp) {
         let (first, last) = self.span.get_or_insert((time, time));
@@ -183,9 +208,17 @@ impl Profile {
 
     /// Returns the weights of the innermost call of a thread, or of the thread.
     fn innermost(&mut self, index: ThreadIndex) -> &mut Weights {
-        let open = &self.open[index];
-        let node = open.calls.last().map_or(open.root, |call| call.node);
+        let node = self.innermost_node(index);
         self.weights(node)
+    }
+
+    /// Returns the node of the innermost call of a thread, or of the thread.
+    #[inline]
+    fn innermost_node(&mut self, index: ThreadIndex) -> u32 {
+        match self.open[index].calls.last() {
+            Some(call) => call.node,
+            None => self.root(index),
+        }
     }
 
     /// Returns the node for the callees of a call. The call is the innermost one of `frames` calls,
@@ -203,15 +236,16 @@ impl Profile {
     }
 
     fn begin_aggregated(&mut self, index: ThreadIndex, above: usize, e: &AggregatedEnter) {
+        let root = self.root(index);
         let open = &self.open[index];
         let cancels = e.calls == 0 && e.base_time.0 < 0;
         let (parent, frames) = match open.aggregated.last() {
-            _ if cancels => (self.node(open.root, Frame::Sums), 1),
+            _ if cancels => (self.node(root, Frame::Sums), 1),
             Some(call) => (call.node, call.frames),
             None => {
                 let enclosing = open.calls.iter().nth_back(above);
                 let frames = open.calls.len().saturating_sub(above);
-                (enclosing.map_or(open.root, |call| call.node), frames)
+                (enclosing.map_or(root, |call| call.node), frames)
             }
         };
         let calls = u64::try_from(e.calls).unwrap_or(0);
@@ -340,26 +374,23 @@ impl<W: WriteProfile> Sink for Profiler<W> {
     }
 
     fn thread(&mut self, index: ThreadIndex, info: &ThreadInfo) {
-        let number = index.0 as usize;
-        if number >= self.profile.threads.len() {
-            let threads = &mut self.profile.threads;
-            threads.resize_with(number + 1, ThreadInfo::default);
-        }
-        self.profile.threads[number] = info.clone();
-        self.profile.open[index].root = self.profile.node(0, Frame::Thread(index));
+        self.profile.threads[index] = info.clone();
     }
 
     fn forget_thread(&mut self, index: ThreadIndex) {
+        let root = self.profile.open[index].root;
         self.profile.open.remove(index);
+        if self.profile.nodes[root as usize].frame != Frame::Thread(index) {
+            self.profile.threads.remove(index);
+        }
     }
 
     #[inline]
     fn begin(&mut self, _: &Names, begin: Moment, slice: Slice) {
         self.profile.see(begin.time);
         if let Slice::Call(method) = slice {
-            let open = &self.profile.open[begin.thread];
-            let parent = open.calls.last().map_or(open.root, |call| call.node);
-            let frames = open.calls.len();
+            let parent = self.profile.innermost_node(begin.thread);
+            let frames = self.profile.open[begin.thread].calls.len();
             let parent = self.profile.bounded(parent, frames, 1);
             let node = self.profile.node(parent, Frame::Method(method));
             let calls = &mut self.profile.open[begin.thread].calls;

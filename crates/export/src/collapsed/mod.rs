@@ -119,7 +119,7 @@ impl WriteProfile for Writer {
                 Frame::Root => 0,
                 Frame::Thread(_) if !self.with_threads => parent,
                 Frame::Thread(index) => {
-                    let name = profile.threads[index.0 as usize].shared_label();
+                    let name = profile.threads[index].shared_label();
                     tree.callee(parent, &format!("[{}]", text(name)))
                 }
                 Frame::Sums => tree.callee(parent, profile::SUMS),

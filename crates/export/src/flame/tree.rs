@@ -4,9 +4,10 @@
 //! and threads and methods of equal names are one.
 
 use crate::profile::{self, Profile, Weights};
+use crate::sink::ThreadIndex;
 use jtrail_model::MethodId;
 use jtrail_model::names::Names;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Index of the exported trace in what a tree has for each trace.
 pub(super) const EXPORTED: usize = 0;
@@ -158,16 +159,20 @@ impl Tree {
             threads: 0,
             marks: profile.marks.clone(),
         });
-        let is_used = used_threads(profile);
+        let used = used_threads(profile);
         let mut methods: FxHashMap<MethodId, u32> = FxHashMap::default();
         let mut numbers = vec![0];
         for node in &profile.nodes[1..] {
             let frame = match node.frame {
-                profile::Frame::Thread(index) if is_used[index.0 as usize] => {
-                    let thread = &profile.threads[index.0 as usize];
+                profile::Frame::Thread(index) if used.contains(&index) => {
+                    let thread = &profile.threads[index];
+                    let count = match profile.nameless == Some(index) {
+                        true => profile.nameless_count,
+                        false => 1,
+                    };
                     let frame = builder.frame(Frame::Thread(thread.shared_label().to_owned()));
-                    builder.count_threads(frame, EXPORTED, 1);
-                    builder.tree.traces[EXPORTED].threads += 1;
+                    builder.count_threads(frame, EXPORTED, count);
+                    builder.tree.traces[EXPORTED].threads += count;
                     frame
                 }
                 profile::Frame::Method(method) => *methods
@@ -210,22 +215,22 @@ impl Tree {
     }
 }
 
-/// Returns for each thread whether it has weights or call paths.
-fn used_threads(profile: &Profile) -> Vec<bool> {
-    let mut is_used = vec![false; profile.threads.len()];
+/// Returns the threads that have weights or call paths.
+fn used_threads(profile: &Profile) -> FxHashSet<ThreadIndex> {
+    let mut used = FxHashSet::default();
     for node in &profile.nodes {
         let above = &profile.nodes[node.parent as usize];
         match (node.frame, above.frame) {
             (profile::Frame::Method(_) | profile::Frame::Sums, profile::Frame::Thread(index)) => {
-                is_used[index.0 as usize] = true;
+                used.insert(index);
             }
             (profile::Frame::Thread(index), _) if node.weights != Weights::default() => {
-                is_used[index.0 as usize] = true;
+                used.insert(index);
             }
             _ => {}
         }
     }
-    is_used
+    used
 }
 
 fn method_frame(names: &Names, id: MethodId) -> Frame {

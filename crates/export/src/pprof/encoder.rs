@@ -6,8 +6,10 @@
 
 use super::functions::Functions;
 use super::wire::{function, label, line, location, mapping, profile as field, sample, value_type};
+use crate::per_thread::PerThread;
 use crate::profile::{Frame, Node, Profile, Weights};
 use crate::protobuf::{bytes, integer, message, varint};
+use crate::sink::ThreadIndex;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jtrail_model::names::Names;
@@ -209,28 +211,33 @@ impl<'a> Encoder<'a> {
     }
 
     /// Returns the encoded labels of each thread.
-    fn labels(&mut self) -> Vec<Vec<u8>> {
+    fn labels(&mut self) -> PerThread<Vec<u8>> {
         let keys = ["thread", "thread_id"].map(|key| self.strings.index(key));
-        let mut labels = Vec::new();
-        for thread in &self.profile.threads {
-            let name = self.strings.index(&thread.label());
-            let mut out = Vec::new();
-            message(&mut out, sample::LABEL, |out| {
+        let mut labels = PerThread::<Vec<u8>>::default();
+        for (index, thread) in self.profile.threads.iter() {
+            let is_one = self.profile.nameless != Some(index);
+            let name = match is_one {
+                true => thread.label(),
+                false => thread.shared_label().to_owned(),
+            };
+            let name = self.strings.index(&name);
+            let out = &mut labels[index];
+            message(out, sample::LABEL, |out| {
                 integer(out, label::KEY, keys[0]);
                 integer(out, label::STR, name);
             });
-            message(&mut out, sample::LABEL, |out| {
-                integer(out, label::KEY, keys[1]);
-                integer(out, label::NUM, thread.id.0);
-            });
-            labels.push(out);
+            if is_one {
+                message(out, sample::LABEL, |out| {
+                    integer(out, label::KEY, keys[1]);
+                    integer(out, label::NUM, thread.id.0);
+                });
+            }
         }
         labels
     }
 
-    /// Sets `path` to the locations of a node, the innermost first. Returns the number of the
-    /// thread.
-    fn path(&mut self, node: &Node, path: &mut Vec<u64>) -> Option<usize> {
+    /// Sets `path` to the locations of a node, the innermost first. Returns the thread.
+    fn path(&mut self, node: &Node, path: &mut Vec<u64>) -> Option<ThreadIndex> {
         path.clear();
         let mut at = node;
         loop {
@@ -243,7 +250,7 @@ impl<'a> Encoder<'a> {
                     if path.is_empty() {
                         path.push(self.functions.id(Frame::Root));
                     }
-                    return Some(index.0 as usize);
+                    return Some(index);
                 }
                 Frame::Root => return None,
             }

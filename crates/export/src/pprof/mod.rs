@@ -18,7 +18,7 @@
 //! | Label | Value |
 //! |---|---|
 //! | `thread` | name of the thread; `thread-7` if it has none |
-//! | `thread_id` | id of the thread in the trace, a number |
+//! | `thread_id` | id of the thread in the trace, a number; virtual threads without a name are one, and have none |
 //!
 //! | Sample type | Unit | Value |
 //! |---|---|---|

@@ -18,7 +18,7 @@ impl WriteProfile for Lines {
             let above = &paths[node.parent as usize];
             paths.push(match node.frame {
                 Frame::Root => unreachable!("the root is the first node"),
-                Frame::Thread(index) => format!("t{}", profile.threads[index.0 as usize].id),
+                Frame::Thread(index) => format!("t{}", profile.threads[index].id),
                 Frame::Sums => format!("{above} sums"),
                 Frame::Deeper => format!("{above} deeper"),
                 Frame::Method(method) => format!("{above} m{method}"),
@@ -227,4 +227,42 @@ fn deep_paths_end_with_their_methods() {
         count: 1977,
     };
     assert_eq!(encoder.dropped(), [dropped]);
+}
+
+/// A program may have millions of them.
+#[test]
+fn virtual_threads_without_a_name_are_one() {
+    use crate::testing::{enter, leave, thread};
+    let mut timeline = Timeline::new(CallFilter::default(), || Profiler::new(Lines));
+    let mut out = Vec::new();
+    for id in 1..=20 {
+        let ns = id as i64 * 100;
+        let name = if id == 5 { "named" } else { "" };
+        let end = Event::ThreadEnd(jtrail_model::ThreadEnd {
+            thread: ThreadId(id),
+            time: Timestamp(crate::testing::START + ns + 20),
+        });
+        let start = thread(id, ns, name, "VirtualThreads");
+        for event in [start, enter(id, ns, 1, 1), leave(id, ns + 10, 1, 1), end] {
+            timeline.event(&event, &mut out);
+        }
+    }
+    let profile = &timeline.sink().profile;
+    let threads: Vec<_> = profile
+        .threads
+        .iter()
+        .map(|(_, thread)| thread.id.0)
+        .collect();
+    // The one for all, the one with a name, and two that ended just now.
+    assert_eq!(threads, [1, 5, 19, 20]);
+    assert_eq!((profile.nameless_count, profile.nodes.len()), (19, 5));
+    timeline.end(&mut out);
+    let text = String::from_utf8(out).expect("UTF-8");
+    let calls: Vec<_> = text.lines().filter(|line| line.contains(" m1:")).collect();
+    assert_eq!(calls.len(), 2);
+    assert!(
+        calls[0].starts_with("t1 m1: 19 calls 190 self"),
+        "{}",
+        calls[0]
+    );
 }
