@@ -287,3 +287,166 @@ fn progress_is_for_terminals() {
     err.read_to_string(&mut said).expect("UTF-8");
     assert_eq!(said, "");
 }
+
+#[cfg(unix)]
+mod outputs {
+    use super::*;
+    use jtrail_records::ownership;
+    use std::os::unix::ffi::OsStringExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn mode(path: &std::path::Path) -> u32 {
+        let about = fs::metadata(path).expect("there");
+        about.permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn files_with_the_temporary_name_are_not_touched() {
+        for (verb, name) in [("convert", "x.trcxml"), ("export", "x.pftrace")] {
+            let folder = Folder::new();
+            let bytes = encode(Format::TptpBinary, &sample());
+            let file = folder.put(&format!("{name}.part"), &bytes);
+            let output = folder.at(name);
+            let path = output.to_str().expect("UTF-8");
+            let args = match verb {
+                "convert" => vec![verb, &file, path],
+                _ => vec![verb, &file, "-o", path],
+            };
+            let done = jtrail(&args);
+            assert_eq!((done.code, done.err.as_str()), (0, ""), "{verb}");
+            assert_eq!(fs::read(&file).expect("there"), bytes, "{verb}");
+            assert!(output.exists(), "{verb}");
+        }
+    }
+
+    #[test]
+    fn an_output_that_another_process_writes_is_refused() {
+        let folder = Folder::new();
+        let file = folder.sample(Format::TptpBinary);
+        let output = folder.at("x.trcxml");
+        let path = output.to_str().expect("UTF-8");
+        let message = format!("jtrail: can't write {path}: another process writes it\n");
+        // The second name is the one that the other process took if the first one was in use.
+        folder.put("x.trcxml.part", b"left by a killed process");
+        for name in ["x.trcxml.part", "x.trcxml-2.part"] {
+            let other = ownership::open(&folder.at(name)).expect("free");
+            let done = jtrail(&["convert", &file, path]);
+            assert_eq!((done.code, &done.err), (2, &message), "{name}");
+            assert!(!output.exists());
+            drop(other);
+        }
+        assert_eq!(jtrail(&["convert", &file, path]).code, 0);
+    }
+
+    #[test]
+    fn links_and_permissions_remain() {
+        let folder = Folder::new();
+        let file = folder.sample(Format::TptpBinary);
+        fs::create_dir(folder.at("other")).expect("made");
+        let (old, new) = (folder.at("other/old.trcxml"), folder.at("other/new.trcxml"));
+        fs::write(&old, "old").expect("written");
+        for (link, target) in [
+            ("old.trcxml", "other/old.trcxml"),
+            ("new.trcxml", "other/new.trcxml"),
+            ("link.trcxml", "old.trcxml"),
+        ] {
+            symlink(target, folder.at(link)).expect("a link");
+        }
+        for bits in [0o600, 0o666, 0o640] {
+            fs::set_permissions(&old, fs::Permissions::from_mode(bits)).expect("ours");
+            for link in ["old.trcxml", "new.trcxml", "link.trcxml"] {
+                let link = folder.at(link);
+                let done = jtrail(&["convert", &file, link.to_str().expect("UTF-8")]);
+                assert_eq!(done.code, 0, "{}", done.err);
+                assert!(link.is_symlink());
+            }
+            assert_eq!(mode(&old), bits);
+        }
+        let expected = encode(Format::TptpXml, &sample());
+        for path in [old, new] {
+            assert_eq!(fs::read(path).expect("there"), expected);
+        }
+        let names = fs::read_dir(folder.at("other")).expect("there");
+        assert_eq!(names.count(), 2);
+
+        symlink("round.trcxml", folder.at("round.trcxml")).expect("a link");
+        let round = folder.at("round.trcxml");
+        let done = jtrail(&["convert", &file, round.to_str().expect("UTF-8")]);
+        assert_eq!(done.code, 2, "{}", done.err);
+        // A link to the input is the input.
+        symlink(&file, folder.at("in.trcxml")).expect("a link");
+        let input = folder.at("in.trcxml");
+        let done = jtrail(&["convert", &file, input.to_str().expect("UTF-8")]);
+        assert_eq!(done.code, 2, "{}", done.err);
+    }
+
+    #[test]
+    fn long_and_odd_names() {
+        let folder = Folder::new();
+        let file = folder.sample(Format::TptpBinary);
+        for (length, code) in [(250, 0), (251, 0), (255, 0), (256, 2)] {
+            let name = format!("{}.trcxml", "x".repeat(length - 7));
+            let output = folder.at(&name);
+            let done = jtrail(&["convert", &file, output.to_str().expect("UTF-8")]);
+            assert_eq!(done.code, code, "{length}: {}", done.err);
+            assert_eq!(output.exists(), code == 0);
+        }
+        assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 4);
+
+        // Names need not be UTF-8.
+        let name = |end: &str| {
+            let bytes = [b"caf\xe9", end.as_bytes()].concat();
+            folder.path().join(std::ffi::OsString::from_vec(bytes))
+        };
+        for (verb, end) in [
+            ("convert", ".trcxml"),
+            ("convert", ".pftrace"),
+            ("export", ".pftrace"),
+            ("export", ".trace.json"),
+        ] {
+            let mut args = vec!["jtrail".into(), verb.into(), file.clone().into()];
+            args.extend((verb == "export").then(|| "-o".into()));
+            args.push(name(end).into_os_string());
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            jtrail_cli::main_with(args, &mut out, &mut err);
+            let err = String::from_utf8_lossy(&err).into_owned();
+            assert_eq!(err, "", "{verb}");
+            fs::remove_file(name(end)).expect("written");
+        }
+    }
+
+    #[test]
+    fn what_can_not_be_written_or_read_is_said_once() {
+        let folder = Folder::new();
+        let file = folder.sample(Format::TptpBinary);
+        let missing = folder.at("none/x.trcxml");
+        let missing = missing.to_str().expect("UTF-8");
+        let slash = format!("{}/", folder.at("x").display());
+        for (args, message) in [
+            (
+                vec!["convert", &file, missing],
+                format!("can't write {missing}: No such file or directory (os error 2)"),
+            ),
+            (
+                vec!["export", &file, "--to", "perfetto", "-o", missing],
+                format!("can't write {missing}: No such file or directory (os error 2)"),
+            ),
+            (
+                vec!["export", &file, "--to", "perfetto", "-o", "/dev/full"],
+                "can't write /dev/full: No space left on device (os error 28)".to_owned(),
+            ),
+            (
+                vec!["export", missing, "-o", "x.pftrace"],
+                format!("can't read {missing}: No such file or directory (os error 2)"),
+            ),
+            (
+                vec!["convert", &file, &slash, "--to", "xml"],
+                format!("can't write {slash}: is a directory"),
+            ),
+        ] {
+            let done = jtrail(&args);
+            let message = format!("jtrail: {message}\n");
+            assert_eq!((done.code, done.err), (2, message), "{args:?}");
+        }
+    }
+}

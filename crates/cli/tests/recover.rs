@@ -136,3 +136,28 @@ fn nothing_is_overwritten_and_no_files_remain() {
     assert_eq!(fs::read(&out).expect("there"), b"as it was");
     assert!(!folder.at("there.trail.part").exists());
 }
+
+/// The name of the temporary file may be that of a file of the user, also of the input.
+#[test]
+fn files_with_the_temporary_name_are_not_touched() {
+    let folder = Folder::new();
+    let (bytes, _) = trail();
+    let (input, other) = ("y.trail.part", "y.trail-2.part");
+    let file = folder.put(input, &bytes);
+    folder.put(other, b"of somebody");
+    let out = folder.at("y.trail");
+    for _ in 0..2 {
+        let done = jtrail(&["recover", &file, "-o", text(&out)]);
+        assert_eq!(done.code, 0, "{}", done.err);
+        assert!(fs::read(&file).expect("there") == bytes);
+        assert_eq!(fs::read(folder.at(other)).expect("there"), b"of somebody");
+        assert_eq!(jtrail(&["compare", &file, text(&out)]).code, 0);
+        assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 3);
+    }
+    // A verb that fails does not touch them either.
+    let recovered = fs::read(&out).expect("there");
+    let nothing = folder.put(input, b"no trail");
+    assert_eq!(jtrail(&["recover", &nothing, "-o", text(&out)]).code, 2);
+    assert_eq!(fs::read(&nothing).expect("there"), b"no trail");
+    assert!(fs::read(&out).expect("there") == recovered);
+}

@@ -8,7 +8,7 @@
 use crate::spool::{self, MEMORY};
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -91,7 +91,16 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`] if the file exists. Otherwise the error of creating the file.
 pub fn create(path: &Path) -> io::Result<File> {
-    let file = File::create_new(path)?;
+    create_with_mode(path, 0o666)
+}
+
+/// Like [`create`], with the permissions of the file before the umask.
+///
+/// # Errors
+/// The same as for [`create`].
+pub fn create_with_mode(path: &Path, mode: u32) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create_new(true).mode(mode).open(path)?;
     match try_lock(&file) {
         // Another process found the new file in between, and takes it.
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::AlreadyExists.into()),

@@ -6,7 +6,7 @@ use crate::outcome::Streams;
 use crate::output::OutputFile;
 use crate::select::{Selection, Span, ThreadSelector};
 use crate::transcode::{Excerpt, Source, transcode};
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use jtrail_export::Target;
 use jtrail_formats::{Encode, Format, Quantity, Readable, Recorded, dropped_message, mlpd};
 use jtrail_model::{AgentCreate, Event, Node, ObjectKind, ProcessCreate, TraceStart};
@@ -75,9 +75,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         transcode(&mut source, &mut *encoder, &mut *streams.out)?
     } else {
         let mut file = OutputFile::create(&args.output)?;
-        let done = transcode(&mut source, &mut *encoder, &mut file)
-            .and_then(|done| file.patch(&encoder.patches()).map(|()| done))
-            .with_context(|| format!("can't write {}", args.output.display()))?;
+        let done = transcode(&mut source, &mut *encoder, &mut file)?;
+        file.patch(&encoder.patches())?;
         file.finish()?;
         done
     };
@@ -97,11 +96,10 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
 
 /// Returns the export target that the arguments name, if they name no format.
 fn target(args: &Args) -> Option<Target> {
-    let name = args.output.file_name().and_then(|name| name.to_str());
     match &args.to {
         Some(name) => Target::by_name(name),
         None if format(args).is_ok() => None,
-        None => name.and_then(Target::by_file_name),
+        None => export::by_file_name(&args.output),
     }
 }
 

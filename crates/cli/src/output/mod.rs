@@ -7,7 +7,7 @@ mod file;
 mod human;
 mod write;
 
-pub(crate) use file::OutputFile;
+pub(crate) use file::{OutputFile, write_error};
 pub(crate) use human::{bytes, count, time};
 pub(crate) use write::{one_line, write};
 

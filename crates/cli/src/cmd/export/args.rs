@@ -113,8 +113,7 @@ impl Args {
     }
 
     fn by_output(&self) -> anyhow::Result<Target> {
-        let name = self.output().file_name().and_then(|name| name.to_str());
-        name.and_then(Target::by_file_name).ok_or_else(|| {
+        by_file_name(self.output()).ok_or_else(|| {
             let known = Target::ALL.map(Target::name).join(" or ");
             anyhow!(
                 "no target has the extension of {}; add --to {known}",
@@ -158,6 +157,11 @@ impl Args {
         let found = Weight::ALL.into_iter().find(|w| Some(w.name()) == name);
         found.unwrap_or_default()
     }
+}
+
+/// Returns the target whose files have such a name, which need not be UTF-8.
+pub(crate) fn by_file_name(path: &Path) -> Option<Target> {
+    Target::by_file_name(&path.file_name()?.to_string_lossy())
 }
 
 /// Returns what an export calls a trace: the name of its file.

@@ -1,7 +1,7 @@
 //! The output files of an export.
 
 use super::Args;
-use crate::output::OutputFile;
+use crate::output::{OutputFile, write_error};
 use jtrail_export::Target;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,8 @@ impl<'a> Files<'a> {
 impl Write for Files<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(stdout) = &mut self.stdout {
-            return stdout.write(bytes);
+            let written = stdout.write(bytes);
+            return written.map_err(|error| write_error(self.path, error));
         }
         if self.files.is_empty() {
             self.next().map_err(io::Error::other)?;

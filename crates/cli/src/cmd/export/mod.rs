@@ -14,7 +14,7 @@ mod files;
 mod selection;
 mod send;
 
-pub(crate) use args::Args;
+pub(crate) use args::{Args, by_file_name};
 pub(crate) use selection::CallSelection;
 
 use crate::analyse::analyse;
@@ -22,7 +22,7 @@ use crate::input::{Ending, Input, same_file};
 use crate::outcome::Streams;
 use crate::select::Selection;
 use crate::transcode::{Excerpt, Source, end, transcode, transcode_events};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use files::Files;
 use jtrail_analysis::Subjects;
 use jtrail_export::{Base, BaseEncoder, Export, Target};
@@ -141,9 +141,7 @@ fn encode(
     match done {
         Ok(ending) => Ok(Encoded::Whole(ending)),
         Err(error) if error.is::<ExceedsCeiling>() => Ok(Encoded::TooLarge),
-        Err(error) => {
-            Err(error).with_context(|| format!("can't write {}", args.output().display()))
-        }
+        Err(error) => Err(error),
     }
 }
 
