@@ -7,9 +7,11 @@ use jtrail_analysis::ahead;
 use jtrail_formats::trail::{Part, Parts};
 use jtrail_formats::{Bulk, Format, InOrder, Item, ReadError, Readable, Reader, Remark, Severity};
 use jtrail_model::{Calls, Event};
+use jtrail_records::ownership::FileId;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -371,10 +373,31 @@ pub(crate) fn open_file(path: &Path) -> anyhow::Result<impl Read + Seek + use<>>
     Ok(Progress::new(file, Some(about.len()), true))
 }
 
-/// Returns true if both paths lead to the same file.
-pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
-    let real = |p: &Path| -> Option<PathBuf> { p.canonicalize().ok() };
-    matches!((real(a), real(b)), (Some(a), Some(b)) if a == b)
+/// Checks that a verb does not write to a file that it reads. `-` stands for a standard stream,
+/// which may be a file too.
+///
+/// # Errors
+/// If an input leads to the same file as the output.
+pub(crate) fn check_distinct(inputs: &[&Path], output: &Path) -> anyhow::Result<()> {
+    let is_standard = |path: &Path| path == Path::new("-");
+    let id = |path: &Path, standard: BorrowedFd<'_>| match is_standard(path) {
+        true => FileId::of(&File::from(standard.try_clone_to_owned().ok()?)),
+        false => FileId::at(path),
+    };
+    let (stdin, stdout) = (io::stdin(), io::stdout());
+    let (written, real) = (id(output, stdout.as_fd()), output.canonicalize().ok());
+    for input in inputs {
+        let is_same_file = written.is_some() && id(input, stdin.as_fd()) == written;
+        // Files that are not regular, like pipes, have no other names.
+        if is_same_file || (real.is_some() && input.canonicalize().ok() == real) {
+            let name = match is_standard(input) {
+                true => "standard input".to_owned(),
+                false => input.display().to_string(),
+            };
+            bail!("{name} can't be read and written at once");
+        }
+    }
+    Ok(())
 }
 
 /// Progress bar on a terminal, which appears after a second and is removed at the end.

@@ -2,6 +2,7 @@
 
 use crate::common::{
     Done, Folder, closing, encode, enter, jtrail, leave, method_def, opening, sample, thread_start,
+    time,
 };
 use jtrail_export::Target;
 use jtrail_formats::Format;
@@ -407,5 +408,144 @@ fn spans_are_sent_to_a_collector() {
         let done = jtrail(&[&["export", &file], args].concat());
         assert_eq!(done.code, 2, "{args:?}");
         assert!(done.err.contains(message), "{args:?}: {}", done.err);
+    }
+}
+
+/// No input is an output, whatever option names it.
+#[test]
+fn no_input_is_written() {
+    let folder = Folder::new();
+    let file = folder.sample(Format::TptpBinary);
+    let base = folder.put("base.trcbin", &fs::read(&file).expect("there"));
+    let before = fs::read(&base).expect("there");
+    let names = files(&folder);
+    for output in [&base, &file] {
+        let args = ["export", &file, "--to", "flame", "--base", &base, "-o"];
+        let done = jtrail(&[&args[..], &[output.as_str()]].concat());
+        let message = format!("jtrail: {output} can't be read and written at once\n");
+        assert_eq!((done.code, done.err), (2, message));
+    }
+    assert!(fs::read(&base).expect("there") == before);
+    assert!(fs::read(&file).expect("there") == before);
+    assert_eq!(files(&folder), names);
+}
+
+/// Appends a conversion to the file that is its standard input.
+#[test]
+fn a_standard_stream_is_an_input_too() {
+    let folder = Folder::new();
+    let file = folder.sample(Format::TptpBinary);
+    let before = fs::read(&file).expect("there");
+    let run = |args: &[&str], out: std::process::Stdio| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_jtrail"));
+        let input = fs::File::open(&file).expect("there");
+        let command = command.args(args).stdin(input).stdout(out);
+        let done = command.output().expect("run");
+        assert_eq!(done.status.code(), Some(2), "{args:?}");
+        let said = String::from_utf8(done.stderr).expect("UTF-8");
+        let message = "standard input can't be read and written at once\n";
+        assert!(said.ends_with(message), "{said}");
+    };
+    let appends = || {
+        fs::OpenOptions::new()
+            .append(true)
+            .open(&file)
+            .expect("ours")
+    };
+    run(
+        &["export", "-", "--to", "perfetto", "-o", &file],
+        appends().into(),
+    );
+    run(
+        &["export", "-", "--to", "perfetto", "-o", "-"],
+        appends().into(),
+    );
+    run(
+        &["convert", "-", &file, "--to", "xml"],
+        std::process::Stdio::null(),
+    );
+    run(&["convert", "-", "-", "--to", "xml"], appends().into());
+    assert!(fs::read(&file).expect("there") == before);
+}
+
+#[test]
+fn numbered_files_replace_nothing() {
+    let folder = Folder::new();
+    let bytes = encode(Format::TptpBinary, &sample());
+    let input = folder.put("app-1.trace.json", &bytes);
+    let output = folder.at("app.trace.json");
+    let output = output.to_str().expect("UTF-8");
+    let split = |input: &str| jtrail(&["export", input, "-o", output, "--split"]);
+    let message = |name: &str| {
+        let path = folder.at(name);
+        let path = path.display();
+        format!(
+            "jtrail: {path} exists, and --split replaces no file; remove it, or choose another name\n"
+        )
+    };
+    let done = split(&input);
+    assert_eq!((done.code, done.err), (2, message("app-1.trace.json")));
+    assert!(fs::read(&input).expect("there") == bytes);
+
+    // Other numbers would be taken for parts of the new export.
+    let moved = folder.at("input");
+    fs::rename(&input, &moved).expect("ours");
+    let moved = moved.to_str().expect("UTF-8");
+    folder.put("app-3.trace.json", b"of somebody");
+    folder.put("app-x.trace.json", b"of somebody");
+    let done = split(moved);
+    assert_eq!((done.code, done.err), (2, message("app-3.trace.json")));
+    assert_eq!(
+        files(&folder),
+        ["app-3.trace.json", "app-x.trace.json", "input"]
+    );
+    fs::remove_file(folder.at("app-3.trace.json")).expect("ours");
+    assert_eq!(split(moved).code, 0);
+    assert_eq!(
+        files(&folder),
+        ["app-1.trace.json", "app-x.trace.json", "input"]
+    );
+}
+
+#[test]
+fn an_export_without_content_is_a_file() {
+    use jtrail_model::{GcFinish, GcStart};
+    let folder = Folder::new();
+    let mut collection = opening();
+    collection.extend([
+        Event::GcStart(GcStart { time: time(2_000) }),
+        Event::GcFinish(GcFinish {
+            time: time(3_000),
+            ..GcFinish::default()
+        }),
+    ]);
+    collection.extend(closing(4_000));
+    let empty = [opening(), closing(4_000)].concat();
+    for events in [collection, empty] {
+        let file = folder.put("x.trcbin", &encode(Format::TptpBinary, &events));
+        for target in Target::ALL {
+            for extension in target.extensions() {
+                let output = folder.put(&format!("x{extension}"), b"of an earlier run");
+                let done = jtrail(&["export", &file, "-o", &output]);
+                assert_eq!(done.code, 0, "{output}: {}", done.err);
+                let written = fs::read(&output).expect("there");
+                assert_ne!(written, b"of an earlier run", "{output}");
+                let name = target.name();
+                let expected = match written.is_empty() {
+                    true => format!("jtrail: {file}: nothing for {name}; the export is empty\n"),
+                    false => String::new(),
+                };
+                assert!(done.err.starts_with(&expected), "{output}: {}", done.err);
+                let may_be_empty = [Target::Collapsed, Target::Otlp].contains(&target);
+                assert_eq!(written.is_empty(), may_be_empty, "{output}");
+            }
+        }
+        let (port, end) = collector();
+        let url = format!("http://127.0.0.1:{port}");
+        let done = jtrail(&["export", &file, "--send", &url]);
+        let message = format!("jtrail: {file}: no spans; nothing is sent\n");
+        assert!(done.err.starts_with(&message), "{}", done.err);
+        assert_eq!(done.code, 0);
+        assert!(end().is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! `jtrail convert`: writes a trace in another format.
 
-use crate::cmd::export;
-use crate::input::{Input, same_file};
+use crate::cmd::export::{self, Caller};
+use crate::input::{Input, check_distinct};
 use crate::outcome::Streams;
 use crate::output::OutputFile;
 use crate::select::{Selection, Span, ThreadSelector};
@@ -50,9 +50,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     }
     let format = format(args)?;
     let to_stdout = args.output == Path::new("-");
-    if !to_stdout && same_file(&args.input, &args.output) {
-        bail!("{} can't be read and written at once", args.input.display());
-    }
+    check_distinct(&[&args.input], &args.output)?;
     let mut encoder = encoder(format, args)?;
     let mut input = Input::open(&args.input, true)?.in_order();
     // A ProfilerJ snapshot does not name its process, and neither do the files of other tools. Some
@@ -111,8 +109,8 @@ fn export(args: &Args, target: Target, streams: &mut Streams<'_>) -> anyhow::Res
         );
     }
     let selection = export::CallSelection::of_part(args.span.clone(), args.thread.clone());
-    let (input, output) = (args.input.clone(), args.output.clone());
-    let args = export::Args::of_selection(input, output, target, selection, false);
+    let paths = (args.input.clone(), args.output.clone());
+    let args = export::Args::of_selection(Caller::Convert, paths, target, selection, false);
     export::run(&args, streams)
 }
 

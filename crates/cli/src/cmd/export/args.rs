@@ -47,6 +47,23 @@ pub(crate) struct Args {
     /// Write one file, even if the tool does not open so large a file
     #[arg(long)]
     pub(super) force: bool,
+    /// What exports.
+    #[arg(skip)]
+    pub(super) caller: Caller,
+}
+
+/// What exports a trace: messages propose only what it takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Caller {
+    /// `jtrail export`, into files.
+    #[default]
+    Export,
+    /// `jtrail export --send`.
+    Send,
+    /// `jtrail open`.
+    Open,
+    /// `jtrail convert`.
+    Convert,
 }
 
 fn target_names() -> clap::builder::PossibleValuesParser {
@@ -58,15 +75,16 @@ fn weight_names() -> clap::builder::PossibleValuesParser {
 }
 
 impl Args {
-    /// Returns arguments that export a selection to a target.
+    /// Returns arguments of another verb that export a selection to a target.
     pub(crate) fn of_selection(
-        input: PathBuf,
-        output: PathBuf,
+        caller: Caller,
+        (input, output): (PathBuf, PathBuf),
         target: Target,
         selection: CallSelection,
         force: bool,
     ) -> Self {
         Self {
+            caller,
             input,
             output: Some(output),
             send: None,
@@ -122,6 +140,12 @@ impl Args {
         })
     }
 
+    /// Returns the traces that are read.
+    pub(super) fn inputs(&self) -> Vec<&Path> {
+        let base = self.base.as_deref();
+        std::iter::once(self.input.as_path()).chain(base).collect()
+    }
+
     /// Returns the path of the output. It is empty with `--send`.
     pub(super) fn output(&self) -> &Path {
         self.output.as_deref().unwrap_or(Path::new(""))
@@ -133,6 +157,7 @@ impl Args {
             output: Some(output),
             send: None,
             to: Some(Target::Otlp.name().to_owned()),
+            caller: Caller::Send,
             ..self.clone()
         }
     }

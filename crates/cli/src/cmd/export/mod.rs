@@ -14,11 +14,11 @@ mod files;
 mod selection;
 mod send;
 
-pub(crate) use args::{Args, by_file_name};
+pub(crate) use args::{Args, Caller, by_file_name};
 pub(crate) use selection::CallSelection;
 
 use crate::analyse::analyse;
-use crate::input::{Ending, Input, same_file};
+use crate::input::{Ending, Input, check_distinct};
 use crate::outcome::Streams;
 use crate::select::Selection;
 use crate::transcode::{Excerpt, Source, end, transcode, transcode_events};
@@ -37,12 +37,12 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     if let Some(url) = &args.send {
         return send::run(args, url, streams);
     }
-    if args.output() != Path::new("-") && same_file(&args.input, args.output()) {
-        bail!("{} can't be read and written at once", args.input.display());
-    }
+    check_distinct(&args.inputs(), args.output())?;
     if args.base.is_some() && args.selection.top.is_some() {
         bail!("--top selects methods of one trace, so it does not go with --base");
     }
+    // An output that can't be written is an error before the traces are read.
+    let mut files = Files::new(args, target, &mut *streams.out)?;
     let top = top_methods(args)?;
     let base = args
         .base
@@ -53,7 +53,6 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
         ceiling::warn_of_memory(target, &mut *streams.err)?;
     }
     let mut encoder = target.encoder(args.options(top.clone(), base));
-    let mut files = Files::new(args, target, &mut *streams.out);
     let ending = match encode(args, target, &mut *encoder, &mut files)? {
         Encoded::Whole(ending) => ending,
         Encoded::TooLarge => {
@@ -66,6 +65,17 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
             "{}: the selection has no calls or waits; nothing is written",
             args.input.display()
         );
+    }
+    if !files.has_content() {
+        let input = args.input.display();
+        match args.caller {
+            Caller::Send => writeln!(streams.err, "jtrail: {input}: no spans; nothing is sent")?,
+            _ => writeln!(
+                streams.err,
+                "jtrail: {input}: nothing for {}; the export is empty",
+                target.name()
+            )?,
+        }
     }
     let names = files.finish()?;
     if names.len() > 1 {

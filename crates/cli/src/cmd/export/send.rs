@@ -15,6 +15,9 @@ pub(super) fn run(args: &Args, url: &str, streams: &mut Streams<'_>) -> anyhow::
     let code = super::run(&args.with_output(file.clone()), streams)?;
 
     let bytes = fs::read(&file).context("can't read the export")?;
+    if bytes.is_empty() {
+        return Ok(code); // which has been reported
+    }
     let mut sender = Sender::new(endpoint);
     let (mut rest, mut requests) = (&bytes[..], 0);
     while !rest.is_empty() {

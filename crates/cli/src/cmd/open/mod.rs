@@ -62,8 +62,8 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     let name = file_name(&args.input, viewer);
     let file = folder.path().join(&name);
     let export = export::Args::of_selection(
-        args.input.clone(),
-        file.clone(),
+        export::Caller::Open,
+        (args.input.clone(), file.clone()),
         viewer.target(),
         args.selection.clone(),
         args.force,

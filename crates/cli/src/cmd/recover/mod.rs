@@ -3,7 +3,7 @@
 
 mod spooled;
 
-use crate::input::{open_file, same_file};
+use crate::input::{check_distinct, open_file};
 use crate::outcome::{SOUND, Streams, TRUNCATED};
 use crate::output::{OutputFile, count};
 use anyhow::{Context, bail};
@@ -50,9 +50,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     if to_stdout && args.json {
         bail!("--json and the trace can't both go to standard output");
     }
-    if !to_stdout && same_file(&args.file, &args.output) {
-        bail!("{} can't be read and written at once", args.file.display());
-    }
+    check_distinct(&[&args.file], &args.output)?;
     let spooled = match Spooled::of(&args.file) {
         Ok(spooled) => spooled,
         Err(why) => {
