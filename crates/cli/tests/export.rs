@@ -1,12 +1,12 @@
 //! `jtrail export`.
 
 use crate::common::{
-    Done, Folder, closing, encode, enter, jtrail, leave, method_def, opening, sample, thread_start,
-    time,
+    Done, Folder, closing, encode, enter, file, jtrail, leave, method_def, opening, sample,
+    thread_start, time,
 };
 use jtrail_export::Target;
 use jtrail_formats::Format;
-use jtrail_model::{ClassDef, ClassId, Event, ThreadId};
+use jtrail_model::{ClassDef, ClassId, Event, MonitorWait, MonitorWaited, ThreadId};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -84,25 +84,91 @@ fn selections_are_those_of_the_report() {
 
 #[test]
 fn a_selection_of_nothing_is_an_error() {
-    for args in [
-        &["--thread", "nobody"][..],
-        &["--class", "org.*"],
-        &["--method", "Main.run"],
-        &["--from", "9s"],
-        &["--min", "1h"],
-        &["--depth", "0"],
-        &["--top", "0"],
+    // A wait is in no class.
+    let mut with_wait = sample();
+    let end = with_wait.split_off(with_wait.len() - 2);
+    with_wait.extend([
+        Event::MonitorWait(MonitorWait {
+            thread: ThreadId(2),
+            time: time(11_000_000),
+            ..MonitorWait::default()
+        }),
+        Event::MonitorWaited(MonitorWaited {
+            thread: ThreadId(2),
+            time: time(11_500_000),
+            ..MonitorWaited::default()
+        }),
+    ]);
+    with_wait.extend(end);
+    for (args, what) in [
+        (&["--thread", "nobody"][..], "calls or waits"),
+        (&["--class", "org.*"], "calls"),
+        (&["--class", "org.*", "--thread", "worker*"], "calls"),
+        (&["--method", "Main.run"], "calls"),
+        (&["--from", "9s"], "calls or waits"),
+        (&["--min", "1h"], "calls or waits"),
+        (&["--depth", "0"], "calls"),
+        (&["--top", "0"], "calls"),
     ] {
         let folder = Folder::new();
-        let file = folder.sample(Format::TptpBinary);
-        let output = folder.at("x.pftrace");
-        let output = output.to_str().expect("UTF-8");
-        let done = jtrail(&[&["export", &file, "-o", output], args].concat());
-        let message =
-            format!("jtrail: {file}: the selection has no calls or waits; nothing is written\n");
-        assert_eq!((done.code, done.err), (2, message), "{args:?}");
-        assert_eq!(files(&folder), ["sample.trcbin"], "{args:?}");
+        let file = file(&folder, Format::TptpBinary, &with_wait);
+        let message = format!("jtrail: {file}: the selection has no {what}; nothing is written\n");
+        for target in Target::ALL {
+            let output = folder.at(&format!("y{}", target.extensions()[0]));
+            let output = output.to_str().expect("UTF-8");
+            let done = jtrail(&[&["export", &file, "-o", output], args].concat());
+            assert_eq!((done.code, &done.err), (2, &message), "{args:?}");
+        }
+        for verb in [
+            &["open", &file, "--print", "--in", "firefox"][..],
+            &["export", &file, "--send", "http://127.0.0.1:9"],
+        ] {
+            let done = jtrail(&[verb, args].concat());
+            let result = (done.code, done.out.as_str(), &done.err);
+            assert_eq!(result, (2, "", &message), "{verb:?} {args:?}");
+        }
+        assert_eq!(files(&folder), ["x.trcbin"], "{args:?}");
     }
+}
+
+/// Calls may be recorded as sums only.
+#[test]
+fn sums_are_selected_by_targets_that_take_them() {
+    use jtrail_model::{AggregatedEnter, AggregatedLeave, Duration, MethodId};
+    let folder = Folder::new();
+    let mut events = sample();
+    let end = events.split_off(events.len() - 2);
+    events.push(method_def(7, "summed", "()V"));
+    events.extend([
+        Event::AggregatedEnter(AggregatedEnter {
+            thread: ThreadId(1),
+            method: MethodId(7),
+            calls: 3,
+            base_time: Duration(3_000),
+            ..AggregatedEnter::default()
+        }),
+        Event::AggregatedLeave(AggregatedLeave {
+            thread: ThreadId(1),
+            method: MethodId(7),
+        }),
+    ]);
+    events.extend(end);
+    let file = file(&folder, Format::TptpBinary, &events);
+    let export = |target: &str| {
+        let args = ["--to", target, "-o", "-", "--method", "summed"];
+        jtrail(&[&["export", &file][..], &args].concat())
+    };
+    let done = export("collapsed");
+    let expected = "com.acme.Main.summed() 3000\n";
+    assert_eq!(
+        (done.code, done.out.as_str()),
+        (0, expected),
+        "{}",
+        done.err
+    );
+    let done = export("chrome");
+    assert_eq!(done.code, 2);
+    assert!(done.err.contains("has no calls; "), "{}", done.err);
 }
 
 #[test]

@@ -49,6 +49,13 @@ pub(crate) enum Slice {
     },
 }
 
+impl Slice {
+    /// Returns true for a call.
+    pub(crate) fn is_call(self) -> bool {
+        matches!(self, Self::Call(_))
+    }
+}
+
 /// The end of a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct End {

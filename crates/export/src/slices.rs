@@ -28,6 +28,8 @@ pub(crate) struct Slices {
     pub(crate) unmatched: u64,
     /// Slices that have been begun in the sink.
     pub(crate) begun: u64,
+    /// Waits among them.
+    pub(crate) begun_waits: u64,
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +79,7 @@ impl Pending {
 
 /// Returns the number of calls that are written.
 fn written_calls(open: &[Open]) -> usize {
-    let is_call = |o: &Open| o.state == State::Written && matches!(o.slice, Slice::Call(_));
+    let is_call = |o: &Open| o.state == State::Written && o.slice.is_call();
     open.iter().filter(|open| is_call(open)).count()
 }
 
@@ -161,6 +163,7 @@ impl Slices {
         } else if self.filter.min.0 <= 0 {
             sink.begin(names, begin, slice);
             self.begun += 1;
+            self.begun_waits += u64::from(!slice.is_call());
             State::Written
         } else {
             self.write_long(names, begin, sink);
@@ -242,7 +245,7 @@ impl Slices {
     ) {
         let thread = &mut self.threads[index];
         let calls = thread.open.iter().enumerate();
-        let mut calls = calls.filter(|(_, open)| matches!(open.slice, Slice::Call(_)));
+        let mut calls = calls.filter(|(_, open)| open.slice.is_call());
         let level = match above {
             0 => thread.open.len(),
             _ => calls.nth_back(above - 1).map_or(0, |(level, _)| level),
@@ -302,6 +305,7 @@ impl Slices {
             let written = thread.open.iter().filter(|o| o.state == State::Written);
             for open in written {
                 self.begun += 1;
+                self.begun_waits += u64::from(!open.slice.is_call());
                 sink.begin(names, open.begin, open.slice);
             }
         }
@@ -347,7 +351,7 @@ impl Slices {
         }
         let thread = &mut self.threads[end.thread];
         if let Some(ended) = thread.open.pop() {
-            thread.calls -= usize::from(matches!(ended.slice, Slice::Call(_)));
+            thread.calls -= usize::from(ended.slice.is_call());
             if ended.state == State::Written {
                 let end = End {
                     slice: ended.slice,
@@ -407,6 +411,7 @@ impl Slices {
                     let slice = &mut open[level];
                     slice.state = State::Written;
                     self.begun += 1;
+                    self.begun_waits += u64::from(!slice.slice.is_call());
                     sink.begin(names, slice.begin, slice.slice);
                 }
                 Pending::Instant(event) => _ = sink.instant(names, index, &event),

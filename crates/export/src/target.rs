@@ -95,6 +95,9 @@ pub trait Export: Encode {
     /// again.
     fn slices(&self) -> u64;
 
+    /// Returns true if there are calls so far, single ones or sums.
+    fn has_calls(&self) -> bool;
+
     /// Sets the time at which calls end that are still open at the end.
     fn end_at(&mut self, time: Timestamp);
 

@@ -52,6 +52,8 @@ pub(crate) struct Timeline<S> {
     allocated: Allocated,
     live_threads: i64,
     dropped: DropTally,
+    /// True if a sum of calls was written.
+    has_sums: bool,
     /// What the user left out of the export.
     notes: Vec<String>,
     /// True if the end has begun.
@@ -99,6 +101,7 @@ impl<S: Sink> Timeline<S> {
             allocated: Allocated::default(),
             live_threads: 0,
             dropped: DropTally::default(),
+            has_sums: false,
             start: None,
         }
     }
@@ -465,6 +468,7 @@ impl<S: Sink> Timeline<S> {
             return;
         }
         if S::TAKES_SUMS {
+            self.has_sums |= matches!(event, Event::AggregatedEnter(e) if e.calls > 0);
             self.slices
                 .aggregated(&self.names, (index, above), event, &mut self.sink);
         } else if let Event::AggregatedEnter(e) = event {

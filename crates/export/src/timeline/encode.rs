@@ -26,6 +26,10 @@ impl<S: Sink> Export for Timeline<S> {
         self.slices.begun
     }
 
+    fn has_calls(&self) -> bool {
+        self.has_sums || self.slices.begun > self.slices.begun_waits
+    }
+
     fn end_at(&mut self, time: Timestamp) {
         self.slices.end_at(time);
     }

@@ -60,11 +60,9 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
             return Err(ceiling::proposal(args, target, &*encoder, top));
         }
     };
-    if encoder.slices() == 0 && args.selection.selects() {
-        bail!(
-            "{}: the selection has no calls or waits; nothing is written",
-            args.input.display()
-        );
+    if let Some(missing) = args.selection.missing(&*encoder) {
+        let input = args.input.display();
+        bail!("{input}: the selection has no {missing}; nothing is written");
     }
     if !files.has_content() {
         let input = args.input.display();

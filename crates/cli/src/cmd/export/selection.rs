@@ -2,7 +2,7 @@
 
 use crate::select::{MethodSelector, Span, ThreadSelector, class_pattern};
 use jtrail_analysis::Names;
-use jtrail_export::{CallFilter, MethodFilter, left_out};
+use jtrail_export::{CallFilter, Export, MethodFilter, left_out};
 use jtrail_model::{Duration, MethodId};
 use jtrail_options::{Pattern, duration_text, parse_duration};
 use rustc_hash::FxHashSet;
@@ -44,14 +44,27 @@ impl CallSelection {
     }
 
     /// Returns true if only a part of the trace is asked for.
-    pub(super) fn selects(&self) -> bool {
-        !self.span.is_all()
-            || !self.thread.is_empty()
-            || !self.class.is_empty()
+    fn selects(&self) -> bool {
+        !self.span.is_all() || !self.thread.is_empty() || self.min.is_some() || self.selects_calls()
+    }
+
+    /// Returns true if calls are selected that waits do not depend on: by name, level or self time.
+    fn selects_calls(&self) -> bool {
+        !self.class.is_empty()
             || !self.method.is_empty()
-            || self.min.is_some()
             || self.depth.is_some()
             || self.top.is_some()
+    }
+
+    /// Returns what the user selects and the export lacks, if it has nothing of the selection.
+    pub(super) fn missing(&self, export: &dyn Export) -> Option<&'static str> {
+        if export.has_calls() || !self.selects() {
+            None
+        } else if self.selects_calls() {
+            Some("calls")
+        } else {
+            (export.slices() == 0).then_some("calls or waits")
+        }
     }
 
     /// Returns true if the patterns for class and method select a method.
