@@ -14,6 +14,8 @@ mod report;
 #[cfg(unix)]
 mod run;
 mod select;
+#[cfg(unix)]
+mod signals;
 mod subjects;
 mod trail_dump;
 mod usage;

@@ -5,6 +5,7 @@
 //! temporary file is always a new one: whatever has its name already belongs to somebody else, or
 //! is left from a process that was killed.
 
+use super::temporary::Temporary;
 use anyhow::Context;
 use jtrail_formats::Patch;
 use jtrail_records::ownership;
@@ -24,14 +25,14 @@ const NEW_FILE: u32 = 0o666;
 /// An output file that has a temporary name until it is complete.
 pub(crate) struct OutputFile {
     file: File,
-    /// The temporary path, and the path that the file gets. `None` for special files such as pipes.
+    /// The temporary name, and the one that the file gets. `None` for special files such as pipes.
     names: Option<Names>,
     /// The path that the user gave, for messages.
     path: PathBuf,
 }
 
 struct Names {
-    temporary: PathBuf,
+    temporary: Temporary,
     /// Where the links of the output lead, so that they remain.
     last: PathBuf,
 }
@@ -85,10 +86,9 @@ impl OutputFile {
     /// # Errors
     /// If the file can't be renamed.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
-        if let Some(names) = &self.names {
-            fs::rename(&names.temporary, &names.last)
-                .with_context(|| format!("can't give {} its name", self.path.display()))?;
-            self.names = None;
+        if let Some(Names { temporary, last }) = self.names.take() {
+            let renamed = temporary.rename(&last);
+            renamed.with_context(|| format!("can't give {} its name", self.path.display()))?;
         }
         Ok(())
     }
@@ -113,15 +113,11 @@ fn create(path: &Path) -> io::Result<(File, Option<Names>)> {
     let last = without_links(path)?;
     let name = last.file_name().ok_or(io::ErrorKind::NotFound)?;
     let mode = old.as_ref().map_or(NEW_FILE, |about| about.mode() & 0o777);
-    let (file, temporary) = create_beside(&last, name, mode)?;
-    let names = Names { temporary, last };
-    if let Some(old) = &old
-        && let Err(error) = keep_access(&file, old)
-    {
-        let _ = fs::remove_file(&names.temporary);
-        return Err(error);
+    let (temporary, file) = Temporary::new(|| create_beside(&last, name, mode))?;
+    if let Some(old) = &old {
+        keep_access(&file, old)?;
     }
-    Ok((file, Some(names)))
+    Ok((file, Some(Names { temporary, last })))
 }
 
 /// Follows the symbolic links of an output, which need not lead to a file.
@@ -138,7 +134,7 @@ fn without_links(path: &Path) -> io::Result<PathBuf> {
 
 /// Creates a temporary file beside an output. Each process tries the same names in the same order,
 /// so it meets the file of another process that writes the same output.
-fn create_beside(last: &Path, name: &OsStr, mode: u32) -> io::Result<(File, PathBuf)> {
+fn create_beside(last: &Path, name: &OsStr, mode: u32) -> io::Result<(PathBuf, File)> {
     let sum = crc32c::crc32c(name.as_encoded_bytes());
     for start in [name, OsStr::new(&format!("jtrail-{sum:08x}"))] {
         for number in 1..=MAX_NAMES {
@@ -149,7 +145,7 @@ fn create_beside(last: &Path, name: &OsStr, mode: u32) -> io::Result<(File, Path
             name.push(".part");
             let temporary = last.with_file_name(name);
             match ownership::create_with_mode(&temporary, mode) {
-                Ok(file) => return Ok((file, temporary)),
+                Ok(file) => return Ok((temporary, file)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     ownership::check(&temporary)?;
                 }
@@ -189,11 +185,8 @@ impl Write for OutputFile {
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
-        if let Some(names) = &self.names {
-            // An incomplete file is useless. If it can't be removed, its temporary name marks it as
-            // incomplete.
-            let _ = fs::remove_file(&names.temporary);
-        }
+        // The name goes first: as long as it exists, the lock tells others who writes the output.
+        self.names = None;
         ownership::release(&self.file);
     }
 }

@@ -3,6 +3,7 @@
 use super::Args;
 use crate::otlp::{Endpoint, Sender};
 use crate::outcome::Streams;
+use crate::output::Temporary;
 use anyhow::{Context, bail};
 use jtrail_export::otlp_body_len;
 use std::fs;
@@ -10,7 +11,7 @@ use std::fs;
 /// Exports to a temporary file, and then sends it. So nothing is sent of an export that fails.
 pub(super) fn run(args: &Args, url: &str, streams: &mut Streams<'_>) -> anyhow::Result<u8> {
     let endpoint = Endpoint::parse(url)?;
-    let folder = tempfile::tempdir().context("can't make a folder for the export")?;
+    let folder = Temporary::folder().context("can't make a folder for the export")?;
     let file = folder.path().join("spans.otlp.pb");
     let code = super::run(&args.with_output(file.clone()), streams)?;
 

@@ -11,6 +11,7 @@ mod viewer;
 use super::export;
 use super::export::CallSelection;
 use crate::outcome::{SOUND, Streams};
+use crate::output::{Temporary, leave_signals};
 use anyhow::{Context, bail};
 use serve::{Offer, Served};
 use std::path::{Path, PathBuf};
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     let Some(viewer) = Viewer::by_name(&args.viewer) else {
         bail!("no tool {:?}", args.viewer);
     };
-    let folder = tempfile::tempdir().context("can't make a folder for the export")?;
+    let folder = Temporary::folder().context("can't make a folder for the export")?;
     let name = file_name(&args.input, viewer);
     let file = folder.path().join(&name);
     let export = export::Args::of_selection(
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     let page = args.page.as_deref().unwrap_or(viewer.page());
     let port = args.port.or(viewer.port());
     let offer = Offer::new(&file, &name, page, port)?;
+    leave_signals(); // they end the offer
     let address = viewer.address(page, &offer.address(), &name);
     writeln!(
         streams.err,
