@@ -396,6 +396,80 @@ fn what_is_kept_in_memory_is_said_before_it_is_read() {
     assert_eq!((done.code, done.err.as_str()), (0, said));
 }
 
+/// Each verb proposes what it takes.
+#[test]
+fn above_the_ceiling_only_options_of_the_verb_are_proposed() {
+    let folder = Folder::new();
+    let file = folder.put("many.trail", &many_calls(1_100_000));
+    let output = folder.at("x.speedscope.json");
+    let output = output.to_str().expect("UTF-8");
+    let mentions = |err: &str| {
+        let options = ["--min", "--until", "--split", "--force", "jtrail export"];
+        let mut found: Vec<_> = options
+            .into_iter()
+            .filter_map(|option| Some((err.find(option)?, option)))
+            .collect();
+        found.sort_unstable();
+        found
+            .into_iter()
+            .map(|(_, option)| option)
+            .collect::<Vec<_>>()
+    };
+    let all = ["--min", "--until", "--split", "--force"];
+    let convert = ["--until", "jtrail export", "--min", "--split", "--force"];
+    for (args, expected) in [
+        (&["export", &file, "-o", output][..], &all[..]),
+        (
+            &["open", &file, "--in", "speedscope"],
+            &["--min", "--until", "--force"],
+        ),
+        (&["convert", &file, output], &convert),
+    ] {
+        let done = jtrail(args);
+        assert_eq!(done.code, 2);
+        assert_eq!(mentions(&done.err), expected, "{}", done.err);
+    }
+    // Each of the options that `convert` proposes for itself is accepted.
+    let done = jtrail(&["convert", &file, output]);
+    let (_, until) = done.err.split_once("--until ").expect("proposed");
+    let until = until.split(' ').next().expect("a time");
+    let done = jtrail(&["convert", &file, output, "--until", until]);
+    assert_eq!(done.code, 0, "{}", done.err);
+
+    // Standard input is not read again.
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_jtrail"));
+        let input = fs::File::open(&file).expect("there");
+        let done = command.args(args).stdin(input).output().expect("run");
+        String::from_utf8(done.stderr).expect("UTF-8")
+    };
+    for (args, expected) in [
+        (&["export", "-", "-o", output][..], &all[..]),
+        (
+            &["open", "-", "--in", "speedscope"],
+            &["--min", "--until", "--force"],
+        ),
+        (
+            &["convert", "-", output],
+            &["--until", "jtrail export", "--min", "--split", "--force"],
+        ),
+    ] {
+        let err = run(args);
+        assert_eq!(mentions(&err), expected, "{err}");
+    }
+}
+
+#[test]
+fn more_spans_than_a_collector_shows_are_not_split() {
+    let folder = Folder::new();
+    let file = folder.put("many.trail", &many_calls(30_000));
+    let done = jtrail(&["export", &file, "--send", "http://127.0.0.1:9"]);
+    assert_eq!(done.code, 2);
+    let named = |option: &str| done.err.contains(option);
+    assert!(named("--min ") && named("--force "), "{}", done.err);
+    assert!(!named("--split"), "{}", done.err);
+}
+
 /// Answers each request like a collector that accepts it. Returns the port, and how to end it with
 /// the bodies that it got.
 fn collector() -> (u16, impl FnOnce() -> Vec<Vec<u8>>) {

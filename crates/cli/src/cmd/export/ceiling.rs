@@ -1,12 +1,11 @@
 //! What to do about an export that its tool does not open.
 
-use super::{Args, feed};
+use super::{Args, Caller, feed};
 use anyhow::anyhow;
 use jtrail_export::{Export, Survey, Target};
 use jtrail_model::MethodId;
 use jtrail_options::duration_text;
 use rustc_hash::FxHashSet;
-use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,9 +25,9 @@ pub(super) fn proposal(
     let tool = ceiling.tool;
     // Standard input can't be read again.
     if args.input == Path::new("-") {
+        let instead = without_survey(args.caller);
         return anyhow!(
-            "{input}: more than {max} {what}; {tool} opens no more in reasonable time; \
-             select less by --min, --from or --until, or add --split or --force"
+            "{input}: more than {max} {what}; {tool} opens no more in reasonable time; {instead}"
         );
     }
     let survey = match survey(args, top) {
@@ -50,35 +49,80 @@ pub(super) fn proposal(
     let files = all.div_ceil(u128::from(ceiling.items.max(1)));
     let about = if exact { "" } else { "about " };
     let mut text = format!(
-        "{input}: {about}{} {what}; {tool} opens {max} in reasonable time; add one of these:\n",
+        "{input}: {about}{} {what}; {tool} opens {max} in reasonable time",
         number(all as u64)
     );
-    let mut row = |option: &str, means: &str| {
-        let _ = writeln!(text, "  {option:<22} {means}"); // writing to a String can't fail
-    };
+    let mut options = Vec::new();
     if let Some((min, left)) = survey.min_for(fits) {
         let min = duration_text(Duration::from_nanos(min.0 as u64));
         let means = format!("calls and waits that take so long: {}", number(left));
-        row(&format!("--min {min}"), &means);
+        options.push((Choice::Min, format!("--min {min}"), means));
     }
     if let Some((until, left)) = survey.until_for(fits) {
         let until = seconds(until.0 as u64);
         let means = format!("calls and waits up to then: {}", number(left));
-        row(&format!("--until {until}"), &means);
+        options.push((Choice::Until, format!("--until {until}"), means));
     }
-    row(
-        "--split",
-        &format!("{about}{files} files, each with a part of the time"),
-    );
-    let force = match target.kept_bytes() {
+    let means = format!("{about}{files} files, each with a part of the time");
+    options.push((Choice::Split, "--split".to_owned(), means));
+    let means = match target.kept_bytes() {
         Some(bytes) => {
             let size = crate::output::bytes(all.saturating_mul(bytes.into()) as u64);
             format!("one file all the same; it is kept in memory until the end: some {size}")
         }
         None => "one file all the same".to_owned(),
     };
-    row("--force", &force);
-    anyhow!("{}", text.trim_end())
+    options.push((Choice::Force, "--force".to_owned(), means));
+    let (own, others): (Vec<_>, Vec<_>) = options
+        .into_iter()
+        .partition(|(choice, ..)| args.caller.takes(*choice));
+    let mut list = |head: &str, options: &[(Choice, String, String)]| {
+        text += head;
+        for (_, option, means) in options {
+            text += &format!("\n  {option:<22} {means}");
+        }
+    };
+    if !own.is_empty() {
+        list("; add one of these:", &own);
+    }
+    if args.caller == Caller::Convert {
+        let head = match own.is_empty() {
+            true => "; use jtrail export with one of these:",
+            false => "\nor use jtrail export with one of these:",
+        };
+        list(head, &others);
+    }
+    anyhow!("{text}")
+}
+
+/// An option that makes an export fit, or be written all the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Choice {
+    Min,
+    Until,
+    Split,
+    Force,
+}
+
+impl Caller {
+    fn takes(self, choice: Choice) -> bool {
+        match self {
+            Self::Export => true,
+            Self::Send | Self::Open => choice != Choice::Split,
+            Self::Convert => choice == Choice::Until,
+        }
+    }
+}
+
+/// Returns what to do if the trace can't be read again.
+fn without_survey(caller: Caller) -> &'static str {
+    match caller {
+        Caller::Export => "select less by --min, --from or --until, or add --split or --force",
+        Caller::Send | Caller::Open => "select less by --min, --from or --until, or add --force",
+        Caller::Convert => {
+            "select less by --from or --until, or use jtrail export, which also takes --min, --split and --force"
+        }
+    }
 }
 
 /// Says that an export which may exceed the ceiling is kept in memory, if so.
