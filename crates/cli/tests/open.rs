@@ -169,13 +169,22 @@ fn perfetto_needs_its_port() {
     let _used = TcpListener::bind(("127.0.0.1", 9001));
     let folder = Folder::new();
     let trace = folder.sample(Format::TptpBinary);
-    let done = jtrail(&["open", &trace, "--print"]);
-    assert_eq!((done.code, done.out.as_str()), (2, ""));
-    assert!(
-        done.err.contains("can't offer the file on port 9001: "),
-        "{}",
-        done.err
-    );
+    let missing = folder.at("missing");
+    let missing = missing.to_str().expect("UTF-8");
+    // That is found before the trace is read.
+    for trace in [&trace, missing] {
+        let done = jtrail(&["open", trace, "--print"]);
+        assert_eq!((done.code, done.out.as_str()), (2, ""));
+        let (start, advice) = (
+            "can't offer the file on port 9001: ",
+            "; end the program that uses the port, which may be another jtrail open, or see --port and --in\n",
+        );
+        assert!(
+            done.err.contains(start) && done.err.ends_with(advice),
+            "{}",
+            done.err
+        );
+    }
 
     let open = open(&[&trace, "--port", "0", "--page", "http://localhost:10000"]);
     let start = "http://localhost:10000/#!/?url=http%3A%2F%2F127.0.0.1%3A";

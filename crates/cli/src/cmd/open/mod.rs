@@ -62,6 +62,10 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     let folder = Temporary::folder().context("can't make a folder for the export")?;
     let name = file_name(&args.input, viewer);
     let file = folder.path().join(&name);
+    let page = args.page.as_deref().unwrap_or(viewer.page());
+    let port = args.port.or(viewer.port());
+    // A port that is in use is an error before the export.
+    let offer = Offer::new(&file, &name, page, port)?;
     let export = export::Args::of_selection(
         export::Caller::Open,
         (args.input.clone(), file.clone()),
@@ -71,10 +75,7 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     );
     let code = export::run(&export, streams)?;
 
-    let page = args.page.as_deref().unwrap_or(viewer.page());
-    let port = args.port.or(viewer.port());
-    let offer = Offer::new(&file, &name, page, port)?;
-    leave_signals(); // they end the offer
+    leave_signals(); // from now on, they end the offer
     let address = viewer.address(page, &offer.address(), &name);
     writeln!(
         streams.err,

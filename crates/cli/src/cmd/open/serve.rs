@@ -52,8 +52,12 @@ impl Offer {
         port: Option<u16>,
     ) -> anyhow::Result<Self> {
         let asked = port.unwrap_or(0);
-        let server = Server::http(("127.0.0.1", asked))
-            .map_err(|error| anyhow!("can't offer the file on port {asked}: {error}"))?;
+        let server = Server::http(("127.0.0.1", asked)).map_err(|error| {
+            anyhow!(
+                "can't offer the file on port {asked}: {error}; end the program that uses the port, \
+                 which may be another jtrail open, or see --port and --in"
+            )
+        })?;
         let address = server.server_addr().to_ip();
         let port = address.context("no address")?.port();
         let mut token = [0; 24];
