@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `viewer` | the tools and their addresses |
 //! | `serve` | the server on the loopback interface |
+//! | `http` | one request and its answer |
 
+mod http;
 mod serve;
 mod viewer;
 

@@ -4,17 +4,26 @@
 //! interface too. So the path has a random token, `Host` must be the server's own address (a page
 //! whose name was redirected to this machine has another one), and `Origin` must be that of the
 //! tool's page. Everything else is refused without a hint.
+//!
+//! A connection has one request and a thread of its own. So a client that sends or reads nothing
+//! delays neither other clients nor the end of the program. Bodies of requests are not read.
 
+use super::http::{Connection, Request};
 use anyhow::{Context, anyhow};
 use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
 use std::time::{Duration, Instant};
-use tiny_http::{Header, Method, Request, Response, Server, StatusCode};
 
-/// Interval at which signals and the time are checked.
-const TICK: Duration = Duration::from_millis(100);
+/// Interval at which connections, signals and the time are checked.
+const TICK: Duration = Duration::from_millis(20);
+/// Maximum number of connections at a time. Further ones wait until others end.
+const MAX_CONNECTIONS: usize = 64;
 
 /// How serving ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,15 +38,20 @@ pub(super) enum Served {
 
 /// A file that waits to be loaded.
 pub(super) struct Offer {
-    server: Server,
+    listener: TcpListener,
+    page: Arc<Page>,
+    /// Set by signals.
+    stop: Arc<AtomicBool>,
+}
+
+/// Who may load which file.
+struct Page {
     file: PathBuf,
     port: u16,
     /// Path of the file in addresses, with the token.
     path: String,
     /// The only page that may load the file: scheme, host and port.
     origin: String,
-    /// Set by signals.
-    stop: Arc<AtomicBool>,
 }
 
 impl Offer {
@@ -52,35 +66,38 @@ impl Offer {
         port: Option<u16>,
     ) -> anyhow::Result<Self> {
         let asked = port.unwrap_or(0);
-        let server = Server::http(("127.0.0.1", asked)).map_err(|error| {
+        let listener = TcpListener::bind(("127.0.0.1", asked)).map_err(|error| {
             anyhow!(
                 "can't offer the file on port {asked}: {error}; end the program that uses the port, \
                  which may be another jtrail open, or see --port and --in"
             )
         })?;
-        let address = server.server_addr().to_ip();
-        let port = address.context("no address")?.port();
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
         let mut token = [0; 24];
-        getrandom::fill(&mut token).map_err(|error| anyhow!("no random numbers: {error}"))?;
+        getrandom::fill(&mut token).context("no random numbers")?;
         let token: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Self {
-            server,
-            file: file.to_owned(),
-            port,
-            path: format!("/{token}/{name}"),
-            origin: page.to_owned(),
+            listener,
+            page: Arc::new(Page {
+                file: file.to_owned(),
+                port,
+                path: format!("/{token}/{name}"),
+                origin: page.to_owned(),
+            }),
             stop: stop_on_signals()?,
         })
     }
 
     /// Returns the address of the file.
     pub(super) fn address(&self) -> String {
-        format!("http://127.0.0.1:{}{}", self.port, self.path)
+        format!("http://127.0.0.1:{}{}", self.page.port, self.page.path)
     }
 
     /// Answers requests until the page has loaded the file, a signal arrives, or the time is over.
     pub(super) fn serve(&self, time: Option<Duration>) -> anyhow::Result<Served> {
         let begin = Instant::now();
+        let (loaded, results) = channel();
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Served::Stopped);
@@ -88,61 +105,95 @@ impl Offer {
             if time.is_some_and(|time| begin.elapsed() >= time) {
                 return Ok(Served::TimedOut);
             }
-            let request = self
-                .server
-                .recv_timeout(TICK)
-                .context("can't take requests")?;
-            if let Some(request) = request
-                && self.answer(request)?
-            {
-                return Ok(Served::Loaded);
+            self.accept(&loaded)?;
+            if let Ok(result) = results.recv_timeout(TICK) {
+                return result.map(|()| Served::Loaded);
             }
         }
     }
 
-    /// Answers a request. Returns true if it was the one for the file, and the file was sent whole.
-    fn answer(&self, request: Request) -> anyhow::Result<bool> {
-        if !self.may_load(&request) {
-            // The other end may have gone.
-            let _ = request.respond(Response::empty(StatusCode(403)));
-            return Ok(false);
+    /// Accepts the connections that wait.
+    fn accept(&self, loaded: &Sender<anyhow::Result<()>>) -> anyhow::Result<()> {
+        // Each connection's thread has a reference to the page.
+        while Arc::strong_count(&self.page) <= MAX_CONNECTIONS {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if is_temporary(&error) => break,
+                Err(error) => return Err(error).context("can't take requests"),
+            };
+            let (page, loaded) = (Arc::clone(&self.page), loaded.clone());
+            let connection = move || {
+                let result = page.answer(stream).transpose();
+                if let Some(result) = result {
+                    // The program may be ending.
+                    let _ = loaded.send(result);
+                }
+            };
+            // Without a thread, the connection is closed, and the page can try again.
+            let _ = thread::Builder::new().spawn(connection);
         }
-        match request.method() {
-            Method::Options => {
-                let _ = request.respond(self.with_headers(Response::empty(StatusCode(204))));
-                Ok(false)
-            }
-            Method::Get => {
+        Ok(())
+    }
+}
+
+/// Returns true if there may be connections to accept later: none waits now, a client has closed
+/// its connection before it was accepted, or too many files are open.
+fn is_temporary(error: &io::Error) -> bool {
+    const TOO_MANY_FILES: [i32; 2] = [23, 24]; // ENFILE, EMFILE
+    let kinds = [
+        ErrorKind::WouldBlock,
+        ErrorKind::Interrupted,
+        ErrorKind::ConnectionAborted,
+        ErrorKind::ConnectionReset,
+    ];
+    kinds.contains(&error.kind())
+        || (cfg!(unix)
+            && error
+                .raw_os_error()
+                .is_some_and(|code| TOO_MANY_FILES.contains(&code)))
+}
+
+impl Page {
+    /// Answers the request of a connection. Returns `Some` if it was the one for the file, and the
+    /// client has received the whole file.
+    ///
+    /// # Errors
+    /// If the file can't be read. Failures of the connection are not errors.
+    fn answer(&self, stream: TcpStream) -> anyhow::Result<Option<()>> {
+        let Ok(mut connection) = Connection::new(stream) else {
+            return Ok(None);
+        };
+        let request = connection.request();
+        let request = request.filter(|request| self.may_load(request));
+        let sent = match request.as_ref().map(|request| &*request.method) {
+            None => connection.respond("403 Forbidden", &[], 0),
+            Some("OPTIONS") => connection.respond("204 No Content", &self.headers(), 0),
+            Some("GET") => {
                 let file = File::open(&self.file).context("can't read the export")?;
-                let response = self.with_headers(Response::from_file(file));
-                Ok(request.respond(response).is_ok())
+                let size = file.metadata().context("can't read the export")?.len();
+                let sent = connection.respond("200 OK", &self.headers(), size);
+                let sent = sent.and_then(|()| connection.send(file, size));
+                return Ok(sent.and_then(|()| connection.finish()).ok());
             }
-            _ => {
-                let _ = request.respond(Response::empty(StatusCode(405)));
-                Ok(false)
-            }
+            Some(_) => connection.respond("405 Method Not Allowed", &[("Allow", "GET")], 0),
+        };
+        if sent.is_ok() {
+            connection.refuse();
         }
+        Ok(None)
     }
 
     fn may_load(&self, request: &Request) -> bool {
-        let only = |name: &'static str| {
-            let mut values = request
-                .headers()
-                .iter()
-                .filter(|header| header.field.equiv(name));
-            let value = values.next().map(|header| header.value.as_str());
-            value.filter(|_| values.next().is_none())
-        };
-        let host = only("Host").is_some_and(|host| {
+        let host = request.only("host").is_some_and(|host| {
             let own = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", self.port));
             own.iter().any(|own| own == host)
         });
-        host && request.url() == self.path && only("Origin") == Some(self.origin.as_str())
+        host && request.path == self.path && request.only("origin") == Some(self.origin.as_str())
     }
 
-    /// Adds what lets the page, and only the page, read the answer.
-    fn with_headers<R: std::io::Read>(&self, response: Response<R>) -> Response<R> {
-        let headers = [
+    /// Returns what lets the page, and only the page, read the answer.
+    fn headers(&self) -> [(&'static str, &str); 8] {
+        [
             ("Access-Control-Allow-Origin", self.origin.as_str()),
             ("Access-Control-Allow-Methods", "GET"),
             ("Access-Control-Allow-Headers", "*"),
@@ -152,14 +203,7 @@ impl Offer {
             ("Content-Type", "application/octet-stream"),
             ("Vary", "Origin"),
             ("X-Content-Type-Options", "nosniff"),
-        ];
-        headers.iter().fold(
-            response,
-            |response, (name, value)| match Header::from_bytes(*name, *value) {
-                Ok(header) => response.with_header(header),
-                Err(()) => response,
-            },
-        )
+        ]
     }
 }
 
@@ -175,3 +219,6 @@ fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     }
     Ok(stop)
 }
+
+#[cfg(test)]
+mod tests;
