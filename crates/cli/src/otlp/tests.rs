@@ -5,12 +5,22 @@ use std::sync::mpsc::{Receiver, channel};
 /// A collector on this machine, which answers one request with each response. Returns its sender,
 /// and the requests that it receives.
 fn collector(responses: &[&str]) -> (Sender, Receiver<(String, Vec<u8>)>) {
+    let responses: Vec<&[u8]> = responses.iter().map(|r| r.as_bytes()).collect();
+    collector_of_bytes(&responses, false)
+}
+
+/// Like [`collector`]. The connections stay open if `keeps_open` is true.
+fn collector_of_bytes(
+    responses: &[&[u8]],
+    keeps_open: bool,
+) -> (Sender, Receiver<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}")).expect("a URL");
-    let responses: Vec<String> = responses.iter().map(|&r| r.to_owned()).collect();
+    let responses: Vec<Vec<u8>> = responses.iter().map(|&r| r.to_owned()).collect();
     let (requests, received) = channel();
     thread::spawn(move || {
+        let mut open = Vec::new();
         for response in responses {
             let (mut stream, _) = listener.accept().expect("a connection");
             let mut input = BufReader::new(stream.try_clone().expect("a copy"));
@@ -25,9 +35,17 @@ fn collector(responses: &[&str]) -> (Sender, Receiver<(String, Vec<u8>)>) {
                 }
                 head += &(line + "\n");
             }
-            let body = exactly(&mut input, length).expect("a body");
-            stream.write_all(response.as_bytes()).expect("sent");
+            let mut body = vec![0; length];
+            input.read_exact(&mut body).expect("a body");
+            // The sender need not read all of it.
+            let _ = stream.write_all(&response);
+            if keeps_open {
+                open.push(stream);
+            }
             requests.send((head, body)).expect("the test listens");
+        }
+        if keeps_open {
+            thread::sleep(Duration::from_secs(60));
         }
     });
     let mut sender = Sender::new(endpoint);
@@ -51,12 +69,13 @@ fn requests_are_posts_of_protobuf() {
     for body in &bodies {
         sender.send(body).expect("accepted");
         let (head, sent) = received.recv().expect("a request");
-        assert_eq!(&sent, body);
+        assert!(&sent == body);
         let authority = &sender.endpoint.authority;
         let (version, length) = (env!("CARGO_PKG_VERSION"), body.len());
         let expected = format!(
             "POST /v1/traces HTTP/1.1\nHost: {authority}\nUser-Agent: jtrail/{version}\n\
-             Content-Type: application/x-protobuf\nContent-Length: {length}\nConnection: close\n"
+             Content-Type: application/x-protobuf\nContent-Length: {length}\n\
+             Accept-Encoding: identity\nConnection: close\n"
         );
         assert_eq!(head, expected);
     }
@@ -180,4 +199,168 @@ fn a_collector_that_is_not_there_is_named() {
     let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}")).expect("a URL");
     let message = error(&mut Sender::new(endpoint), &[1]);
     assert!(message.starts_with("HOST: cannot connect: "), "{message}");
+}
+
+/// Sends a request, and returns the number of rejected spans and the message.
+fn accepted(response: &[u8], keeps_open: bool) -> (u64, Option<String>) {
+    let (mut sender, _received) = collector_of_bytes(&[response], keeps_open);
+    sender.send(&[1]).expect("accepted");
+    (sender.rejected, sender.message)
+}
+
+#[test]
+fn messages_of_a_collector_are_shown_without_control_characters() {
+    for (response, expected) in [
+        (
+            "HTTP/1.1 400 Bad\r\n\r\n\u{1b}[31mred\u{7}\r\n\u{9b}2J",
+            "HOST: refuses the traces (status 400): \\u{1b}[31mred\\u{7} \\u{9b}2J",
+        ),
+        (
+            "HTTP/1.1 302 Found\r\nLocation: http://a/\u{1b}]0;x\u{7}\r\n\r\n",
+            "HOST: redirects to http://a/\\u{1b}]0;x\\u{7}, send there (status 302)",
+        ),
+        (
+            "HTTP/1.1 400 Bad\r\nContent-Type: application/x-protobuf\r\n\r\n\u{12}\u{2}\u{1b}c",
+            "HOST: refuses the traces (status 400): \\u{1b}c",
+        ),
+        (
+            "HTTP/1.1 400 Bad\r\nContent-Type: application/json; charset=utf-8\r\n\r\n\
+             {\"code\":3,\"message\":\"\\u001b\\nbad\"}",
+            "HOST: refuses the traces (status 400): \\u{1b} bad",
+        ),
+        (
+            "HTTP/1.1 400 Bad\r\nContent-Encoding: gzip\r\n\r\nabc",
+            "HOST: refuses the traces (status 400): (the response is compressed)",
+        ),
+    ] {
+        let (mut sender, _received) = collector(&[response]);
+        assert_eq!(error(&mut sender, &[1]), expected, "{response}");
+    }
+    let gzip = b"HTTP/1.1 400 Bad\r\n\r\n\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x4a\x4c\x01\0";
+    let (mut sender, _received) = collector_of_bytes(&[gzip], false);
+    let expected = "HOST: refuses the traces (status 400): (15 bytes that are not text)";
+    assert_eq!(error(&mut sender, &[1]), expected);
+    let latin = b"HTTP/1.1 400 Bad\r\n\r\nf\xfcr\nnichts";
+    let (mut sender, _received) = collector_of_bytes(&[latin], false);
+    let expected = "HOST: refuses the traces (status 400): f\u{fffd}r nichts";
+    assert_eq!(error(&mut sender, &[1]), expected);
+
+    let partial = "HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\n\r\n\
+                   \u{a}\u{4}\u{12}\u{2}\u{1b}c";
+    assert_eq!(
+        accepted(partial.as_bytes(), false),
+        (0, Some("\\u{1b}c".to_owned()))
+    );
+}
+
+#[test]
+fn a_partial_success_may_be_in_json() {
+    for (body, rejected, message) in [
+        (r#"{"partialSuccess":{"rejectedSpans":5}}"#, 5, None),
+        (
+            r#"{"partialSuccess":{"rejectedSpans":"7","errorMessage":"no room"}}"#,
+            7,
+            Some("no room"),
+        ),
+        (
+            r#"{"partial_success":{"rejected_spans":7,"error_message":""}}"#,
+            7,
+            None,
+        ),
+        (r#"{"partialSuccess":{"rejectedSpans":-1}}"#, 0, None),
+        (r#"{"partialSuccess":{}}"#, 0, None),
+        ("{}", 0, None),
+        ("", 0, None),
+        ("ok", 0, None),
+    ] {
+        let response = format!("HTTP/1.1 200 OK\r\nContent-Type: Application/JSON\r\n\r\n{body}");
+        let expected = (rejected, message.map(str::to_owned));
+        assert_eq!(accepted(response.as_bytes(), false), expected, "{body}");
+    }
+    // A number of 64 bits above the largest one that a collector may send.
+    let huge = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\n\r\n\
+                 \x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+    assert_eq!(accepted(huge, false), (0, None));
+}
+
+#[test]
+fn a_response_without_a_body_needs_no_end_of_the_connection() {
+    for status in ["204 No Content", "205 Reset Content"] {
+        let response = format!("HTTP/1.1 {status}\r\n\r\n");
+        assert_eq!(accepted(response.as_bytes(), true), (0, None));
+    }
+    let interim = b"HTTP/1.1 103 Early Hints\r\nContent-Length: 9\r\n\r\nHTTP/1.1 204 None\r\n\r\n";
+    assert_eq!(accepted(interim, true), (0, None));
+}
+
+#[test]
+fn a_long_response_is_read_in_part() {
+    let long = "x".repeat(3 << 20);
+    let chunked: String = (0..300)
+        .map(|_| format!("2710\r\n{}\r\n", &long[..10_000]))
+        .collect();
+    let expected = "(the response has more than 1 MiB)";
+    for rest in [
+        format!("\r\n{long}"),
+        format!("Content-Length: {}\r\n\r\n{long}", long.len()),
+        format!("Transfer-Encoding: chunked\r\n\r\n{chunked}0\r\n\r\n"),
+    ] {
+        let response = format!("HTTP/1.1 200 OK\r\n{rest}");
+        let said = Some(expected.to_owned());
+        assert_eq!(accepted(response.as_bytes(), true), (0, said));
+        let (mut sender, _received) = collector(&[&format!("HTTP/1.1 400 Bad\r\n{rest}")]);
+        let message = error(&mut sender, &[1]);
+        assert_eq!(
+            message,
+            format!("HOST: refuses the traces (status 400): {expected}")
+        );
+    }
+}
+
+#[test]
+fn a_collector_that_does_not_end_its_response_is_left() {
+    for response in [
+        "",
+        "H",
+        "HTTP/1.1 200 OK\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\n",
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            // A part of the response, again and again.
+            for _ in 0..10_000 {
+                if stream.write_all(response.as_bytes()).is_err() {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}")).expect("a URL");
+        let mut sender = Sender::new(endpoint);
+        sender.endpoint.timeout = Duration::from_millis(300);
+        let begin = Instant::now();
+        let message = error(&mut sender, &[1]);
+        assert!(begin.elapsed() < Duration::from_secs(10), "{response}");
+        let expected = "HOST: no complete response within 300ms";
+        assert_eq!(message, expected, "{response}");
+    }
+    // As fast as the connection allows.
+    let interim = "HTTP/1.1 100 Continue\r\n\r\n".repeat(1 << 20);
+    let (mut sender, _received) = collector(&[&interim]);
+    let expected = "HOST: no valid response: unexpected end of file";
+    assert_eq!(error(&mut sender, &[1]), expected);
+}
+
+#[test]
+fn a_collector_that_does_not_read_is_left() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}")).expect("a URL");
+    let mut sender = Sender::new(endpoint);
+    sender.endpoint.timeout = Duration::from_millis(300);
+    let message = error(&mut sender, &vec![0; 64 << 20]);
+    assert_eq!(message, "HOST: does not read the request; waited 300ms");
+    drop(listener);
 }
