@@ -34,6 +34,41 @@ fn collapsed(args: &[&str]) -> Done {
 }
 
 #[test]
+fn names_of_collapsed_stacks_are_kept() {
+    let folder = Folder::new();
+    let file = folder.at("a.collapsed").display().to_string();
+    let text = "/usr/lib/libc.so.6 7\n\
+                ?.x 5\n\
+                a.B.c(I) 3\n\
+                a.B.c(int) 2\n\
+                main 1\n\
+                main;foo 10\n\
+                main;foo;JavaThread::run() 4\n\
+                net/http.HandlerFunc.ServeHTTP 6\n";
+    fs::write(&file, text).expect("ours");
+    let trail = folder.at("a.trail").display().to_string();
+    assert_eq!(jtrail(&["convert", &file, &trail]).code, 0);
+    for file in [&file, &trail] {
+        let done = jtrail(&["export", file, "--to", "collapsed", "-o", "-"]);
+        let mut lines: Vec<_> = done.out.split_inclusive('\n').collect();
+        lines.sort_unstable();
+        assert_eq!(lines.concat(), text, "{}", done.err);
+        let done = jtrail(&["report", file]);
+        assert!(
+            done.out.contains("main") && !done.out.contains("?.main"),
+            "{}",
+            done.out
+        );
+        let done = jtrail(&["dump", file]);
+        assert!(
+            done.out.contains("foo") && !done.out.contains("?.foo"),
+            "{}",
+            done.out
+        );
+    }
+}
+
+#[test]
 fn selections_are_those_of_the_report() {
     let whole = format!(
         "{MAIN} 5000000\n{MAIN};{FIB} 1500000\n{MAIN};{FIB};{FIB} 1500000\n\

@@ -4,6 +4,10 @@ use crate::{ClassId, Event, MethodId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
+/// Name of the class of methods that have none, such as functions in the files of other tools.
+/// Names of methods are shown without it.
+pub const NO_CLASS: &str = "?";
+
 /// All names defined in a trace so far.
 #[derive(Debug, Default)]
 pub struct Names {
@@ -151,7 +155,7 @@ impl Names {
     /// Returns `class.method(descriptor)result`; `method-7` if the method has no definition.
     pub fn raw_method(&self, id: MethodId) -> String {
         match self.methods.get(&id) {
-            Some(m) => format!("{}.{}{}", self.class(m.class), m.name, m.signature),
+            Some(m) => self.with_class(m, &m.signature),
             None => format!("method-{id}"),
         }
     }
@@ -159,15 +163,16 @@ impl Names {
     /// Returns a readable form of the method: `class.method(int, String)`.
     pub fn readable_method(&self, id: MethodId) -> String {
         match self.methods.get(&id) {
-            Some(m) => {
-                format!(
-                    "{}.{}{}",
-                    self.class(m.class),
-                    m.name,
-                    readable_signature(&m.signature)
-                )
-            }
+            Some(m) => self.with_class(m, &readable_signature(&m.signature)),
             None => format!("method-{id}"),
+        }
+    }
+
+    /// Returns the method's class, if it has one, its name, and `signature`.
+    fn with_class(&self, method: &MethodName, signature: &str) -> String {
+        match self.class(method.class) {
+            class if class == NO_CLASS => format!("{}{signature}", method.name),
+            class => format!("{class}.{}{signature}", method.name),
         }
     }
 }
@@ -284,6 +289,30 @@ mod tests {
         );
         let all = [0, 1, 2].map(|id| names.thread(ThreadId(id)));
         assert_eq!(all, ["", "c", "thread-2"]);
+    }
+
+    #[test]
+    fn methods_without_a_class_have_names_only() {
+        let mut names = Names::default();
+        for (id, name) in [(1, "a.B"), (2, NO_CLASS)] {
+            names.event(&Event::ClassDef(crate::ClassDef {
+                class: ClassId(id),
+                name: name.into(),
+                ..crate::ClassDef::default()
+            }));
+            names.event(&Event::MethodDef(crate::MethodDef {
+                method: MethodId(id),
+                class: ClassId(id),
+                name: "c".into(),
+                signature: "(I)V".into(),
+                ..crate::MethodDef::default()
+            }));
+        }
+        let both = |id| (names.raw_method(id), names.readable_method(id));
+        let pair = |raw: &str, readable: &str| (raw.to_owned(), readable.to_owned());
+        assert_eq!(both(MethodId(1)), pair("a.B.c(I)V", "a.B.c(int)"));
+        assert_eq!(both(MethodId(2)), pair("c(I)V", "c(int)"));
+        assert_eq!(both(MethodId(3)), pair("method-3", "method-3"));
     }
 
     #[test]

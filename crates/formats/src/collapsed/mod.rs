@@ -23,7 +23,7 @@
 //! | no such frame | the thread `all threads` |
 //! | frame `com.acme.Shop.pay(Order, int)` | method `pay` of class `com.acme.Shop`, with `(Order, int)` as its signature |
 //! | frame `com/acme/Shop.pay` | method `pay` of class `com.acme.Shop` |
-//! | frame without a class, such as `start_thread` | a method of class `?` |
+//! | frame without a class, such as `start_thread` | a method of class `?`, which its name is shown without |
 //! | number with a fraction | rounded down; counted |
 //! | number above 2⁶³ − 1 | read as 2⁶³ − 1; counted |
 //! | a line with a thread and no other frame | skipped, counted: it is what happened outside of calls |

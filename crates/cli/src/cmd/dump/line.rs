@@ -2,6 +2,7 @@
 
 use super::base;
 use jtrail_analysis::Names;
+use jtrail_model::names::NO_CLASS;
 use jtrail_model::{Event, Frame, MethodId, Timestamp};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -91,7 +92,10 @@ pub(super) fn method(out: &mut dyn Write, names: &Names, id: MethodId) -> io::Re
     let blank = |text: &str| text.contains([' ', '"', '\\']) || text.contains(char::is_control);
     match parts {
         Some((class, m)) if !blank(class) && !blank(&m.name) && !blank(&m.signature) => {
-            write!(out, "{class}.{}{}", m.name, m.signature)
+            if class != NO_CLASS {
+                write!(out, "{class}.")?;
+            }
+            write!(out, "{}{}", m.name, m.signature)
         }
         _ => write!(out, "{}", Quoted(names.raw_method(id))),
     }

@@ -277,7 +277,7 @@ impl Decoder {
         };
         let class_name: Box<str> = if class == ClassId(NO_CLASS) {
             self.define_no_class(class);
-            "?".into()
+            "".into()
         } else {
             // The id of a class is its internal id + 1.
             let class_iid = u32::try_from(class.0.saturating_sub(1)).unwrap_or(u32::MAX);
@@ -309,7 +309,7 @@ impl Decoder {
 
     fn define_no_class(&mut self, class: ClassId) {
         if !std::mem::replace(&mut self.definitions.no_class, true) {
-            let (time, name) = (self.now, "?".into());
+            let (time, name) = (self.now, jtrail_model::names::NO_CLASS.into());
             self.emit(Event::ClassDef(ClassDef {
                 class,
                 time,
