@@ -37,7 +37,8 @@
 //! | times | rounded down to ns; above 2⁶³ − 1 ns they are clamped |
 //! | numbers as texts | read |
 //! | other types, such as counters, instants and flows | skipped, counted by type |
-//! | no `ph`, `ts` or `name`; an `X` without `dur`; lone surrogates; what is no object | fault; skipped |
+//! | no `ph`, `ts` or `name`; an `X` without `dur`; what is no object | fault; skipped |
+//! | lone surrogates in names | kept as escapes: the six characters `\ud800` |
 //! | a `dur` below 0 | read as 0; counted |
 //! | `E` without an open begin of its name | skipped, counted |
 //! | slices that overlap, and do not nest | the inner one ends with the outer one; counted |

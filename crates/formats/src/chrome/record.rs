@@ -1,8 +1,10 @@
 //! A single trace event.
 
-use serde::Deserialize;
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::fmt;
 
 /// The fields of a trace event, as they are written.
 #[derive(Deserialize, Debug)]
@@ -23,11 +25,10 @@ pub(super) struct Record<'a> {
     args: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize, Debug, Default)]
-#[serde(default)]
+#[derive(Deserialize, Debug)]
 struct NameArgs<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Option<&'a RawValue>,
 }
 
 impl<'a> Record<'a> {
@@ -59,7 +60,7 @@ impl<'a> Record<'a> {
     /// Returns the name in the arguments of metadata.
     pub(super) fn named(&self) -> Option<Cow<'a, str>> {
         let args: NameArgs<'a> = serde_json::from_str(self.args?.get()).ok()?;
-        Some(args.name)
+        args.name.map_or(Some("".into()), text)
     }
 }
 
@@ -71,11 +72,57 @@ fn text(value: &RawValue) -> Option<Cow<'_, str>> {
             let inner = json.strip_prefix('"')?.strip_suffix('"')?;
             match inner.contains('\\') {
                 false => Some(inner.into()),
-                true => serde_json::from_str::<String>(json).ok().map(Cow::from),
+                true => unescaped(json).map(Cow::from),
             }
         }
         Some(b'-' | b'0'..=b'9') => Some(json.into()),
         _ => None,
+    }
+}
+
+/// Returns the text of a JSON string. A lone surrogate, which no text can have, is returned as its
+/// escape: `\ud800`.
+fn unescaped(json: &str) -> Option<String> {
+    if let Ok(text) = serde_json::from_str(json) {
+        return Some(text);
+    }
+    // As bytes, surrogates are characters of three bytes.
+    let Bytes(bytes) = serde_json::from_str(json).ok()?;
+    let mut text = String::with_capacity(bytes.len());
+    let mut rest = &bytes[..];
+    loop {
+        let chunk = rest.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        text.push_str(chunk);
+        match &rest[chunk.len()..] {
+            [] => return Some(text),
+            [0xed, second @ 0xa0..=0xbf, third @ 0x80..=0xbf, after @ ..] => {
+                let unit = 0xd000 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
+                text += &format!("\\u{unit:04x}");
+                rest = after;
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// The bytes of a JSON string.
+struct Bytes(Vec<u8>);
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Copying;
+        impl Visitor<'_> for Copying {
+            type Value = Bytes;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a string")
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
+                Ok(Bytes(bytes.to_vec()))
+            }
+        }
+        deserializer.deserialize_bytes(Copying)
     }
 }
 
@@ -125,6 +172,23 @@ pub(super) fn nanoseconds(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lone_surrogates_are_escapes() {
+        for (json, expected) in [
+            (r#""a\ud800""#, Some("a\\ud800")),
+            (
+                r#""\uDFFFb\ud83d\ude00\n\ud83d\ud83d\ude00""#,
+                Some("\\udfffb😀\n\\ud83d😀"),
+            ),
+            (r#""é\udc00é""#, Some("é\\udc00é")),
+            (r#""\ud83d\ude00""#, Some("😀")),
+            (r#""\u12""#, None),
+            (r#""\x""#, None),
+        ] {
+            assert_eq!(unescaped(json).as_deref(), expected, "{json}");
+        }
+    }
 
     #[test]
     fn microseconds_are_exact() {

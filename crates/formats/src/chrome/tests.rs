@@ -159,10 +159,6 @@ fn what_does_not_fit_is_counted() {
             "skipped: events without a time, a length or a name (1)",
         ),
         (
-            r#"{"ph":"B","ts":1,"name":"\ud800"}"#,
-            "skipped: events without a time, a length or a name (1)",
-        ),
-        (
             r#"{"ph":"X","name":"a","ts":1,"dur":-1}"#,
             "lengths below 0, read as 0 (1)",
         ),
@@ -174,6 +170,14 @@ fn what_does_not_fit_is_counted() {
             "{found:?}"
         );
     }
+    let decoding = read(
+        r#"[{"ph":"B","ts":1,"name":"a\ud800"},{"ph":"B","ts":2,"name":"a\ud801"},
+            {"ph":"M","name":"thread_name","args":{"name":"\udfff"}}]"#,
+    );
+    assert_eq!(decoding.remarks, []);
+    assert_eq!(decoding.events[0], "thread 1 \"\\\\udfff\" \"\" at 1000");
+    assert_eq!(decoding.events[2], "method 3 2 \"a\\\\ud800\" \"\"");
+    assert_eq!(decoding.events[4], "method 4 2 \"a\\\\ud801\" \"\"");
     let decoding = read(b"[{\"ph\":\"B\",\"ts\":1,\"name\":\"\xff\"}]");
     assert_eq!(decoding.events[2], "method 3 2 \"\u{fffd}\" \"\"");
     assert_eq!(decoding.remarks.len(), 1);
