@@ -1,7 +1,7 @@
 //! Drives a decoder over a stream, in bounded memory.
 
 use crate::import::MAX_DETECT_BYTES;
-use crate::packed::{Found, Packed, find};
+use crate::packed::{Found, Packed, Packing, find};
 use crate::{
     DETECT_BYTES, Decode, DecodeError, Decoded, Format, Handed, InOrder, Readable, Remark,
     Severity, Step,
@@ -155,19 +155,36 @@ impl<R: Read> Reader<R> {
 
     /// If the stream is packed, replaces its first bytes by those of its content.
     fn unpack(&mut self) -> Result<(), ReadError> {
-        let packing = loop {
-            match find(&self.buffer[..self.end], self.at_end) {
-                Found::Plain => return Ok(()),
-                Found::Packed(packing) => break packing,
-                Found::NeedMore => self.fill()?,
-            }
+        let Some(packing) = self.find_packing()? else {
+            return Ok(());
         };
         self.source.unpack(packing, &self.buffer[..self.end]);
         (self.end, self.at_end) = (0, false);
         self.fill_head()?;
         match self.source.failure() {
-            Some(failure) if self.end == 0 => Err(ReadError::Packed(failure.message.clone())),
-            _ => Ok(()),
+            Some(failure) if self.end == 0 => {
+                return Err(ReadError::Packed(failure.message.clone()));
+            }
+            _ => {}
+        }
+        match self.find_packing()? {
+            None => Ok(()),
+            Some(inner) => Err(ReadError::Packed(format!(
+                "{} in {}; unpack the outer one first",
+                inner.name(),
+                packing.name()
+            ))),
+        }
+    }
+
+    /// Returns how the stream is packed, by its first bytes.
+    fn find_packing(&mut self) -> Result<Option<Packing>, ReadError> {
+        loop {
+            match find(&self.buffer[..self.end], self.at_end) {
+                Found::Plain => return Ok(None),
+                Found::Packed(packing) => return Ok(Some(packing)),
+                Found::NeedMore => self.fill()?,
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! | First bytes | Content |
 //! |---|---|
-//! | `1f 8b` | gzip: all members, one after another. A compressed log profile is left as it is: its decoder unpacks it, and skips corrupt pieces |
+//! | `1f 8b` | gzip: all members, one after another, and zeros after them. A compressed log profile is left as it is: its decoder unpacks it, and skips corrupt pieces |
 //! | `PK\x03\x04` | ZIP archive: its first file that is not empty |
 //! | other | the bytes themselves |
 //!
@@ -15,16 +15,19 @@
 //!
 //! - archives without a file, encrypted files, and other methods of compression
 //! - stored files whose size follows them: their end can't be found
+//! - packed files in packed files, except for compressed log profiles
 //!
-//! A second file in an archive is a fault. It is not read. A file whose end is missing is read up
-//! to there, and is truncated.
+//! A second file in an archive is a fault, and so is what follows a gzip file. It is not read. A
+//! file whose end is missing is read up to there, and is truncated.
 //!
 //! Positions of events and remarks are those in the content.
 
 mod gzip;
 mod zip;
 
-use crate::{Format, Remark, Severity, mlpd};
+pub(crate) use gzip::Members;
+
+use crate::{Remark, Severity, mlpd};
 use flate2::bufread::GzDecoder;
 use std::io::{self, Read};
 
@@ -42,6 +45,16 @@ const MAX_GZIP_HEAD: usize = 192 << 10;
 pub(crate) enum Packing {
     Gzip,
     Zip,
+}
+
+impl Packing {
+    /// Returns the name in messages.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "a gzip file",
+            Self::Zip => "a ZIP archive",
+        }
+    }
 }
 
 /// What the first bytes of a file tell.
@@ -66,7 +79,7 @@ pub(crate) fn find(head: &[u8], last: bool) -> Found {
     let mut content = Vec::new();
     let mut start = GzDecoder::new(head).take(mlpd::MAGIC.len() as u64);
     match start.read_to_end(&mut content) {
-        Ok(_) if Format::detect(&content) == Some(Format::Mlpd) => Found::Plain,
+        Ok(_) if content == mlpd::MAGIC => Found::Plain,
         Ok(_) => Found::Packed(Packing::Gzip),
         // The decoder of log profiles reports what is wrong with a file that is no gzip.
         Err(_) if last || head.len() >= MAX_GZIP_HEAD => Found::Plain,

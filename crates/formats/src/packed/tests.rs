@@ -188,6 +188,59 @@ fn a_damaged_gzip_file_is_read_up_to_the_damage() {
 }
 
 #[test]
+fn zeros_may_follow_a_gzip_file() {
+    for zeros in [1, 8, 511, 20_000] {
+        is_read(&[gzip(TRACE), vec![0; zeros]].concat());
+    }
+    let junk = "something that is not gzip follows the compressed stream";
+    for tail in [&b"a"[..], b"junk", &[7; 20_000], b"\0\0a", b"\0\x1f\x8b"] {
+        has_remark(&[&gzip(TRACE), tail].concat(), Severity::Fault, junk);
+    }
+}
+
+#[test]
+fn a_wrong_checksum_is_no_truncation() {
+    let wrong = "the compressed stream has another size or checksum than it should";
+    for at in [1, 4, 5, 8] {
+        let mut bad = gzip(TRACE);
+        let byte = bad.len() - at;
+        bad[byte] ^= 1;
+        has_remark(&bad, Severity::Fault, wrong);
+        has_remark(&[bad, gzip(b"\n")].concat(), Severity::Fault, wrong);
+    }
+    let whole = gzip(TRACE);
+    for missing in 1..9 {
+        let message = "the compressed stream is truncated";
+        has_remark(
+            &whole[..whole.len() - missing],
+            Severity::Truncated,
+            message,
+        );
+    }
+}
+
+#[test]
+fn a_packed_file_in_a_packed_file_is_refused() {
+    let packed: &'static [u8] = gzip(TRACE).leak();
+    let archive = zip(&[STORED]);
+    let in_archive = Entry {
+        content: packed,
+        ..STORED
+    };
+    for (file, what) in [
+        (gzip(packed), "a gzip file in a gzip file"),
+        (gzip(&archive), "a ZIP archive in a gzip file"),
+        (zip(&[in_archive]), "a gzip file in a ZIP archive"),
+    ] {
+        let expected = format!("not a trace: {what}; unpack the outer one first");
+        for most in [1, file.len()] {
+            let error = read(&file, most).expect_err("refused").to_string();
+            assert_eq!(error, expected);
+        }
+    }
+}
+
+#[test]
 fn a_file_in_an_archive_is_read_as_its_content() {
     let without_signature: fn(u32, u32, u32) -> Vec<u8> =
         |a, b, c| [a, b, c].iter().flat_map(|n| n.to_le_bytes()).collect();

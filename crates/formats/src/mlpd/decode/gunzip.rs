@@ -2,9 +2,8 @@
 //! A corrupt piece is skipped as a whole.
 
 use super::{Stepped, Stream};
+use crate::packed::Members;
 use crate::{DecodeError, Remark, Severity, Step};
-use flate2::write::MultiGzDecoder;
-use std::io::Write as _;
 
 /// Number of compressed bytes that are decompressed at a time. Their decompressed size is at most
 /// about a thousand times as large.
@@ -13,7 +12,9 @@ const PIECE: usize = 8 << 10;
 /// Decompressor, and decoder of its output.
 #[derive(Debug)]
 pub(super) struct Gunzip {
-    unpacker: MultiGzDecoder<Vec<u8>>,
+    members: Members,
+    /// Decompressed bytes.
+    plain: Vec<u8>,
     stream: Stream,
     /// Number of decompressed bytes that `stream` has consumed.
     used: usize,
@@ -35,7 +36,8 @@ enum State {
 impl Default for Gunzip {
     fn default() -> Self {
         Self {
-            unpacker: MultiGzDecoder::new(Vec::new()),
+            members: Members::default(),
+            plain: Vec::new(),
             stream: Stream::default(),
             used: 0,
             offset: 0,
@@ -48,8 +50,7 @@ impl Default for Gunzip {
 impl Gunzip {
     pub(super) fn step(&mut self, input: &[u8], last: bool) -> Stepped {
         let whole = matches!(self.state, State::Unpacked(_));
-        let plain = self.unpacker.get_ref();
-        let plain = plain.get(self.used..).unwrap_or_default();
+        let plain = self.plain.get(self.used..).unwrap_or_default();
         let (used, step) = self
             .stream
             .step(plain, whole)
@@ -90,35 +91,20 @@ impl Gunzip {
 
     /// Decompresses a piece. An empty piece means the end of the input.
     fn unpack(&mut self, piece: &[u8]) {
-        self.unpacker.get_mut().drain(..self.used);
+        self.plain.drain(..self.used);
         self.used = 0;
         let unpacked = match piece {
-            [] => self.unpacker.try_finish(),
-            piece => self.unpacker.write_all(piece),
+            [] => self.members.finish(&mut self.plain),
+            piece => self.members.write(piece, &mut self.plain),
         };
         let remark = match unpacked {
             Ok(()) if piece.is_empty() => None,
             Ok(()) => return,
-            Err(error) => {
-                // At the end of the input, a missing checksum and a wrong checksum cause the same
-                // error.
-                let (severity, message) = if piece.is_empty() {
-                    (
-                        Severity::Truncated,
-                        "the compressed stream is truncated".to_owned(),
-                    )
-                } else {
-                    (
-                        Severity::Fault,
-                        format!("the compressed stream is damaged: {error}"),
-                    )
-                };
-                Some(Remark {
-                    offset: self.offset,
-                    severity,
-                    message,
-                })
-            }
+            Err(failure) => Some(Remark {
+                offset: self.offset,
+                severity: failure.severity,
+                message: failure.message,
+            }),
         };
         self.state = State::Unpacked(remark);
     }
