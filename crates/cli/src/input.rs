@@ -247,7 +247,7 @@ impl Input {
     ) -> anyhow::Result<Ending> {
         let parts = match (&self.file, self.format()) {
             (Some(file), Readable::Trace(Format::Trail)) if !is_whole => {
-                Parts::open(open_file(file)?)?
+                Parts::open(open_file(file)?).with_context(|| self.named.clone())?
             }
             _ => None,
         };
@@ -263,7 +263,9 @@ impl Input {
         while let Some(part) = parts.next_part() {
             // The first part contains the start of the trace, the last part contains the end.
             if !std::mem::take(&mut is_first) && !part.is_last {
-                let definitions: Vec<_> = parts.definitions(&part)?.collect();
+                let definitions = parts.definitions(&part);
+                let definitions = definitions.with_context(|| self.named.clone())?;
+                let definitions: Vec<_> = definitions.collect();
                 if !visit(Selected::Part(&part, &definitions))? {
                     if let Some(order) = &mut order {
                         into_result(order.flush(|bulk| show(bulk, is_whole, &mut visit)))?;
