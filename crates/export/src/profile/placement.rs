@@ -239,8 +239,8 @@ fn take(nodes: &mut [Node], caller: &Caller, weight: impl Fn(&mut Weights) -> &m
         .iter()
         .map(|place| i128::from((*weight(&mut nodes[*place as usize].weights)).max(0)))
         .sum();
-    let wanted = -i128::from(negative.min(0));
-    let taken = wanted.min(all);
+    let missing = -i128::from(negative.min(0));
+    let taken = missing.min(all);
     if taken == 0 {
         return;
     }
