@@ -11,7 +11,7 @@ from support.paths import ROOT
 
 class Sections(unittest.TestCase):
     def test_each_name_of_only_has_a_module(self):
-        self.assertEqual(len(cli.SECTIONS), 16)
+        self.assertEqual(len(cli.SECTIONS), 17)
         for section in cli.SECTIONS:
             with self.subTest(section):
                 module = cli.module(section)
