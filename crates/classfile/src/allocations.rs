@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use crate::class::{Class, Method};
 use crate::opcodes::*;
 use crate::reader::u2_at;
-use simd_cesu8::mutf8;
+use crate::text::from_modified_utf8;
 
 /// An instruction that creates an object or an array, or a call of a method that does.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -204,7 +204,7 @@ impl<'a> Class<'a> {
     fn allocation(&self, instruction: &[u8]) -> Option<Allocation<'a>> {
         let class = || {
             let name = self.pool.class_name(u2_at(instruction, 1));
-            name.map(mutf8::decode_lossy).unwrap_or_default()
+            name.map(from_modified_utf8).unwrap_or_default()
         };
         Some(match instruction[0] {
             NEW => Allocation::New { class: class() },

@@ -8,6 +8,7 @@ use crate::ParseError;
 use crate::lines::LineTables;
 use crate::pool::Pool;
 use crate::reader::{Reader, u2_at};
+use crate::text::from_modified_utf8;
 use simd_cesu8::mutf8;
 
 const MAGIC: u32 = 0xcafe_babe;
@@ -146,18 +147,18 @@ impl<'a> Class<'a> {
 
     /// Returns the class's name in internal form, such as `java/util/Map$Entry`.
     pub fn name(&self) -> Cow<'_, str> {
-        mutf8::decode_lossy(self.name)
+        from_modified_utf8(self.name)
     }
 
     /// Returns the superclass's name in internal form; `None` for `java/lang/Object` and
     /// `module-info`.
     pub fn super_name(&self) -> Option<Cow<'_, str>> {
-        self.super_name.map(mutf8::decode_lossy)
+        self.super_name.map(from_modified_utf8)
     }
 
     /// Returns the source file's name, from the `SourceFile` attribute.
     pub fn source_file(&self) -> Option<Cow<'_, str>> {
-        self.source_file.map(mutf8::decode_lossy)
+        self.source_file.map(from_modified_utf8)
     }
 
     /// Returns the methods in the order of the file.
@@ -207,12 +208,12 @@ impl<'a> Method<'a> {
 
     /// Returns the method's name, such as `run` or `<init>`.
     pub fn name(&self) -> Cow<'_, str> {
-        mutf8::decode_lossy(self.name)
+        from_modified_utf8(self.name)
     }
 
     /// Returns the method's descriptor, such as `(ILjava/lang/String;)V`.
     pub fn descriptor(&self) -> Cow<'_, str> {
-        mutf8::decode_lossy(self.descriptor)
+        from_modified_utf8(self.descriptor)
     }
 
     /// Returns the method's access flags, as in the file.

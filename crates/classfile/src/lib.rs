@@ -55,7 +55,7 @@
 //! analyses constructors; `lines` and `allocations` find the positions of their probes; `handlers`
 //! and `locks` decide where a probe does no harm, and what the added handlers cover; `rewrite`
 //! writes a method's code, and `tables` writes what follows the code; `probes` has the types of
-//! requests and results.
+//! requests and results; [`text`] decodes texts.
 
 #![forbid(unsafe_code)]
 
@@ -75,6 +75,7 @@ mod reader;
 mod relocate;
 mod rewrite;
 mod tables;
+pub mod text;
 mod trivial;
 
 pub use allocations::{Allocation, AllocationSite};

@@ -1,6 +1,7 @@
 //! Java strings.
 
 use super::{Env, TextRef};
+use jtrail_classfile::text::from_utf16;
 
 impl<'e> Env<'e> {
     /// Returns the text of a string.
@@ -12,7 +13,7 @@ impl<'e> Env<'e> {
             let length = (functions.GetStringLength)(env, string);
             let mut units = vec![0_u16; usize::try_from(length).unwrap_or_default()];
             (functions.GetStringRegion)(env, string, 0, length, units.as_mut_ptr());
-            String::from_utf16_lossy(&units)
+            from_utf16(&units)
         }
     }
 

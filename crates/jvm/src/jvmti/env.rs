@@ -5,6 +5,7 @@ use super::abi::{self, Capabilities, Error, RawEnv};
 use super::method::Method;
 use crate::jni::{ClassRef, Env, Handle, LoaderRef, ThreadRef};
 use jni::sys::{jint, jobject};
+use jtrail_classfile::text::from_modified_utf8;
 use jvmti_sys::jvmtiThreadGroupInfo;
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
@@ -108,7 +109,7 @@ impl Lines {
 
 /// Decodes the JVM's modified UTF-8.
 pub fn text(bytes: &[u8]) -> String {
-    simd_cesu8::mutf8::decode_lossy(bytes).into_owned()
+    from_modified_utf8(bytes).into_owned()
 }
 
 impl Jvmti {

@@ -1,6 +1,7 @@
 //! Reads the fields of a record one by one.
 
 use std::borrow::Cow;
+use std::char::DecodeUtf16Error;
 
 /// Unread part of a record, in the byte order of the file. Each method reads a field, and returns
 /// `None` if the input ends inside the field.
@@ -98,7 +99,12 @@ fn modified_utf8(bytes: &[u8]) -> Option<String> {
         units.push(unit);
         rest = tail;
     }
-    Some(String::from_utf16_lossy(&units))
+    // A lone surrogate, which no text can have, becomes its escape.
+    let character = |decoded: Result<char, DecodeUtf16Error>| match decoded {
+        Ok(c) => c.to_string(),
+        Err(error) => format!("\\u{:04x}", error.unpaired_surrogate()),
+    };
+    Some(char::decode_utf16(units).map(character).collect())
 }
 
 #[cfg(test)]
@@ -110,7 +116,7 @@ mod tests {
         assert_eq!(text("é😀\0".as_bytes()), "é😀\0");
         assert_eq!(text(b"a\xc0\x80b"), "a\0b");
         assert_eq!(text(b"\xed\xa0\xbd\xed\xb8\x80"), "😀");
-        assert_eq!(text(b"\xed\xa0\xbd!"), "\u{fffd}!");
+        assert_eq!(text(b"\xed\xa0\xbd!"), "\\ud83d!");
         assert_eq!(text(b"caf\xe9"), "café");
         assert_eq!(text(b"\xff\xc3"), "ÿÃ");
     }
