@@ -141,9 +141,9 @@ pub(super) fn mlpd() -> Vec<Row> {
         refused("texts of 4 GB in the header of version 17", bytes(b"\x01ZPM\x03\0\x11\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\xff"), "mlpd: at byte 38: a text of 4294967295 bytes in the header"),
         gives_up("two traces, one after the other", after(MLPD, MLPD), "mlpd", MLPD.len(), "no buffer starts here"),
         truncated("a compressed trace that is truncated", cut(MLPD_GZIP, 300), 82, "the trace is truncated: 324 bytes of a buffer are skipped"),
-        fault("damage inside of a compressed trace", patch(MLPD_GZIP, 250, b"\0\xff\0\xff"), 0, "the compressed stream is damaged: corrupt gzip stream does not have a matching checksum"),
-        truncated("another checksum after a compressed trace", patch(MLPD_GZIP, MLPD_GZIP.len() - 8, b"\0\0\0\0"), MLPD_GZIP.len(), "the compressed stream is truncated"),
-        truncated("text after a compressed trace", after(MLPD_GZIP, b"more"), MLPD_GZIP.len() + 4, "the compressed stream is truncated"),
+        fault("damage inside of a compressed trace", patch(MLPD_GZIP, 250, b"\0\xff\0\xff"), 0, "the compressed stream has another size or checksum than it should"),
+        fault("another checksum after a compressed trace", patch(MLPD_GZIP, MLPD_GZIP.len() - 8, b"\0\0\0\0"), MLPD_GZIP.len(), "the compressed stream has another size or checksum than it should"),
+        fault("text after a compressed trace", after(MLPD_GZIP, b"more"), 0, "something that is not gzip follows the compressed stream"),
         gives_up("two compressed traces, one after the other", after(MLPD_GZIP, MLPD_GZIP), "mlpd", MLPD_17.len(), "no buffer starts here (unpacked)"),
     ]
 }

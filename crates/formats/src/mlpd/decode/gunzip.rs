@@ -1,5 +1,5 @@
 //! Compressed files. The stream is decompressed piece by piece and read like an uncompressed file.
-//! A corrupt piece is skipped as a whole.
+//! What follows a fault is skipped.
 
 use super::{Stepped, Stream};
 use crate::packed::Members;
