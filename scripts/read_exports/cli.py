@@ -1,7 +1,7 @@
 """Exports traces of real programs, and has the tools read them that the exports are for.
 
-The sample application, javac, H2 and Tomcat are traced with all kinds of events, for so many events
-that every reader is quick. Each target's export of the trace is read by a tool that jtrail did not
+The sample application, javac, H2 and Tomcat are traced with all kinds of events, with few enough
+events that every reader is quick. Each target's export of the trace is read by a tool that jtrail did not
 write, and that tool's figures must be those of `jtrail report`: calls, total and self time by method
 and thread; collections, waits and allocations, where the target has them.
 """
@@ -153,8 +153,9 @@ def read_flame(tools, parts, folder):
 def check(options, jdk, folder):
     """Traces and reads all programs with one JDK. Returns true if all readers agree with the reports."""
     tools = Tools(options, jdk)
-    tools.fetch()
     wanted = options.reader or [*READERS, FLAME]
+    if not options.reader:
+        tools.fetch()
     agree, parts = True, []
     for name in options.only or PROGRAMS:
         started = time.monotonic()

@@ -34,13 +34,18 @@ FLOWS = """select b.track_id, b.ts - START, b.name, a.track_id from flow
     join slice a on a.id = flow.slice_out join slice b on b.id = flow.slice_in"""
 
 
+def failed():
+    """Ends the script."""
+    sys.exit("Perfetto's engine failed")
+
+
 def query(command, queries):
     """Yields an iterator over the rows of each query, as lists."""
     with subprocess.Popen([*command, *queries], stdout=subprocess.PIPE, text=True) as engine:
         for _ in queries:
-            yield (json.loads(line) for line in iter(engine.stdout.readline, "\n"))
+            yield (json.loads(line) for line in iter(lambda: engine.stdout.readline() or failed(), "\n"))
     if engine.returncode != 0:
-        sys.exit("Perfetto's engine failed")
+        failed()
 
 
 def is_json(export):
@@ -69,12 +74,14 @@ def sums_by_track(rows, is_call):
     return found
 
 
-def threads_of_tracks(report, methods, tracks, found):
-    """Returns the report's threads by the ids of their tracks. Exports of `chrome` have the report's ids of threads;
-    in those of `perfetto`, threads have names, and those with one name are told apart by their time in calls."""
-    if any(tid == COLLECTOR for tid, _ in tracks.values()):
-        return {track: COLLECTIONS if tid == COLLECTOR else tid for track, (tid, _) in tracks.items()}
+def threads_by_id(tracks):
+    """Returns the report's threads by the ids of their tracks. Exports of `chrome` have the report's ids."""
+    return {track: COLLECTIONS if tid == COLLECTOR else tid for track, (tid, _) in tracks.items()}
 
+
+def threads_by_name(report, methods, tracks, found):
+    """Returns the report's threads by the ids of their tracks. In exports of `perfetto`, threads have names; those with
+    one name are told apart by their time in calls."""
     def busy(calls):
         return sum(own for _, _, own in calls.values())
 
@@ -97,9 +104,9 @@ def compare_others(comparison, report, found):
     paused = sorted((begin, end - begin) for thread, name, begin, end in others if thread == COLLECTIONS)
     expected = sorted((row["start_ns"], row["pause_ns"]) for row in report.rows("gc"))
     comparison.equal("collections (start, ns)", expected, paused)
-    for name, table, key in (("Object.wait", "waits", "waits"), ("parked", "parks", "parks")):
+    for name, table in (("Object.wait", "waits"), ("parked", "parks")):
         lengths = [end - begin for _, other, begin, end in others if other == name]
-        expected = [sum(row[key] for row in report.rows(table)) for key in (key, "total_ns")]
+        expected = [sum(row[key] for row in report.rows(table)) for key in (table, "total_ns")]
         comparison.equal(f"{name} (number, ns)", expected, [len(lengths), sum(lengths)])
     counts = collections.Counter(name.split(" ")[0] for thread, name, *_ in others if thread != COLLECTIONS)
     for name, key in (("throw", "thrown"), ("catch", "caught"), ("sample", "samples")):
@@ -132,7 +139,7 @@ def read_perfetto(options, command, report, methods, is_call):
     errors = list(next(results))
     tracks = {track: (tid, name) for track, tid, name in next(results)}
     found = sums_by_track(next(results), is_call)
-    threads = threads_of_tracks(report, methods, tracks, found)
+    threads = threads_by_id(tracks) if is_json(options.export) else threads_by_name(report, methods, tracks, found)
     flows = [(threads.get(track), begin, name, threads.get(sender)) for track, begin, name, sender in next(results)]
     names = {threads[track]: tracks[track][1] for track in found}
     return errors, {threads[track]: sums for track, sums in found.items()}, flows, names

@@ -12,7 +12,7 @@ import sys
 from google.protobuf.unknown_fields import UnknownFieldSet
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackEvent
 
-from perfetto_engine import threads_of_tracks
+from perfetto_engine import compare_threads, threads_by_name
 from report import Comparison, Report, Sums
 
 
@@ -27,7 +27,7 @@ def unknown_fields(message):
 
 
 class Sequence:
-    """What holds for the packets of a sequence that follow."""
+    """The state of a sequence of packets: defaults, interned names, and the latest time of each incremental clock."""
 
     def __init__(self, packet):
         assert packet.sequence_flags & TracePacket.SEQ_INCREMENTAL_STATE_CLEARED, "a sequence begins without a new state"
@@ -115,10 +115,8 @@ def main():
     comparison = Comparison()
     comparison.equal("unknown fields", {}, dict(tracks.unknown))
     comparison.equal("slices that are open at the end", [], [slice for sums in tracks.sums.values() for slice in sums.open])
-    threads = threads_of_tracks(report, methods, tracks.names, tracks.sums)
-    found = {threads[track]: sums.calls for track, sums in tracks.sums.items()}
-    for thread in sorted(methods.keys() | found.keys(), key=str):
-        comparison.methods(report.threads.get(thread, thread), methods.get(thread, {}), found.get(thread, {}))
+    threads = threads_by_name(report, methods, tracks.names, tracks.sums)
+    compare_threads(comparison, report, methods, {threads[track]: sums for track, sums in tracks.sums.items()})
     return comparison.finish()
 
 

@@ -123,7 +123,8 @@ struct OpenAggregate {
     /// Time and CPU time of the calls, with those of their callees so far, in ns.
     total: i64,
     cpu: i64,
-    /// True if a negative time cancels the time of the aggregates in this one.
+    /// True if this aggregate stands for a caller whose time contains that of the aggregates in
+    /// it. Its self time becomes negative.
     cancels: bool,
 }
 

@@ -173,18 +173,20 @@ pub(crate) trait Sink: Send {
     /// True if [`Self::instant`] takes allocations.
     const TAKES_ALLOCATIONS: bool = false;
 
+    /// True if the sink has a place for [`Counter::AllocationRate`].
+    const TAKES_RATE: bool = false;
+
     /// True if the sink has a place for calls that were recorded as sums ([`Self::aggregated`]).
     const TAKES_SUMS: bool = false;
 
     /// Begins the output. It is called first.
     fn open(&mut self) {}
 
-    /// Tells the first time of the trace. A time of 0 counts as none. Called at most once, before
-    /// all that happens at a time. A rate may begin earlier nevertheless.
+    /// Sets the first time of the trace that is not 0. Called at most once, before any method that
+    /// has a time. An allocation rate may begin up to 10 ms earlier.
     fn start(&mut self, _first: Timestamp) {}
 
-    /// Defines the process. Called at most once, before everything but [`Self::open`]
-    /// and [`Self::start`].
+    /// Defines the process. In most traces this is before the first thread.
     fn process(&mut self, _id: u64, _program: &str) {}
 
     /// Defines a thread, or updates its definition.

@@ -283,7 +283,7 @@ impl Slices {
             let at = self.arrive(Moment {
                 thread: index,
                 time: self.latest,
-                cpu: 0,
+                cpu: self.threads[index].cpu,
             });
             let open = &mut self.threads[index].open;
             let written = open.iter_mut().filter(|o| o.state == State::Written);

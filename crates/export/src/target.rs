@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_in_the_order_of_the_targets() {
+    fn targets_are_found_by_name_and_extension() {
         for target in Target::ALL {
             let variant = format!("{target:?}").to_lowercase();
             assert_eq!(target.name(), variant);

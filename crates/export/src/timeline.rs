@@ -65,6 +65,7 @@ pub(crate) struct Timeline<S> {
 #[derive(Debug, Default)]
 struct ThreadState {
     info: ThreadInfo,
+    has_ended: bool,
     /// How many open calls, counted from the innermost, do not enclose the next aggregated calls.
     sums_above: usize,
     /// For each open aggregated call, whether it is selected.
@@ -166,7 +167,8 @@ impl<S: Sink> Timeline<S> {
         ThreadIndex(index)
     }
 
-    /// Returns a moment at which a thread does something else than report sums.
+    /// Returns the thread and the time of an event that is no sum. The note on which calls enclose
+    /// the next sums no longer holds.
     #[inline]
     fn moment(&mut self, id: ThreadId, time: Timestamp) -> Moment {
         let thread = self.thread(id);
@@ -185,12 +187,24 @@ impl<S: Sink> Timeline<S> {
         self.sink.thread(index, info);
     }
 
-    /// Forgets the thread that ended first.
+    /// Forgets the thread that ended first of those that are still known.
     fn forget_thread(&mut self) {
         let Some(index) = self.ended.pop_front() else {
             return;
         };
-        let id = self.threads[index].info.id;
+        let thread = &self.threads[index];
+        // It may have started again.
+        if !thread.has_ended {
+            return;
+        }
+        let id = thread.info.id;
+        // A call may have begun after the end.
+        let at = Moment {
+            thread: index,
+            time: Timestamp::default(),
+            cpu: 0,
+        };
+        self.slices.end_thread(&self.names, at, &mut self.sink);
         self.sink.forget_thread(index);
         self.slices.forget_thread(index);
         self.threads.remove(index);
@@ -215,6 +229,8 @@ impl<S: Sink> Timeline<S> {
             }
             Event::ThreadStart(e) => {
                 self.names.event(event);
+                let index = self.thread(e.thread);
+                self.threads[index].has_ended = false;
                 self.define_thread(e.thread, |thread| {
                     thread.name = e.name.to_string();
                     thread.group = e.group.to_string();
@@ -236,6 +252,7 @@ impl<S: Sink> Timeline<S> {
                 self.slices.end_thread(&self.names, at, &mut self.sink);
                 self.sink.end_thread(at.thread, e.time);
                 self.count_threads(e.time, -1);
+                self.threads[at.thread].has_ended = true;
                 self.ended.push_back(at.thread);
                 if self.ended.len() > MAX_ENDED {
                     self.forget_thread();
@@ -359,11 +376,13 @@ impl<S: Sink> Timeline<S> {
             Event::GcFinish(e) => self.finish_collection(e.time, Some(e)),
             Event::ObjectAlloc(e) => {
                 self.define_object(e.object, e.class);
-                self.allocate(e.time, e.size) | self.allocation(event, e.thread, e.time)
+                self.allocate(e.time, e.size);
+                self.allocation(event, e.thread, e.time)
             }
             Event::AllocationSum(e) => {
                 let bytes = i64::try_from(e.bytes).unwrap_or(i64::MAX);
-                self.allocate(e.time, bytes) | self.allocation(event, e.thread, e.time)
+                self.allocate(e.time, bytes);
+                self.allocation(event, e.thread, e.time)
             }
             Event::ExceptionThrow(e) => self.instant(event, e.thread, e.time),
             Event::ExceptionCatch(e) => self.instant(event, e.thread, e.time),
@@ -401,35 +420,35 @@ impl<S: Sink> Timeline<S> {
         is_written
     }
 
-    /// Adds to the allocation rate. Returns false if the sink has no place for it.
-    fn allocate(&mut self, time: Timestamp, bytes: i64) -> bool {
+    /// Adds to the allocation rate.
+    fn allocate(&mut self, time: Timestamp, bytes: i64) {
         let interval = time.0.div_euclid(RATE_INTERVAL);
-        let mut is_written = true;
         if interval > self.allocated.interval {
-            is_written = self.write_rate();
+            self.write_rate();
             self.allocated.interval = interval;
         }
         self.allocated.bytes = self.allocated.bytes.saturating_add(bytes);
-        is_written
     }
 
     /// Writes the rate of the current interval, and that it is over.
-    fn write_rate(&mut self) -> bool {
+    fn write_rate(&mut self) {
         let Allocated { interval, bytes } = self.allocated;
         self.allocated.bytes = 0;
-        if bytes <= 0 {
-            return true;
+        if bytes <= 0 || !S::TAKES_RATE {
+            return;
         }
         let start = interval.saturating_mul(RATE_INTERVAL);
         let rate = bytes.saturating_mul(1_000_000_000 / RATE_INTERVAL);
         let end = Timestamp(start.saturating_add(RATE_INTERVAL));
-        self.sink
-            .counter(Counter::AllocationRate, Timestamp(start), rate)
-            && self.sink.counter(Counter::AllocationRate, end, 0)
+        let rates = [(Timestamp(start), rate), (end, 0)];
+        for (time, rate) in rates {
+            self.sink.counter(Counter::AllocationRate, time, rate);
+        }
     }
 
     fn allocation(&mut self, event: &Event<'_>, id: ThreadId, time: Timestamp) -> bool {
-        S::TAKES_ALLOCATIONS && self.instant(event, id, time)
+        let is_written = S::TAKES_ALLOCATIONS && self.instant(event, id, time);
+        is_written || S::TAKES_RATE
     }
 
     fn mark(&mut self, text: &str) -> bool {

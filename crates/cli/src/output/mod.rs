@@ -10,7 +10,7 @@ mod write;
 
 pub(crate) use file::{OutputFile, write_error};
 pub(crate) use human::{bytes, count, time};
-pub(crate) use temporary::{Temporary, leave_signals};
+pub(crate) use temporary::{Temporary, ending_signals, leave_signals};
 pub(crate) use write::{one_line, write};
 
 /// How figures are written.

@@ -10,8 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The signals that end a program. That of a file that grows too large is not among them: the write
-/// fails then, and its error says more.
+/// The signals that end a program. SIGXFSZ is not among them: the write fails, and its error says
+/// more.
 const ENDING: [i32; 5] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU];
 
 /// What is to be removed.
@@ -40,7 +40,7 @@ pub(crate) struct Temporary {
 }
 
 impl Temporary {
-    /// Makes a file or folder, with something else that belongs to it.
+    /// Makes a file or folder by `make`, which may also return a value for the caller.
     ///
     /// # Errors
     /// Those of `make`.
@@ -111,13 +111,18 @@ pub(crate) fn leave_signals() {
     }
 }
 
+/// Returns the signals that end this program: those that it does not ignore.
+pub(crate) fn ending_signals() -> impl Iterator<Item = i32> {
+    let ignored = ignored();
+    let ends = move |number: &i32| ignored & bit(*number) == 0;
+    ENDING.into_iter().filter(ends)
+}
+
 /// Starts the thread that waits for signals.
 fn wait_for_signals() -> io::Result<Handle> {
     // A handler, of whatever kind, turns the signal into an error of the write.
     signal_hook::flag::register(SIGXFSZ, Arc::default())?;
-    let ignored = ignored();
-    let ending = ENDING.iter().filter(|number| ignored & bit(**number) == 0);
-    let mut signals = Signals::new(ending)?;
+    let mut signals = Signals::new(ending_signals())?;
     let handle = signals.handle();
     let wait = move || {
         if let Some(signal) = signals.forever().next() {

@@ -85,6 +85,8 @@ impl TraceEvents {
 }
 
 impl Sink for TraceEvents {
+    const TAKES_RATE: bool = true;
+
     fn open(&mut self) {
         self.out.extend_from_slice(br#"{"traceEvents":["#);
     }

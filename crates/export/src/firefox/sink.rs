@@ -9,6 +9,7 @@ use jtrail_model::names::Names;
 use jtrail_model::{ClassId, Event, Frame, ObjectId, Timestamp};
 
 impl Sink for Builder {
+    const TAKES_RATE: bool = true;
     const TAKES_ALLOCATIONS: bool = true;
     const TAKES_SUMS: bool = true;
 

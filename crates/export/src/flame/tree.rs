@@ -6,7 +6,7 @@
 use crate::profile::{self, Profile, Weights};
 use crate::sink::ThreadIndex;
 use jtrail_model::MethodId;
-use jtrail_model::names::Names;
+use jtrail_model::names::{NO_CLASS, Names};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Index of the exported trace in what a tree has for each trace.
@@ -236,7 +236,10 @@ fn used_threads(profile: &Profile) -> FxHashSet<ThreadIndex> {
 fn method_frame(names: &Names, id: MethodId) -> Frame {
     match names.method(id) {
         Some(method) => Frame::Method {
-            class: names.class(method.class),
+            class: match names.class(method.class) {
+                class if class == NO_CLASS => String::new(),
+                class => class,
+            },
             name: method.name.clone(),
             descriptor: method.signature.clone(),
         },

@@ -2,8 +2,8 @@
 //!
 //! A chunk that is not written is lost if the process is killed, and a file whose size is limited
 //! can't end within one. So the writer of the trace flushes about once a second. A chunk of few
-//! events would be little more than constants and metadata: it waits for more of them, but not for
-//! more than some seconds.
+//! events would be little more than constants and metadata: it waits for more of them, for at
+//! most [`FLUSHES`] flushes.
 
 use super::recording::Recording;
 use jtrail_model::names::Names;
@@ -19,7 +19,7 @@ const FIRST_CONSTANTS: usize = 16 << 10;
 #[derive(Debug)]
 pub(super) struct Flushes {
     /// Number of flushes that have not written the current chunk.
-    waiting: u32,
+    pub(super) waiting: u32,
     /// Bytes of the latest chunk that are not events.
     pub(super) constants: usize,
 }
@@ -34,7 +34,7 @@ impl Default for Flushes {
 }
 
 impl Recording {
-    /// Writes the current chunk, unless it is small and was begun a few seconds ago.
+    /// Writes the current chunk if it has [`LEAST`] bytes, or has waited for [`FLUSHES`] flushes.
     pub(super) fn write_waiting(&mut self, names: &Names) {
         let size = self.chunk_size();
         if size == 0 {
@@ -43,7 +43,6 @@ impl Recording {
         self.flushes.waiting += 1;
         if size >= LEAST || self.flushes.waiting >= FLUSHES {
             self.write_chunk(names, false);
-            self.flushes.waiting = 0;
         }
     }
 

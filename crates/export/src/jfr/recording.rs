@@ -149,6 +149,7 @@ impl Recording {
             self.has_made_samples = true;
             self.describe_samples();
         }
+        self.flushes.waiting = 0;
         let start = self.chunk_start;
         let span = Span {
             start,

@@ -6,7 +6,7 @@ use super::wire::{Message, Span, Value, Wire, nanoseconds};
 use super::{MAX_BATCH, MAX_EVENTS};
 use crate::per_thread::PerThread;
 use crate::sink::{Moment, Slice, ThreadIndex};
-use jtrail_model::names::Names;
+use jtrail_model::names::{NO_CLASS, Names};
 use jtrail_model::{ClassId, MethodId, ThreadId, Timestamp};
 use rustc_hash::FxHashMap;
 
@@ -309,10 +309,13 @@ fn name_method(wire: &impl Wire, names: &Names, id: MethodId) -> Named {
         return named;
     };
     let class = names.class(method.class);
-    attribute("code.function.name", &format!("{class}.{}", method.name));
+    let in_class = |class: &str| match class {
+        NO_CLASS => method.name.clone(),
+        class => format!("{class}.{}", method.name),
+    };
+    attribute("code.function.name", &in_class(&class));
     attribute("jtrail.descriptor", &method.signature);
-    let name = format!("{}.{}", without_package(&class), method.name);
-    wire.name(&mut named.name, &name);
+    wire.name(&mut named.name, &in_class(without_package(&class)));
     named
 }
 

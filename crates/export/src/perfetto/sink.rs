@@ -59,6 +59,8 @@ impl Packets {
 }
 
 impl Sink for Packets {
+    const TAKES_RATE: bool = true;
+
     fn process(&mut self, id: u64, program: &str) {
         self.process_id = id;
         self.program = program.to_owned();

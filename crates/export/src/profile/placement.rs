@@ -249,7 +249,7 @@ fn take(nodes: &mut [Node], caller: &Caller, weight: impl Fn(&mut Weights) -> &m
     for place in &caller.places {
         let own = weight(&mut nodes[*place as usize].weights);
         seen += i128::from((*own).max(0));
-        let share = taken * seen / all - given;
+        let share = taken.saturating_mul(seen) / all - given;
         given += share;
         // A share is at most the weight, which is an i64.
         *own -= share as i64;

@@ -25,7 +25,7 @@ pub(super) fn proposal(
     let tool = ceiling.tool;
     // Standard input can't be read again.
     if args.input == Path::new("-") {
-        let instead = without_survey(args.caller);
+        let instead = without_survey(args);
         return anyhow!(
             "{input}: more than {max} {what}; {tool} opens no more in reasonable time; {instead}"
         );
@@ -75,7 +75,7 @@ pub(super) fn proposal(
     options.push((Choice::Force, "--force".to_owned(), means));
     let (own, others): (Vec<_>, Vec<_>) = options
         .into_iter()
-        .partition(|(choice, ..)| args.caller.takes(*choice));
+        .partition(|(choice, ..)| takes(args, *choice));
     let mut list = |head: &str, options: &[(Choice, String, String)]| {
         text += head;
         for (_, option, means) in options {
@@ -104,21 +104,24 @@ enum Choice {
     Force,
 }
 
-impl Caller {
-    fn takes(self, choice: Choice) -> bool {
-        match self {
-            Self::Export => true,
-            Self::Send | Self::Open => choice != Choice::Split,
-            Self::Convert => choice == Choice::Until,
-        }
+/// Returns whether the subcommand that exports takes an option.
+fn takes(args: &Args, choice: Choice) -> bool {
+    match args.caller {
+        Caller::Export => choice != Choice::Split || args.output() != Path::new("-"),
+        Caller::Send | Caller::Open => choice != Choice::Split,
+        Caller::Convert => choice == Choice::Until,
     }
 }
 
 /// Returns what to do if the trace can't be read again.
-fn without_survey(caller: Caller) -> &'static str {
-    match caller {
-        Caller::Export => "select less by --min, --from or --until, or add --split or --force",
-        Caller::Send | Caller::Open => "select less by --min, --from or --until, or add --force",
+fn without_survey(args: &Args) -> &'static str {
+    match args.caller {
+        Caller::Export if takes(args, Choice::Split) => {
+            "select less by --min, --from or --until, or add --split or --force"
+        }
+        Caller::Export | Caller::Send | Caller::Open => {
+            "select less by --min, --from or --until, or add --force"
+        }
         Caller::Convert => {
             "select less by --from or --until, or use jtrail export, which also takes --min, --split and --force"
         }

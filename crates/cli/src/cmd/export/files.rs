@@ -100,8 +100,10 @@ impl<'a> Files<'a> {
         // A folder need not be readable. Then the files that would be replaced are still found.
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let numbers = entries.filter_map(|entry| number(&entry.file_name()));
-        let first = numbers.min().map(|number| self.numbered(number));
-        first.filter(|path| path.symlink_metadata().is_ok())
+        // A name like `app-01` is not that of a numbered file.
+        let exists = |number: &usize| self.numbered(*number).symlink_metadata().is_ok();
+        let first = numbers.filter(exists).min();
+        first.map(|number| self.numbered(number))
     }
 
     /// Returns true if something was written.

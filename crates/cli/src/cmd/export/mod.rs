@@ -62,7 +62,12 @@ pub(crate) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<u8> 
     };
     if let Some(missing) = args.selection.missing(&*encoder) {
         let input = args.input.display();
-        bail!("{input}: the selection has no {missing}; nothing is written");
+        // A part may have been written to standard output.
+        let rest = match args.output() == Path::new("-") {
+            true => "",
+            false => "; nothing is written",
+        };
+        bail!("{input}: the selection has no {missing}{rest}");
     }
     if !files.has_content() {
         let input = args.input.display();

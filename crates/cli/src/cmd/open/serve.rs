@@ -9,6 +9,7 @@
 //! delays neither other clients nor the end of the program. Bodies of requests are not read.
 
 use super::http::{Connection, Request};
+use crate::output::ending_signals;
 use anyhow::{Context, anyhow};
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -210,12 +211,8 @@ impl Page {
 /// Returns a flag that signals set.
 fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    #[cfg(unix)]
-    {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            signal_hook::flag::register(signal, Arc::clone(&stop)).context("signals")?;
-        }
+    for signal in ending_signals() {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context("signals")?;
     }
     Ok(stop)
 }
