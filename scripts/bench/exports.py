@@ -2,7 +2,8 @@
 
 The trace is a trail with as many methods as javac has, on 64 threads, like the one of `convert`.
 The output is discarded. Events are the enters and leaves of the trace, per second of CPU time.
-Profiles for the Firefox Profiler and for speedscope are made in memory, so they have no bound.
+Calls nest at random in this trace, so that it has nearly as many call paths as calls. Therefore
+targets that keep call paths have no bound here, like those that keep all calls.
 """
 
 import os
@@ -16,8 +17,8 @@ from support.paths import JTRAIL
 JAVA = None
 EXAMPLES = (("formats", "write_trace"),)
 
-STREAMING = ("perfetto", "chrome", "jfr", "collapsed", "flame", "pprof", "otlp")
-IN_MEMORY = ("firefox", "speedscope")
+STREAMING = ("perfetto", "chrome", "jfr", "otlp")
+IN_MEMORY = ("collapsed", "flame", "pprof", "firefox", "speedscope")
 MIN_RATE = 5.0
 """Million events a second."""
 
