@@ -32,7 +32,7 @@ class Profiler:
         self.export, self.process = export, None
 
     def __enter__(self):
-        # About one start in twenty never answers, and the next one does.
+        # Some starts never answer, and the next one does.
         if not any(self.start() for _ in range(4)):
             log = Path(self.folder.name) / f"{SESSION}.log"
             said = log.read_text() if log.exists() else ""
