@@ -131,8 +131,9 @@ def read(tools, reader, part):
     extension, command = READERS[reader]
     started = time.monotonic()
     to = export(tools, part, part.with_name(f"{part.stem}-{reader}{extension}"))
-    command = [str(word) for word in command(tools, part, to)]
-    done = subprocess.run(command, capture_output=True, text=True, env=tools.environment())
+    with tools.lock:
+        command, environment = [str(word) for word in command(tools, part, to)], tools.environment()
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     to.unlink()
     return show(reader, started, done)
 
@@ -154,8 +155,6 @@ def check(options, jdk, folder):
     """Traces and reads all programs with one JDK. Returns true if all readers agree with the reports."""
     tools = Tools(options, jdk)
     wanted = options.reader or [*READERS, FLAME]
-    if not options.reader:
-        tools.fetch()
     agree, parts = True, []
     for name in options.only or PROGRAMS:
         started = time.monotonic()

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import threading
 
 from support import downloads
 from support.errors import Unavailable
@@ -22,14 +23,8 @@ class Tools:
     def __init__(self, options, jdk):
         self.jtrail, self.jdk = options.jtrail, jdk
         self.folder = options.cache.parent / "read-exports"
-
-    def fetch(self):
-        """Fetches what is missing. The other methods then only say where it is."""
-        self.perfetto()
-        self.environment()
-        self.mission_control()
-        self.modules()
-        self.chromium()
+        self.lock = threading.Lock()
+        """Held while tools are asked for: they may be fetched."""
 
     def perfetto(self):
         """The folder with Perfetto's engine."""
