@@ -138,7 +138,7 @@ impl<W: Wire> Sink for Spans<W> {
         let thread = &mut self.threads[begin.thread];
         let trace_len = thread.begin(self.process_hash, begin, slice);
         self.largest = self.largest.max(trace_len);
-        if !matches!(slice, Slice::Call(_)) {
+        if !slice.is_call() {
             self.describe_wait(names, begin.thread, slice);
         }
     }

@@ -246,7 +246,7 @@ impl Sink for Profiles {
         let thread = &mut self.threads[end.end.thread.0 as usize];
         thread.events.end(end.end.time);
         thread.open -= 1;
-        if thread.open == 0 && matches!(end.slice, Slice::Call(_)) {
+        if thread.open == 0 && end.slice.is_call() {
             let time = end.end.time.since(end.begin.time).0;
             thread.in_calls = thread.in_calls.saturating_add(time);
         }
