@@ -61,7 +61,7 @@ def parse():
     parser.add_argument("--rounds", type=int, default=5, metavar="N",
                         help="runs of each thing (default: %(default)s); with 0, work and peers only show what the file "
                              "of --json has")
-    parser.add_argument("--calls", type=int, default=100_000_000, metavar="N", help="events of a conversion (default: 100 million)")
+    parser.add_argument("--calls", type=int, default=100_000_000, metavar="N", help="events of a conversion or an export (default: 100 million)")
     parser.add_argument("--only", action="append", choices=SECTIONS, metavar="SECTION", help="measure this section; repeatable")
     parser.add_argument("--before", type=Path, metavar="CHECKOUT",
                         help="of trail: the build of another checkout takes turns with this one")

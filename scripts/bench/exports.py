@@ -1,24 +1,32 @@
-"""Exports of a long trace, to each target: peak memory, and events a second.
+"""Exports of long traces of real programs, to each target: peak memory, and events a second.
 
-The trace is a trail with as many methods as javac has, on 64 threads, like the one of `convert`.
-The output is discarded. Events are the enters and leaves of the trace, per second of CPU time.
-Calls nest at random in this trace, so that a million of them have 350,000 call paths. Therefore
-targets that keep call paths have no bound here, like those that keep all calls.
+The programs are works of comparing/works.py. javac has one busy thread and deep stacks, the server
+has many threads. Their traces end after --calls events. The output is discarded. Events are those
+that `jtrail verify` counts, per second of CPU time. Targets that keep all calls until the end have
+no bound.
 """
 
 import os
+import re
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
-from bench.convert import MAX_MB, THREADS
-from bench.session import example
-from support.paths import JTRAIL
+from bench.comparing.tracers import Jtrail
+from bench.comparing.works import WORKS, Run, Setup
+from bench.convert import MAX_MB
+from support.paths import JTRAIL, TARGET
+from support.processes import run
 
-JAVA = None
-EXAMPLES = (("formats", "write_trace"),)
+JAVA = ()
+EXAMPLES = ()
 
-STREAMING = ("perfetto", "chrome", "jfr", "otlp")
-IN_MEMORY = ("collapsed", "flame", "pprof", "firefox", "speedscope")
+# The works, each with the call that its trace begins with.
+TRACED = {"javac": "com.sun.tools.javac.main.JavaCompiler.compile:1",
+          "server": "org.apache.catalina.connector.CoyoteAdapter.service:1"}
+STREAMING = ("perfetto", "chrome", "jfr", "otlp", "collapsed", "flame", "pprof")
+IN_MEMORY = ("firefox", "speedscope")
 MIN_RATE = 5.0
 """Million events a second."""
 
@@ -35,17 +43,32 @@ def export(trace, target):
     return used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
 
 
+def record(session, name, folder):
+    """Traces a work. Returns the trace and its number of events."""
+    setup = Setup(session.jdks[-1], session.args.quick, session.args.limit)
+    setup.prepare(WORKS[name])
+    one = Run(setup, WORKS[name], folder / name).clear()
+    tracer = Jtrail(name, f"burst=call:{TRACED[name]}/{session.args.calls}")
+    one.execute(tracer)
+    said = run([JTRAIL, "verify", tracer.file(one)])
+    return tracer.file(one), int(re.search(r"([\d,]+) events", said)[1].replace(",", ""))
+
+
 def measure(session):
-    events = session.args.calls
-    trace = session.folder / "exports.trail"
-    with open(trace, "wb") as file:
-        subprocess.run([example("write_trace"), "trail", str(events), str(THREADS)], check=True, stdout=file)
-    for target in STREAMING + IN_MEMORY:
-        memory, seconds = export(trace, target)
-        rate = events / seconds / 1e6
-        limits, results = ("", ["", ""]) if target in IN_MEMORY else (
-            f"<= {MAX_MB} MB, >= {MIN_RATE:g} M/s",
-            ["  PASS" if fits else "  FAIL" for fits in (memory <= MAX_MB, rate >= MIN_RATE)])
-        session.add(f"export, {events / 1e6:.0f} M events, {target}", limits, f"{memory:.0f} MB{results[0]}",
-                    f"{rate:.1f} M events/s{results[1]}")
-        print("  ".join(session.rows[-1]), file=sys.stderr)
+    # Traces are large: if /tmp is memory, they would not fit.
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=TARGET) as folder:
+        for name in TRACED:
+            trace, events = record(session, name, Path(folder))
+            for target in STREAMING + IN_MEMORY:
+                add(session, f"export, {name}, {events / 1e6:.0f} M events, {target}", target,
+                    events, *export(trace, target))
+
+
+def add(session, what, target, events, memory, seconds):
+    """Adds the row of an export."""
+    rate = events / seconds / 1e6
+    limits, results = ("", ["", ""]) if target in IN_MEMORY else (
+        f"<= {MAX_MB} MB, >= {MIN_RATE:g} M/s",
+        ["  PASS" if fits else "  FAIL" for fits in (memory <= MAX_MB, rate >= MIN_RATE)])
+    session.add(what, limits, f"{memory:.0f} MB{results[0]}", f"{rate:.1f} M events/s{results[1]}")
+    print("  ".join(session.rows[-1]), file=sys.stderr)

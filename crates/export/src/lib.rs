@@ -11,6 +11,7 @@
 //! | `slices` | calls and waits as nested slices of their threads |
 //! | `sink` | the interface of targets that show a time line |
 //! | `dropped` | counts of what a target has no place for |
+//! | `call_tree`, `weights` | call paths as a tree, and what their calls took |
 //! | `profile` | sums by thread and call path, for targets that show a profile |
 //! | `survey` | counts of calls and waits, to find out which part of a trace fits a target |
 //! | `protobuf` | the encoding of protocol buffers, which several targets share |
@@ -19,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod call_tree;
 mod chrome;
 mod collapsed;
 mod dropped;
@@ -41,6 +43,7 @@ mod target;
 #[cfg(test)]
 mod testing;
 mod timeline;
+mod weights;
 
 pub use collapsed::Weight;
 pub use filter::{CallFilter, MethodFilter, left_out};

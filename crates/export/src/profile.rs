@@ -14,33 +14,16 @@
 //! [`Frame::Deeper`], whichever of them is the caller. So they keep their figures and their method,
 //! and endless recursion does not make paths that no tool can read.
 
+mod nodes;
 mod placement;
 
 use crate::per_thread::PerThread;
 use crate::sink::{End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
+use crate::weights::Weights;
 use jtrail_formats::DropCount;
 use jtrail_model::names::Names;
 use jtrail_model::{AggregatedEnter, Event, MethodId, Timestamp};
-use rustc_hash::FxHashMap;
-
-/// What the calls of a node took, without their callees.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Weights {
-    /// Number of calls.
-    pub(crate) calls: u64,
-    /// Self time in ns.
-    pub(crate) self_time: i64,
-    /// CPU time in ns; 0 if not measured.
-    pub(crate) cpu: i64,
-    /// Number of allocated objects.
-    pub(crate) objects: u64,
-    /// Bytes of allocated objects.
-    pub(crate) bytes: i64,
-    /// Time blocked on monitors, in ns. It is part of the self time.
-    pub(crate) blocked: i64,
-    /// Time in `Object.wait` and parked, in ns. It is part of the self time.
-    pub(crate) waiting: i64,
-}
+use nodes::Nodes;
 
 /// What a node stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -63,23 +46,10 @@ pub(crate) const DEEPER: &str = "(deeper calls)";
 /// Maximum number of calls of a path. A tool that draws a line for each of them draws no more.
 pub(crate) const MAX_FRAMES: usize = 1024;
 
-/// A node of the profile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Node {
-    pub(crate) frame: Frame,
-    /// Number of the node above.
-    pub(crate) parent: u32,
-    pub(crate) weights: Weights,
-    /// The callee that was found last. It is often the next one to be looked up.
-    recent: u32,
-}
-
 /// The sums by thread and call path.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Profile {
-    /// All nodes. A node comes after the one above it, and the first one is the root.
-    pub(crate) nodes: Vec<Node>,
-    index: FxHashMap<(u32, Frame), u32>,
+    pub(crate) nodes: Nodes,
     pub(crate) threads: PerThread<ThreadInfo>,
     /// The thread that stands for all virtual threads without a name: there may be millions.
     pub(crate) nameless: Option<ThreadIndex>,
@@ -131,51 +101,7 @@ struct OpenAggregate {
 /// Maximum number of different marks that are kept.
 const MAX_MARKS: usize = 100;
 
-impl Default for Profile {
-    fn default() -> Self {
-        let root = Node {
-            frame: Frame::Root,
-            parent: 0,
-            weights: Weights::default(),
-            recent: 0,
-        };
-        Self {
-            nodes: vec![root],
-            index: FxHashMap::default(),
-            threads: PerThread::default(),
-            nameless: None,
-            nameless_count: 0,
-            open: PerThread::default(),
-            process_id: 0,
-            program: String::new(),
-            marks: Vec::new(),
-            deeper: 0,
-            span: None,
-        }
-    }
-}
-
 impl Profile {
-    #[inline]
-    fn node(&mut self, parent: u32, frame: Frame) -> u32 {
-        let recent = self.nodes[parent as usize].recent;
-        if recent != 0 && self.nodes[recent as usize].frame == frame {
-            return recent;
-        }
-        let next = self.nodes.len() as u32;
-        let node = *self.index.entry((parent, frame)).or_insert(next);
-        if node == next {
-            self.nodes.push(Node {
-                frame,
-                parent,
-                weights: Weights::default(),
-                recent: 0,
-            });
-        }
-        self.nodes[parent as usize].recent = node;
-        node
-    }
-
     /// Returns the node of a thread.
     fn root(&mut self, index: ThreadIndex) -> u32 {
         let root = self.open[index].root;
@@ -190,7 +116,7 @@ impl Profile {
             }
             false => index,
         };
-        let root = self.node(0, Frame::Thread(of_node));
+        let root = self.nodes.callee(0, Frame::Thread(of_node));
         self.open[index].root = root;
         root
     }
@@ -202,15 +128,10 @@ impl Profile {
         *last = time.max(*last);
     }
 
-    #[inline]
-    fn weights(&mut self, node: u32) -> &mut Weights {
-        &mut self.nodes[node as usize].weights
-    }
-
-    /// Returns the weights of the innermost call of a thread, or of the thread.
-    fn innermost(&mut self, index: ThreadIndex) -> &mut Weights {
+    /// Adds to the weights of the innermost call of a thread, or of the thread.
+    fn add_to_innermost(&mut self, index: ThreadIndex, weights: &Weights) {
         let node = self.innermost_node(index);
-        self.weights(node)
+        self.nodes.add(node, weights);
     }
 
     /// Returns the node of the innermost call of a thread, or of the thread.
@@ -231,8 +152,8 @@ impl Profile {
         }
         self.deeper = self.deeper.saturating_add(calls);
         match frames {
-            MAX_FRAMES => self.node(caller, Frame::Deeper),
-            _ => self.nodes[caller as usize].parent,
+            MAX_FRAMES => self.nodes.callee(caller, Frame::Deeper),
+            _ => self.nodes.parent(caller),
         }
     }
 
@@ -241,7 +162,7 @@ impl Profile {
         let open = &self.open[index];
         let cancels = e.calls == 0 && e.base_time.0 < 0;
         let (parent, frames) = match open.aggregated.last() {
-            _ if cancels => (self.node(root, Frame::Sums), 1),
+            _ if cancels => (self.nodes.callee(root, Frame::Sums), 1),
             Some(call) => (call.node, call.frames),
             None => {
                 let enclosing = open.calls.iter().nth_back(above);
@@ -251,14 +172,15 @@ impl Profile {
         };
         let calls = u64::try_from(e.calls).unwrap_or(0);
         let parent = self.bounded(parent, frames, calls);
-        let node = self.node(parent, Frame::Method(e.method));
+        let node = self.nodes.callee(parent, Frame::Method(e.method));
         let (time, cpu) = (e.base_time.0.max(0), e.base_cpu_time.0.max(0));
-        self.weights(node).add(&Weights {
+        let weights = Weights {
             calls,
             self_time: time,
             cpu,
             ..Weights::default()
-        });
+        };
+        self.nodes.add(node, &weights);
         let aggregated = &mut self.open[index].aggregated;
         aggregated.push(OpenAggregate {
             node,
@@ -281,7 +203,7 @@ impl Profile {
                 ..Weights::default()
             };
             (ended.total, ended.cpu) = (0, 0);
-            self.nodes[ended.node as usize].weights.add(&cancelled);
+            self.nodes.add(ended.node, &cancelled);
         }
         if let Some(caller) = open.aggregated.last_mut() {
             caller.total = caller.total.saturating_add(ended.total);
@@ -307,36 +229,23 @@ impl Profile {
             caller.callees = caller.callees.saturating_add(time);
             caller.callees_cpu = caller.callees_cpu.saturating_add(cpu);
         }
-        self.weights(call.node).add(&Weights {
+        let weights = Weights {
             calls: 1,
             self_time: time.saturating_sub(call.callees).max(0),
             cpu: cpu.saturating_sub(call.callees_cpu).max(0),
             ..Weights::default()
-        });
-    }
-}
-
-impl Weights {
-    /// Adds other weights.
-    #[inline]
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.calls = self.calls.saturating_add(other.calls);
-        self.self_time = self.self_time.saturating_add(other.self_time);
-        self.cpu = self.cpu.saturating_add(other.cpu);
-        self.objects = self.objects.saturating_add(other.objects);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.blocked = self.blocked.saturating_add(other.blocked);
-        self.waiting = self.waiting.saturating_add(other.waiting);
+        };
+        self.nodes.add(call.node, &weights);
     }
 }
 
 /// Writes a complete profile in the format of a target.
 pub(crate) trait WriteProfile: Send {
     /// Appends the output, or the first part of a long one.
-    fn write(&mut self, profile: &Profile, names: &Names, out: &mut Vec<u8>);
+    fn write(&mut self, profile: Profile, names: &Names, out: &mut Vec<u8>);
 
     /// Appends another part of a long output. Returns true if more follow.
-    fn write_more(&mut self, _profile: &Profile, _names: &Names, _out: &mut Vec<u8>) -> bool {
+    fn write_more(&mut self, _out: &mut Vec<u8>) -> bool {
         false
     }
 }
@@ -346,6 +255,8 @@ pub(crate) trait WriteProfile: Send {
 pub(crate) struct Profiler<W> {
     profile: Profile,
     writer: W,
+    /// Number of calls whose paths are too deep, at the end.
+    deeper: u64,
     out: Vec<u8>,
 }
 
@@ -355,6 +266,7 @@ impl<W> Profiler<W> {
         Self {
             profile: Profile::default(),
             writer,
+            deeper: 0,
             out: Vec::new(),
         }
     }
@@ -381,7 +293,7 @@ impl<W: WriteProfile> Sink for Profiler<W> {
     fn forget_thread(&mut self, index: ThreadIndex) {
         let root = self.profile.open[index].root;
         self.profile.open.remove(index);
-        if self.profile.nodes[root as usize].frame != Frame::Thread(index) {
+        if self.profile.nodes.frame(root) != Frame::Thread(index) {
             self.profile.threads.remove(index);
         }
     }
@@ -393,7 +305,7 @@ impl<W: WriteProfile> Sink for Profiler<W> {
             let parent = self.profile.innermost_node(begin.thread);
             let frames = self.profile.open[begin.thread].calls.len();
             let parent = self.profile.bounded(parent, frames, 1);
-            let node = self.profile.node(parent, Frame::Method(method));
+            let node = self.profile.nodes.callee(parent, Frame::Method(method));
             let calls = &mut self.profile.open[begin.thread].calls;
             calls.push(OpenCall {
                 node,
@@ -410,12 +322,18 @@ impl<W: WriteProfile> Sink for Profiler<W> {
         match end.slice {
             Slice::Call(_) => self.profile.end_call(end),
             Slice::Blocked { .. } => {
-                let weights = self.profile.innermost(end.end.thread);
-                weights.blocked = weights.blocked.saturating_add(time);
+                let blocked = Weights {
+                    blocked: time,
+                    ..Weights::default()
+                };
+                self.profile.add_to_innermost(end.end.thread, &blocked);
             }
             Slice::Waiting { .. } | Slice::Parked { .. } => {
-                let weights = self.profile.innermost(end.end.thread);
-                weights.waiting = weights.waiting.saturating_add(time);
+                let waiting = Weights {
+                    waiting: time,
+                    ..Weights::default()
+                };
+                self.profile.add_to_innermost(end.end.thread, &waiting);
             }
         }
     }
@@ -426,11 +344,12 @@ impl<W: WriteProfile> Sink for Profiler<W> {
             Event::AllocationSum(e) => (e.objects, i64::try_from(e.bytes).unwrap_or(i64::MAX)),
             _ => return false,
         };
-        self.profile.innermost(index).add(&Weights {
+        let allocated = Weights {
             objects,
             bytes,
             ..Weights::default()
-        });
+        };
+        self.profile.add_to_innermost(index, &allocated);
         true
     }
 
@@ -451,18 +370,20 @@ impl<W: WriteProfile> Sink for Profiler<W> {
     }
 
     fn close(&mut self, names: &Names, _: Timestamp) {
-        self.profile.place_sums();
-        if self.profile.deeper > 0 {
-            self.profile.marks.push(format!(
+        let mut profile = std::mem::take(&mut self.profile);
+        profile.place_sums();
+        self.deeper = profile.deeper;
+        if profile.deeper > 0 {
+            profile.marks.push(format!(
                 "jtrail: {} calls are within {MAX_FRAMES} others, and have no paths beyond these",
-                self.profile.deeper
+                profile.deeper
             ));
         }
-        self.writer.write(&self.profile, names, &mut self.out);
+        self.writer.write(profile, names, &mut self.out);
     }
 
-    fn close_more(&mut self, names: &Names) -> bool {
-        self.writer.write_more(&self.profile, names, &mut self.out)
+    fn close_more(&mut self, _: &Names) -> bool {
+        self.writer.write_more(&mut self.out)
     }
 
     fn take(&mut self, out: &mut Vec<u8>) {
@@ -470,10 +391,10 @@ impl<W: WriteProfile> Sink for Profiler<W> {
     }
 
     fn dropped(&self) -> Option<DropCount> {
-        let count = self.profile.deeper;
-        (count > 0).then_some(DropCount {
+        const { assert!(MAX_FRAMES == 1_024) };
+        (self.deeper > 0).then_some(DropCount {
             what: "paths of calls within 1,024 others",
-            count,
+            count: self.deeper,
         })
     }
 

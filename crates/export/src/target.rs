@@ -156,8 +156,12 @@ impl Target {
             Self::Collapsed => &Row {
                 name: "collapsed",
                 extensions: &[".collapsed", ".folded"],
-                ceiling: None,
-                kept: None,
+                ceiling: Some(Ceiling {
+                    items: 1_500_000,
+                    what: "call paths",
+                    tool: "a flame graph tool",
+                }),
+                kept: Some(120),
             },
             Self::Jfr => &Row {
                 name: "jfr",
@@ -173,9 +177,13 @@ impl Target {
             Self::Flame => &Row {
                 name: "flame",
                 extensions: &[".html"],
-                // The page leaves out the smallest call paths of a large trace by itself.
-                ceiling: None,
-                kept: None,
+                // The page leaves out the smallest of them, which are compared in memory.
+                ceiling: Some(Ceiling {
+                    items: 1_500_000,
+                    what: "call paths",
+                    tool: "a browser",
+                }),
+                kept: Some(180),
             },
             Self::Pprof => &Row {
                 name: "pprof",
@@ -185,7 +193,7 @@ impl Target {
                     what: "call paths",
                     tool: "go tool pprof",
                 }),
-                kept: None,
+                kept: Some(100),
             },
             Self::Otlp => &Row {
                 name: "otlp",

@@ -34,7 +34,8 @@
 
 mod tree;
 
-use crate::profile::{self, Frame, Profile, Weights, WriteProfile};
+use crate::profile::{self, Frame, Profile, WriteProfile};
+use crate::weights::Weights;
 use jtrail_model::names::Names;
 use tree::{Tree, Walk};
 
@@ -110,39 +111,39 @@ impl Writer {
 }
 
 impl WriteProfile for Writer {
-    fn write(&mut self, profile: &Profile, names: &Names, out: &mut Vec<u8>) {
+    fn write(&mut self, profile: Profile, names: &Names, out: &mut Vec<u8>) {
         let mut tree = Tree::default();
         let mut of_node: Vec<u32> = Vec::with_capacity(profile.nodes.len());
-        for node in &profile.nodes {
+        for node in profile.nodes.iter() {
             let parent = of_node.get(node.parent as usize).copied().unwrap_or(0);
-            let at = match node.frame {
-                Frame::Root => 0,
-                Frame::Thread(_) if !self.with_threads => parent,
+            let name = match node.frame {
+                Frame::Root => None,
+                Frame::Thread(_) if !self.with_threads => None,
                 Frame::Thread(index) => {
                     let name = profile.threads[index].shared_label();
-                    tree.callee(parent, &format!("[{}]", text(name)))
+                    Some(tree.name(format!("[{}]", text(name))))
                 }
-                Frame::Sums => tree.callee(parent, profile::SUMS),
-                Frame::Deeper => tree.callee(parent, profile::DEEPER),
-                Frame::Method(method) => match tree.methods.get(&method) {
-                    Some(name) => tree.callee_of_name(parent, *name),
+                Frame::Sums => Some(tree.name(profile::SUMS.to_owned())),
+                Frame::Deeper => Some(tree.name(profile::DEEPER.to_owned())),
+                Frame::Method(method) => Some(match tree.methods.get(&method) {
+                    Some(name) => *name,
                     None => {
-                        let callee = tree.callee(parent, &text(&names.readable_method(method)));
-                        tree.methods
-                            .insert(method, tree.paths[callee as usize].name);
-                        callee
+                        let name = tree.name(text(&names.readable_method(method)));
+                        tree.methods.insert(method, name);
+                        name
                     }
-                },
+                }),
             };
-            let value = &mut tree.paths[at as usize].value;
-            *value = value.saturating_add(self.weight.of(&node.weights));
-            of_node.push(at);
+            let path = name.map_or(parent, |name| tree.callee(parent, name));
+            tree.add(path, self.weight.of(&node.weights));
+            of_node.push(path);
         }
+        drop(profile);
         self.walk = Some(Walk::new(tree));
-        self.write_more(profile, names, out);
+        self.write_more(out);
     }
 
-    fn write_more(&mut self, _: &Profile, _: &Names, out: &mut Vec<u8>) -> bool {
+    fn write_more(&mut self, out: &mut Vec<u8>) -> bool {
         self.walk.as_mut().is_some_and(|walk| walk.write_part(out))
     }
 }

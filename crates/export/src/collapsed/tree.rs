@@ -1,5 +1,6 @@
 //! The call paths with their names, and the walk that writes them.
 
+use crate::call_tree::{CallTree, Callees};
 use jtrail_model::MethodId;
 use rustc_hash::FxHashMap;
 
@@ -7,69 +8,51 @@ use rustc_hash::FxHashMap;
 const PART: usize = 1 << 20;
 
 /// The call paths of all threads, or of each thread. Paths with equal names are one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// The first path is the root, which has no name.
-    pub(super) paths: Vec<Path>,
-    index: FxHashMap<(u32, u32), u32>,
+    /// The frames are numbers of names.
+    paths: CallTree,
+    /// The weight of each path; those beyond the end have none.
+    values: Vec<i64>,
     names: Vec<String>,
     numbers: FxHashMap<String, u32>,
     /// Numbers of the names of methods.
     pub(super) methods: FxHashMap<MethodId, u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Path {
-    /// Number of the name of its last frame.
-    pub(super) name: u32,
-    parent: u32,
-    pub(super) value: i64,
-}
-
-impl Default for Tree {
-    fn default() -> Self {
-        let root = Path {
-            name: 0,
-            parent: 0,
-            value: 0,
-        };
-        Self {
-            paths: vec![root],
-            index: FxHashMap::default(),
-            names: vec![String::new()],
-            numbers: FxHashMap::default(),
-            methods: FxHashMap::default(),
-        }
-    }
-}
-
 impl Tree {
-    /// Returns the path of a callee by its name.
-    pub(super) fn callee(&mut self, parent: u32, name: &str) -> u32 {
-        let number = match self.numbers.get(name) {
-            Some(number) => *number,
-            None => {
-                let next = self.names.len() as u32;
-                self.names.push(name.to_owned());
-                self.numbers.insert(name.to_owned(), next);
-                next
-            }
-        };
-        self.callee_of_name(parent, number)
+    /// Returns the number of a name.
+    pub(super) fn name(&mut self, name: String) -> u32 {
+        if let Some(number) = self.numbers.get(&name) {
+            return *number;
+        }
+        let next = self.names.len() as u32;
+        self.names.push(name.clone());
+        self.numbers.insert(name, next);
+        next
     }
 
     /// Returns the path of a callee by the number of its name.
-    pub(super) fn callee_of_name(&mut self, parent: u32, name: u32) -> u32 {
-        let next = self.paths.len() as u32;
-        let path = *self.index.entry((parent, name)).or_insert(next);
-        if path == next {
-            self.paths.push(Path {
-                name,
-                parent,
-                value: 0,
-            });
+    pub(super) fn callee(&mut self, parent: u32, name: u32) -> u32 {
+        self.paths.callee(parent, name)
+    }
+
+    /// Adds to the weight of a path.
+    pub(super) fn add(&mut self, path: u32, value: i64) {
+        self.values.resize(self.paths.len(), 0);
+        let sum = &mut self.values[path as usize];
+        *sum = sum.saturating_add(value);
+    }
+
+    /// Returns for each name its place in the order of names.
+    fn ranks(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.names.len() as u32).collect();
+        order.sort_by_key(|number| &self.names[*number as usize]);
+        let mut ranks = vec![0; order.len()];
+        for (rank, number) in (0..).zip(order) {
+            ranks[number as usize] = rank;
         }
-        path
+        ranks
     }
 }
 
@@ -77,27 +60,22 @@ impl Tree {
 #[derive(Debug)]
 pub(super) struct Walk {
     tree: Tree,
-    /// For each path its callees, the first in the order of names at the end.
-    callees: Vec<Vec<u32>>,
-    /// The paths that lead to the current one, with the length of the text before each.
-    open: Vec<(u32, usize)>,
+    callees: Callees,
+    /// The paths that lead to the current one, each with the number of its callees that were
+    /// written, and the length of the text before it.
+    open: Vec<(u32, usize, usize)>,
     text: String,
 }
 
 impl Walk {
     pub(super) fn new(tree: Tree) -> Self {
-        let mut callees = vec![Vec::new(); tree.paths.len()];
-        for (at, path) in tree.paths.iter().enumerate().skip(1) {
-            callees[path.parent as usize].push(at as u32);
-        }
-        for list in &mut callees {
-            let name = |path: &u32| &tree.names[tree.paths[*path as usize].name as usize];
-            list.sort_by(|a, b| name(b).cmp(name(a)));
-        }
+        let mut callees = tree.paths.callees();
+        let ranks = tree.ranks();
+        callees.sort_by_key(|path| ranks[tree.paths.frame(path) as usize]);
         Self {
             tree,
             callees,
-            open: vec![(0, 0)],
+            open: vec![(0, 0, 0)],
             text: String::new(),
         }
     }
@@ -105,21 +83,23 @@ impl Walk {
     /// Appends some lines. Returns true if more follow.
     pub(super) fn write_part(&mut self, out: &mut Vec<u8>) -> bool {
         let end = out.len() + PART;
-        while let Some(&(at, before)) = self.open.last() {
-            let Some(callee) = self.callees[at as usize].pop() else {
-                self.text.truncate(before);
+        while let Some((path, written, before)) = self.open.last_mut() {
+            let Some(&callee) = self.callees.of(*path).get(*written) else {
+                self.text.truncate(*before);
                 self.open.pop();
                 continue;
             };
-            let path = self.tree.paths[callee as usize];
-            self.open.push((callee, self.text.len()));
+            *written += 1;
+            self.open.push((callee, 0, self.text.len()));
             if !self.text.is_empty() {
                 self.text.push(';');
             }
-            self.text.push_str(&self.tree.names[path.name as usize]);
-            if path.value > 0 {
+            let name = self.tree.paths.frame(callee);
+            self.text.push_str(&self.tree.names[name as usize]);
+            let value = self.tree.values[callee as usize];
+            if value > 0 {
                 out.extend(self.text.as_bytes());
-                out.extend(format!(" {}\n", path.value).as_bytes());
+                out.extend(format!(" {value}\n").as_bytes());
             }
             if out.len() >= end {
                 return true;

@@ -44,8 +44,8 @@ struct Keep {
 }
 
 impl WriteProfile for Keep {
-    fn write(&mut self, profile: &Profile, names: &Names, _: &mut Vec<u8>) {
-        self.tree = Some(Tree::new(self.title.clone(), profile, names));
+    fn write(&mut self, profile: Profile, names: &Names, _: &mut Vec<u8>) {
+        self.tree = Some(Tree::new(self.title.clone(), &profile, names));
     }
 }
 

@@ -1,7 +1,8 @@
 //! The embedded data. Its layout is described in [`super`].
 
-use super::tree::{BASE, EXPORTED, Frame, Node, Tree};
-use crate::profile::Weights;
+use super::tree::{BASE, EXPORTED, Frame, Tree};
+use crate::call_tree::CallTree;
+use crate::weights::Weights;
 use std::collections::BTreeSet;
 
 const VERSION: u64 = 1;
@@ -21,13 +22,13 @@ pub(super) fn data(tree: &Tree) -> Vec<u8> {
     }
     number(&mut out, tree.left_out);
     let numbers = frames(tree, &mut out);
-    let order = preorder(&tree.nodes);
+    let order = preorder(&tree.paths);
     number(&mut out, order.len() as u64);
     for (_, level) in &order {
         number(&mut out, *level);
     }
     for (at, _) in &order {
-        let frame = tree.nodes[*at as usize].frame;
+        let frame = tree.paths.frame(*at);
         number(&mut out, numbers[frame as usize]);
     }
     for trace in [EXPORTED, BASE].into_iter().take(tree.traces.len()) {
@@ -39,11 +40,11 @@ pub(super) fn data(tree: &Tree) -> Vec<u8> {
 /// Appends the frames of a tree. Returns the written number of each frame.
 fn frames(tree: &Tree, out: &mut Vec<u8>) -> Vec<u64> {
     let mut uses = vec![0_u64; tree.frames.len()];
-    for node in &tree.nodes[1..] {
-        uses[node.frame as usize] += 1;
+    for path in tree.numbers() {
+        uses[tree.paths.frame(path) as usize] += 1;
     }
     let (mut threads, mut methods) = (Vec::new(), Vec::new());
-    // A tree without its smallest paths may have frames without nodes.
+    // A tree without its smallest paths may have frames without paths.
     for (at, frame) in tree
         .frames
         .iter()
@@ -94,31 +95,28 @@ fn frames(tree: &Tree, out: &mut Vec<u8>) -> Vec<u64> {
     numbers
 }
 
-/// Returns the numbers of all nodes but the root in preorder, each with its level: how far it is
-/// above a callee of the node before.
-fn preorder(nodes: &[Node]) -> Vec<(u32, u64)> {
-    const NONE: u32 = u32::MAX;
-    let (mut first, mut next) = (vec![NONE; nodes.len()], vec![NONE; nodes.len()]);
-    for at in (1..nodes.len()).rev() {
-        let first = &mut first[nodes[at].parent as usize];
-        next[at] = *first;
-        *first = at as u32;
-    }
-    let mut order = Vec::with_capacity(nodes.len());
-    let (mut at, mut level) = (0, 0);
-    loop {
-        let mut following = first[at as usize];
-        while following == NONE {
-            if at == 0 {
-                return order;
+/// Returns the numbers of all paths in preorder, each with its level: how far it is above a callee
+/// of the path before.
+fn preorder(paths: &CallTree) -> Vec<(u32, u64)> {
+    let callees = paths.callees();
+    let mut order = Vec::with_capacity(paths.len());
+    // For each open path, those of its callees that are still to come.
+    let mut open = vec![callees.of(0).iter()];
+    let mut level = 0;
+    while let Some(rest) = open.last_mut() {
+        match rest.next() {
+            Some(&path) => {
+                order.push((path, level));
+                open.push(callees.of(path).iter());
+                level = 0;
             }
-            following = next[at as usize];
-            at = nodes[at as usize].parent;
-            level += 1;
+            None => {
+                open.pop();
+                level += 1;
+            }
         }
-        order.push((following, level));
-        (at, level) = (following, 0);
     }
+    order
 }
 
 /// Appends the weights of a trace.
@@ -133,8 +131,8 @@ fn weights(tree: &Tree, order: &[(u32, u64)], trace: usize, out: &mut Vec<u8>) {
         |w| zigzag(w.waiting),
     ];
     let values = |of: fn(&Weights) -> u64| {
-        let nodes = order.iter().map(|(at, _)| &tree.nodes[*at as usize]);
-        nodes.map(move |node| of(&node.weights[trace]))
+        let paths = order.iter().map(|(path, _)| *path);
+        paths.map(move |path| of(&tree.weights(path, trace)))
     };
     let is_used = columns.map(|of| values(of).any(|value| value != 0));
     let bits = (0..).zip(is_used).map(|(bit, used)| u64::from(used) << bit);

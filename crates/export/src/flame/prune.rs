@@ -1,98 +1,80 @@
 //! Removes the smallest call paths of a tree.
 
-use super::tree::{LEFT_OUT, Node, Tree};
-use crate::profile::Weights;
-use rustc_hash::FxHashMap;
+use super::tree::{LEFT_OUT, Tree};
+use crate::weights::Weights;
 
-/// Number of weights of the two traces.
-const COLUMNS: usize = 14;
+/// The weights by which paths are compared. A negative one counts as 0, so that no path is larger
+/// than that of its caller.
+const WEIGHTS: [fn(&Weights) -> u64; 7] = [
+    |w| w.calls,
+    |w| positive(w.self_time),
+    |w| positive(w.cpu),
+    |w| w.objects,
+    |w| positive(w.bytes),
+    |w| positive(w.blocked),
+    |w| positive(w.waiting),
+];
 
-/// Removes all nodes but the `keep` largest ones. A node is as large as its largest share of any
-/// weight of any trace, with its callees. What was removed below a node becomes one node
-/// [`LEFT_OUT`], which has the weights of all of it.
+fn positive(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}
+
+/// Removes all paths but the `keep` largest ones. A path is as large as its largest share of any
+/// weight of any trace, with its callees. What was removed below a path becomes one path of the
+/// frame [`LEFT_OUT`], which has the weights of all of it.
 pub(super) fn prune(tree: &Tree, keep: usize) -> Tree {
-    let is_kept = largest(&tree.nodes, keep);
-    let mut pruned = Tree {
-        traces: tree.traces.clone(),
-        frames: tree.frames.clone(),
-        threads: tree.threads.clone(),
-        nodes: vec![tree.nodes[0]],
-        left_out: tree.left_out,
-    };
-    // The new number of each node; for removed ones, that of the node which has their weights.
+    let is_kept = largest(tree, keep);
+    let mut pruned = tree.without_paths();
+    // The new number of each path; for removed ones, that of the path which has their weights.
     let mut numbers = vec![0];
-    let mut rests: FxHashMap<u32, u32> = FxHashMap::default();
-    for (at, node) in tree.nodes.iter().enumerate().skip(1) {
-        let parent = numbers[node.parent as usize];
-        let next = pruned.nodes.len() as u32;
-        let is_removed = !is_kept[at];
-        pruned.left_out += u64::from(is_removed);
-        let number = match is_removed {
-            true if pruned.nodes[parent as usize].frame == LEFT_OUT => parent,
-            true => *rests.entry(parent).or_insert(next),
-            false => next,
-        };
-        match pruned.nodes.get_mut(number as usize) {
-            Some(rest) => {
-                for (sum, weights) in rest.weights.iter_mut().zip(&node.weights) {
-                    sum.add(weights);
-                }
+    for path in tree.numbers() {
+        let mut parent = numbers[tree.paths.parent(path) as usize];
+        let mut frame = tree.paths.frame(path);
+        if !is_kept[path as usize] {
+            pruned.left_out += 1;
+            frame = LEFT_OUT;
+            if parent != 0 && pruned.paths.frame(parent) == LEFT_OUT {
+                parent = pruned.paths.parent(parent);
             }
-            None => pruned.nodes.push(Node {
-                frame: if is_removed { LEFT_OUT } else { node.frame },
-                parent,
-                weights: node.weights,
-            }),
         }
-        numbers.push(number);
+        for trace in 0..tree.traces.len() {
+            pruned.add(parent, frame, trace, &tree.weights(path, trace));
+        }
+        numbers.push(pruned.paths.callee(parent, frame));
     }
     pruned
 }
 
-/// Returns for each node whether it is among the largest ones. The node above such a node is one.
-fn largest(nodes: &[Node], count: usize) -> Vec<bool> {
-    let mut totals: Vec<[u64; COLUMNS]> = nodes.iter().map(columns).collect();
-    for at in (1..nodes.len()).rev() {
-        let below = totals[at];
-        let above = &mut totals[nodes[at].parent as usize];
-        for (sum, value) in above.iter_mut().zip(below) {
-            *sum = sum.saturating_add(value);
+/// Returns for each path whether it is among the largest ones. The path of its caller is one, too.
+fn largest(tree: &Tree, count: usize) -> Vec<bool> {
+    let mut sizes = vec![0_f64; tree.paths.len()];
+    for trace in 0..tree.traces.len() {
+        for weight in WEIGHTS {
+            enlarge(&mut sizes, tree, |path| weight(&tree.weights(path, trace)));
         }
     }
-    let all = totals[0];
-    let size = |totals: &[u64; COLUMNS]| {
-        let shares = totals.iter().zip(all).filter(|(_, all)| *all > 0);
-        let share = |(value, all): (&u64, u64)| *value as f64 / all as f64;
-        shares.map(share).fold(0.0, f64::max)
-    };
-    let sizes: Vec<f64> = totals.iter().map(size).collect();
-    let mut order: Vec<u32> = (0..nodes.len() as u32).collect();
-    // Of two equal sizes the first comes first, so that no node comes before the one above it.
+    let mut order: Vec<u32> = (0..sizes.len() as u32).collect();
+    // Of two equal sizes the first comes first, so that no path comes before that of its caller.
     order.sort_by(|a, b| sizes[*b as usize].total_cmp(&sizes[*a as usize]));
-    let mut is_kept = vec![false; nodes.len()];
-    for at in order.into_iter().take(count.saturating_add(1)) {
-        is_kept[at as usize] = true;
+    let mut is_kept = vec![false; sizes.len()];
+    for path in order.into_iter().take(count.saturating_add(1)) {
+        is_kept[path as usize] = true;
     }
     is_kept
 }
 
-/// Returns the weights of a node without its callees. A negative one counts as 0, so that no node
-/// is larger than the one above it.
-fn columns(node: &Node) -> [u64; COLUMNS] {
-    let positive = |value: i64| u64::try_from(value).unwrap_or(0);
-    let of = |w: &Weights| {
-        [
-            w.calls,
-            positive(w.self_time),
-            positive(w.cpu),
-            w.objects,
-            positive(w.bytes),
-            positive(w.blocked),
-            positive(w.waiting),
-        ]
-    };
-    let mut columns = [0; COLUMNS];
-    let both = node.weights.iter().flat_map(of);
-    columns.iter_mut().zip(both).for_each(|(c, v)| *c = v);
-    columns
+/// Enlarges sizes to the shares of a weight.
+fn enlarge(sizes: &mut [f64], tree: &Tree, weight: impl Fn(u32) -> u64) {
+    let mut totals: Vec<u64> = (0..sizes.len() as u32).map(weight).collect();
+    for path in tree.numbers().rev() {
+        let below = totals[path as usize];
+        let above = &mut totals[tree.paths.parent(path) as usize];
+        *above = above.saturating_add(below);
+    }
+    let all = totals[0];
+    if all > 0 {
+        for (size, total) in sizes.iter_mut().zip(totals) {
+            *size = size.max(total as f64 / all as f64);
+        }
+    }
 }

@@ -3,8 +3,10 @@
 //! Ids of methods and threads mean nothing in another trace. So the frames of this tree are names,
 //! and threads and methods of equal names are one.
 
-use crate::profile::{self, Profile, Weights};
+use crate::call_tree::CallTree;
+use crate::profile::{self, Profile};
 use crate::sink::ThreadIndex;
+use crate::weights::{Weights, WeightsTable};
 use jtrail_model::MethodId;
 use jtrail_model::names::{NO_CLASS, Names};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,9 +20,6 @@ pub(super) const BASE: usize = 1;
 pub(super) const LEFT_OUT: u32 = 0;
 /// Number of the frame of sums.
 const SUMS: u32 = 1;
-/// Number of the root's frame, which is not written.
-const ROOT: u32 = u32::MAX;
-
 /// What a node stands for.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) enum Frame {
@@ -35,17 +34,6 @@ pub(super) enum Frame {
         name: String,
         descriptor: String,
     },
-}
-
-/// A node of the tree.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Node {
-    /// Number of the frame.
-    pub(super) frame: u32,
-    /// Number of the node above.
-    pub(super) parent: u32,
-    /// What the calls took in each trace, without their callees.
-    pub(super) weights: [Weights; 2],
 }
 
 /// What is known of a trace.
@@ -65,16 +53,17 @@ pub(super) struct Trace {
 }
 
 /// The call paths of one or two traces.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Tree {
     /// The exported trace, and the base if there is one.
     pub(super) traces: Vec<Trace>,
     pub(super) frames: Vec<Frame>,
     /// For each frame of a thread, how many threads of each trace have the name.
     pub(super) threads: FxHashMap<u32, [u64; 2]>,
-    /// All nodes. A node comes after the one above it, and the first one is the root.
-    pub(super) nodes: Vec<Node>,
-    /// Number of nodes that were left out.
+    pub(super) paths: CallTree,
+    /// What the calls of each path took in each trace.
+    weights: [WeightsTable; 2],
+    /// Number of paths that were left out.
     pub(super) left_out: u64,
 }
 
@@ -82,37 +71,25 @@ pub(super) struct Tree {
 struct Builder {
     tree: Tree,
     frames: FxHashMap<Frame, u32>,
-    nodes: FxHashMap<(u32, u32), u32>,
 }
 
 impl Builder {
     fn new(trace: Trace) -> Self {
-        let root = Node {
-            frame: ROOT,
-            parent: 0,
-            weights: Default::default(),
-        };
-        let tree = Tree {
+        Self::of(Tree {
             traces: vec![trace],
             frames: vec![Frame::LeftOut, Frame::Sums],
             threads: FxHashMap::default(),
-            nodes: vec![root],
+            paths: CallTree::default(),
+            weights: Default::default(),
             left_out: 0,
-        };
-        Self {
-            tree,
-            frames: FxHashMap::from_iter([(Frame::LeftOut, LEFT_OUT), (Frame::Sums, SUMS)]),
-            nodes: FxHashMap::default(),
-        }
+        })
     }
 
     /// Continues a complete tree.
     fn of(tree: Tree) -> Self {
         let frames = tree.frames.iter().cloned().zip(0..);
-        let nodes = tree.nodes.iter().zip(0..).skip(1);
         Self {
             frames: frames.collect(),
-            nodes: nodes.map(|(n, at)| ((n.parent, n.frame), at)).collect(),
             tree,
         }
     }
@@ -125,21 +102,6 @@ impl Builder {
         self.tree.frames.push(frame.clone());
         self.frames.insert(frame, number);
         number
-    }
-
-    /// Adds weights to the node of a frame below another node. Returns the node's number.
-    fn add(&mut self, parent: u32, frame: u32, trace: usize, weights: &Weights) -> u32 {
-        let next = self.tree.nodes.len() as u32;
-        let node = *self.nodes.entry((parent, frame)).or_insert(next);
-        if node == next {
-            self.tree.nodes.push(Node {
-                frame,
-                parent,
-                weights: Default::default(),
-            });
-        }
-        self.tree.nodes[node as usize].weights[trace].add(weights);
-        node
     }
 
     fn count_threads(&mut self, frame: u32, trace: usize, count: u64) {
@@ -162,7 +124,7 @@ impl Tree {
         let used = used_threads(profile);
         let mut methods: FxHashMap<MethodId, u32> = FxHashMap::default();
         let mut numbers = vec![0];
-        for node in &profile.nodes[1..] {
+        for node in profile.nodes.iter().skip(1) {
             let frame = match node.frame {
                 profile::Frame::Thread(index) if used.contains(&index) => {
                     let thread = &profile.threads[index];
@@ -191,7 +153,7 @@ impl Tree {
                 }
             };
             let parent = numbers[node.parent as usize];
-            numbers.push(builder.add(parent, frame, EXPORTED, &node.weights));
+            numbers.push(builder.tree.add(parent, frame, EXPORTED, &node.weights));
         }
         builder.tree
     }
@@ -206,21 +168,50 @@ impl Tree {
             builder.count_threads(frames[frame as usize], BASE, counts[EXPORTED]);
         }
         let mut numbers = vec![0];
-        for node in &base.nodes[1..] {
-            let parent = numbers[node.parent as usize];
-            let frame = frames[node.frame as usize];
-            numbers.push(builder.add(parent, frame, BASE, &node.weights[EXPORTED]));
+        for path in base.numbers() {
+            let parent = numbers[base.paths.parent(path) as usize];
+            let frame = frames[base.paths.frame(path) as usize];
+            let weights = base.weights(path, EXPORTED);
+            numbers.push(builder.tree.add(parent, frame, BASE, &weights));
         }
         builder.tree
+    }
+
+    /// Returns the numbers of all paths.
+    pub(super) fn numbers(&self) -> std::ops::Range<u32> {
+        1..self.paths.len() as u32
+    }
+
+    /// Returns what the calls of a path took in a trace.
+    pub(super) fn weights(&self, path: u32, trace: usize) -> Weights {
+        self.weights[trace].get(path)
+    }
+
+    /// Adds weights to the path of a frame below another one. Returns the number of the path.
+    pub(super) fn add(&mut self, parent: u32, frame: u32, trace: usize, weights: &Weights) -> u32 {
+        let path = self.paths.callee(parent, frame);
+        self.weights[trace].add(path, weights);
+        path
+    }
+
+    /// Returns the same without any paths.
+    pub(super) fn without_paths(&self) -> Self {
+        Self {
+            traces: self.traces.clone(),
+            frames: self.frames.clone(),
+            threads: self.threads.clone(),
+            paths: CallTree::default(),
+            weights: Default::default(),
+            left_out: self.left_out,
+        }
     }
 }
 
 /// Returns the threads that have weights or call paths.
 fn used_threads(profile: &Profile) -> FxHashSet<ThreadIndex> {
     let mut used = FxHashSet::default();
-    for node in &profile.nodes {
-        let above = &profile.nodes[node.parent as usize];
-        match (node.frame, above.frame) {
+    for node in profile.nodes.iter() {
+        match (node.frame, profile.nodes.frame(node.parent)) {
             (profile::Frame::Method(_) | profile::Frame::Sums, profile::Frame::Thread(index)) => {
                 used.insert(index);
             }

@@ -73,7 +73,7 @@ impl Writer {
     /// Returns the data in base64, without the smallest call paths if there are too many.
     fn packed(&self, tree: &Tree) -> String {
         let room = self.max_size.saturating_sub(page("").len());
-        let all = tree.nodes.len() - 1;
+        let all = tree.paths.len() - 1;
         let mut keep = all.min(self.max_paths);
         loop {
             let pruned = (keep < all).then(|| prune(tree, keep));
@@ -90,8 +90,9 @@ impl Writer {
 }
 
 impl WriteProfile for Writer {
-    fn write(&mut self, profile: &Profile, names: &Names, out: &mut Vec<u8>) {
-        let mut tree = Tree::new(std::mem::take(&mut self.title), profile, names);
+    fn write(&mut self, profile: Profile, names: &Names, out: &mut Vec<u8>) {
+        let mut tree = Tree::new(std::mem::take(&mut self.title), &profile, names);
+        drop(profile);
         if let Some(base) = self.base.take() {
             tree = tree.compare(&base.0);
         }

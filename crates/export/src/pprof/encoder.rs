@@ -7,9 +7,10 @@
 use super::functions::Functions;
 use super::wire::{function, label, line, location, mapping, profile as field, sample, value_type};
 use crate::per_thread::PerThread;
-use crate::profile::{Frame, Node, Profile, Weights};
+use crate::profile::{Frame, Profile};
 use crate::protobuf::{bytes, integer, message, varint};
 use crate::sink::ThreadIndex;
+use crate::weights::Weights;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jtrail_model::names::Names;
@@ -188,13 +189,13 @@ impl<'a> Encoder<'a> {
         let labels = self.labels();
         let (mut values, mut path) = (Vec::new(), Vec::new());
         let profile = self.profile;
-        for node in &profile.nodes {
+        for node in profile.nodes.iter() {
             values.clear();
             values.extend(self.types.iter().map(|t| (t.value)(&node.weights)));
             if values.iter().all(|value| *value == 0) {
                 continue;
             }
-            let Some(thread) = self.path(node, &mut path) else {
+            let Some(thread) = self.path(node.number, &mut path) else {
                 continue;
             };
             message(&mut self.piece, field::SAMPLE, |out| {
@@ -237,14 +238,15 @@ impl<'a> Encoder<'a> {
     }
 
     /// Sets `path` to the locations of a node, the innermost first. Returns the thread.
-    fn path(&mut self, node: &Node, path: &mut Vec<u64>) -> Option<ThreadIndex> {
+    fn path(&mut self, node: u32, path: &mut Vec<u64>) -> Option<ThreadIndex> {
         path.clear();
         let mut at = node;
         loop {
-            match at.frame {
+            let frame = self.profile.nodes.frame(at);
+            match frame {
                 // Each function has one location, with the same id.
                 Frame::Method(_) | Frame::Sums | Frame::Deeper => {
-                    path.push(self.functions.id(at.frame))
+                    path.push(self.functions.id(frame))
                 }
                 Frame::Thread(index) => {
                     if path.is_empty() {
@@ -254,7 +256,7 @@ impl<'a> Encoder<'a> {
                 }
                 Frame::Root => return None,
             }
-            at = &self.profile.nodes[at.parent as usize];
+            at = self.profile.nodes.parent(at);
         }
     }
 

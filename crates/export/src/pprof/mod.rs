@@ -79,8 +79,8 @@ use jtrail_model::names::Names;
 pub(crate) struct Writer;
 
 impl WriteProfile for Writer {
-    fn write(&mut self, profile: &Profile, names: &Names, out: &mut Vec<u8>) {
-        let mut encoder = Encoder::new(profile, names, out);
+    fn write(&mut self, profile: Profile, names: &Names, out: &mut Vec<u8>) {
+        let mut encoder = Encoder::new(&profile, names, out);
         encoder.write_head();
         encoder.write_samples();
         encoder.finish();

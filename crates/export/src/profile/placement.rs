@@ -13,7 +13,8 @@
 //! and their totals are exact in either case. If the places have less time than that, because the
 //! trace lacks calls, the rest remains as a negative time of `(sums);c`.
 
-use super::{Frame, MAX_FRAMES, Node, Profile, Weights};
+use super::nodes::Nodes;
+use super::{Frame, MAX_FRAMES, Profile, Weights};
 use jtrail_model::MethodId;
 use rustc_hash::FxHashMap;
 
@@ -42,20 +43,14 @@ enum Host {
 impl Profile {
     /// Moves sums to their callers, as far as it is known where these were called.
     pub(super) fn place_sums(&mut self) {
-        let sums = |node: &Node| node.frame == Frame::Sums;
-        if !self.nodes.iter().any(sums) {
+        if !self.nodes.iter().any(|node| node.frame == Frame::Sums) {
             return;
         }
         let mut placement = Placement::new(&self.nodes);
         placement.cancel(&mut self.nodes);
-        placement.find_hosts(&self.index, &self.nodes);
+        placement.find_hosts(&self.nodes);
         let nodes = std::mem::take(&mut self.nodes);
-        self.index.clear();
-        self.nodes.push(Node {
-            recent: 0,
-            ..nodes[0]
-        });
-        placement.build(&nodes, self);
+        self.nodes = placement.build(&nodes);
     }
 }
 
@@ -68,22 +63,22 @@ struct Placement {
 }
 
 impl Placement {
-    fn new(nodes: &[Node]) -> Self {
+    fn new(nodes: &Nodes) -> Self {
         let count = nodes.len();
         let (mut within, mut frames, mut threads) =
             (vec![NONE; count], vec![0; count], vec![0; count]);
         let (mut callers, mut index) = (Vec::new(), FxHashMap::<(u32, MethodId), u32>::default());
-        for (at, node) in nodes.iter().enumerate().skip(1) {
-            let above = node.parent as usize;
+        for node in nodes.iter().skip(1) {
+            let (at, above) = (node.number as usize, node.parent as usize);
             (within[at], threads[at]) = (within[above], threads[above]);
             frames[at] = frames[above] + 1;
             match node.frame {
-                Frame::Thread(_) => (threads[at], frames[at]) = (at as u32, 0),
-                Frame::Method(method) if nodes[above].frame == Frame::Sums => {
+                Frame::Thread(_) => (threads[at], frames[at]) = (node.number, 0),
+                Frame::Method(method) if nodes.frame(node.parent) == Frame::Sums => {
                     within[at] = callers.len() as u32;
                     index.insert((threads[at], method), callers.len() as u32);
                     callers.push(Caller {
-                        node: at as u32,
+                        node: node.number,
                         places: Vec::new(),
                         host: Host::Unresolved,
                     });
@@ -91,12 +86,12 @@ impl Placement {
                 _ => {}
             }
         }
-        for (at, node) in nodes.iter().enumerate() {
+        for node in nodes.iter() {
             if let Frame::Method(method) = node.frame
                 && node.weights.calls > 0
-                && let Some(caller) = index.get(&(threads[at], method))
+                && let Some(caller) = index.get(&(threads[node.number as usize], method))
             {
-                callers[*caller as usize].places.push(at as u32);
+                callers[*caller as usize].places.push(node.number);
             }
         }
         Self {
@@ -107,15 +102,23 @@ impl Placement {
     }
 
     /// Takes the negative times of callers from their places.
-    fn cancel(&self, nodes: &mut [Node]) {
+    fn cancel(&self, nodes: &mut Nodes) {
+        let self_time = |self_time| Weights {
+            self_time,
+            ..Weights::default()
+        };
+        let cpu = |cpu| Weights {
+            cpu,
+            ..Weights::default()
+        };
         for caller in &self.callers {
-            take(nodes, caller, |weights| &mut weights.self_time);
-            take(nodes, caller, |weights| &mut weights.cpu);
+            take(nodes, caller, |weights| weights.self_time, self_time);
+            take(nodes, caller, |weights| weights.cpu, cpu);
         }
     }
 
     /// Finds the place of each caller that has only one.
-    fn find_hosts(&mut self, index: &FxHashMap<(u32, Frame), u32>, nodes: &[Node]) {
+    fn find_hosts(&mut self, nodes: &Nodes) {
         // For each caller, those that are called in its sums: their places depend on its place.
         let mut dependent = vec![Vec::new(); self.callers.len()];
         let mut missing = vec![0_u32; self.callers.len()];
@@ -134,7 +137,7 @@ impl Placement {
                 if self.callers[number].host != Host::Unresolved {
                     continue;
                 }
-                self.callers[number].host = self.host(number, index, nodes);
+                self.callers[number].host = self.host(number, nodes);
                 ready.extend(release(&dependent[number], &mut missing));
             }
             // What is left depends on callers that call each other.
@@ -146,15 +149,14 @@ impl Placement {
     }
 
     /// Returns where a caller is, if all its places turn out to be one.
-    fn host(&self, number: usize, index: &FxHashMap<(u32, Frame), u32>, nodes: &[Node]) -> Host {
+    fn host(&self, number: usize, nodes: &Nodes) -> Host {
         let mut places = self.callers[number].places.iter();
         let mut places = places.by_ref().map(|place| {
-            let node = &nodes[*place as usize];
             let caller = self.callers.get(self.within[*place as usize] as usize);
-            match caller.map(|caller| (caller.node == node.parent, caller.host)) {
+            match caller.map(|caller| (caller.node == nodes.parent(*place), caller.host)) {
                 // A sum may be on a path that has calls of their own.
                 Some((true, Host::Node(host, _))) => {
-                    *index.get(&(host, node.frame)).unwrap_or(place)
+                    nodes.find(host, nodes.frame(*place)).unwrap_or(*place)
                 }
                 _ => *place,
             }
@@ -183,17 +185,18 @@ impl Placement {
         }
     }
 
-    /// Adds all nodes to the profile, those of sums below their hosts.
-    fn build(&self, nodes: &[Node], profile: &mut Profile) {
+    /// Returns all nodes, those of sums below their hosts.
+    fn build(&self, nodes: &Nodes) -> Nodes {
         let (mut first, mut next) = (vec![NONE; nodes.len()], vec![NONE; nodes.len()]);
-        for at in (1..nodes.len()).rev() {
+        for node in nodes.iter().skip(1).rev() {
+            let at = node.number as usize;
             let caller = self.callers.get(self.within[at] as usize);
-            let own = caller.filter(|caller| caller.node == at as u32);
-            let is_empty = nodes[at].weights == Weights::default();
+            let own = caller.filter(|caller| caller.node == node.number);
+            let is_empty = node.weights == Weights::default();
             if is_empty && own.is_some_and(|caller| caller.host != Host::Unknown) {
                 continue; // its sums are elsewhere
             }
-            let mut parent = nodes[at].parent;
+            let mut parent = node.parent;
             if let Some(caller) = caller
                 && caller.node == parent
                 && let Host::Node(host, _) = caller.host
@@ -201,25 +204,28 @@ impl Placement {
                 parent = host;
             }
             next[at] = first[parent as usize];
-            first[parent as usize] = at as u32;
+            first[parent as usize] = node.number;
         }
+        let mut built = Nodes::default();
         // What is to be added, with the new number of the node above.
         let mut open = vec![(first[0], 0)];
         while let Some((at, above)) = open.pop() {
-            let Some(node) = nodes.get(at as usize) else {
+            if at == NONE {
                 continue;
-            };
+            }
             open.push((next[at as usize], above));
+            let node = nodes.get(at);
             // Others that have nothing are there for the depth of recursive methods.
             let may_be_empty = matches!(node.frame, Frame::Root | Frame::Thread(_));
             let is_empty = first[at as usize] == NONE && node.weights == Weights::default();
             if is_empty && !may_be_empty {
                 continue;
             }
-            let number = profile.node(above, node.frame);
-            profile.weights(number).add(&node.weights);
+            let number = built.callee(above, node.frame);
+            built.add(number, &node.weights);
             open.push((first[at as usize], number));
         }
+        built
     }
 }
 
@@ -232,13 +238,15 @@ fn release<'a>(dependent: &'a [usize], missing: &'a mut [u32]) -> impl Iterator<
 }
 
 /// Takes a negative weight of a caller from its places. What these do not have remains.
-fn take(nodes: &mut [Node], caller: &Caller, weight: impl Fn(&mut Weights) -> &mut i64) {
-    let negative = *weight(&mut nodes[caller.node as usize].weights);
-    let all: i128 = caller
-        .places
-        .iter()
-        .map(|place| i128::from((*weight(&mut nodes[*place as usize].weights)).max(0)))
-        .sum();
+fn take(
+    nodes: &mut Nodes,
+    caller: &Caller,
+    value: impl Fn(&Weights) -> i64,
+    weights: impl Fn(i64) -> Weights,
+) {
+    let negative = value(&nodes.weights(caller.node));
+    let own = |nodes: &Nodes, place: u32| i128::from(value(&nodes.weights(place)).max(0));
+    let all: i128 = caller.places.iter().map(|place| own(nodes, *place)).sum();
     let missing = -i128::from(negative.min(0));
     let taken = missing.min(all);
     if taken == 0 {
@@ -247,14 +255,13 @@ fn take(nodes: &mut [Node], caller: &Caller, weight: impl Fn(&mut Weights) -> &m
     // Each place gives up to its share of the whole so far, so that rounding leaves no rest.
     let (mut seen, mut given) = (0, 0);
     for place in &caller.places {
-        let own = weight(&mut nodes[*place as usize].weights);
-        seen += i128::from((*own).max(0));
+        seen += own(nodes, *place);
         let share = taken.saturating_mul(seen) / all - given;
         given += share;
         // A share is at most the weight, which is an i64.
-        *own -= share as i64;
+        nodes.add(*place, &weights(-(share as i64)));
     }
-    *weight(&mut nodes[caller.node as usize].weights) += taken as i64;
+    nodes.add(caller.node, &weights(taken as i64));
 }
 
 #[cfg(test)]

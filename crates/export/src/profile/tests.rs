@@ -12,9 +12,9 @@ use jtrail_model::{
 struct Lines;
 
 impl WriteProfile for Lines {
-    fn write(&mut self, profile: &Profile, _: &Names, out: &mut Vec<u8>) {
+    fn write(&mut self, profile: Profile, _: &Names, out: &mut Vec<u8>) {
         let mut paths: Vec<String> = vec![String::new()];
-        for node in &profile.nodes[1..] {
+        for node in profile.nodes.iter().skip(1) {
             let above = &paths[node.parent as usize];
             paths.push(match node.frame {
                 Frame::Root => unreachable!("the root is the first node"),
@@ -24,7 +24,7 @@ impl WriteProfile for Lines {
                 Frame::Method(method) => format!("{above} m{method}"),
             });
         }
-        for (path, node) in paths.iter().zip(&profile.nodes).skip(1) {
+        for (path, node) in paths.iter().zip(profile.nodes.iter()).skip(1) {
             let w = node.weights;
             let line = format!(
                 "{path}: {} calls {} self {} cpu {} objects {} bytes {} blocked {} waiting\n",
