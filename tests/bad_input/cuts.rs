@@ -19,7 +19,7 @@ use std::time::Duration;
 )]
 mod damage;
 
-/// Maximum time for the tests of one format, with all bytes and all verbs.
+/// Maximum time for the tests of one format, with all bytes and all subcommands.
 const LIMIT: Duration = Duration::from_secs(600);
 /// One of this many bytes is changed, unless tests are thorough.
 const CHANGED: usize = 5;

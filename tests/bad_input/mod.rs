@@ -272,7 +272,7 @@ fn long_options_get_short_answers() {
     }
 }
 
-/// Runs a verb on a row's file, with a writer thread if the file is a pipe.
+/// Runs a subcommand on a row's file, with a writer thread if the file is a pipe.
 fn read_with(given: &Given, path: &Path, run: impl FnOnce() -> Done) -> Done {
     let Given::Pipe(write) = *given else {
         return run();
@@ -350,7 +350,7 @@ fn damaged_traces_are_reported() {
             "xml"
         };
         let copied = copy.display().to_string();
-        let verbs = [
+        let subcommands = [
             vec!["verify", &name],
             vec!["report", &name],
             vec![
@@ -360,15 +360,15 @@ fn damaged_traces_are_reported() {
             vec!["convert", "--to", other, &name, &copied],
         ];
         let row = std::sync::Arc::new(row);
-        for verb in verbs {
-            let line: Vec<String> = verb.iter().map(|s| (*s).to_owned()).collect();
+        for subcommand in subcommands {
+            let line: Vec<String> = subcommand.iter().map(|s| (*s).to_owned()).collect();
             let (given, pipe) = (std::sync::Arc::clone(&row), path.clone());
-            let what = format!("{}: {}", row.what, verb[0]);
+            let what = format!("{}: {}", row.what, subcommand[0]);
             let done = in_time(&what, LIMIT, move || {
                 let line: Vec<&str> = line.iter().map(String::as_str).collect();
                 read_with(&given.given, &pipe, || jtrail(&line))
             });
-            if verb[0] == "verify" {
+            if subcommand[0] == "verify" {
                 compare(&row, &path, &done, &mut failures);
             } else {
                 failures.check(done.code == row.codes.1, || {
@@ -404,11 +404,11 @@ fn names_do_not_take_the_terminal_over() {
     let folder = jtrail_testkit::temp_dir();
     let path = folder.path().join("trace").display().to_string();
     fs::write(&path, traces::hostile_names()).expect("written");
-    for verb in ["report", "dump", "verify"] {
-        let done = jtrail(&[verb, &path]);
+    for subcommand in ["report", "dump", "verify"] {
+        let done = jtrail(&[subcommand, &path]);
         assert_eq!(done.code, 0, "{}", done.out);
         let odd = |c: char| c.is_control() && c != '\n';
-        assert!(!done.out.contains(odd), "{verb}: {:?}", done.out);
+        assert!(!done.out.contains(odd), "{subcommand}: {:?}", done.out);
     }
 }
 
@@ -416,16 +416,16 @@ fn names_do_not_take_the_terminal_over() {
 fn huge_input_takes_little_memory() {
     let mut failures = Failures::default();
     for row in huge::rows() {
-        for verb in ["verify", "report", "dump", "convert"] {
+        for subcommand in ["verify", "report", "dump", "convert"] {
             let folder = jtrail_testkit::temp_dir();
             let path = folder.path().join("trace");
             traces::place(&row.given, &path);
             let name = path.display().to_string();
-            let args = match verb {
-                "convert" => vec![verb, "--to", "xml", &name, "/dev/null"],
-                _ => vec![verb, &name],
+            let args = match subcommand {
+                "convert" => vec![subcommand, "--to", "xml", &name, "/dev/null"],
+                _ => vec![subcommand, &name],
             };
-            let what = format!("{}: {verb}", row.what);
+            let what = format!("{}: {subcommand}", row.what);
             let mut peak = 0;
             let begin = Instant::now();
             let done = read_with(&row.given, &path, || {
@@ -434,7 +434,7 @@ fn huge_input_takes_little_memory() {
                 done
             });
             eprintln!("{what}: {} MiB, {:?}", peak >> 10, begin.elapsed());
-            if verb == "verify" {
+            if subcommand == "verify" {
                 compare(&row, &path, &done, &mut failures);
             } else {
                 failures.check(done.code == row.codes.1, || {
@@ -463,14 +463,14 @@ fn small_files_take_little_memory_in_a_process() {
         failures.check(peak < SMALL_RESIDENT_KB, || {
             format!("{}: {peak} KiB", row.what)
         });
-        for verb in ["verify", "report"] {
-            let (done, peak) = process(row.what, &[verb, "-"], Some(&path));
-            let code = match verb {
+        for subcommand in ["verify", "report"] {
+            let (done, peak) = process(row.what, &[subcommand, "-"], Some(&path));
+            let code = match subcommand {
                 "verify" => row.codes.0,
                 _ => row.codes.1,
             };
             failures.check(done.code == code && peak < SMALL_RESIDENT_KB, || {
-                format!("{}: {verb} -: {}, {peak} KiB", row.what, done.code)
+                format!("{}: {subcommand} -: {}, {peak} KiB", row.what, done.code)
             });
         }
     }

@@ -149,10 +149,10 @@ impl SeparatedJvm {
         PathBuf::from(format!("/proc/{}/root{path}", self.pid))
     }
 
-    /// Runs `jtrail VERB PID …`.
-    fn jtrail(&self, verb: &str, args: &[&str]) -> Result<String, String> {
+    /// Runs `jtrail SUBCOMMAND PID …`.
+    fn jtrail(&self, subcommand: &str, args: &[&str]) -> Result<String, String> {
         let pid = self.pid.to_string();
-        let args: Vec<&str> = [verb, &pid].iter().chain(args).copied().collect();
+        let args: Vec<&str> = [subcommand, &pid].iter().chain(args).copied().collect();
         outcome(&args)
     }
 

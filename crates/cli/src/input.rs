@@ -375,8 +375,8 @@ pub(crate) fn open_file(path: &Path) -> anyhow::Result<impl Read + Seek + use<>>
     Ok(Progress::new(file, Some(about.len()), true))
 }
 
-/// Checks that a verb does not write to a file that it reads. `-` stands for a standard stream,
-/// which may be a file too.
+/// Checks that a subcommand does not write to a file that it reads. `-` stands for a standard
+/// stream, which may be a file too.
 ///
 /// # Errors
 /// If an input leads to the same file as the output.

@@ -1,15 +1,15 @@
-//! The jtrail command line: a file for each verb in `cmd/`, and shared modules.
+//! The jtrail command line: a file for each subcommand in `cmd/`, and shared modules.
 //!
 //! | Module | Contents |
 //! |---|---|
 //! | `analyse` | the analysis of a trace, or of a part of it |
 //! | `attach` | makes a running JVM load the agent |
 //! | `process`, `parcel` | JVMs with a file system of their own: translation of paths, and transfer of files |
-//! | `cmd` | verbs: arguments and implementation |
-//! | `agent` | the agent's library and options, for verbs that start the agent |
+//! | `cmd` | subcommands: arguments and implementation |
+//! | `agent` | the agent's library and options, for subcommands that start the agent |
 //! | `input` | opens a trace, drives the decoder, shows progress |
 //! | `otlp` | sends OpenTelemetry traces to a collector |
-//! | `outcome` | output streams and exit codes of verbs |
+//! | `outcome` | output streams and exit codes of subcommands |
 //! | `output` | figures as table, TSV or JSON; files that are never left incomplete |
 //! | `select` | selection of threads and time |
 //! | `transcode` | turns a trace, or a part of it, into another format |
@@ -33,7 +33,7 @@ mod analyse;
 mod attach;
 mod cmd;
 mod input;
-// No verb sends traces yet.
+// No subcommand sends traces yet.
 mod otlp;
 mod outcome;
 mod output;
@@ -47,7 +47,7 @@ mod transcode;
 pub use outcome::{FAILED, FAULTY, SOUND, TRUNCATED};
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser};
 use outcome::Streams;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -58,11 +58,11 @@ use std::process::ExitCode;
 #[command(name = "jtrail", version, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
-    verb: Verb,
+    subcommand: Subcommand,
 }
 
-#[derive(Subcommand, Debug)]
-enum Verb {
+#[derive(clap::Subcommand, Debug)]
+enum Subcommand {
     Run(cmd::run::Args),
     Attach(cmd::attach::Args),
     #[cfg(unix)]
@@ -116,29 +116,29 @@ pub fn main_with(
         }
     };
     let mut streams = Streams { out, err };
-    let result = match cli.verb {
-        Verb::Run(args) => cmd::run::run(args, &mut streams),
-        Verb::Attach(args) => cmd::attach::run(args, &mut streams),
+    let result = match cli.subcommand {
+        Subcommand::Run(args) => cmd::run::run(args, &mut streams),
+        Subcommand::Attach(args) => cmd::attach::run(args, &mut streams),
         #[cfg(unix)]
-        Verb::Record(args) => cmd::record::run(args, &mut streams),
-        Verb::Report(args) => cmd::report::run(&args, &mut streams),
-        Verb::Dump(args) => cmd::dump::run(&args, &mut streams),
-        Verb::Convert(args) => cmd::convert::run(&args, &mut streams),
-        Verb::Export(args) => cmd::export::run(&args, &mut streams),
-        Verb::Open(args) => cmd::open::run(&args, &mut streams),
-        Verb::Verify(args) => cmd::verify::run(&args, &mut streams),
-        Verb::Recover(args) => cmd::recover::run(&args, &mut streams),
-        Verb::Compare(args) => cmd::compare::run(&args, &mut streams),
+        Subcommand::Record(args) => cmd::record::run(args, &mut streams),
+        Subcommand::Report(args) => cmd::report::run(&args, &mut streams),
+        Subcommand::Dump(args) => cmd::dump::run(&args, &mut streams),
+        Subcommand::Convert(args) => cmd::convert::run(&args, &mut streams),
+        Subcommand::Export(args) => cmd::export::run(&args, &mut streams),
+        Subcommand::Open(args) => cmd::open::run(&args, &mut streams),
+        Subcommand::Verify(args) => cmd::verify::run(&args, &mut streams),
+        Subcommand::Recover(args) => cmd::recover::run(&args, &mut streams),
+        Subcommand::Compare(args) => cmd::compare::run(&args, &mut streams),
         #[cfg(unix)]
-        Verb::Ctl(args) => cmd::ctl::run(args, &mut streams),
+        Subcommand::Ctl(args) => cmd::ctl::run(args, &mut streams),
         #[cfg(unix)]
-        Verb::Request(args) => cmd::request::run(args, &mut streams),
+        Subcommand::Request(args) => cmd::request::run(args, &mut streams),
         #[cfg(unix)]
-        Verb::Stream(args) => cmd::stream::run(args, &mut streams),
+        Subcommand::Stream(args) => cmd::stream::run(args, &mut streams),
         #[cfg(unix)]
-        Verb::Top(args) => cmd::top::run(args, &mut streams),
-        Verb::Completions { shell } => completions(shell, streams.out),
-        Verb::Man => manual(streams.out),
+        Subcommand::Top(args) => cmd::top::run(args, &mut streams),
+        Subcommand::Completions { shell } => completions(shell, streams.out),
+        Subcommand::Man => manual(streams.out),
     };
     let result = result.and_then(|code| {
         streams.out.flush()?;
@@ -156,15 +156,17 @@ pub fn main_with(
 
 /// If the unknown argument is a former name of an agent's option, adds the present name to the
 /// error as a suggestion.
-fn with_new_name(mut error: clap::Error, verb: Option<&OsString>) -> clap::Error {
+fn with_new_name(mut error: clap::Error, subcommand: Option<&OsString>) -> clap::Error {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
     let name = given.trim_start_matches("--");
     let new = jtrail_options::renamed(name).map(|key| key.name);
     let command = Cli::command();
-    let verb = verb.and_then(|verb| command.find_subcommand(verb));
-    let mut known = verb.into_iter().flat_map(|verb| verb.get_arguments());
+    let subcommand = subcommand.and_then(|subcommand| command.find_subcommand(subcommand));
+    let mut known = subcommand
+        .into_iter()
+        .flat_map(|subcommand| subcommand.get_arguments());
     if let Some(new) = new.filter(|new| known.any(|arg| arg.get_long() == Some(new))) {
         let new = ContextValue::String(format!("--{new}"));
         error.insert(ContextKind::SuggestedArg, new);
@@ -187,13 +189,13 @@ fn completions(shell: clap_complete::Shell, out: &mut dyn Write) -> anyhow::Resu
     Ok(SOUND)
 }
 
-/// Writes the manual pages of the program and its verbs as one document.
+/// Writes the manual pages of the program and its subcommands as one document.
 fn manual(out: &mut dyn Write) -> anyhow::Result<u8> {
     let mut command = Cli::command();
     command.build();
     clap_mangen::Man::new(command.clone()).render(out)?;
-    for verb in command.get_subcommands().filter(|c| c.get_name() != "help") {
-        clap_mangen::Man::new(verb.clone()).render(out)?;
+    for subcommand in command.get_subcommands().filter(|c| c.get_name() != "help") {
+        clap_mangen::Man::new(subcommand.clone()).render(out)?;
     }
     Ok(SOUND)
 }

@@ -1,4 +1,4 @@
-//! Output streams and exit codes of verbs.
+//! Output streams and exit codes of subcommands.
 
 use std::io::Write;
 
@@ -20,7 +20,7 @@ pub(crate) fn worse(a: u8, b: u8) -> u8 {
     if badness(b) > badness(a) { b } else { a }
 }
 
-/// Output streams of a verb.
+/// Output streams of a subcommand.
 pub(crate) struct Streams<'a> {
     pub(crate) out: &'a mut dyn Write,
     pub(crate) err: &'a mut dyn Write,

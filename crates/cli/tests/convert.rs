@@ -302,20 +302,20 @@ mod outputs {
 
     #[test]
     fn files_with_the_temporary_name_are_not_touched() {
-        for (verb, name) in [("convert", "x.trcxml"), ("export", "x.pftrace")] {
+        for (subcommand, name) in [("convert", "x.trcxml"), ("export", "x.pftrace")] {
             let folder = Folder::new();
             let bytes = encode(Format::TptpBinary, &sample());
             let file = folder.put(&format!("{name}.part"), &bytes);
             let output = folder.at(name);
             let path = output.to_str().expect("UTF-8");
-            let args = match verb {
-                "convert" => vec![verb, &file, path],
-                _ => vec![verb, &file, "-o", path],
+            let args = match subcommand {
+                "convert" => vec![subcommand, &file, path],
+                _ => vec![subcommand, &file, "-o", path],
             };
             let done = jtrail(&args);
-            assert_eq!((done.code, done.err.as_str()), (0, ""), "{verb}");
-            assert_eq!(fs::read(&file).expect("there"), bytes, "{verb}");
-            assert!(output.exists(), "{verb}");
+            assert_eq!((done.code, done.err.as_str()), (0, ""), "{subcommand}");
+            assert_eq!(fs::read(&file).expect("there"), bytes, "{subcommand}");
+            assert!(output.exists(), "{subcommand}");
         }
     }
 
@@ -398,19 +398,19 @@ mod outputs {
             let bytes = [b"caf\xe9", end.as_bytes()].concat();
             folder.path().join(std::ffi::OsString::from_vec(bytes))
         };
-        for (verb, end) in [
+        for (subcommand, end) in [
             ("convert", ".trcxml"),
             ("convert", ".pftrace"),
             ("export", ".pftrace"),
             ("export", ".trace.json"),
         ] {
-            let mut args = vec!["jtrail".into(), verb.into(), file.clone().into()];
-            args.extend((verb == "export").then(|| "-o".into()));
+            let mut args = vec!["jtrail".into(), subcommand.into(), file.clone().into()];
+            args.extend((subcommand == "export").then(|| "-o".into()));
             args.push(name(end).into_os_string());
             let (mut out, mut err) = (Vec::new(), Vec::new());
             jtrail_cli::main_with(args, &mut out, &mut err);
             let err = String::from_utf8_lossy(&err).into_owned();
-            assert_eq!(err, "", "{verb}");
+            assert_eq!(err, "", "{subcommand}");
             fs::remove_file(name(end)).expect("written");
         }
     }

@@ -32,18 +32,18 @@ fn code(document: &str) -> Vec<String> {
 /// `None` for other code.
 fn command(code: &str) -> Option<(String, Vec<&str>)> {
     let mut words = code.strip_prefix("jtrail ")?.split_whitespace();
-    let verb = words.next()?;
+    let subcommand = words.next()?;
     let is_word = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase());
-    if !is_word(verb) || verb == "help" {
-        return None; // `jtrail VERB`, `jtrail --version`, the name of a thread
+    if !is_word(subcommand) || subcommand == "help" {
+        return None; // `jtrail SUBCOMMAND`, `jtrail --version`, the name of a thread
     }
-    let help = match verb {
+    let help = match subcommand {
         // Each action of `ctl` has its own flags and help.
         "ctl" => match (words.next(), words.next()) {
             (Some(agent), Some(action)) if is_word(action) => format!("ctl {agent} {action}"),
-            _ => verb.to_owned(),
+            _ => subcommand.to_owned(),
         },
-        _ => verb.to_owned(),
+        _ => subcommand.to_owned(),
     };
     // The words after one of these belong to another program, or are a comment.
     let own = words.take_while(|word| !["--", "#", "|", "&&", ";"].contains(word));
@@ -72,14 +72,14 @@ fn commands_have_arguments_and_options_that_there_are() {
         let has_commands_only = path.ends_with("README.md");
         let path = path.display();
         for code in code(&text) {
-            if let Some((verb, given)) = command(&code) {
-                let help = helps.entry(verb.clone()).or_insert_with(|| {
-                    let line: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
+            if let Some((subcommand, given)) = command(&code) {
+                let help = helps.entry(subcommand.clone()).or_insert_with(|| {
+                    let line: Vec<&str> = subcommand.split(' ').chain(["--help"]).collect();
                     let done = jtrail(&line);
                     (done.code == 0).then_some(done.out)
                 });
                 let Some(help) = help else {
-                    assert!(!has_commands_only, "{path}: {code}: no such verb");
+                    assert!(!has_commands_only, "{path}: {code}: no such subcommand");
                     continue;
                 };
                 commands += 1;
@@ -87,7 +87,7 @@ fn commands_have_arguments_and_options_that_there_are() {
                     flags += 1;
                     let mut words = help.split_whitespace();
                     let is_there = words.any(|word| word.trim_end_matches([',', ':']) == flag);
-                    assert!(is_there, "{path}: {code}: {verb} has no {flag}");
+                    assert!(is_there, "{path}: {code}: {subcommand} has no {flag}");
                 }
             }
             let text = agent_options(&code).filter(|text| !text.starts_with("key=value"));
@@ -115,7 +115,7 @@ fn commands_are_found_in_text_and_blocks() {
     let expected = [("run", vec!["--file", "--min"]), ("dump", vec![])];
     assert_eq!(
         commands,
-        expected.map(|(verb, flags)| (verb.to_owned(), flags))
+        expected.map(|(subcommand, flags)| (subcommand.to_owned(), flags))
     );
     let options: Vec<_> = code.iter().filter_map(|code| agent_options(code)).collect();
     assert_eq!(options, ["format=xml,min=1ms"]);

@@ -154,13 +154,13 @@ fn a_selection_of_nothing_is_an_error() {
             let done = jtrail(&[&["export", &file, "-o", output], args].concat());
             assert_eq!((done.code, &done.err), (2, &message), "{args:?}");
         }
-        for verb in [
+        for subcommand in [
             &["open", &file, "--print", "--in", "firefox"][..],
             &["export", &file, "--send", "http://127.0.0.1:9"],
         ] {
-            let done = jtrail(&[verb, args].concat());
+            let done = jtrail(&[subcommand, args].concat());
             let result = (done.code, done.out.as_str(), &done.err);
-            assert_eq!(result, (2, "", &message), "{verb:?} {args:?}");
+            assert_eq!(result, (2, "", &message), "{subcommand:?} {args:?}");
         }
         assert_eq!(files(&folder), ["x.trcbin"], "{args:?}");
     }
@@ -211,8 +211,8 @@ fn the_extension_names_the_target_for_convert_too() {
     let folder = Folder::new();
     let file = folder.sample(Format::TptpBinary);
     for target in Target::ALL {
-        let name = |verb: &str| {
-            let name = format!("{verb}{}", target.extensions()[0]);
+        let name = |subcommand: &str| {
+            let name = format!("{subcommand}{}", target.extensions()[0]);
             folder.at(&name).to_str().expect("UTF-8").to_owned()
         };
         let [exported, converted, named] = ["export", "convert", "named"].map(name);
@@ -431,9 +431,9 @@ fn what_is_kept_in_memory_is_said_before_it_is_read() {
     assert_eq!((done.code, done.err.as_str()), (0, said));
 }
 
-/// Each verb proposes what it takes.
+/// Each subcommand proposes what it takes.
 #[test]
-fn above_the_ceiling_only_options_of_the_verb_are_proposed() {
+fn above_the_ceiling_only_options_of_the_subcommand_are_proposed() {
     let folder = Folder::new();
     let file = folder.put("many.trail", &many_calls(1_100_000));
     let output = folder.at("x.speedscope.json");

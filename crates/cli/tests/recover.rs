@@ -154,7 +154,7 @@ fn files_with_the_temporary_name_are_not_touched() {
         assert_eq!(jtrail(&["compare", &file, text(&out)]).code, 0);
         assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 3);
     }
-    // A verb that fails does not touch them either.
+    // A subcommand that fails does not touch them either.
     let recovered = fs::read(&out).expect("there");
     let nothing = folder.put(input, b"no trail");
     assert_eq!(jtrail(&["recover", &nothing, "-o", text(&out)]).code, 2);

@@ -283,8 +283,8 @@ fn damaged_traces_are_used_up_to_the_damage() {
     let folder = Folder::new();
     let whole = crate::common::encode(Format::TptpBinary, &sample());
     let cut = folder.put("cut.trcbin", &whole[..whole.len() - 10]);
-    for verb in ["report", "dump"] {
-        let done = jtrail(&[verb, &cut]);
+    for subcommand in ["report", "dump"] {
+        let done = jtrail(&[subcommand, &cut]);
         assert_eq!(done.code, 3, "{}", done.err);
         assert!(
             done.err.contains(&format!("jtrail: {cut}: at byte ")),
@@ -379,8 +379,8 @@ fn damaged_bytes_do_no_harm() {
             }
             bytes.truncate(bytes.len() - random(20));
             let file = folder.put("x", &bytes);
-            for verb in ["report", "dump", "verify"] {
-                assert!(jtrail(&[verb, &file]).code <= 3);
+            for subcommand in ["report", "dump", "verify"] {
+                assert!(jtrail(&[subcommand, &file]).code <= 3);
             }
         }
     }

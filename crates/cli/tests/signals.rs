@@ -51,7 +51,7 @@ fn start(folder: &Folder, shell: &str, args: &[&str]) -> Waiting {
 }
 
 const RUN: &str = "exec \"$@\"";
-const VERBS: [&[&str]; 6] = [
+const SUBCOMMANDS: [&[&str]; 6] = [
     &["convert", "-", "x.trcxml"],
     &["export", "-", "-o", "x.pftrace"],
     &["export", "-", "-o", "x.pftrace", "--split"],
@@ -62,7 +62,7 @@ const VERBS: [&[&str]; 6] = [
 
 #[test]
 fn nothing_is_left_and_the_program_ends_by_the_signal() {
-    for args in VERBS {
+    for args in SUBCOMMANDS {
         for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
             let folder = Folder::new();
             let mut child = start(&folder, RUN, args).child;
@@ -84,7 +84,7 @@ fn nothing_is_left_and_the_program_ends_by_the_signal() {
 fn an_earlier_file_remains() {
     let folder = Folder::new();
     folder.put("x.trcxml", b"earlier");
-    let mut child = start(&folder, RUN, VERBS[0]).child;
+    let mut child = start(&folder, RUN, SUBCOMMANDS[0]).child;
     let _open = child.stdin.take();
     kill_process(Pid::from_child(&child), Signal::TERM).expect("sent");
     child.wait_with_output().expect("ended");
@@ -98,7 +98,7 @@ fn an_earlier_file_remains() {
 fn a_signal_that_was_ignored_is_ignored() {
     let folder = Folder::new();
     let ignore = format!("trap '' HUP; {RUN}");
-    let Waiting { mut child, rest } = start(&folder, &ignore, VERBS[0]);
+    let Waiting { mut child, rest } = start(&folder, &ignore, SUBCOMMANDS[0]);
     kill_process(Pid::from_child(&child), Signal::HUP).expect("sent");
     let mut stdin = child.stdin.take().expect("a pipe");
     stdin.write_all(&rest).expect("taken");
@@ -112,7 +112,7 @@ fn a_signal_that_was_ignored_is_ignored() {
 fn a_file_that_may_not_grow_is_an_error() {
     let folder = Folder::new();
     let limit = format!("ulimit -f 0; {RUN}");
-    let Waiting { mut child, rest } = start(&folder, &limit, VERBS[0]);
+    let Waiting { mut child, rest } = start(&folder, &limit, SUBCOMMANDS[0]);
     let mut stdin = child.stdin.take().expect("a pipe");
     stdin.write_all(&rest).expect("taken");
     drop(stdin);

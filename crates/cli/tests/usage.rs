@@ -158,13 +158,13 @@ fn files_that_are_no_traces_are_distinguished() {
         ),
     ];
     for (file, expected) in &files {
-        for verb in ["report", "dump", "verify"] {
-            let done = jtrail(&[verb, file]);
-            assert_eq!(done.code, 2, "{verb} {file}: {}", done.err);
+        for subcommand in ["report", "dump", "verify"] {
+            let done = jtrail(&[subcommand, file]);
+            assert_eq!(done.code, 2, "{subcommand} {file}: {}", done.err);
             let said = done.err + &done.out;
             assert!(
                 said.contains(expected) && said.contains(file),
-                "{verb}: {said}"
+                "{subcommand}: {said}"
             );
         }
         let target = folder.at("out.trail");
@@ -197,15 +197,19 @@ fn help_and_version_go_to_standard_output() {
 #[test]
 fn help_completions_and_manual_have_each_key_of_the_agent() {
     let takes_keys = ["run", "attach", "record"];
-    for verb in takes_keys {
+    for subcommand in takes_keys {
         for flag in ["-h", "--help"] {
-            let help = jtrail(&[verb, flag]).out;
+            let help = jtrail(&[subcommand, flag]).out;
             for subject in jtrail_options::SUBJECTS {
                 assert!(help.contains(&format!("\n{}:\n", subject.title)), "{help}");
             }
             for key in jtrail_options::keys() {
                 let line = format!("--{} <VALUE>", key.name);
-                assert!(help.contains(&line), "{verb} {flag} has no {}", key.name);
+                assert!(
+                    help.contains(&line),
+                    "{subcommand} {flag} has no {}",
+                    key.name
+                );
             }
         }
     }

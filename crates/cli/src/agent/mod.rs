@@ -1,4 +1,4 @@
-//! The path of the agent's library and the option text, for the verbs that start an agent.
+//! The path of the agent's library and the option text, for the subcommands that start an agent.
 //!
 //! | Module | Does |
 //! |---|---|

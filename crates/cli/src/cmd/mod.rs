@@ -1,4 +1,4 @@
-//! The verbs: arguments and implementation of each.
+//! The subcommands: arguments and implementation of each.
 
 pub(crate) mod attach;
 pub(crate) mod compare;

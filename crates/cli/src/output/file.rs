@@ -1,9 +1,9 @@
-//! Files that verbs write.
+//! Files that subcommands write.
 //!
-//! A verb writes to a temporary file beside the output, and renames it once it is complete. So an
-//! output is never incomplete, and a verb that fails leaves an earlier file as it was. The
-//! temporary file is always a new one: whatever has its name already belongs to somebody else, or
-//! is left from a process that was killed.
+//! A subcommand writes to a temporary file beside the output, and renames it once it is complete.
+//! So an output is never incomplete, and a subcommand that fails leaves an earlier file as it was.
+//! The temporary file is always a new one: whatever has its name already belongs to somebody else,
+//! or is left from a process that was killed.
 
 use super::temporary::Temporary;
 use anyhow::Context;

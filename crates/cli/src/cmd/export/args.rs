@@ -75,7 +75,7 @@ fn weight_names() -> clap::builder::PossibleValuesParser {
 }
 
 impl Args {
-    /// Returns arguments of another verb that export a selection to a target.
+    /// Returns arguments of another subcommand that export a selection to a target.
     pub(crate) fn of_selection(
         caller: Caller,
         (input, output): (PathBuf, PathBuf),

@@ -2,7 +2,7 @@
 
 use super::{Args, Caller, feed};
 use anyhow::anyhow;
-use jtrail_export::{Export, Survey, Target};
+use jtrail_export::{Ceiling, Export, Survey, Target};
 use jtrail_model::MethodId;
 use jtrail_options::duration_text;
 use rustc_hash::FxHashSet;
@@ -34,65 +34,117 @@ pub(super) fn proposal(
         Ok(survey) => survey,
         Err(error) => return error,
     };
-    // Each slice takes as many items as on average up to the ceiling. A tenth is kept in reserve
-    // unless the items are the slices.
-    let slices = encoder.slices().max(1);
-    let items = encoder.size().max(1);
-    let exact = items == slices;
-    let fits = match exact {
-        true => ceiling.items,
-        false => {
-            (u128::from(ceiling.items) * u128::from(slices) * 9 / 10 / u128::from(items)) as u64
-        }
-    };
-    let all = u128::from(survey.slices()) * u128::from(items) / u128::from(slices);
-    let files = all.div_ceil(u128::from(ceiling.items.max(1)));
-    let about = if exact { "" } else { "about " };
+    let share = Share::new(encoder, ceiling);
+    let all = share.items(survey.slices());
+    let about = if share.is_exact() { "" } else { "about " };
     let mut text = format!(
         "{input}: {about}{} {what}; {tool} opens {max} in reasonable time",
-        number(all as u64)
+        number(all)
     );
-    let mut options = Vec::new();
-    if let Some((min, left)) = survey.min_for(fits) {
-        let min = duration_text(Duration::from_nanos(min.0 as u64));
-        let means = format!("calls and waits that take so long: {}", number(left));
-        options.push((Choice::Min, format!("--min {min}"), means));
-    }
-    if let Some((until, left)) = survey.until_for(fits) {
-        let until = seconds(until.0 as u64);
-        let means = format!("calls and waits up to then: {}", number(left));
-        options.push((Choice::Until, format!("--until {until}"), means));
-    }
-    let means = format!("{about}{files} files, each with a part of the time");
-    options.push((Choice::Split, "--split".to_owned(), means));
-    let means = match target.kept_bytes() {
-        Some(bytes) => {
-            let size = crate::output::bytes(all.saturating_mul(bytes.into()) as u64);
-            format!("one file all the same; it is kept in memory until the end: some {size}")
-        }
-        None => "one file all the same".to_owned(),
-    };
-    options.push((Choice::Force, "--force".to_owned(), means));
-    let (own, others): (Vec<_>, Vec<_>) = options
+    let (own, others): (Vec<_>, Vec<_>) = proposals(target, &survey, &share)
         .into_iter()
-        .partition(|(choice, ..)| takes(args, *choice));
-    let mut list = |head: &str, options: &[(Choice, String, String)]| {
-        text += head;
-        for (_, option, means) in options {
-            text += &format!("\n  {option:<22} {means}");
-        }
-    };
+        .partition(|proposal| takes(args, proposal.choice));
     if !own.is_empty() {
-        list("; add one of these:", &own);
+        list("; add one of these:", &own, &mut text);
     }
     if args.caller == Caller::Convert {
         let head = match own.is_empty() {
             true => "; use jtrail export with one of these:",
             false => "\nor use jtrail export with one of these:",
         };
-        list(head, &others);
+        list(head, &others, &mut text);
     }
     anyhow!("{text}")
+}
+
+/// What an export has of the items that the ceiling limits, up to the ceiling.
+struct Share {
+    ceiling: Ceiling,
+    slices: u64,
+    items: u64,
+}
+
+impl Share {
+    fn new(encoder: &dyn Export, ceiling: Ceiling) -> Self {
+        Self {
+            ceiling,
+            slices: encoder.slices().max(1),
+            items: encoder.size().max(1),
+        }
+    }
+
+    /// Returns true if the items are the slices.
+    fn is_exact(&self) -> bool {
+        self.items == self.slices
+    }
+
+    /// Returns how many items so many slices are, if all are like those up to the ceiling.
+    fn items(&self, slices: u64) -> u64 {
+        let items = u128::from(slices) * u128::from(self.items) / u128::from(self.slices);
+        u64::try_from(items).unwrap_or(u64::MAX)
+    }
+
+    /// Returns how many slices fit. A tenth is kept in reserve unless the items are the slices.
+    fn slices_that_fit(&self) -> u64 {
+        if self.is_exact() {
+            return self.ceiling.items;
+        }
+        let slices = u128::from(self.ceiling.items) * u128::from(self.slices) * 9 / 10;
+        (slices / u128::from(self.items)) as u64
+    }
+}
+
+/// An option that is proposed.
+struct Proposal {
+    choice: Choice,
+    /// With its value.
+    option: String,
+    means: String,
+}
+
+/// Returns all options that make the export fit, or be written all the same.
+fn proposals(target: Target, survey: &Survey, share: &Share) -> Vec<Proposal> {
+    let fits = share.slices_that_fit();
+    let all = share.items(survey.slices());
+    let mut proposals = Vec::new();
+    let mut add = |choice, option: String, means: String| {
+        proposals.push(Proposal {
+            choice,
+            option,
+            means,
+        });
+    };
+    if let Some((min, left)) = survey.min_for(fits) {
+        let min = duration_text(Duration::from_nanos(min.0 as u64));
+        let means = format!("calls and waits that take so long: {}", number(left));
+        add(Choice::Min, format!("--min {min}"), means);
+    }
+    if let Some((until, left)) = survey.until_for(fits) {
+        let until = seconds(until.0 as u64);
+        let means = format!("calls and waits up to then: {}", number(left));
+        add(Choice::Until, format!("--until {until}"), means);
+    }
+    let files = all.div_ceil(share.ceiling.items.max(1));
+    let about = if share.is_exact() { "" } else { "about " };
+    let means = format!("{about}{files} files, each with a part of the time");
+    add(Choice::Split, "--split".to_owned(), means);
+    let means = match target.kept_bytes() {
+        Some(bytes) => {
+            let size = crate::output::bytes(all.saturating_mul(bytes));
+            format!("one file all the same; it is kept in memory until the end: some {size}")
+        }
+        None => "one file all the same".to_owned(),
+    };
+    add(Choice::Force, "--force".to_owned(), means);
+    proposals
+}
+
+/// Appends proposals below a head.
+fn list(head: &str, proposals: &[Proposal], text: &mut String) {
+    *text += head;
+    for Proposal { option, means, .. } in proposals {
+        *text += &format!("\n  {option:<22} {means}");
+    }
 }
 
 /// An option that makes an export fit, or be written all the same.

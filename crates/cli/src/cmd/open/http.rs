@@ -1,4 +1,4 @@
-//! One request of HTTP/1.1 on a connection, and the answer to it.
+//! One request of HTTP/1.1 on a connection, and the response to it.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const MAX_HEAD: usize = 64 << 10;
 /// Maximum time in which a request arrives.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum time in which a client reads nothing of the answer.
+/// Maximum time in which a client reads nothing of the response.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum time that a client has to close its connection after the last byte of the file.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -106,7 +106,7 @@ impl Connection {
         }
     }
 
-    /// Sends an answer up to its body of `size` bytes.
+    /// Sends a response up to its body of `size` bytes.
     pub(super) fn respond(
         &mut self,
         status: &str,
@@ -154,10 +154,10 @@ impl Connection {
     }
 
     /// Ends a connection whose client may still be sending. If it were closed at once, the system
-    /// would discard the answer.
+    /// would discard the response.
     pub(super) fn refuse(mut self) {
         if self.0.shutdown(Shutdown::Write).is_ok() {
-            // The client was answered. What else it sends does not matter.
+            // The client has its response. What else it sends does not matter.
             let _ = self.skip(REFUSE_TIMEOUT, MAX_REFUSED);
         }
     }

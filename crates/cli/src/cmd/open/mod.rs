@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `viewer` | the tools and their addresses |
 //! | `serve` | the server on the loopback interface |
-//! | `http` | one request and its answer |
+//! | `http` | one request and its response |
 
 mod http;
 mod serve;

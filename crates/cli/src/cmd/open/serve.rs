@@ -192,7 +192,7 @@ impl Page {
         host && request.path == self.path && request.only("origin") == Some(self.origin.as_str())
     }
 
-    /// Returns what lets the page, and only the page, read the answer.
+    /// Returns what lets the page, and only the page, read the response.
     fn headers(&self) -> [(&'static str, &str); 8] {
         [
             ("Access-Control-Allow-Origin", self.origin.as_str()),

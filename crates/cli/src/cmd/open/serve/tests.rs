@@ -34,7 +34,7 @@ impl Serving {
         TcpStream::connect(("127.0.0.1", self.port)).expect("a server")
     }
 
-    /// Asks for the file, and reads no answer.
+    /// Asks for the file, and reads no response.
     fn get(&self) -> TcpStream {
         let (port, path) = (self.port, &self.path);
         let mut stream = self.connect();
@@ -45,17 +45,17 @@ impl Serving {
     }
 
     fn assert_loads(self) {
-        let count = io::copy(&mut self.get(), &mut io::sink()).expect("an answer");
+        let count = io::copy(&mut self.get(), &mut io::sink()).expect("a response");
         assert!(count > SIZE, "{count}");
         let served = self.thread.join().expect("no panic").expect("served");
         assert_eq!(served, Served::Loaded);
     }
 }
 
-fn answer(stream: &mut TcpStream) -> String {
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
-    answer
+fn response(stream: &mut TcpStream) -> String {
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("a response");
+    response
 }
 
 #[test]
@@ -75,16 +75,16 @@ fn bodies_of_requests_are_not_read() {
         stream.write_all(head.as_bytes()).expect("sent");
         stream.shutdown(std::net::Shutdown::Write).expect("ended");
         let expected = "HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-        assert_eq!(answer(&mut stream), expected, "{header}");
+        assert_eq!(response(&mut stream), expected, "{header}");
     }
-    // The answer arrives, even though the server does not read all that is sent.
+    // The response arrives, even though the server does not read all that is sent.
     let mut stream = serving.connect();
     let head = b"POST /x HTTP/1.1\r\nContent-Length: 500000\r\n\r\n";
     let body = vec![0; 500_000];
     stream
         .write_all(&[&head[..], &body].concat())
         .expect("sent");
-    assert!(answer(&mut stream).starts_with("HTTP/1.1 403 "));
+    assert!(response(&mut stream).starts_with("HTTP/1.1 403 "));
     serving.assert_loads();
 }
 
@@ -94,7 +94,7 @@ fn endless_requests_are_refused() {
     let mut stream = serving.connect();
     stream.write_all(b"GET /").expect("sent");
     stream.write_all(&vec![b'a'; 100 << 10]).expect("sent");
-    assert!(answer(&mut stream).starts_with("HTTP/1.1 403 "));
+    assert!(response(&mut stream).starts_with("HTTP/1.1 403 "));
     serving.assert_loads();
 }
 
@@ -126,12 +126,12 @@ fn a_file_is_loaded_once_all_of_it_was_received() {
     for count in [0, 1000, SIZE / 2] {
         let stream = serving.get();
         let read = io::copy(&mut stream.take(count), &mut io::sink());
-        assert_eq!(read.expect("an answer"), count);
+        assert_eq!(read.expect("a response"), count);
     }
     // All but the last bytes are read, the rest is in the system's buffers.
     let stream = serving.get();
     let read = io::copy(&mut stream.take(SIZE), &mut io::sink());
-    assert_eq!(read.expect("an answer"), SIZE);
+    assert_eq!(read.expect("a response"), SIZE);
     thread::sleep(Duration::from_millis(300));
     assert!(!serving.thread.is_finished());
     serving.assert_loads();
