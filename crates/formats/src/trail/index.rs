@@ -35,25 +35,25 @@ pub(super) struct Totals {
     /// Number of events in the preceding segments.
     pub(super) before: u64,
     /// Number of events by record code.
-    huffman_coded: ByCode<u64>,
+    by_code: ByCode<u64>,
 }
 
 impl Totals {
     #[inline]
     pub(super) fn add(&mut self, code: u8) {
-        self.huffman_coded.0[usize::from(code)] += 1;
+        self.by_code.0[usize::from(code)] += 1;
     }
 
     /// Adds the counts of `others` by code.
     pub(super) fn add_all(&mut self, others: &Self) {
-        for (all, more) in self.huffman_coded.0.iter_mut().zip(&others.huffman_coded.0) {
+        for (all, more) in self.by_code.0.iter_mut().zip(&others.by_code.0) {
             *all = all.saturating_add(*more);
         }
     }
 
     pub(super) fn add_calls(&mut self, enters: usize, leaves: usize) {
-        self.huffman_coded.0[usize::from(record::METHOD_ENTER)] += enters as u64;
-        self.huffman_coded.0[usize::from(record::METHOD_LEAVE)] += leaves as u64;
+        self.by_code.0[usize::from(record::METHOD_ENTER)] += enters as u64;
+        self.by_code.0[usize::from(record::METHOD_LEAVE)] += leaves as u64;
     }
 }
 
@@ -109,7 +109,7 @@ impl Index {
                 bytes.push(1 + u8::from(is_truncated));
                 put_number(totals.before, &mut bytes);
                 let counts = totals
-                    .huffman_coded
+                    .by_code
                     .0
                     .iter()
                     .enumerate()
@@ -174,7 +174,7 @@ impl IndexContents {
                 };
                 for _ in 0..bytes.number()? {
                     let code = bytes.byte()?;
-                    *totals.huffman_coded.0.get_mut(usize::from(code))? = bytes.number()?;
+                    *totals.by_code.0.get_mut(usize::from(code))? = bytes.number()?;
                 }
                 Some((totals, how == 2))
             }
