@@ -15,7 +15,7 @@ impl DropTally {
         let Some(what) = words(kind) else {
             return;
         };
-        self.add(what, 1);
+        self.add(DropCount { what, count: 1 });
     }
 
     /// Counts the calls of a sum. A sum takes several events, whose number says nothing to users.
@@ -23,14 +23,22 @@ impl DropTally {
         match u64::try_from(calls) {
             // A sum of no calls stands for the caller of others.
             Err(_) | Ok(0) => {}
-            Ok(calls) => self.add("calls that were recorded as sums", calls),
+            Ok(count) => self.add(DropCount {
+                what: "calls that were recorded as sums",
+                count,
+            }),
         }
     }
 
-    fn add(&mut self, what: &'static str, count: u64) {
-        match self.counts.iter_mut().find(|other| other.what == what) {
-            Some(other) => other.count = other.count.saturating_add(count),
-            None => self.counts.push(DropCount { what, count }),
+    /// Adds to what was dropped.
+    pub(crate) fn add(&mut self, dropped: DropCount) {
+        match self
+            .counts
+            .iter_mut()
+            .find(|other| other.what == dropped.what)
+        {
+            Some(other) => other.count = other.count.saturating_add(dropped.count),
+            None => self.counts.push(dropped),
         }
     }
 

@@ -182,6 +182,16 @@ pub(crate) trait Sink: Send {
     /// Begins the output. It is called first.
     fn open(&mut self) {}
 
+    /// Continues after a file that has ended, in the next one. Takes from the sink of that file
+    /// what the time line does not pass again: it passes the first time of the trace, the process,
+    /// the threads, what is open, and the values of counters that change rarely. Called before
+    /// [`Self::open`].
+    fn continue_from(&mut self, _ended: Self)
+    where
+        Self: Sized,
+    {
+    }
+
     /// Sets the first time of the trace that is not 0. Called at most once, before any method that
     /// has a time. An allocation rate may begin up to 10 ms earlier.
     fn start(&mut self, _first: Timestamp) {}

@@ -2,6 +2,7 @@
 
 use crate::filter::CallFilter;
 use crate::sink::Sink;
+use crate::target::Export;
 use crate::timeline::Timeline;
 use jtrail_formats::Encode;
 use jtrail_model::*;
@@ -30,6 +31,29 @@ pub(crate) fn encode_selected(
     }
     encoder.end(&mut out);
     out
+}
+
+/// Returns the files that sinks write for a trace, each from one part of the trace.
+pub(crate) fn encode_parts<S: Sink + 'static>(
+    make_sink: impl Fn() -> S + Send + 'static,
+    parts: &[&[Event<'_>]],
+) -> Vec<Vec<u8>> {
+    let mut encoder = Timeline::new(CallFilter::default(), make_sink);
+    let (mut files, mut out) = (Vec::new(), Vec::new());
+    encoder.begin(&mut out);
+    for (number, part) in parts.iter().enumerate() {
+        if number > 0 {
+            let mut begin = Vec::new();
+            encoder.split(&mut out, &mut begin);
+            files.push(std::mem::replace(&mut out, begin));
+        }
+        for event in *part {
+            encoder.event(event, &mut out);
+        }
+    }
+    encoder.end(&mut out);
+    files.push(out);
+    files
 }
 
 /// Returns a time of a trace from its distance to [`START`] in ns.

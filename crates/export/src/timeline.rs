@@ -50,8 +50,13 @@ pub(crate) struct Timeline<S> {
     classes: FxHashMap<ObjectId, ClassId>,
     collection: Option<Collection>,
     allocated: Allocated,
-    live_threads: i64,
+    /// Number of threads that have started and not ended. `None` before the first start or end.
+    live_threads: Option<i64>,
+    /// Bytes in use after the latest collection that tells.
+    heap_used: Option<i64>,
     dropped: DropTally,
+    /// What events lacked in the files that have ended.
+    dropped_before: DropTally,
     /// True if a sum of calls was written.
     has_sums: bool,
     /// What the user left out of the export.
@@ -68,8 +73,8 @@ struct ThreadState {
     has_ended: bool,
     /// How many open calls, counted from the innermost, do not enclose the next aggregated calls.
     sums_above: usize,
-    /// For each open aggregated call, whether it is selected.
-    aggregated: Vec<bool>,
+    /// The open aggregated calls, the outermost first. `None` for one that is not selected.
+    aggregated: Vec<Option<AggregatedEnter>>,
 }
 
 /// Bytes allocated in the current interval.
@@ -100,8 +105,10 @@ impl<S: Sink> Timeline<S> {
             classes: FxHashMap::default(),
             collection: None,
             allocated: Allocated::default(),
-            live_threads: 0,
+            live_threads: None,
+            heap_used: None,
             dropped: DropTally::default(),
+            dropped_before: DropTally::default(),
             has_sums: false,
             start: None,
         }
@@ -214,9 +221,9 @@ impl<S: Sink> Timeline<S> {
     }
 
     fn count_threads(&mut self, time: Timestamp, change: i64) {
-        self.live_threads += change;
-        self.sink
-            .counter(Counter::LiveThreads, time, self.live_threads);
+        let count = self.live_threads.unwrap_or(0) + change;
+        self.live_threads = Some(count);
+        self.sink.counter(Counter::LiveThreads, time, count);
     }
 
     /// Handles the definitions of the process and its threads. Returns false for other events.
@@ -413,6 +420,7 @@ impl<S: Sink> Timeline<S> {
         collection.total = end.map_or(0, |end| end.total_space);
         let mut is_written = self.sink.collection(&collection);
         if collection.used > 0 {
+            self.heap_used = Some(collection.used);
             is_written |= self
                 .sink
                 .counter(Counter::HeapUsed, collection.end, collection.used);
@@ -475,12 +483,12 @@ impl<S: Sink> Timeline<S> {
         let is_selected = match event {
             Event::AggregatedEnter(e) => self.selects_aggregated(index, e),
             Event::AggregatedLeave(_) => {
-                let thread = &mut self.threads[index];
-                thread.aggregated.pop().unwrap_or(false)
+                let ended = self.threads[index].aggregated.pop();
+                ended.flatten().is_some()
             }
             _ => {
-                let thread = &self.threads[index];
-                thread.aggregated.last().copied().unwrap_or(false)
+                let innermost = self.threads[index].aggregated.last();
+                innermost.copied().flatten().is_some()
             }
         };
         if !is_selected {
@@ -504,7 +512,7 @@ impl<S: Sink> Timeline<S> {
         // An aggregate of no calls stands for the caller of the aggregates in it.
         let is_long = call.calls == 0 || average >= filter.min.0;
         let is_selected = is_long && filter.selects(&self.names, call.method, level);
-        thread.aggregated.push(is_selected);
+        thread.aggregated.push(is_selected.then_some(*call));
         is_selected
     }
 }

@@ -22,6 +22,9 @@
 //! milliseconds since then, with six decimals, so that nanoseconds are exact. Times of samples are
 //! written as differences (`timeDeltas`).
 //!
+//! If the export has several files, each begins where the preceding one ends, and so do its
+//! threads.
+//!
 //! # Samples
 //!
 //! A thread has a sample for each stretch of time in which its stack stays the same, with the
@@ -112,6 +115,8 @@ pub(crate) struct Builder {
     counters: [Track; counters::ALL.len()],
     /// Begins and ends of spans in which the trace was paused.
     pauses: Vec<(i64, Option<i64>)>,
+    /// The end of the preceding file, if there is one.
+    file_start: Option<Timestamp>,
     first: i64,
     latest: i64,
     /// Number of samples, markers and allocations.
@@ -129,6 +134,7 @@ impl Default for Builder {
             process: Thread::default(),
             counters: Default::default(),
             pauses: Vec::new(),
+            file_start: None,
             first: i64::MAX,
             latest: i64::MIN,
             items: 0,

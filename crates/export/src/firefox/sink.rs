@@ -4,6 +4,7 @@ use super::Builder;
 use super::counters;
 use super::markers::{Data, MarkerKind};
 use super::tables::NO_STACK;
+use super::thread::Thread;
 use crate::sink::{Collection, Counter, End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
 use jtrail_model::names::Names;
 use jtrail_model::{ClassId, Event, Frame, ObjectId, Timestamp};
@@ -12,6 +13,13 @@ impl Sink for Builder {
     const TAKES_RATE: bool = true;
     const TAKES_ALLOCATIONS: bool = true;
     const TAKES_SUMS: bool = true;
+
+    fn continue_from(&mut self, ended: Self) {
+        self.file_start = Some(Timestamp(ended.latest));
+        let is_paused = ended.pauses.last().is_some_and(|(_, end)| end.is_none());
+        self.pauses
+            .extend(is_paused.then_some((ended.latest, None)));
+    }
 
     fn process(&mut self, id: u64, program: &str) {
         self.process_id = id;
@@ -23,10 +31,13 @@ impl Sink for Builder {
         if self.threads.len() <= number {
             self.threads.resize_with(number + 1, Default::default);
         }
-        self.threads[number].info = info.clone();
-        if let Some(start) = info.start {
-            self.see(start);
+        let mut info = info.clone();
+        if let Some(start) = &mut info.start {
+            // A thread of an earlier file is in this one from the begin on.
+            *start = self.file_start.map_or(*start, |begin| begin.max(*start));
+            self.see(*start);
         }
+        self.threads[number].info = info;
     }
 
     fn end_thread(&mut self, index: ThreadIndex, time: Timestamp) {
@@ -207,7 +218,9 @@ impl Builder {
             Slice::Blocked { owner, .. } => owner.map(|(_, index)| index.0 as usize),
             _ => None,
         };
-        let owner = owner.map(|owner| self.threads[owner].name());
+        // An owner that ended before the file began may be unknown in it.
+        let owner = owner.and_then(|owner| self.threads.get(owner));
+        let owner = owner.map(Thread::name);
         let owner = owner.unwrap_or_else(|| "an unknown thread".to_owned());
         let thread = &mut self.threads[end.end.thread.0 as usize];
         let (span, call) = ((end.begin.time.0, Some(end.end.time.0)), thread.call());

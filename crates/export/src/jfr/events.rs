@@ -41,7 +41,7 @@ impl Recording {
         let state = self.state(index);
         state.waits = state.waits.saturating_sub(1);
         let timed_out = std::mem::take(&mut state.timed_out);
-        let stack = state.take_stack(end.begin.time);
+        let stack = state.stack(end.begin.time);
         let trace = self.trace(names, index, &stack);
         let thread = self.used_thread(index);
         let owner = match end.slice {

@@ -30,6 +30,9 @@
 //! | checkpoint | all constants by type and key; key 0 is null, but for types of frames |
 //! | metadata | strings, and a tree of types with fields and annotations |
 //!
+//! An export in several files is one recording that is cut between chunks: nothing is told twice
+//! but the process and the recording itself.
+//!
 //! Ticks are ns since the first time of the trace, plus one. Chunks have different time ranges: JDK
 //! Mission Control takes chunks with equal ranges for one. A call that began in an earlier chunk is
 //! in the chunk in which it ends.
@@ -44,7 +47,7 @@
 //! | `jdk.ThreadPark` | parks | the time limit is unknown |
 //! | `jdk.JavaExceptionThrow` | throws, also of errors | the message is unknown |
 //! | `jdk.ObjectAllocationSample` | allocations | one event for each object, or for each sum; the weight is the exact size |
-//! | `jdk.ThreadAllocationStatistics` | allocations | bytes of each thread, at the end |
+//! | `jdk.ThreadAllocationStatistics` | allocations | bytes of each thread since its start, at the end |
 //! | `jdk.ExecutionSample` | samples of running threads | see below |
 //! | `jdk.NativeMethodSample` | samples in native methods, and of waiting threads | |
 //! | `jdk.ThreadStart`, `jdk.ThreadEnd` | threads | a thread that ran before the trace starts where it is first seen |

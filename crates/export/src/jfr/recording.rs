@@ -49,6 +49,8 @@ pub(crate) struct Recording {
     pub(super) process: Option<(u64, String)>,
     /// The first time of the trace.
     pub(super) first: Option<Timestamp>,
+    /// The start of the file, if it is not the first one.
+    file_start: Option<Timestamp>,
     /// The start of the current chunk.
     chunk_start: Timestamp,
     /// The latest time of an event so far.
@@ -70,6 +72,19 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
+    /// Returns the recording of the next file. It differs from the next chunk of this one in what
+    /// is written once in a file, and in the samples made from calls, whose interval is short
+    /// again.
+    pub(super) fn continued(self) -> Self {
+        Self {
+            file_start: Some(self.chunk_start),
+            has_made_samples: false,
+            made_samples: 0,
+            event_count: 0,
+            ..self
+        }
+    }
+
     /// Returns the ticks of a time. An unknown time (0) counts as the latest one, because tools
     /// show all that is between the first event and the last one.
     #[inline]
@@ -346,7 +361,7 @@ impl Recording {
         for index in self.threads.indices() {
             self.write_allocated(index, latest);
         }
-        let start = self.first.unwrap_or(latest);
+        let start = self.file_start.or(self.first).unwrap_or(latest);
         if let Some((id, program)) = self.process.take() {
             self.event(Type::JvmInformation, start, |out| {
                 for _ in 0..5 {

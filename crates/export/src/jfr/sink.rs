@@ -36,6 +36,10 @@ impl Sink for Recording {
     const TAKES_ALLOCATIONS: bool = true;
     const TAKES_SUMS: bool = true;
 
+    fn continue_from(&mut self, ended: Self) {
+        *self = ended.continued();
+    }
+
     fn process(&mut self, id: u64, program: &str) {
         self.process = Some((id, program.to_owned()));
     }

@@ -9,6 +9,7 @@ mod flush;
 mod names;
 mod reader;
 mod samples;
+mod split;
 
 /// Returns the chunks of the recording of a trace.
 fn chunks(events: &[Event<'_>]) -> Vec<Chunk> {

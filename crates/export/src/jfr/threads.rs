@@ -3,6 +3,7 @@
 use super::paths::Path;
 use crate::sink::ThreadInfo;
 use jtrail_model::{Frame, MethodId, Timestamp};
+use std::sync::Arc;
 
 /// Maximum number of recorded stacks of waits that are kept for a thread.
 const MAX_STACKS: usize = 16;
@@ -24,7 +25,7 @@ pub(super) struct Thread {
     /// Number of open waits.
     pub(super) waits: usize,
     /// Recorded stacks of waits that may be open, with the times of their begins.
-    stacks: Vec<(Timestamp, Vec<Frame<'static>>)>,
+    stacks: Vec<(Timestamp, Arc<[Frame<'static>]>)>,
     /// True if the latest wait in `Object.wait` ended by its time limit.
     pub(super) timed_out: bool,
     /// Bytes of allocated objects.
@@ -63,15 +64,14 @@ impl Thread {
     }
 
     /// Returns the recorded stack of the wait that began at `begin`, and forgets the stacks of
-    /// later waits, which are over.
-    pub(super) fn take_stack(&mut self, begin: Timestamp) -> Vec<Frame<'static>> {
-        while let Some((time, stack)) = self.stacks.pop() {
-            // A begin that was recorded late counts from the thread's latest time.
-            if time <= begin {
-                return stack;
-            }
+    /// later waits, which are over. The wait may continue in another file, from a later time on.
+    pub(super) fn stack(&mut self, begin: Timestamp) -> Arc<[Frame<'static>]> {
+        // A begin that was recorded late counts from the thread's latest time.
+        while self.stacks.pop_if(|(time, _)| *time > begin).is_some() {}
+        match self.stacks.last() {
+            Some((_, stack)) => Arc::clone(stack),
+            None => Arc::default(),
         }
-        Vec::new()
     }
 
     /// Returns true if samples up to `now` are due.

@@ -109,6 +109,11 @@ impl<W: Wire> Spans<W> {
 impl<W: Wire> Sink for Spans<W> {
     const TAKES_ALLOCATIONS: bool = true;
 
+    fn continue_from(&mut self, ended: Self) {
+        *self = ended;
+        self.largest = 0;
+    }
+
     fn process(&mut self, id: u64, program: &str) {
         (self.process.id, self.process.program) = (id, program.to_owned());
         self.process_hash = self.process.hash();

@@ -386,3 +386,46 @@ fn cpu_time_is_that_of_the_thread() {
         .map(|s| s.attributes["jtrail.cpu_time_ns"].as_str());
     assert_eq!(cpu.collect::<Vec<_>>(), ["2", "5"]);
 }
+
+/// A collector gets the spans of all files, so ids must differ.
+#[test]
+fn files_are_of_one_process() {
+    let first = [
+        Event::Node(Node {
+            hostname: "machine".into(),
+            ..Node::default()
+        }),
+        process(71),
+        thread(1, 0, "main", "main"),
+        class(1, "a.B"),
+        class(2, "a.Oops"),
+        method(1, "f"),
+        enter(1, 10, 1, 1),
+        leave(1, 10, 1, 1),
+        enter(1, 20, 1, 2),
+        leave(1, 30, 1, 2),
+        throws(1, 30),
+    ];
+    let second = [
+        enter(1, 30, 1, 3),
+        leave_by_exception(1, 30, 1, 3),
+        enter(1, 30, 1, 4),
+        leave(1, 40, 1, 4),
+    ];
+    for at in 0..=second.len() {
+        let (middle, last) = second.split_at(at);
+        let parts = [&first[..], middle, last];
+        let new = || super::Spans::new(super::Protobuf, "shop".to_owned());
+        let files = encode_parts(new, &parts);
+        let spans: Vec<_> = files.iter().flat_map(|file| read_protobuf(file)).collect();
+        let mut ids: Vec<_> = spans.iter().map(|span| &span.id).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), spans.len(), "{at}");
+        assert!(spans.iter().all(|span| span.resource == spans[0].resource));
+        assert_eq!(spans[0].resource["host.name"], "machine");
+        let error = spans.iter().find(|span| span.error.is_some());
+        let error = error.expect("a call that an exception ended");
+        assert_eq!(error.attributes["error.type"], "a.Oops", "{at}");
+    }
+}

@@ -1,10 +1,11 @@
 //! The interface of encoders and of exports.
 
 use super::{Timeline, UNMATCHED};
+use crate::sink::Counter;
 use crate::sink::{Moment, Sink};
 use crate::target::Export;
 use jtrail_formats::{DropCount, Encode};
-use jtrail_model::{Calls, Event, Timestamp};
+use jtrail_model::{AggregatedEnter, AggregatedLeave, Calls, Duration, Event, Timestamp};
 
 impl<S: Sink> Timeline<S> {
     fn close(&mut self, out: &mut Vec<u8>) {
@@ -15,6 +16,54 @@ impl<S: Sink> Timeline<S> {
         self.sink.close(&self.names, latest);
         self.sink.take(out);
     }
+
+    /// Ends the sums of calls that are open in the sink, or begins them again in another one.
+    fn divide_sums(&mut self, begins: bool) {
+        if !S::TAKES_SUMS {
+            return;
+        }
+        for (index, thread) in self.threads.iter() {
+            let mut sums: Vec<_> = thread.aggregated.iter().flatten().collect();
+            if !begins {
+                sums.reverse();
+            }
+            for sum in sums {
+                let event = match begins {
+                    true => rest_of_sum(sum),
+                    false => Event::AggregatedLeave(AggregatedLeave {
+                        thread: sum.thread,
+                        method: sum.method,
+                    }),
+                };
+                let place = (index, thread.sums_above);
+                self.slices
+                    .aggregated(&self.names, place, &event, &mut self.sink);
+            }
+        }
+    }
+
+    /// Writes the values that counters have at the begin of a file.
+    fn continue_counters(&mut self) {
+        let time = self.slices.latest();
+        for (counter, value) in [
+            (Counter::HeapUsed, self.heap_used),
+            (Counter::LiveThreads, self.live_threads),
+        ] {
+            if let Some(value) = value {
+                self.sink.counter(counter, time, value);
+            }
+        }
+    }
+}
+
+/// Returns the begin of a sum whose calls an earlier file has. It encloses the sums in it.
+fn rest_of_sum(sum: &AggregatedEnter) -> Event<'static> {
+    Event::AggregatedEnter(AggregatedEnter {
+        calls: 0,
+        base_time: Duration(sum.base_time.0.min(0)),
+        base_cpu_time: Duration(sum.base_cpu_time.0.min(0)),
+        ..*sum
+    })
 }
 
 impl<S: Sink> Export for Timeline<S> {
@@ -35,13 +84,18 @@ impl<S: Sink> Export for Timeline<S> {
     }
 
     fn split(&mut self, end: &mut Vec<u8>, begin: &mut Vec<u8>) {
+        self.divide_sums(false);
         self.slices.suspend_all(&self.names, &mut self.sink);
         self.close(end);
         while self.sink.close_more(&self.names) {
             self.sink.take(end);
         }
         self.sink.take(end);
-        self.sink = (self.make_sink)();
+        if let Some(dropped) = self.sink.dropped() {
+            self.dropped_before.add(dropped);
+        }
+        let ended = std::mem::replace(&mut self.sink, (self.make_sink)());
+        self.sink.continue_from(ended);
         self.sink.open();
         if let Some(time) = self.start {
             self.sink.start(time);
@@ -53,6 +107,8 @@ impl<S: Sink> Export for Timeline<S> {
             self.sink.thread(index, &thread.info);
         }
         self.slices.resume_all(&self.names, &mut self.sink);
+        self.divide_sums(true);
+        self.continue_counters();
         self.sink.take(begin);
     }
 }
@@ -137,7 +193,11 @@ impl<S: Sink> Encode for Timeline<S> {
                 count: self.slices.unmatched,
             });
         }
-        counts.extend(self.sink.dropped());
+        let mut of_sinks = self.dropped_before.clone();
+        if let Some(dropped) = self.sink.dropped() {
+            of_sinks.add(dropped);
+        }
+        counts.extend(of_sinks.counts());
         counts
     }
 

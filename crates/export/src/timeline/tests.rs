@@ -1,3 +1,5 @@
+mod split;
+
 use super::notes::describe;
 use super::{MAX_ENDED, Timeline};
 use crate::filter::CallFilter;

@@ -1,3 +1,4 @@
+use super::super::Builder;
 use super::super::json::{Json, decimal};
 use super::reader::*;
 use crate::testing::*;
@@ -98,4 +99,29 @@ fn a_text_longer_than_a_batch_is_whole() {
     let value: Value = serde_json::from_str(&unpack(&json.finish())).expect("JSON");
     assert_eq!(rows(&value), 100_000);
     assert_eq!(value["n"][99_999], 99_999);
+}
+
+#[test]
+fn a_file_begins_where_the_preceding_one_ends() {
+    let pause = |ns| Event::TracePause(TracePause { time: time(ns) });
+    let first = [
+        thread(3, 0, "main", "main"),
+        enter(3, 1_000_000, 1, 1),
+        pause(4_000_000),
+    ];
+    let second = [
+        Event::TraceResume(TraceResume {
+            time: time(5_000_000),
+        }),
+        leave(3, 6_000_000, 1, 1),
+    ];
+    let files = encode_parts(Builder::default, &[&first, &second]);
+    let profile: Value = serde_json::from_str(&unpack(&files[1])).expect("JSON");
+    let meta = &profile["meta"];
+    assert_eq!(meta["startTime"], START / 1_000_000 + 4);
+    assert_eq!(ns(&meta["profilingEndTime"]), 2_000_000);
+    let thread = thread_named(&profile, "main");
+    assert_eq!(ns(&thread["registerTime"]), 0);
+    let pause = json!([{"startTime": 0.0, "endTime": 1.0, "reason": "profiler-paused"}]);
+    assert_eq!(thread["pausedRanges"], pause);
 }
