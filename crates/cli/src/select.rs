@@ -223,6 +223,16 @@ impl<'a> Selection<'a> {
                 .is_some_and(|time| (from..=to).contains(&time.0))
     }
 
+    /// Returns the first and the last selected time.
+    pub(crate) fn times(&self) -> [Timestamp; 2] {
+        self.span.bounds(self.origin()).map(Timestamp)
+    }
+
+    /// Returns true if a part of a trail begins before the end of the selected time.
+    pub(crate) fn has_time_after(&self, part: &Part) -> bool {
+        Timestamp(part.times[0]) <= self.times()[1]
+    }
+
     /// Returns true if an event belongs to a selected thread.
     pub(crate) fn has_thread(&self, names: &Names, event: &Event<'_>) -> bool {
         self.threads.is_empty()

@@ -53,14 +53,20 @@ pub(crate) fn transcode_events<E: Encode + ?Sized, W: Write + ?Sized>(
     let ending = source.input.parts(excerpt.is_all(), |seen| {
         match seen {
             Selected::Part(part, definitions) => return Ok(excerpt.wants(part, definitions)),
-            Selected::Event(event) if excerpt.takes(event) => {
-                if let Some(note) = excerpt.note(event) {
-                    encoder.event(&note, &mut buffer);
+            Selected::Event(event) => {
+                let is_taken = excerpt.takes(event);
+                if is_taken {
+                    if let Some(note) = excerpt.note(event) {
+                        encoder.event(&note, &mut buffer);
+                    }
+                    observe(event);
                 }
-                observe(event);
-                encoder.event(event, &mut buffer);
+                let is_in_time = excerpt.selection.has_time(event);
+                match is_taken && (is_in_time || is_end(event)) {
+                    true => encoder.event(event, &mut buffer),
+                    false => encoder.unselected(event, excerpt.selection.times(), &mut buffer),
+                }
             }
-            Selected::Event(_) => {}
             Selected::Calls(calls) => encoder.calls(&calls, &mut buffer),
         }
         after(encoder, &mut buffer, out)?;
@@ -109,6 +115,8 @@ pub(crate) struct Excerpt<'a> {
     left_out: u64,
     is_reported: bool,
     latest: Timestamp,
+    /// True if the encoder counts the threads that are alive.
+    counts_threads: bool,
 }
 
 impl<'a> Excerpt<'a> {
@@ -119,6 +127,15 @@ impl<'a> Excerpt<'a> {
             left_out: 0,
             is_reported: false,
             latest: Timestamp::default(),
+            counts_threads: false,
+        }
+    }
+
+    /// Makes the encoder get the ends of all threads, so that it can count those that are alive.
+    pub(crate) fn with_thread_ends(self, counts_threads: bool) -> Self {
+        Self {
+            counts_threads,
+            ..self
         }
     }
 
@@ -132,11 +149,14 @@ impl<'a> Excerpt<'a> {
         self.selection.window().map(|(_, end)| end)
     }
 
-    /// Returns true if a part of a trail may contain selected events.
+    /// Returns true if a part of a trail may contain selected events, or ends of threads that the
+    /// encoder counts.
     ///
     /// The definitions of the part are written in either case.
     fn wants(&mut self, part: &Part, definitions: &[Event<'_>]) -> bool {
-        let wants = self.selection.may_have(&self.names, part, definitions);
+        let may_end_thread = self.counts_threads && part.has_last_of_thread;
+        let wants = self.selection.may_have(&self.names, part, definitions)
+            || (may_end_thread && self.selection.has_time_after(part));
         if !wants {
             self.left_out += u64::from(part.events).saturating_sub(definitions.len() as u64);
         }

@@ -1,12 +1,12 @@
 //! `jtrail export`.
 
 use crate::common::{
-    Done, Folder, closing, encode, enter, file, jtrail, leave, method_def, opening, sample,
-    thread_start, time,
+    Done, Folder, closing, encode, enter, file, in_time, jtrail, leave, method_def, opening,
+    sample, thread_start, time,
 };
 use jtrail_export::Target;
 use jtrail_formats::Format;
-use jtrail_model::{ClassDef, ClassId, Event, MonitorWait, MonitorWaited, ThreadId};
+use jtrail_model::{ClassDef, ClassId, Event, MonitorWait, MonitorWaited, ThreadEnd, ThreadId};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -204,6 +204,118 @@ fn sums_are_selected_by_targets_that_take_them() {
     let done = export("chrome");
     assert_eq!(done.code, 2);
     assert!(done.err.ends_with("has no calls\n"), "{}", done.err);
+}
+
+/// Threads by id, with the times in µs at which they start and end.
+const LIVES: [(u64, i64, i64); 6] = [
+    (1, 0, 30_000),
+    (2, 1_000, 4_000),
+    (3, 2_000, 12_000),
+    (4, 11_000, 30_000),
+    (5, 14_000, 16_000),
+    (6, 22_000, 25_000),
+];
+
+/// Returns a trace in which all these threads run calls.
+fn lives() -> Vec<Event<'static>> {
+    let mut events = opening();
+    let mut ticket = 0;
+    for (thread, start, end) in LIVES {
+        events.push(thread_start(thread, start * 1_000, "worker"));
+        for at in (start + 100..end).step_by(100) {
+            ticket += 1;
+            events.push(enter(thread, at * 1_000, 5, ticket, 1));
+            events.push(leave(thread, at * 1_000 + 50, 5, ticket));
+        }
+        events.push(Event::ThreadEnd(ThreadEnd {
+            thread: ThreadId(thread),
+            time: time(end * 1_000),
+        }));
+    }
+    let mut events = in_time(events);
+    events.extend(closing(31_000_000));
+    events
+}
+
+/// Returns the times in µs and the values of the counter of live threads.
+fn live_threads(trace: &str) -> Vec<(i64, i64)> {
+    let values = trace
+        .lines()
+        .filter(|line| line.contains(r#""name":"Live""#));
+    let number = |line: &str, field: &str| -> i64 {
+        let (_, text) = line.split_once(field).expect("the field");
+        let digits = text.split(|c: char| !c.is_ascii_digit()).next();
+        digits.expect("digits").parse().expect("a number")
+    };
+    values
+        .map(|line| (number(line, r#""ts":"#), number(line, r#""threads":"#)))
+        .collect()
+}
+
+/// Threads that are not selected are alive, too, and those that ended in a part of the trace that
+/// is not read are not.
+#[test]
+fn a_part_has_the_number_of_live_threads() {
+    let (folder, events) = (Folder::new(), lives());
+    let mut trail = Vec::new();
+    let mut encoder = Format::Trail.encoder();
+    encoder.begin(&mut trail);
+    for part in events.chunks(20) {
+        for event in part {
+            encoder.event(event, &mut trail);
+        }
+        encoder.flush(&mut trail);
+    }
+    encoder.end(&mut trail);
+    let trail = folder.put("x.trail", &trail);
+    let other = file(&folder, Format::TptpBinary, &events);
+    let in_span = [
+        (10_000, 2),
+        (11_000, 3),
+        (12_000, 2),
+        (14_000, 3),
+        (16_000, 2),
+    ];
+    let all = [
+        (0, 1),
+        (1_000, 2),
+        (2_000, 3),
+        (4_000, 2),
+        (11_000, 3),
+        (12_000, 2),
+        (14_000, 3),
+        (16_000, 2),
+        (22_000, 3),
+        (25_000, 2),
+        (30_000, 0),
+    ];
+    for (args, expected) in [
+        (&["--from", "10ms", "--until", "20ms"][..], &in_span[..]),
+        (
+            &["--from", "10ms", "--until", "20ms", "--thread", "5"],
+            &in_span,
+        ),
+        (&["--thread", "4"], &all),
+        (&["--until", "1500us"], &all[..2]),
+        (&[], &all),
+    ] {
+        for input in [&trail, &other] {
+            let export = ["export", input, "--to", "chrome", "-o", "-"];
+            let done = jtrail(&[&export, args].concat());
+            assert_eq!(done.code, 0, "{}", done.err);
+            let mut values = live_threads(&done.out);
+            // The last value of a time counts. A repeated value is no change.
+            values.dedup_by(|next, kept| {
+                let is_same_time = next.0 == kept.0;
+                if is_same_time {
+                    kept.1 = next.1;
+                }
+                is_same_time
+            });
+            values.dedup_by_key(|(_, value)| *value);
+            assert_eq!(values, expected, "{input} {args:?}");
+        }
+    }
 }
 
 #[test]

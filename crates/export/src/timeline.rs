@@ -52,6 +52,12 @@ pub(crate) struct Timeline<S> {
     allocated: Allocated,
     /// Number of threads that have started and not ended. `None` before the first start or end.
     live_threads: Option<i64>,
+    /// The first selected time, if there was an event that is not selected.
+    selected_from: Option<Timestamp>,
+    /// False while an event outside of the selected time is processed.
+    is_in_time: bool,
+    /// True if an event of the selected time was processed.
+    has_begun: bool,
     /// Bytes in use after the latest collection that tells.
     heap_used: Option<i64>,
     dropped: DropTally,
@@ -106,6 +112,9 @@ impl<S: Sink> Timeline<S> {
             collection: None,
             allocated: Allocated::default(),
             live_threads: None,
+            selected_from: None,
+            is_in_time: true,
+            has_begun: false,
             heap_used: None,
             dropped: DropTally::default(),
             dropped_before: DropTally::default(),
@@ -142,6 +151,11 @@ impl<S: Sink> Timeline<S> {
             self.sink.start(time);
         }
         self.slices.see(time);
+        if !self.has_begun && self.is_in_time {
+            self.has_begun = true;
+            let first = self.selected_from.max(self.start).unwrap_or(time);
+            self.write_live_threads(first.min(time));
+        }
     }
 
     /// Returns the thread's index. A new thread is defined by its id.
@@ -220,10 +234,18 @@ impl<S: Sink> Timeline<S> {
         self.last_thread = None;
     }
 
+    /// Counts starts and ends of threads, those outside of the selected time silently.
     fn count_threads(&mut self, time: Timestamp, change: i64) {
-        let count = self.live_threads.unwrap_or(0) + change;
-        self.live_threads = Some(count);
-        self.sink.counter(Counter::LiveThreads, time, count);
+        self.live_threads = Some(self.live_threads.unwrap_or(0) + change);
+        if self.is_in_time {
+            self.write_live_threads(time);
+        }
+    }
+
+    fn write_live_threads(&mut self, time: Timestamp) {
+        if let Some(count) = self.live_threads {
+            self.sink.counter(Counter::LiveThreads, time, count);
+        }
     }
 
     /// Handles the definitions of the process and its threads. Returns false for other events.

@@ -2,7 +2,7 @@
 //! decoder.
 
 use crate::DropCount;
-use jtrail_model::{CallRun, Calls, Event, MethodEnter};
+use jtrail_model::{CallRun, Calls, Event, MethodEnter, Timestamp};
 use std::ops::ControlFlow;
 
 /// Turns events into the bytes of one format.
@@ -21,6 +21,15 @@ pub trait Encode: Send {
     fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
         for event in calls.events() {
             self.event(&event, out);
+        }
+    }
+
+    /// Takes an event that is not selected: of another thread, or not within `times`, the first and
+    /// the last selected time. It may tell what is true within that time, such as which threads are
+    /// alive. By default, definitions are encoded, and other events are skipped.
+    fn unselected(&mut self, event: &Event<'_>, _times: [Timestamp; 2], out: &mut Vec<u8>) {
+        if event.is_definition() {
+            self.event(event, out);
         }
     }
 

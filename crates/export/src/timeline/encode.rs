@@ -129,6 +129,20 @@ impl<S: Sink> Encode for Timeline<S> {
         self.sink.take(out);
     }
 
+    fn unselected(&mut self, event: &Event<'_>, times: [Timestamp; 2], out: &mut Vec<u8>) {
+        self.selected_from = Some(times[0]);
+        self.is_in_time = event
+            .time()
+            .is_some_and(|time| (times[0]..=times[1]).contains(&time));
+        match event {
+            Event::ThreadEnd(e) => self.count_threads(e.time, -1),
+            _ if event.is_definition() => self.event(event, out),
+            _ => {}
+        }
+        self.is_in_time = true; // of all events that are selected
+        self.sink.take(out);
+    }
+
     fn calls(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
         if let Some(first) = calls.steps.iter().find(|step| step.time.0 != 0) {
             self.see(first.time);

@@ -118,7 +118,10 @@ fn encode(
     files: &mut Files<'_>,
 ) -> anyhow::Result<Encoded> {
     let mut input = Input::open(&args.input, true)?.in_order();
-    let mut excerpt = Excerpt::new(Selection::new(&args.selection.span, &args.selection.thread));
+    let selection = Selection::new(&args.selection.span, &args.selection.thread);
+    // The other targets have no counter of live threads.
+    let has_counter = matches!(target, Target::Perfetto | Target::Chrome | Target::Firefox);
+    let mut excerpt = Excerpt::new(selection).with_thread_ends(has_counter);
     let mut source = Source {
         input: &mut input,
         opening: &[],

@@ -3,12 +3,14 @@
 use super::block::Block;
 use super::copies::Copies;
 use super::segments::{indexes, segment, size};
+use crate::hash::Seed;
 use crate::trail::calls::Threads;
 use crate::trail::columns::unpack;
 use crate::trail::index::Entry;
 use crate::trail::recover::Window;
 use crate::trail::value::Bytes;
 use jtrail_model::{Event, ThreadId};
+use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// The segments of events of a trail, one after the other. Segments that the caller does not ask
@@ -16,6 +18,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 pub struct Parts<R> {
     window: Window<R>,
     entries: std::vec::IntoIter<Entry>,
+    /// For each thread, the position of the last segment with events of the thread.
+    last_of_threads: HashMap<u64, u64, Seed>,
     block: Block,
     read: u64,
     is_truncated: bool,
@@ -31,6 +35,8 @@ pub struct Part {
     pub threads: Vec<ThreadId>,
     /// Number of events in the segment.
     pub events: u32,
+    /// True if the segment has the last event of a thread, which is its end if the trace has that.
+    pub has_last_of_thread: bool,
     /// True for the last segment of events, which has the end of the trace.
     pub is_last: bool,
     definitions: Option<u64>,
@@ -48,6 +54,7 @@ impl<R: Read + Seek> Parts<R> {
         let mut parts = Self {
             window: Window::new(source)?,
             entries: Vec::new().into_iter(),
+            last_of_threads: HashMap::default(),
             block: Block::default(),
             read: 0,
             is_truncated: false,
@@ -59,6 +66,11 @@ impl<R: Read + Seek> Parts<R> {
         parts.is_truncated = ends.into_iter().any(|(_, is_truncated)| *is_truncated);
         let indexes = indexes.into_iter().map(|index| index.found.entries);
         let entries: Vec<Entry> = indexes.flatten().collect();
+        for entry in entries.iter().filter(|entry| entry.is_events) {
+            let threads = entry.threads.iter().filter(|thread| **thread != 0);
+            let last = threads.map(|thread| (*thread, entry.offset));
+            parts.last_of_threads.extend(last);
+        }
         parts.entries = entries.into_iter();
         Ok(Some(parts))
     }
@@ -70,10 +82,13 @@ impl<R: Read + Seek> Parts<R> {
             if !entry.is_events {
                 definitions = Some(entry.offset);
             } else if entry.events > 0 {
+                let last = |thread| self.last_of_threads.get(thread) == Some(&entry.offset);
+                let has_last_of_thread = entry.threads.iter().any(last);
                 return Some(Part {
                     times: entry.times,
                     threads: entry.threads.into_iter().map(ThreadId).collect(),
                     events: entry.events,
+                    has_last_of_thread,
                     is_last: !self.entries.as_slice().iter().any(|e| e.is_events),
                     definitions,
                     place: entry.offset,
