@@ -10,6 +10,9 @@
 //! callers, of whose time it is part, and finds their call paths. A sum whose path is unknown is
 //! below its caller, and both are below a node [`Frame::Sums`] of the thread.
 //!
+//! What calls and sums took that are not selected is part of the node that they were called in. It
+//! is also kept by method ([`Profile::hidden`]), because it may contain the time of selected sums.
+//!
 //! A call path has at most [`MAX_FRAMES`] calls. Calls within so many others are callees of a node
 //! [`Frame::Deeper`], whichever of them is the caller. So they keep their figures and their method,
 //! and endless recursion does not make paths that no tool can read.
@@ -18,12 +21,13 @@ mod nodes;
 mod placement;
 
 use crate::per_thread::PerThread;
-use crate::sink::{End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
+use crate::sink::{Cost, End, Moment, Sink, Slice, ThreadIndex, ThreadInfo};
 use crate::weights::Weights;
 use jtrail_formats::DropCount;
 use jtrail_model::names::Names;
 use jtrail_model::{AggregatedEnter, Event, MethodId, Timestamp};
 use nodes::Nodes;
+use rustc_hash::FxHashMap;
 
 /// What a node stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -56,6 +60,10 @@ pub(crate) struct Profile {
     /// How many threads it stands for.
     pub(crate) nameless_count: u64,
     open: PerThread<OpenCalls>,
+    /// What calls and sums of a method took that are not selected, by the node that contains it. It
+    /// is nowhere in the profile if this is a thread, and in the callers elsewhere if it is one of
+    /// those below [`Frame::Sums`].
+    hidden: FxHashMap<(u32, MethodId), Cost>,
     pub(crate) process_id: u64,
     pub(crate) program: String,
     /// What the trace says that it lacks, and other marks, without repetitions.
@@ -73,6 +81,8 @@ struct OpenCalls {
     root: u32,
     calls: Vec<OpenCall>,
     aggregated: Vec<OpenAggregate>,
+    /// What calls took that are not selected and have no callers, by method.
+    hidden: FxHashMap<MethodId, Cost>,
     /// CPU time of the thread at its latest end of a call, in ns.
     cpu: i64,
 }
@@ -87,6 +97,7 @@ struct OpenCall {
 
 #[derive(Clone, Copy, Debug)]
 struct OpenAggregate {
+    /// The node of the calls, or the one that contains them if they are not selected.
     node: u32,
     /// Number of frames of the node's path.
     frames: usize,
@@ -96,6 +107,8 @@ struct OpenAggregate {
     /// True if this aggregate stands for a caller whose time contains that of the aggregates in
     /// it. Its self time becomes negative.
     cancels: bool,
+    /// True if the node has the time of the calls and of all in them that are not selected.
+    has_time: bool,
 }
 
 /// Maximum number of different marks that are kept.
@@ -157,37 +170,55 @@ impl Profile {
         }
     }
 
-    fn begin_aggregated(&mut self, index: ThreadIndex, above: usize, e: &AggregatedEnter) {
+    /// Begins a sum, which is selected or not.
+    fn begin_aggregated(
+        &mut self,
+        index: ThreadIndex,
+        above: usize,
+        (e, is_selected): (&AggregatedEnter, bool),
+    ) {
         let root = self.root(index);
         let open = &self.open[index];
         let cancels = e.calls == 0 && e.base_time.0 < 0;
-        let (parent, frames) = match open.aggregated.last() {
-            _ if cancels => (self.nodes.callee(root, Frame::Sums), 1),
-            Some(call) => (call.node, call.frames),
+        let (parent, frames, is_in_time) = match open.aggregated.last() {
+            _ if cancels => (self.nodes.callee(root, Frame::Sums), 1, false),
+            Some(call) => (call.node, call.frames, call.has_time),
             None => {
                 let enclosing = open.calls.iter().nth_back(above);
                 let frames = open.calls.len().saturating_sub(above);
-                (enclosing.map_or(root, |call| call.node), frames)
+                (enclosing.map_or(root, |call| call.node), frames, false)
             }
         };
+        // A caller that is not selected is known by its node until its sums have a place.
+        let has_node = is_selected || cancels;
+        let own = Cost {
+            time: e.base_time.0.max(0),
+            cpu: e.base_cpu_time.0.max(0),
+        };
         let calls = u64::try_from(e.calls).unwrap_or(0);
-        let parent = self.bounded(parent, frames, calls);
-        let node = self.nodes.callee(parent, Frame::Method(e.method));
-        let (time, cpu) = (e.base_time.0.max(0), e.base_cpu_time.0.max(0));
+        let node = if has_node {
+            let parent = self.bounded(parent, frames, calls);
+            self.nodes.callee(parent, Frame::Method(e.method))
+        } else {
+            self.hidden.entry((parent, e.method)).or_default().add(own);
+            parent
+        };
+        let has_time = is_in_time || (is_selected && !cancels);
+        let taken = if has_time { own } else { Cost::default() };
         let weights = Weights {
-            calls,
-            self_time: time,
-            cpu,
+            calls: if has_node { calls } else { 0 },
+            self_time: taken.time,
+            cpu: taken.cpu,
             ..Weights::default()
         };
         self.nodes.add(node, &weights);
-        let aggregated = &mut self.open[index].aggregated;
-        aggregated.push(OpenAggregate {
+        self.open[index].aggregated.push(OpenAggregate {
             node,
-            frames: frames + 1,
-            total: time,
-            cpu,
+            frames: frames + usize::from(has_node),
+            total: taken.time,
+            cpu: taken.cpu,
             cancels,
+            has_time,
         });
     }
 
@@ -211,6 +242,28 @@ impl Profile {
         } else if let Some(caller) = open.calls.iter_mut().nth_back(above) {
             caller.callees = caller.callees.saturating_add(ended.total);
             caller.callees_cpu = caller.callees_cpu.saturating_add(ended.cpu);
+        }
+    }
+
+    /// Adds what calls took that are not selected. They are in the innermost call of the thread.
+    fn hide(&mut self, index: ThreadIndex, method: MethodId, cost: Cost) {
+        let thread = &mut self.open[index];
+        let costs = match thread.calls.last() {
+            Some(call) => self.hidden.entry((call.node, method)),
+            None => return thread.hidden.entry(method).or_default().add(cost),
+        };
+        costs.or_default().add(cost);
+    }
+
+    /// Moves what is hidden outside of calls to the node of the thread. A thread without one has
+    /// no sums.
+    fn settle_hidden(&mut self, index: ThreadIndex) {
+        let thread = &mut self.open[index];
+        let root = thread.root;
+        for (method, cost) in thread.hidden.drain() {
+            if root != 0 {
+                self.hidden.entry((root, method)).or_default().add(cost);
+            }
         }
     }
 
@@ -280,6 +333,7 @@ impl<W> Profiler<W> {
 impl<W: WriteProfile> Sink for Profiler<W> {
     const TAKES_ALLOCATIONS: bool = true;
     const TAKES_SUMS: bool = true;
+    const TAKES_HIDDEN: bool = true;
 
     fn process(&mut self, id: u64, program: &str) {
         self.profile.process_id = id;
@@ -291,6 +345,7 @@ impl<W: WriteProfile> Sink for Profiler<W> {
     }
 
     fn forget_thread(&mut self, index: ThreadIndex) {
+        self.profile.settle_hidden(index);
         let root = self.profile.open[index].root;
         self.profile.open.remove(index);
         if self.profile.nodes.frame(root) != Frame::Thread(index) {
@@ -355,7 +410,19 @@ impl<W: WriteProfile> Sink for Profiler<W> {
 
     fn aggregated(&mut self, _: &Names, index: ThreadIndex, above: usize, event: &Event<'_>) {
         match event {
-            Event::AggregatedEnter(e) => self.profile.begin_aggregated(index, above, e),
+            Event::AggregatedEnter(e) => self.profile.begin_aggregated(index, above, (e, true)),
+            Event::AggregatedLeave(_) => self.profile.end_aggregated(index, above),
+            _ => {}
+        }
+    }
+
+    fn hidden(&mut self, index: ThreadIndex, method: MethodId, cost: Cost) {
+        self.profile.hide(index, method, cost);
+    }
+
+    fn hidden_sum(&mut self, index: ThreadIndex, above: usize, event: &Event<'_>) {
+        match event {
+            Event::AggregatedEnter(e) => self.profile.begin_aggregated(index, above, (e, false)),
             Event::AggregatedLeave(_) => self.profile.end_aggregated(index, above),
             _ => {}
         }
@@ -371,6 +438,9 @@ impl<W: WriteProfile> Sink for Profiler<W> {
 
     fn close(&mut self, names: &Names, _: Timestamp) {
         let mut profile = std::mem::take(&mut self.profile);
+        for index in profile.open.indices() {
+            profile.settle_hidden(index);
+        }
         profile.place_sums();
         self.deeper = profile.deeper;
         if profile.deeper > 0 {

@@ -68,6 +68,23 @@ pub(crate) struct End {
     pub(crate) by_exception: bool,
 }
 
+/// What a call took, without its callees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Cost {
+    /// Time in ns.
+    pub(crate) time: i64,
+    /// CPU time in ns; 0 if not measured.
+    pub(crate) cpu: i64,
+}
+
+impl Cost {
+    /// Adds another cost.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.time = self.time.saturating_add(other.time);
+        self.cpu = self.cpu.saturating_add(other.cpu);
+    }
+}
+
 /// What is known of a thread.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ThreadInfo {
@@ -179,6 +196,10 @@ pub(crate) trait Sink: Send {
     /// True if the sink has a place for calls that were recorded as sums ([`Self::aggregated`]).
     const TAKES_SUMS: bool = false;
 
+    /// True if the sink needs to know what became part of callers, because it is not selected
+    /// ([`Self::hidden`], [`Self::hidden_sum`]).
+    const TAKES_HIDDEN: bool = false;
+
     /// Begins the output. It is called first.
     fn open(&mut self) {}
 
@@ -239,6 +260,14 @@ pub(crate) trait Sink: Send {
         _event: &Event<'_>,
     ) {
     }
+
+    /// Takes what a call took that is not selected, if [`Self::TAKES_HIDDEN`]. It is part of the
+    /// innermost call of the thread.
+    fn hidden(&mut self, _index: ThreadIndex, _method: MethodId, _cost: Cost) {}
+
+    /// Takes an event of an aggregated call that is not selected, if [`Self::TAKES_HIDDEN`]. See
+    /// [`Self::aggregated`].
+    fn hidden_sum(&mut self, _index: ThreadIndex, _above: usize, _event: &Event<'_>) {}
 
     /// Writes a garbage collection.
     fn collection(&mut self, _collection: &Collection) -> bool {

@@ -14,9 +14,10 @@
 
 use crate::filter::CallFilter;
 use crate::per_thread::PerThread;
-use crate::sink::{End, Moment, Sink, Slice, ThreadIndex};
+use crate::sink::{Cost, End, Moment, Sink, Slice, ThreadIndex};
 use jtrail_model::names::Names;
 use jtrail_model::{Event, MethodId, Timestamp};
+use rustc_hash::FxHashMap;
 
 /// The open slices of all threads.
 #[derive(Debug, Default)]
@@ -51,6 +52,9 @@ struct Open {
     ticket: u32,
     begin: Moment,
     state: State,
+    /// What the calls took that this call has called so far, with their callees. Only for sinks
+    /// that take what is hidden.
+    callees: Cost,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,13 +71,28 @@ enum Pending {
     /// The begin of the open slice with this index.
     Begin(usize),
     Instant(Box<Event<'static>>),
-    /// An event of an aggregated call tree, and the number of open slices that enclose the tree.
-    Aggregated(Box<Event<'static>>, usize),
+    /// An event of an aggregated call, the number of open slices that enclose the call's tree, and
+    /// true if the call is selected.
+    Aggregated(Box<Event<'static>>, usize, bool),
+    /// What calls took that are not selected, by method.
+    Hidden(FxHashMap<MethodId, Cost>),
 }
 
 impl Pending {
     fn is_begin(&self) -> bool {
         matches!(self, Self::Begin(_))
+    }
+}
+
+/// Joins what is hidden before and at a place in the list of what is pending.
+fn join_hidden(pending: &mut Vec<Pending>, at: usize) {
+    if let Some([Pending::Hidden(before), Pending::Hidden(after)]) =
+        pending.get_mut(at.saturating_sub(1)..=at)
+    {
+        for (method, cost) in after.drain() {
+            before.entry(method).or_default().add(cost);
+        }
+        pending.remove(at);
     }
 }
 
@@ -176,6 +195,7 @@ impl Slices {
             ticket,
             begin,
             state,
+            callees: Cost::default(),
         });
     }
 
@@ -234,13 +254,13 @@ impl Slices {
         true
     }
 
-    /// Writes an event of an aggregated call tree. The innermost `above` open calls do not enclose
-    /// the tree.
+    /// Writes an event of an aggregated call, which is selected or not. The innermost `above` open
+    /// calls do not enclose the call's tree.
     pub(crate) fn aggregated(
         &mut self,
         names: &Names,
         (index, above): (ThreadIndex, usize),
-        event: &Event<'_>,
+        (event, is_selected): (&Event<'_>, bool),
         sink: &mut impl Sink,
     ) {
         let thread = &mut self.threads[index];
@@ -252,11 +272,15 @@ impl Slices {
         };
         if thread.pending.is_empty() {
             let above = written_calls(&thread.open[level..]);
-            sink.aggregated(names, index, above, event);
+            match is_selected {
+                true => sink.aggregated(names, index, above, event),
+                false => sink.hidden_sum(index, above, event),
+            }
             return;
         }
         let event = Box::new(event.clone().into_static());
-        thread.pending.push(Pending::Aggregated(event, level));
+        let pending = Pending::Aggregated(event, level, is_selected);
+        thread.pending.push(pending);
     }
 
     /// Ends all open slices of a thread.
@@ -334,11 +358,11 @@ impl Slices {
     }
 
     #[inline]
-    fn end_innermost(
+    fn end_innermost<S: Sink>(
         &mut self,
         names: &Names,
         (end, by_exception): (Moment, bool),
-        sink: &mut impl Sink,
+        sink: &mut S,
     ) {
         let Some(&last) = self.threads[end.thread].open.last() else {
             return;
@@ -352,6 +376,9 @@ impl Slices {
         let thread = &mut self.threads[end.thread];
         if let Some(ended) = thread.open.pop() {
             thread.calls -= usize::from(ended.slice.is_call());
+            if S::TAKES_HIDDEN {
+                self.end_cost(&ended, end, sink);
+            }
             if ended.state == State::Written {
                 let end = End {
                     slice: ended.slice,
@@ -364,11 +391,41 @@ impl Slices {
         }
     }
 
+    /// Adds what a call took, which has ended, to its caller. If the call is not written, tells the
+    /// sink what it took itself.
+    fn end_cost(&mut self, ended: &Open, end: Moment, sink: &mut impl Sink) {
+        let Slice::Call(method) = ended.slice else {
+            return;
+        };
+        let cpu = match ended.begin.cpu {
+            0 => 0,
+            begin => end.cpu.saturating_sub(begin).max(0),
+        };
+        let time = end.time.since(ended.begin.time).0.max(0);
+        let Thread { open, pending, .. } = &mut self.threads[end.thread];
+        if let Some(caller) = open.iter_mut().rfind(|open| open.slice.is_call()) {
+            caller.callees.add(Cost { time, cpu });
+        }
+        if ended.state == State::Written {
+            return;
+        }
+        let own = Cost {
+            time: time.saturating_sub(ended.callees.time).max(0),
+            cpu: cpu.saturating_sub(ended.callees.cpu).max(0),
+        };
+        match pending.last_mut() {
+            None => sink.hidden(end.thread, method, own),
+            Some(Pending::Hidden(costs)) => costs.entry(method).or_default().add(own),
+            Some(_) => pending.push(Pending::Hidden([(method, own)].into_iter().collect())),
+        }
+    }
+
     /// Drops the pending begin of the innermost slice.
     fn drop_begin(&mut self, names: &Names, index: ThreadIndex, sink: &mut impl Sink) {
         let pending = &mut self.threads[index].pending;
         if let Some(at) = pending.iter().rposition(Pending::is_begin) {
             pending.remove(at);
+            join_hidden(pending, at);
         }
         if !pending.iter().any(Pending::is_begin) {
             self.write_pending(names, index, usize::MAX, sink);
@@ -383,7 +440,7 @@ impl Slices {
             Pending::Begin(level) => {
                 now.time.since(thread.open[*level].begin.time) >= self.filter.min
             }
-            Pending::Instant(_) | Pending::Aggregated(..) => false,
+            Pending::Instant(_) | Pending::Aggregated(..) | Pending::Hidden(_) => false,
         };
         // The first begin is the oldest.
         if thread.pending.first().is_some_and(is_long)
@@ -415,9 +472,17 @@ impl Slices {
                     sink.begin(names, slice.begin, slice.slice);
                 }
                 Pending::Instant(event) => _ = sink.instant(names, index, &event),
-                Pending::Aggregated(event, level) => {
+                Pending::Aggregated(event, level, is_selected) => {
                     let above = written_calls(open.get(level..).unwrap_or_default());
-                    sink.aggregated(names, index, above, &event);
+                    match is_selected {
+                        true => sink.aggregated(names, index, above, &event),
+                        false => sink.hidden_sum(index, above, &event),
+                    }
+                }
+                Pending::Hidden(costs) => {
+                    for (method, cost) in costs {
+                        sink.hidden(index, method, cost);
+                    }
                 }
             }
         }

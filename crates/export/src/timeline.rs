@@ -79,8 +79,8 @@ struct ThreadState {
     has_ended: bool,
     /// How many open calls, counted from the innermost, do not enclose the next aggregated calls.
     sums_above: usize,
-    /// The open aggregated calls, the outermost first. `None` for one that is not selected.
-    aggregated: Vec<Option<AggregatedEnter>>,
+    /// The open aggregated calls, the outermost first, and for each, true if it is selected.
+    aggregated: Vec<(AggregatedEnter, bool)>,
 }
 
 /// Bytes allocated in the current interval.
@@ -506,22 +506,25 @@ impl<S: Sink> Timeline<S> {
             Event::AggregatedEnter(e) => self.selects_aggregated(index, e),
             Event::AggregatedLeave(_) => {
                 let ended = self.threads[index].aggregated.pop();
-                ended.flatten().is_some()
+                ended.is_some_and(|(_, is_selected)| is_selected)
             }
             _ => {
                 let innermost = self.threads[index].aggregated.last();
-                innermost.copied().flatten().is_some()
+                innermost.is_some_and(|(_, is_selected)| *is_selected)
             }
         };
-        if !is_selected {
-            return;
-        }
-        if S::TAKES_SUMS {
-            self.has_sums |= matches!(event, Event::AggregatedEnter(e) if e.calls > 0);
+        if S::TAKES_HIDDEN || (S::TAKES_SUMS && is_selected) {
+            let (place, event) = ((index, above), (event, is_selected));
             self.slices
-                .aggregated(&self.names, (index, above), event, &mut self.sink);
-        } else if let Event::AggregatedEnter(e) = event {
-            self.dropped.summed_calls(e.calls);
+                .aggregated(&self.names, place, event, &mut self.sink);
+        }
+        if let Event::AggregatedEnter(e) = event
+            && is_selected
+        {
+            match S::TAKES_SUMS {
+                true => self.has_sums |= e.calls > 0,
+                false => self.dropped.summed_calls(e.calls),
+            }
         }
     }
 
@@ -534,7 +537,7 @@ impl<S: Sink> Timeline<S> {
         // An aggregate of no calls stands for the caller of the aggregates in it.
         let is_long = call.calls == 0 || average >= filter.min.0;
         let is_selected = is_long && filter.selects(&self.names, call.method, level);
-        thread.aggregated.push(is_selected.then_some(*call));
+        thread.aggregated.push((*call, is_selected));
         is_selected
     }
 }

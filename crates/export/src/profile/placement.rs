@@ -12,11 +12,22 @@
 //! The negative time is taken from all places of `c`, in proportion to their times. Times by method
 //! and their totals are exact in either case. If the places have less time than that, because the
 //! trace lacks calls, the rest remains as a negative time of `(sums);c`.
+//!
+//! Calls of `c` that are not selected are part of their callers, so that the places of these have a
+//! share in the negative time, too. If `c` is a sum that is not selected, its caller is one that
+//! has a negative time itself. A call that is not selected and has no caller is nowhere in the
+//! profile, and so is its share. If no call of `c` is selected, `d` becomes a callee of the place
+//! that contains all of them, or `(sums);d` if there are several.
 
 use super::nodes::Nodes;
 use super::{Frame, MAX_FRAMES, Profile, Weights};
+use crate::sink::Cost;
 use jtrail_model::MethodId;
 use rustc_hash::FxHashMap;
+
+/// Maximum number of times that all callers are looked at. More than two are needed only if callers
+/// contain each other's calls.
+const MAX_ROUNDS: usize = 64;
 
 /// No node, and no caller.
 const NONE: u32 = u32::MAX;
@@ -28,8 +39,24 @@ struct Caller {
     node: u32,
     /// The nodes of the method on the thread.
     places: Vec<u32>,
+    /// The nodes that contain calls of the method which are not selected, with what these took.
+    hidden: Vec<(u32, Cost)>,
     /// The place of its sums, if there is one.
     host: Host,
+}
+
+impl Caller {
+    /// Returns true if calls of the method are not selected, and none is.
+    fn is_hidden(&self) -> bool {
+        self.places.is_empty() && !self.hidden.is_empty()
+    }
+
+    /// Returns the nodes of the method, or those that contain its calls if it has none.
+    fn homes(&self) -> impl Iterator<Item = u32> {
+        let hidden = self.hidden.iter().filter(|_| self.places.is_empty());
+        let hidden = hidden.map(|(at, _)| *at);
+        self.places.iter().copied().chain(hidden)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,7 +73,7 @@ impl Profile {
         if !self.nodes.iter().any(|node| node.frame == Frame::Sums) {
             return;
         }
-        let mut placement = Placement::new(&self.nodes);
+        let mut placement = Placement::new(&self.nodes, std::mem::take(&mut self.hidden));
         placement.cancel(&mut self.nodes);
         placement.find_hosts(&self.nodes);
         let nodes = std::mem::take(&mut self.nodes);
@@ -63,7 +90,7 @@ struct Placement {
 }
 
 impl Placement {
-    fn new(nodes: &Nodes) -> Self {
+    fn new(nodes: &Nodes, hidden: FxHashMap<(u32, MethodId), Cost>) -> Self {
         let count = nodes.len();
         let (mut within, mut frames, mut threads) =
             (vec![NONE; count], vec![0; count], vec![0; count]);
@@ -80,6 +107,7 @@ impl Placement {
                     callers.push(Caller {
                         node: node.number,
                         places: Vec::new(),
+                        hidden: Vec::new(),
                         host: Host::Unresolved,
                     });
                 }
@@ -94,6 +122,19 @@ impl Placement {
                 callers[*caller as usize].places.push(node.number);
             }
         }
+        for ((at, method), cost) in hidden {
+            // What a caller of sums contains of its own calls is in its other places.
+            if let Some(caller) = index.get(&(threads[at as usize], method))
+                && callers[*caller as usize].node != at
+            {
+                callers[*caller as usize].hidden.push((at, cost));
+            }
+        }
+        for caller in &mut callers {
+            // The last place gives what rounding leaves. Callers would pass it on.
+            let rank = |at| (!is_caller(nodes, at), at);
+            caller.hidden.sort_unstable_by_key(|(at, _)| rank(*at));
+        }
         Self {
             callers,
             within,
@@ -101,19 +142,18 @@ impl Placement {
         }
     }
 
-    /// Takes the negative times of callers from their places.
-    fn cancel(&self, nodes: &mut Nodes) {
-        let self_time = |self_time| Weights {
-            self_time,
-            ..Weights::default()
-        };
-        let cpu = |cpu| Weights {
-            cpu,
-            ..Weights::default()
-        };
-        for caller in &self.callers {
-            take(nodes, caller, |weights| weights.self_time, self_time);
-            take(nodes, caller, |weights| weights.cpu, cpu);
+    /// Takes the negative times of callers from their places. This may make other callers negative
+    /// that contain calls which are not selected.
+    fn cancel(&mut self, nodes: &mut Nodes) {
+        for _ in 0..MAX_ROUNDS {
+            let mut has_taken = false;
+            for caller in &mut self.callers {
+                has_taken |= take(nodes, caller, |of| &mut of.time);
+                has_taken |= take(nodes, caller, |of| &mut of.cpu);
+            }
+            if !has_taken {
+                break;
+            }
         }
     }
 
@@ -123,8 +163,8 @@ impl Placement {
         let mut dependent = vec![Vec::new(); self.callers.len()];
         let mut missing = vec![0_u32; self.callers.len()];
         for (number, caller) in self.callers.iter().enumerate() {
-            for place in &caller.places {
-                if let Some(dependent) = dependent.get_mut(self.within[*place as usize] as usize) {
+            for place in caller.homes() {
+                if let Some(dependent) = dependent.get_mut(self.within[place as usize] as usize) {
                     dependent.push(number);
                     missing[number] += 1;
                 }
@@ -142,7 +182,7 @@ impl Placement {
             }
             // What is left depends on callers that call each other.
             if self.callers[first].host == Host::Unresolved {
-                self.callers[first].host = Host::Unknown;
+                self.callers[first].host = self.unknown_host(first, nodes);
                 ready.extend(release(&dependent[first], &mut missing));
             }
         }
@@ -150,6 +190,9 @@ impl Placement {
 
     /// Returns where a caller is, if all its places turn out to be one.
     fn host(&self, number: usize, nodes: &Nodes) -> Host {
+        if self.callers[number].is_hidden() {
+            return self.host_of_hidden(number, nodes);
+        }
         let mut places = self.callers[number].places.iter();
         let mut places = places.by_ref().map(|place| {
             let caller = self.callers.get(self.within[*place as usize] as usize);
@@ -170,6 +213,39 @@ impl Placement {
         match self.frames_at_last(place) {
             frames if frames < MAX_FRAMES as u32 => Host::Node(place, frames),
             _ => Host::Unknown,
+        }
+    }
+
+    /// Returns where the sums of a caller are that is not selected: in the node that contains all
+    /// its calls.
+    fn host_of_hidden(&self, number: usize, nodes: &Nodes) -> Host {
+        let containing = |at: u32| {
+            let caller = self.callers.get(self.within[at as usize] as usize);
+            match caller.filter(|caller| caller.node == at) {
+                None => Some(at),
+                Some(caller) => match caller.host {
+                    Host::Node(host, _) => Some(host),
+                    Host::Unknown | Host::Unresolved => None,
+                },
+            }
+        };
+        let mut places = self.callers[number].homes().map(containing);
+        let first = places.next().flatten();
+        match first.filter(|_| places.all(|other| other == first)) {
+            Some(at) if self.frames_at_last(at) < MAX_FRAMES as u32 => {
+                Host::Node(at, self.frames_at_last(at))
+            }
+            _ => self.unknown_host(number, nodes),
+        }
+    }
+
+    /// Returns the place of sums whose call path is unknown: their caller below the frame of sums,
+    /// or that frame itself if the caller is not selected.
+    fn unknown_host(&self, number: usize, nodes: &Nodes) -> Host {
+        let caller = &self.callers[number];
+        match caller.is_hidden() {
+            true => Host::Node(nodes.parent(caller.node), 1),
+            false => Host::Unknown,
         }
     }
 
@@ -237,31 +313,78 @@ fn release<'a>(dependent: &'a [usize], missing: &'a mut [u32]) -> impl Iterator<
     })
 }
 
-/// Takes a negative weight of a caller from its places. What these do not have remains.
-fn take(
-    nodes: &mut Nodes,
-    caller: &Caller,
-    value: impl Fn(&Weights) -> i64,
-    weights: impl Fn(i64) -> Weights,
-) {
-    let negative = value(&nodes.weights(caller.node));
-    let own = |nodes: &Nodes, place: u32| i128::from(value(&nodes.weights(place)).max(0));
-    let all: i128 = caller.places.iter().map(|place| own(nodes, *place)).sum();
-    let missing = -i128::from(negative.min(0));
+/// Takes a negative time of a caller, or its negative CPU time, from its places. What these do not
+/// have remains. Returns true if they had some.
+fn take(nodes: &mut Nodes, caller: &mut Caller, part: impl Fn(&mut Cost) -> &mut i64) -> bool {
+    let of = |nodes: &Nodes, at: u32| *part(&mut cost(nodes, at));
+    let missing = -i128::from(of(nodes, caller.node).min(0));
+    if missing == 0 {
+        return false;
+    }
+    // The frame of sums is between the thread and its callers.
+    let thread = nodes.parent(nodes.parent(caller.node));
+    let mut has = Vec::with_capacity(caller.hidden.len() + caller.places.len());
+    for (at, hidden) in &mut caller.hidden {
+        // A caller of sums may become negative, and a thread does not have the time.
+        let most = match *at == thread || is_caller(nodes, *at) {
+            true => i64::MAX,
+            false => of(nodes, *at),
+        };
+        has.push((*part(hidden)).min(most).max(0));
+    }
+    has.extend(caller.places.iter().map(|at| of(nodes, *at).max(0)));
+    let all: i128 = has.iter().copied().map(i128::from).sum();
     let taken = missing.min(all);
-    if taken == 0 {
-        return;
+    let mut add = |at, amount| {
+        let mut change = Cost::default();
+        *part(&mut change) = amount;
+        let Cost { time, cpu } = change;
+        let weights = Weights {
+            self_time: time,
+            cpu,
+            ..Weights::default()
+        };
+        nodes.add(at, &weights);
+    };
+    // It is at most the weight, which is an i64.
+    add(caller.node, taken as i64);
+    let mut shares = shares(taken, all, &has).into_iter();
+    for ((at, hidden), share) in caller.hidden.iter_mut().zip(shares.by_ref()) {
+        *part(hidden) -= share;
+        if *at != thread {
+            add(*at, -share);
+        }
     }
-    // Each place gives up to its share of the whole so far, so that rounding leaves no rest.
+    for (at, share) in caller.places.iter().zip(shares) {
+        add(*at, -share);
+    }
+    taken > 0
+}
+
+fn cost(nodes: &Nodes, at: u32) -> Cost {
+    let Weights { self_time, cpu, .. } = nodes.weights(at);
+    Cost {
+        time: self_time,
+        cpu,
+    }
+}
+
+/// Divides `taken` of `all` in proportion to the parts of `all`. Each part gives up to its share of
+/// the whole so far, so that rounding leaves no rest.
+fn shares(taken: i128, all: i128, parts: &[i64]) -> Vec<i64> {
     let (mut seen, mut given) = (0, 0);
-    for place in &caller.places {
-        seen += own(nodes, *place);
-        let share = taken.saturating_mul(seen) / all - given;
+    let share = |part: &i64| {
+        seen += i128::from(*part);
+        let share = taken.saturating_mul(seen) / all.max(1) - given;
         given += share;
-        // A share is at most the weight, which is an i64.
-        nodes.add(*place, &weights(-(share as i64)));
-    }
-    nodes.add(caller.node, &weights(taken as i64));
+        share as i64 // at most the part
+    };
+    parts.iter().map(share).collect()
+}
+
+/// Returns true if the node is that of a caller, below the frame of sums.
+fn is_caller(nodes: &Nodes, at: u32) -> bool {
+    nodes.frame(nodes.parent(at)) == Frame::Sums
 }
 
 #[cfg(test)]

@@ -23,11 +23,14 @@ impl<S: Sink> Timeline<S> {
             return;
         }
         for (index, thread) in self.threads.iter() {
-            let mut sums: Vec<_> = thread.aggregated.iter().flatten().collect();
+            let sums = thread.aggregated.iter();
+            let mut sums: Vec<_> = sums
+                .filter(|(_, is_selected)| *is_selected || S::TAKES_HIDDEN)
+                .collect();
             if !begins {
                 sums.reverse();
             }
-            for sum in sums {
+            for (sum, is_selected) in sums {
                 let event = match begins {
                     true => rest_of_sum(sum),
                     false => Event::AggregatedLeave(AggregatedLeave {
@@ -36,8 +39,9 @@ impl<S: Sink> Timeline<S> {
                     }),
                 };
                 let place = (index, thread.sums_above);
+                let event = (&event, *is_selected);
                 self.slices
-                    .aggregated(&self.names, place, &event, &mut self.sink);
+                    .aggregated(&self.names, place, event, &mut self.sink);
             }
         }
     }
